@@ -1,0 +1,169 @@
+# warpgym. `make demo` and `make test` are all a fresh Debian 12 needs; `make help` lists the rest.
+#
+#   SAN=address|thread   the same with sanitizers, beside the plain build, under build/SAN/
+#   CC=clang             another compiler; objects are rebuilt whenever compiler or flags change
+#   WERROR=1             warnings end the build
+#   V=1                  whole command lines
+
+VERSION := $(file <VERSION)
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 10
+Q := $(if $(V),,@)
+SUBMAKE = $(MAKE) --no-print-directory $(if $(V),,-s) \
+	$(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
+
+# A variant repeats the layout of the checkout under its own root, because the binary looks for its
+# side program, problems and Python files beside itself.
+ROOT := $(if $(SAN),build/$(SAN),.)
+OBJ := $(ROOT)/build/obj
+
+SANITIZE_address := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+SANITIZE_thread := -fsanitize=thread
+SANITIZE_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+SANITIZE := $(SANITIZE_$(SAN))
+ifneq ($(SAN),$(if $(SANITIZE),$(SAN)))
+$(error SAN=$(SAN): choose address or thread)
+endif
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
+	-Wwrite-strings -Wformat=2 -Wno-format-nonliteral -Wno-psabi
+CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -DWARPGYM_VERSION='"$(VERSION)"'
+# Fortified calls hide from the sanitizers what those are there to see.
+HARDEN := -fstack-protector-strong $(if $(SAN),-fno-omit-frame-pointer,-D_FORTIFY_SOURCE=2)
+CFLAGS := -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(HARDEN) $(EXTRA_CFLAGS)
+LDFLAGS := -Wl,-z,relro,-z,now,--as-needed
+LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lm -lpthread
+
+MODULES := base problem device compile sandbox judge queue client worker lm retrieval policy gym \
+	rl server
+LIB_SOURCES := $(wildcard $(MODULES:%=src/%/*.c))
+CLI_SOURCES := $(wildcard src/cli/*.c)
+# The far side of the fence takes from these modules what it calls, and links nothing else. It is
+# never instrumented: a sanitizer's shadow memory does not fit its limits.
+SIDE_SOURCES := $(wildcard src/judge/side/*.c)
+SIDE_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src/judge/wire.c \
+	src/judge/oracle.c)
+# What a candidate may link against is in the address space before the fence closes.
+SIDE_LIBS := -lseccomp -lffi -Wl,--no-as-needed -lm -lmvec -lgomp -lgcc_s
+TEST_SOURCES := $(wildcard tests/*/test_*.c)
+SUPPORT_SOURCES := $(wildcard tests/support/*.c)
+FUZZ_SOURCES := $(wildcard fuzz/fuzz_*.c)
+TIDY_SOURCES := $(LIB_SOURCES) $(CLI_SOURCES) $(SIDE_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) \
+	$(wildcard bench/*.c)
+
+objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
+side_objects = $(patsubst %.c,$(OBJ)/side/%.o,$(1))
+BINARY := $(ROOT)/warpgym
+LIBRARY := $(ROOT)/build/libwarpgym.a
+SIDE := $(ROOT)/build/warpgym-side
+SIDE_SO := $(ROOT)/build/libwarpgym_side.so
+SIDE_LIBRARY := $(ROOT)/build/libside.a
+TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
+LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems python demo .venv)))
+
+.PHONY: all setup tests test demo lint tidy format fuzz fuzzers bench dist clean help
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(BINARY) $(SIDE) $(SIDE_SO) $(LINKED) ## build ./warpgym (the default)
+
+# Objects depend on a file that holds the command, so that other flags never meet old objects.
+FLAGS := $(OBJ)/flags
+COMMAND := $(CC) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(LDFLAGS)
+ifneq ($(file <$(FLAGS)),$(COMMAND))
+.PHONY: $(FLAGS)
+endif
+$(FLAGS):
+	@$(shell mkdir -p $(@D))$(file >$@,$(COMMAND))
+
+$(OBJ)/%.o: %.c $(FLAGS)
+	@mkdir -p $(@D) $(if $(V),,&& echo "$(CC) $<")
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -fPIE -MMD -MP -c -o $@ $<
+
+$(OBJ)/side/%.o: %.c $(FLAGS)
+	@mkdir -p $(@D) $(if $(V),,&& echo "$(CC) $<")
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
+
+$(LIBRARY): $(call objects,$(LIB_SOURCES))
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(SIDE_LIBRARY): $(call side_objects,$(filter-out %/main.c,$(SIDE_SOURCES)) $(SIDE_LIB_SOURCES))
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(BINARY): $(call objects,$(CLI_SOURCES)) $(LIBRARY)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(SIDE): $(call side_objects,$(SIDE_SOURCES)) $(SIDE_LIBRARY)
+	$(Q)$(CC) -pie $(LDFLAGS) -o $@ $^ $(SIDE_LIBS)
+
+# Python loads this one through ctypes.
+$(SIDE_SO): $(call side_objects,$(filter-out %/main.c,$(SIDE_SOURCES))) $(SIDE_LIBRARY)
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -lseccomp -lffi -lm
+
+$(LINKED):
+	@mkdir -p $(@D)
+	@ln -sfn ../../$(@F) $@
+
+# One program for each test file. Tests of the side take its functions from its own archive.
+TEST_PARTS := $(call objects,$(SUPPORT_SOURCES)) $(LIBRARY) $(SIDE_LIBRARY)
+$(ROOT)/build/tests/%: $(OBJ)/tests/%.o $(TEST_PARTS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS) -lffi
+
+$(ROOT)/build/fuzz/%: $(OBJ)/fuzz/%.o $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(subst fuzzer-no-link,fuzzer,$(SANITIZE)) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
+
+tests: $(TESTS)
+fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
+
+setup: ## install what is missing (setup.sh)
+	@./setup.sh
+
+test: setup ## build, run every unit test and system test, print the counts
+	+@$(SUBMAKE) all tests
+	@scripts/test $(ROOT) $(TESTS)
+
+demo: setup ## build and judge a dozen candidates
+	+@$(SUBMAKE) all
+	@scripts/demo
+
+lint: ## layout, clang-tidy, layers, banned calls, ceilings, Python
+	@./setup.sh lint
+	+@MAKE="$(SUBMAKE)" scripts/lint
+
+# The object is made anew when a header of its file changes: then clang-tidy looks again, too.
+build/tidy/%.ok: %.c $(OBJ)/%.o .clang-tidy
+	@mkdir -p $(@D)
+	@clang-tidy --quiet $< -- -std=gnu17 $(CPPFLAGS) $(WARNINGS) >$(@:.ok=.log) 2>&1 \
+		|| { grep -v ' warnings* .*generated' $(@:.ok=.log); exit 1; }
+	@touch $@
+tidy: $(patsubst %.c,build/tidy/%.ok,$(TIDY_SOURCES))
+
+format: ## lay out all C sources with clang-format
+	@./setup.sh lint
+	@scripts/format
+
+fuzz: ## run each fuzz target for FUZZ_SECONDS (10)
+	@./setup.sh lint
+	+@$(SUBMAKE) SAN=fuzz CC=clang fuzzers
+	@scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_SOURCES)
+
+bench: setup ## measure speed and precision (bench/run)
+	+@$(SUBMAKE) all
+	@bench/run
+
+dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation
+	+@$(SUBMAKE) all
+	@scripts/dist $(VERSION)
+
+clean: ## remove what was built (.venv stays)
+	rm -rf build dist warpgym
+
+help:
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)

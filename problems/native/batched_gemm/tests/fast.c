@@ -1,0 +1,74 @@
+// Multiplies in 6 x 16 register tiles over packed panels of b; the batch over threads.
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILE_ROWS = 6, TILE_COLS = 16 };
+typedef float lanes __attribute__((vector_size(32)));
+
+/* sum = the rows at row[0..5] times a packed panel of 16 columns. Twelve vectors of sums and two of
+ * the panel fit into sixteen registers. */
+static void multiply_tile(const float *const *row, size_t step, const float *panel, size_t depth,
+                          float sum[TILE_ROWS][TILE_COLS])
+{
+    lanes part[TILE_ROWS][2] = {0};
+    for (size_t p = 0; p < depth; p++) {
+        lanes low, high;
+        memcpy(&low, panel + p * TILE_COLS, sizeof low);
+        memcpy(&high, panel + p * TILE_COLS + 8, sizeof high);
+#pragma GCC unroll 6
+        for (size_t r = 0; r < TILE_ROWS; r++) {
+            part[r][0] += row[r][p * step] * low;
+            part[r][1] += row[r][p * step] * high;
+        }
+    }
+    memcpy(sum, part, sizeof part);
+}
+
+/* Columns [first, first + 16) of b one after the other, zeros where b has ended. */
+static void pack_panel(const float *b, size_t cols, size_t depth, size_t first, float *panel)
+{
+    size_t width = cols - first < TILE_COLS ? cols - first : TILE_COLS;
+    for (size_t p = 0; p < depth; p++)
+        for (size_t j = 0; j < TILE_COLS; j++)
+            panel[p * TILE_COLS + j] = j < width ? b[p * cols + first + j] : 0;
+}
+
+/* Six rows of c, from row `first` on. Rows past the end are computed as copies of the last one. */
+static void multiply_stripe(const float *a, const float *packed, float *c, size_t rows, size_t cols,
+                            size_t depth, size_t first)
+{
+    const float *row[TILE_ROWS];
+    for (size_t r = 0; r < TILE_ROWS; r++) {
+        size_t at = first + r < rows ? first + r : rows - 1;
+        row[r] = a + at * depth;
+    }
+    for (size_t left = 0; left < cols; left += TILE_COLS) {
+        float sum[TILE_ROWS][TILE_COLS];
+        multiply_tile(row, 1, packed + left * depth, depth, sum);
+        size_t width = cols - left < TILE_COLS ? cols - left : TILE_COLS;
+        for (size_t r = 0; r < TILE_ROWS && first + r < rows; r++)
+            memcpy(c + (first + r) * cols + left, sum[r], width * sizeof(float));
+    }
+}
+
+void solution(const float *a, const float *b, float *c, size_t batch, size_t rows, size_t cols,
+              size_t depth)
+{
+    size_t panels = (cols + TILE_COLS - 1) / TILE_COLS;
+#pragma omp parallel if (batch * rows * cols * depth > 100000)
+    {
+        float *packed = aligned_alloc(64, panels * TILE_COLS * depth * sizeof(float));
+#pragma omp for
+        for (size_t i = 0; i < batch; i++) {
+            if (!packed)
+                continue;
+            for (size_t left = 0; left < cols; left += TILE_COLS)
+                pack_panel(b + i * depth * cols, cols, depth, left, packed + left * depth);
+            for (size_t first = 0; first < rows; first += TILE_ROWS)
+                multiply_stripe(a + i * rows * depth, packed, c + i * rows * cols, rows, cols,
+                                depth, first);
+        }
+        free(packed);
+    }
+}

@@ -1,0 +1,37 @@
+/* (1 + tanh u) / 2 = 1 / (1 + e^-2u), with an exponential that vectorises; threads when large. */
+#include <stddef.h>
+#include <stdint.h>
+
+/* e^x, relative error below 2e-7: x = k ln 2 + r with |r| <= ln 2 / 2, a polynomial for e^r, and k
+ * added to the exponent. Adding 1.5 * 2^23 rounds to an integer and leaves k in the low bits. */
+static inline float fast_exp(float x)
+{
+    x = x < -87.0f ? -87.0f : x;
+    x = x > 88.0f ? 88.0f : x;
+    union {
+        float value;
+        uint32_t bits;
+    } shifted = {.value = x * 1.44269504f + 12582912.0f}, scale;
+    float k = shifted.value - 12582912.0f;
+    float r = x - k * 0.693145752f - k * 1.42860682e-6f;
+    float p = 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    scale.bits = (shifted.bits << 23) + 0x3f800000u;
+    return p * scale.value;
+}
+
+void solution(const float *restrict x, float *restrict y, size_t n)
+{
+    const float cubic = 0.044715f, minus_two_root = -1.59576912f;
+
+#pragma omp parallel for simd schedule(static) if (parallel : n > 16384)
+    for (size_t i = 0; i < n; i++) {
+        float v = x[i];
+        y[i] = v / (1.0f + fast_exp(minus_two_root * (v + cubic * v * v * v)));
+    }
+}

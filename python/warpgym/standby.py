@@ -1,0 +1,113 @@
+"""Standby server with PyTorch in it: loads everything once, forks a boxed process on request.
+
+Started by warpgym with the control socket as descriptor 3; of no use by hand. The protocol and the
+box are in C (build/libwarpgym_side.so, src/sandbox/server.h); Python only forks, by its own means, so
+that the interpreter of the child is in order.
+"""
+
+import ctypes
+import gc
+import os
+import site
+import sys
+import sysconfig
+
+CONTROL = 3
+BOX_BYTES = 65536  # more than sizeof(struct box)
+ERR_BYTES = 4096
+SIDE_FAILED = 1
+
+
+def load_library():
+    library = ctypes.CDLL(os.environ["WARPGYM_SIDE_LIBRARY"])
+    pointer = ctypes.c_void_p
+    library.server_receive.argtypes = [ctypes.c_int, pointer, ctypes.POINTER(ctypes.c_int)]
+    library.server_enter.argtypes = [pointer, ctypes.c_int, ctypes.POINTER(ctypes.c_uint32)]
+    library.box_lock.argtypes = [pointer, ctypes.POINTER(ctypes.c_uint32), pointer]
+    library.box_unshare.argtypes = [pointer]
+    library.box_unshare.restype = ctypes.c_uint32
+    library.box_allow.argtypes = [pointer, ctypes.c_char_p]
+    library.box_filter_prepare.argtypes = [pointer]
+    return library
+
+
+def readable_paths():
+    """What Python and its packages may still read after the box is closed."""
+    paths = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["stdlib"]]
+    paths += site.getsitepackages()
+    paths += ["/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
+    return [os.path.realpath(path) if path.startswith(sys.prefix) else path for path in paths]
+
+
+def preload():
+    """Everything that a side may want; nothing that starts a thread."""
+    import torch
+    import torch.nn.functional
+    import torch.utils.cpp_extension
+
+    import warpgym.side
+
+    try:
+        import triton
+        import triton.language
+        import triton.runtime.interpreter
+    except ImportError:
+        pass
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    layer = torch.nn.Linear(4, 4)
+    with torch.no_grad():  # first-use initialisation, paid once here
+        torch.nn.functional.softmax(layer(torch.randn(2, 4)), dim=-1)
+        torch.randn(4).double().contiguous()
+    return warpgym.side
+
+
+def become_side(library, box, channel, layers, module):
+    """In the boxed process."""
+    if library.server_enter(box, channel, ctypes.byref(layers)) != 0:
+        os._exit(SIDE_FAILED)
+    sys.path[:] = [path for path in sys.path if path]
+
+    def lock():
+        error = ctypes.create_string_buffer(ERR_BYTES)
+        if library.box_lock(box, ctypes.byref(layers), error) != 0:
+            raise RuntimeError(error.raw[4:].split(b"\0", 1)[0].decode())
+        return layers.value
+
+    from warpgym.wire import Channel
+
+    try:
+        module.serve(Channel(channel), layers.value, lock)
+    finally:
+        os._exit(0)
+
+
+def main():
+    library = load_library()
+    module = preload()
+    paths = [path.encode() for path in readable_paths()]
+    error = ctypes.create_string_buffer(ERR_BYTES)
+    library.box_filter_prepare(error)
+    box = ctypes.create_string_buffer(BOX_BYTES)
+    channel = ctypes.c_int()
+    gc.collect()
+    gc.freeze()  # a collection in a child would copy every page of PyTorch
+    if library.server_ready(CONTROL) != 0:
+        sys.exit("warpgym.standby: started by warpgym itself; of no use by hand")
+    while library.server_receive(CONTROL, box, ctypes.byref(channel)) > 0:
+        for path in paths:
+            library.box_allow(box, path)
+        outer = os.fork()
+        if outer == 0:
+            layers = ctypes.c_uint32(library.box_unshare(box))
+            if os.fork() != 0:
+                os._exit(0)
+            os.close(CONTROL)
+            become_side(library, box, channel.value, layers, module)
+        os.close(channel.value)
+        _, status = os.waitpid(outer, 0)
+        library.server_reply(CONTROL, 0 if status == 0 else -1)
+
+
+if __name__ == "__main__":
+    main()

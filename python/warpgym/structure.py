@@ -1,0 +1,84 @@
+"""Nested arguments as JSON: what get_inputs() and get_init_inputs() return.
+
+Tensors are taken out in order and numbered; everything else is written as it is. Values that JSON
+cannot hold are refused with a sentence, so a problem never runs with something else than it says.
+"""
+
+import torch
+
+DTYPES = [
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+    torch.int8,
+    torch.uint8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.uint32,
+    torch.uint64,
+    torch.bool,
+]
+CODES = {dtype: code for code, dtype in enumerate(DTYPES)}
+
+
+def take_apart(value, tensors):
+    """JSON-able description of `value`; its tensors are appended to `tensors`."""
+    if isinstance(value, torch.Tensor):
+        tensors.append(value)
+        return {"tensor": len(tensors) - 1}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return {"value": value}
+    if isinstance(value, (list, tuple)):
+        return {type(value).__name__: [take_apart(item, tensors) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[key, take_apart(item, tensors)] for key, item in value.items()]}
+    raise TypeError(f"inputs of type {type(value).__name__} cannot be handed to a candidate")
+
+
+def put_together(description, tensors):
+    """The inverse of take_apart."""
+    ((kind, content),) = description.items()
+    if kind == "tensor":
+        return tensors[content]
+    if kind == "value":
+        return content
+    if kind == "dict":
+        return {key: put_together(item, tensors) for key, item in content}
+    items = [put_together(item, tensors) for item in content]
+    return tuple(items) if kind == "tuple" else items
+
+
+def flatten(value):
+    """Tensors of an output: a tensor, or nested lists, tuples and dicts of them."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in flatten(item)]
+    if isinstance(value, dict):
+        return [tensor for item in value.values() for tensor in flatten(item)]
+    if value is None:
+        return []
+    raise TypeError(f"forward returned {type(value).__name__}, not tensors")
+
+
+def place(tensors, guard):
+    """Offsets (multiples of 64, `guard` bytes behind each) and the size of the whole block."""
+    offsets = []
+    end = 0
+    for tensor in tensors:
+        offsets.append(end)
+        end += tensor.numel() * tensor.element_size() + guard
+        end = (end + 63) // 64 * 64
+    return offsets, max((end + 4095) // 4096 * 4096, 4096)
+
+
+def view(memory, offset, dtype, shape):
+    """A tensor over shared memory."""
+    count = 1
+    for size in shape:
+        count *= size
+    if count == 0:
+        return torch.empty(shape, dtype=dtype)
+    return torch.frombuffer(memory, dtype=dtype, count=count, offset=offset).view(shape)

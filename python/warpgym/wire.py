@@ -1,0 +1,78 @@
+"""Messages between judge and side: src/judge/wire.h, word for word."""
+
+import array
+import socket
+import struct
+
+BYTES = 65536
+TEXT_BYTES = 8192
+OUTPUTS = 32
+ARGUMENTS = 24
+DIMENSIONS = 8
+
+(OPEN, OPENED, MAP, MAPPED, FILL, FILLED, CALL, DONE, FAILED, BUILD, BUILT) = range(1, 12)
+REFERENCE, CANDIDATE = 1, 2
+RUN, EMPTY, DOUBLE, ABLATE = 1, 2, 3, 4
+(FAILED_LOAD, FAILED_RUN, FAILED_MEMORY, FAILED_UNSUPPORTED, FAILED_COMPILE) = range(1, 6)
+
+ROLE_IN = 0
+GUARD_BYTES = 256
+
+HEAD = struct.Struct("<II")
+OPEN_BODY = struct.Struct("<IIQII")
+FILL_BODY = struct.Struct("<IIQ")
+CALL_BODY = struct.Struct("<IIQ")
+ARGUMENT = struct.Struct("<IIQQIIddQ")
+LAYOUT_HEAD = struct.Struct("<IIQ")
+OUTPUT = struct.Struct("<QQII8q")
+BUILT_HEAD = struct.Struct("<II")
+
+
+class Channel:
+    """One SOCK_SEQPACKET channel: whole messages, descriptors beside them."""
+
+    def __init__(self, descriptor):
+        self.socket = socket.socket(fileno=descriptor)
+
+    def send(self, message, descriptors=()):
+        ancillary = []
+        if descriptors:
+            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))]
+        self.socket.sendmsg([message], ancillary)
+
+    def receive(self):
+        """(message, descriptors), or (b"", []) when the judge is gone."""
+        descriptors = array.array("i")
+        message, ancillary, _, _ = self.socket.recvmsg(
+            BYTES, socket.CMSG_SPACE(4 * descriptors.itemsize), socket.MSG_CMSG_CLOEXEC
+        )
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                usable = len(data) - len(data) % descriptors.itemsize
+                descriptors.frombytes(data[:usable])
+        return message, list(descriptors)
+
+
+def failed(failure, text):
+    """FAILED with a text, cut to what fits."""
+    data = text.encode("utf-8", "replace")[: TEXT_BYTES - 1].decode("utf-8", "ignore").encode()
+    return HEAD.pack(FAILED, failure) + data.ljust(TEXT_BYTES, b"\0")
+
+
+def layout(arguments, slot_bytes):
+    """`arguments`: (dtype code, byte offset, element count) of each input tensor."""
+    body = b"".join(
+        ARGUMENT.pack(ROLE_IN, dtype, offset, count, 0, 0, 0.0, 0.0, 0)
+        for dtype, offset, count in arguments
+    )
+    head = LAYOUT_HEAD.pack(len(arguments), 0, slot_bytes)
+    return head + body.ljust(ARGUMENTS * ARGUMENT.size, b"\0")
+
+
+def done(outputs):
+    """`outputs`: (address, bytes, dtype code, shape) of each tensor."""
+    body = b"".join(
+        OUTPUT.pack(address, size, dtype, len(shape), *shape, *([0] * (DIMENSIONS - len(shape))))
+        for address, size, dtype, shape in outputs
+    )
+    return HEAD.pack(DONE, len(outputs)) + body.ljust(OUTPUTS * OUTPUT.size, b"\0")

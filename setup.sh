@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Installs what is missing for `make demo` and `make test`: Debian packages, and .venv with PyTorch.
+#
+#   ./setup.sh         what building, judging and testing need
+#   ./setup.sh lint    clang and its tools, too (make lint, make format, make fuzz)
+#
+# Run again, it looks and leaves. What it cannot get it names in one line, and goes on: without
+# PyTorch everything native still works.
+set -uo pipefail
+cd "$(dirname "$0")" || exit 1
+
+packages=(
+    gcc libc6-dev make ca-certificates
+    libjansson-dev libfyaml-dev libseccomp-dev libssl-dev libffi-dev uthash-dev libcmocka-dev
+    jq patchelf
+)
+lint_packages=(clang clang-tidy clang-format libclang-rt-14-dev)
+requirements=python/requirements.txt
+venv=.venv
+
+say() { echo "setup: $*" >&2; }
+
+# Two `make` at once must not both install.
+exec 9<setup.sh
+flock 9
+
+absent_packages() {
+    local package present
+    present=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+        sed -n 's/^installed //p')
+    for package in "$@"; do
+        grep -qxF "$package" <<<"$present" || echo "$package"
+    done
+}
+
+# The interpreter that .venv is made of: 3.10 or newer, with venv and pip.
+python_usable() {
+    python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null
+}
+
+install_packages() {
+    local as_root=() absent package log
+    mapfile -t absent < <(absent_packages "$@")
+    [ ${#absent[@]} -eq 0 ] && return
+    if [ "$(id -u)" != 0 ]; then
+        if ! sudo -n true 2>/dev/null; then
+            say "no right to install packages; as root: apt-get install ${absent[*]}"
+            return
+        fi
+        as_root=(sudo -n)
+    fi
+    say "installing ${absent[*]}"
+    log=$(mktemp)
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -y
+        -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300)
+    "${apt[@]}" update >"$log" 2>&1
+    if ! "${apt[@]}" install --no-install-recommends "${absent[@]}" >>"$log" 2>&1; then
+        # One that cannot be had must not take the others with it.
+        for package in "${absent[@]}"; do
+            "${apt[@]}" install --no-install-recommends "$package" >>"$log" 2>&1 ||
+                say "cannot install $package: $(grep '^E: ' "$log" | tail -n 1)"
+        done
+    fi
+    rm -f "$log"
+}
+
+# All at once; where that fails, one by one, so that the line names what is really not to be had.
+install_requirements() {
+    local pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check) log line
+    local torch='' missing=0
+    log=$(mktemp)
+    # Without an NVIDIA device the CPU build does, at a tenth of the size, where pip knows of it.
+    [ -e /dev/nvidiactl ] || torch=$(sed -n 's/^torch==.*/&+cpu/p' "$requirements")
+    if ! { [ -n "$torch" ] && "${pip[@]}" "$torch" -r "$requirements" >"$log" 2>&1; } &&
+        ! "${pip[@]}" -r "$requirements" >"$log" 2>&1; then
+        while read -r line; do
+            "${pip[@]}" "$line" >"$log" 2>&1 && continue
+            say "cannot install $line: $(grep -m 1 '^ERROR: ' "$log" || tail -n 1 "$log")"
+            missing=1
+        done < <(grep -v '^ *\(#\|$\)' "$requirements")
+    fi
+    rm -f "$log"
+    return $missing
+}
+
+make_venv() {
+    local stamp wanted
+    stamp=$venv/requirements.sha256
+    wanted=$(sha256sum <"$requirements")
+    if [ -x $venv/bin/python ] && [ "$(cat $stamp 2>/dev/null)" = "$wanted" ] &&
+        $venv/bin/python -S -c '' 2>/dev/null; then
+        return
+    fi
+    if ! python_usable; then
+        install_packages python3 python3-venv
+        hash -r
+    fi
+    if ! python_usable; then
+        say "no python3 of 3.10 or newer with venv: PyTorch problems and system tests stay away"
+        return
+    fi
+    say "making $venv with $(grep -c == $requirements) Python packages; this takes a minute or two"
+    $venv/bin/python -m pip --version >/dev/null 2>&1 || rm -rf $venv
+    if [ ! -d $venv ] && ! python3 -m venv $venv >/dev/null; then
+        say "cannot make $venv with $(python3 --version)"
+        return
+    fi
+    install_requirements && echo "$wanted" >$stamp
+}
+
+[ "${1:-}" = lint ] && packages+=("${lint_packages[@]}")
+if command -v dpkg-query >/dev/null; then
+    install_packages "${packages[@]}"
+else
+    say "not a Debian system; it must bring: ${packages[*]}"
+fi
+make_venv
+exit 0

@@ -1,0 +1,36 @@
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+int64_t clock_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+double clock_ms_since(int64_t start_ns)
+{
+    return (double)(clock_now_ns() - start_ns) * 1e-6;
+}
+
+int clock_left_ms(int64_t deadline_ns)
+{
+    int64_t left = deadline_ns - clock_now_ns();
+    if (left <= 0)
+        return 0;
+    int64_t left_ms = (left + 999999) / 1000000;
+    return left_ms > 1 << 30 ? 1 << 30 : (int)left_ms;
+}
+
+uint64_t clock_secret(void)
+{
+    uint64_t secret;
+    while (getrandom(&secret, sizeof secret, 0) != (ssize_t)sizeof secret)
+        if (errno != EINTR)
+            abort();
+    return secret;
+}

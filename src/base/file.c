@@ -1,0 +1,239 @@
+#include "base/file.h"
+
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int file_read_fd(int fd, const char *name, size_t max_bytes, char **bytes, size_t *count,
+                 struct err *err)
+{
+    struct stat stat_buffer;
+    if (fstat(fd, &stat_buffer) < 0)
+        return err_sys(err, errno, "%s: cannot read", name);
+    if (S_ISDIR(stat_buffer.st_mode))
+        return err_set(err, ERR_INPUT, "%s: is a directory, not a file", name);
+    if (S_ISREG(stat_buffer.st_mode) && (uint64_t)stat_buffer.st_size > max_bytes)
+        return err_set(err, ERR_LIMIT, "%s: %lld bytes, more than the %zu allowed", name,
+                       (long long)stat_buffer.st_size, max_bytes);
+    size_t capacity = S_ISREG(stat_buffer.st_mode) ? (size_t)stat_buffer.st_size + 2 : 4096;
+    size_t used = 0;
+    char *data = mem_alloc(capacity);
+    for (;;) {
+        if (used + 1 >= capacity) {
+            capacity *= 2;
+            data = mem_resize(data, capacity);
+        }
+        ssize_t got = read(fd, data + used, capacity - used - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            int saved = errno;
+            mem_free(data);
+            return err_sys(err, saved, "%s: cannot read", name);
+        }
+        if (got == 0)
+            break;
+        used += (size_t)got;
+        if (used > max_bytes) {
+            mem_free(data);
+            return err_set(err, ERR_LIMIT, "%s: more than the %zu bytes allowed", name, max_bytes);
+        }
+    }
+    data[used] = '\0';
+    *bytes = data;
+    *count = used;
+    return 0;
+}
+
+int file_read(const char *path, size_t max_bytes, char **bytes, size_t *count, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT)
+        return err_set(err, ERR_MISSING, "%s: no such file", path);
+    if (fd < 0)
+        return err_sys(err, errno, "%s: cannot open", path);
+    int result = file_read_fd(fd, path, max_bytes, bytes, count, err);
+    close(fd);
+    return result;
+}
+
+int file_write_fd(int fd, const char *name, const void *bytes, size_t count, struct err *err)
+{
+    const char *at = bytes;
+    while (count > 0) {
+        ssize_t written = write(fd, at, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return err_sys(err, errno, "%s: cannot write", name);
+        at += written;
+        count -= (size_t)written;
+    }
+    return 0;
+}
+
+int file_write_atomic(const char *path, const void *bytes, size_t count, mode_t mode,
+                      struct err *err)
+{
+    char *temporary = mem_printf("%s.XXXXXX", path);
+    int result = 0;
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    if (fd < 0) {
+        result = err_sys(err, errno, "%s: cannot create", path);
+        goto out;
+    }
+    result = file_write_fd(fd, path, bytes, count, err);
+    if (result == 0 && fchmod(fd, mode) < 0)
+        result = err_sys(err, errno, "%s: cannot set its mode", path);
+    if (close(fd) < 0 && result == 0)
+        result = err_sys(err, errno, "%s: cannot write", path);
+    if (result == 0 && rename(temporary, path) < 0)
+        result = err_sys(err, errno, "%s: cannot replace", path);
+    if (result < 0)
+        unlink(temporary);
+out:
+    mem_free(temporary);
+    return result;
+}
+
+int file_make_directories(const char *path, mode_t mode, struct err *err)
+{
+    char *copy = mem_strdup(path);
+    int result = 0;
+    for (char *slash = copy + 1;; slash++) {
+        if (*slash != '/' && *slash != '\0')
+            continue;
+        bool last = *slash == '\0';
+        *slash = '\0';
+        if (mkdir(copy, mode) < 0 && errno != EEXIST) {
+            result = err_sys(err, errno, "%s: cannot create the directory", copy);
+            break;
+        }
+        if (last)
+            break;
+        *slash = '/';
+    }
+    if (result == 0 && !file_is_directory(path))
+        result = err_set(err, ERR_IO, "%s: is not a directory", path);
+    mem_free(copy);
+    return result;
+}
+
+static void remove_at(int parent, const char *name, int depth)
+{
+    if (unlinkat(parent, name, 0) == 0 || depth > 64)
+        return;
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    DIR *directory = fdopendir(fd);
+    if (!directory) {
+        close(fd);
+        return;
+    }
+    struct dirent *entry;
+    while ((entry = readdir(directory)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            remove_at(fd, entry->d_name, depth + 1);
+    closedir(directory);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+void file_remove_tree(const char *path)
+{
+    remove_at(AT_FDCWD, path, 0);
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool file_is_directory(const char *path)
+{
+    struct stat stat_buffer;
+    return stat(path, &stat_buffer) == 0 && S_ISDIR(stat_buffer.st_mode);
+}
+
+/* Length of the UTF-8 sequence at `at`, or 0 where it is not one (RFC 3629, table 3-7). */
+static size_t utf8_sequence(const unsigned char *at, size_t left)
+{
+    if (at[0] < 0x80)
+        return 1;
+    size_t length = at[0] >= 0xC2 && at[0] <= 0xDF ? 2 : (at[0] & 0xF0) == 0xE0 ? 3 : 4;
+    if (at[0] < 0xC2 || at[0] > 0xF4 || left < length)
+        return 0;
+    unsigned char low = at[0] == 0xE0 ? 0xA0 : at[0] == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = at[0] == 0xED ? 0x9F : at[0] == 0xF4 ? 0x8F : 0xBF;
+    if (at[1] < low || at[1] > high)
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+    return length;
+}
+
+int file_check_text(const char *name, const char *bytes, size_t count, struct err *err)
+{
+    if (count == 0)
+        return err_set(err, ERR_INPUT, "%s: is empty", name);
+    size_t line = 1;
+    bool blank = true;
+    for (size_t i = 0; i < count;) {
+        if (bytes[i] == '\0')
+            return err_set(err, ERR_INPUT, "%s:%zu: holds a NUL byte; a source is text", name, line);
+        size_t length = utf8_sequence((const unsigned char *)bytes + i, count - i);
+        if (length == 0)
+            return err_set(err, ERR_INPUT, "%s:%zu: is not UTF-8 (byte 0x%02x at offset %zu)", name,
+                           line, (unsigned char)bytes[i], i);
+        if (bytes[i] == '\n')
+            line++;
+        blank = blank && strchr(" \t\r\n", bytes[i]) != NULL;
+        i += length;
+    }
+    if (blank)
+        return err_set(err, ERR_INPUT, "%s: holds nothing but white space", name);
+    return 0;
+}
+
+static int file_memory_sealed(const char *name, const void *bytes, size_t size_bytes, int seals,
+                              struct err *err)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return err_sys(err, errno, "cannot create anonymous memory '%s'", name);
+    int result = 0;
+    if (ftruncate(fd, (off_t)size_bytes) < 0)
+        result = err_sys(err, errno, "cannot size anonymous memory '%s' to %zu bytes", name,
+                         size_bytes);
+    if (result == 0 && bytes)
+        result = file_write_fd(fd, name, bytes, size_bytes, err);
+    if (result == 0 && fcntl(fd, F_ADD_SEALS, seals) < 0)
+        result = err_sys(err, errno, "cannot seal anonymous memory '%s'", name);
+    if (result < 0) {
+        close(fd);
+        return result;
+    }
+    return fd;
+}
+
+int file_memory(const char *name, size_t size_bytes, struct err *err)
+{
+    return file_memory_sealed(name, NULL, size_bytes, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
+                              err);
+}
+
+int file_memory_from(const char *name, const void *bytes, size_t count, struct err *err)
+{
+    return file_memory_sealed(name, bytes, count,
+                              F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL, err);
+}

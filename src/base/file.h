@@ -1,0 +1,45 @@
+/* file: whole files in and out, directories, anonymous memory.
+ *
+ * Reads are bounded; writes are atomic (a temporary file in the same directory, then rename), so a
+ * reader sees the old or the new content and a full disk leaves the old one. Errors name the path.
+ */
+#ifndef WARPGYM_BASE_FILE_H
+#define WARPGYM_BASE_FILE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Reads all of a regular file of at most max_bytes. *bytes is NUL-terminated (not counted) and the
+ * caller's (mem_free). ERR_MISSING, ERR_LIMIT, ERR_INPUT (a directory, say) or ERR_IO. */
+NODISCARD int file_read(const char *path, size_t max_bytes, char **bytes, size_t *count,
+                        struct err *err);
+NODISCARD int file_read_fd(int fd, const char *name, size_t max_bytes, char **bytes, size_t *count,
+                           struct err *err);
+
+NODISCARD int file_write_atomic(const char *path, const void *bytes, size_t count, mode_t mode,
+                                struct err *err);
+/* All of the bytes, or an error; retries short writes. */
+NODISCARD int file_write_fd(int fd, const char *name, const void *bytes, size_t count,
+                            struct err *err);
+
+/* As mkdir -p. */
+NODISCARD int file_make_directories(const char *path, mode_t mode, struct err *err);
+/* Removes a directory and all in it, never following links; best effort. */
+void file_remove_tree(const char *path);
+
+bool file_exists(const char *path);
+bool file_is_directory(const char *path);
+
+/* Why `bytes` is not a source text (empty, a NUL byte, not UTF-8: with the place), or 0. */
+NODISCARD int file_check_text(const char *name, const char *bytes, size_t count, struct err *err);
+
+/* Anonymous memory of a fixed size, sealed against shrinking and growing so that no holder can make
+ * another's mapping fault. Returns a descriptor (close-on-exec) or a negative code. */
+NODISCARD int file_memory(const char *name, size_t size_bytes, struct err *err);
+/* The same, filled with `bytes` and sealed against writing as well. */
+NODISCARD int file_memory_from(const char *name, const void *bytes, size_t count, struct err *err);
+
+#endif

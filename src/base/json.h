@@ -1,0 +1,64 @@
+/* json: thin helpers over jansson (whose names begin with json_ too).
+ *
+ * Reading: strict text (RFC 8259, UTF-8, no duplicate keys, no NUL), bounded depth, errors with
+ * their place. Getters come in two halves: json_get_* wants the key, json_find_* leaves *out alone
+ * when the key is absent or null. Both refuse a value of another type and name the key. Strings and
+ * containers that they hand out belong to `object`.
+ *
+ * Writing: values that always succeed, whatever they are fed. jansson ends in NULL for NaN and for
+ * text that is not UTF-8, and a candidate's output may hold both.
+ */
+#ifndef WARPGYM_BASE_JSON_H
+#define WARPGYM_BASE_JSON_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JSON_DEPTH_MAX 64
+
+/* An object or array. Errors: "NAME:LINE:COLUMN: …". *out is the caller's (json_decref). */
+NODISCARD int json_parse(const char *name, const char *text, size_t count, json_t **out,
+                         struct err *err);
+/* The same for one line of many: `line` is its number, counted from 1. */
+NODISCARD int json_parse_line(const char *name, size_t line, const char *text, size_t count,
+                              json_t **out, struct err *err);
+
+NODISCARD int json_get_string(const json_t *object, const char *key, const char **out,
+                              struct err *err);
+NODISCARD int json_get_int(const json_t *object, const char *key, int64_t *out, struct err *err);
+NODISCARD int json_get_double(const json_t *object, const char *key, double *out, struct err *err);
+NODISCARD int json_get_bool(const json_t *object, const char *key, bool *out, struct err *err);
+NODISCARD int json_get_array(const json_t *object, const char *key, json_t **out, struct err *err);
+NODISCARD int json_get_object(const json_t *object, const char *key, json_t **out, struct err *err);
+
+NODISCARD int json_find_string(const json_t *object, const char *key, const char **out,
+                               struct err *err);
+NODISCARD int json_find_int(const json_t *object, const char *key, int64_t *out, struct err *err);
+NODISCARD int json_find_double(const json_t *object, const char *key, double *out, struct err *err);
+NODISCARD int json_find_bool(const json_t *object, const char *key, bool *out, struct err *err);
+NODISCARD int json_find_array(const json_t *object, const char *key, json_t **out, struct err *err);
+NODISCARD int json_find_object(const json_t *object, const char *key, json_t **out,
+                               struct err *err);
+
+/* A key that is not among `names` is an error with the nearest one offered. */
+NODISCARD int json_check_keys(const json_t *object, const char *const *names, size_t count,
+                              struct err *err);
+
+/* New values. A number that is not finite becomes null; bytes that are not UTF-8, and NULs, become
+ * U+FFFD; NULL text becomes null. Never NULL. */
+json_t *json_number(double value);
+json_t *json_text(const char *text);
+json_t *json_text_bytes(const char *bytes, size_t count);
+/* Sets object[key], taking over the value's reference; a process without memory ends here. */
+void json_put(json_t *object, const char *key, json_t *value);
+
+/* Appends one compact line and a newline; keys in the order of their insertion, reals with 15
+ * significant digits (0.1 stays 0.1). ERR_LIMIT when `out` is full: it then
+ * holds a part. */
+NODISCARD int json_line_write(const json_t *value, struct buf *out, struct err *err);
+
+#endif

@@ -1,0 +1,20 @@
+/* limits: every bound on what a stranger may send or a process may take, in one place.
+ * A limit that a user may want to change is a setting (settings.h); these are the ceilings. */
+#ifndef WARPGYM_BASE_LIMITS_H
+#define WARPGYM_BASE_LIMITS_H
+
+#define LIMIT_SOURCE_BYTES ((size_t)1 << 20)       /* one candidate or reference source */
+#define LIMIT_YAML_BYTES ((size_t)256 << 10)       /* one problem.yaml or settings file */
+#define LIMIT_JSONL_LINE_BYTES ((size_t)4 << 20)   /* one line of a batch */
+#define LIMIT_ARTIFACT_BYTES ((size_t)64 << 20)    /* one compiled shared object */
+#define LIMIT_DIAGNOSTICS_BYTES ((size_t)64 << 10) /* what a compiler may print */
+#define LIMIT_ARGUMENTS 24                         /* arguments of a native problem */
+#define LIMIT_SIZES 8                              /* size names of a native problem */
+#define LIMIT_SIZE_SETS 16                         /* rows under check:, time: or draw: */
+#define LIMIT_DIMENSIONS 8                         /* dimensions of one tensor */
+#define LIMIT_NAME_BYTES 128
+#define LIMIT_EXPRESSION_BYTES 256
+#define LIMIT_EXPRESSION_DEPTH 32
+#define LIMIT_TENSOR_BYTES ((uint64_t)16 << 30) /* one argument */
+
+#endif

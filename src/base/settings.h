@@ -1,0 +1,109 @@
+/* settings: everything that a user may tune, in one table.
+ *
+ * SETTINGS is the table; the fields of struct settings, the parser, --help and docs/settings.md all
+ * come from it. Sources in rising precedence: default, YAML file, environment, `key=value` from the
+ * command line. A key that is not in the table is an error with the nearest name offered, in the
+ * environment too where a variable is plainly meant for the table (WARPGYM_<section>_…, or nearly a
+ * name in it); other WARPGYM_ variables pass, because container platforms invent some.
+ *
+ * Kinds: STRING as it stands. INT, FLOAT. BOOL true/false, yes/no, on/off, 1/0. DURATION in ms, or
+ * with a unit (250ms, 10s, 2m, 1h). BYTES, or with a unit (512MiB, 2GiB, 1GB).
+ *
+ * Ownership: strings live in the struct's arena. Threads: immutable once read; share it freely.
+ */
+#ifndef WARPGYM_BASE_SETTINGS_H
+#define WARPGYM_BASE_SETTINGS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* X(field, path, kind, default, low, high, help) */
+#define SETTINGS(X)                                                                                \
+    X(cache_directory, "cache.directory", STRING, "", 0, 0,                                        \
+      "Where builds and measurements are kept; empty: $XDG_CACHE_HOME/warpgym")                    \
+    X(cache_max_bytes, "cache.max_bytes", BYTES, "2GiB", 0, 1ULL << 50,                            \
+      "Size at which the oldest cache entries are removed; 0: keep nothing")                       \
+    X(compile_timeout_ms, "compile.timeout_ms", DURATION, "30s", 1, 86400000,                      \
+      "Longest that one compilation may take")                                                     \
+    X(compile_memory_bytes, "compile.memory_bytes", BYTES, "2GiB", 1 << 20, 1ULL << 50,            \
+      "Address space of each compiler process")                                                    \
+    X(run_timeout_ms, "run.timeout_ms", DURATION, "10s", 1, 86400000,                              \
+      "Longest that one call of a candidate may take")                                             \
+    X(run_load_timeout_ms, "run.load_timeout_ms", DURATION, "60s", 1, 86400000,                    \
+      "Longest that loading a candidate may take, its imports and builds included")                \
+    X(run_memory_bytes, "run.memory_bytes", BYTES, "8GiB", 1 << 20, 1ULL << 50,                    \
+      "Address space of a candidate beyond what is mapped when it starts")                         \
+    X(run_scratch_bytes, "run.scratch_bytes", BYTES, "256MiB", 0, 1ULL << 50,                      \
+      "What a candidate may write to its private scratch directory")                               \
+    X(run_threads, "run.threads", INT, "0", 0, 4096,                                               \
+      "Threads of a candidate and of its reference; 0: one for each usable CPU")                   \
+    X(check_trials, "check.trials", INT, "3", 1, 1000,                                             \
+      "Trials of a torch problem, each with fresh inputs")                                         \
+    X(timing_target, "timing.target", FLOAT, "0.02", 0.0001, 1,                                    \
+      "Sampling stops when half the 95 % interval of the speedup is at most this part of it")      \
+    X(timing_budget_ms, "timing.budget_ms", DURATION, "200ms", 1, 3600000,                         \
+      "Sampling stops after this long, however wide the interval still is")                        \
+    X(timing_min_samples, "timing.min_samples", INT, "3", 1, 100000,                               \
+      "Timed pairs taken in any case")                                                             \
+    X(timing_max_samples, "timing.max_samples", INT, "400", 1, 100000,                             \
+      "Timed pairs after which sampling stops in any case")                                        \
+    X(python_path, "python.path", STRING, "", 0, 0,                                                \
+      "Python with PyTorch, for torch problems; empty: $WARPGYM_PYTHON, then .venv/bin/python3")   \
+    X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
+      "Directories of problems, separated by colons, searched before the ones that come along")
+
+#define SETTINGS_TYPE_STRING const char *
+#define SETTINGS_TYPE_INT int64_t
+#define SETTINGS_TYPE_FLOAT double
+#define SETTINGS_TYPE_BOOL bool
+#define SETTINGS_TYPE_DURATION int64_t
+#define SETTINGS_TYPE_BYTES uint64_t
+
+enum settings_index {
+#define X(field, path, kind, standard, low, high, help) SETTING_##field,
+    SETTINGS(X)
+#undef X
+        SETTINGS_COUNT
+};
+
+enum settings_origin { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENVIRONMENT, ORIGIN_COMMAND_LINE };
+
+struct settings {
+#define X(field, path, kind, standard, low, high, help) SETTINGS_TYPE_##kind field;
+    SETTINGS(X)
+#undef X
+    struct arena arena;
+    unsigned char origin[SETTINGS_COUNT]; /* enum settings_origin of each value */
+};
+
+/* Defaults. */
+void settings_init(struct settings *settings);
+void settings_deinit(struct settings *settings);
+
+/* File ($WARPGYM_CONFIG, which must then exist, or $XDG_CONFIG_HOME/warpgym/config.yaml, which need
+ * not), then the environment. */
+NODISCARD int settings_load(struct settings *settings, struct err *err);
+/* One "key=value" of the command line. */
+NODISCARD int settings_assign(struct settings *settings, const char *assignment, struct err *err);
+/* What no single value can tell (min_samples <= max_samples): call it after the last source. */
+NODISCARD int settings_check(const struct settings *settings, struct err *err);
+
+/* The parts of settings_load. `name` is how errors call the text. */
+NODISCARD int settings_read_yaml(struct settings *settings, const char *name, const char *text,
+                                 size_t count, struct err *err);
+NODISCARD int settings_read_environment(struct settings *settings, char *const *environment,
+                                        struct err *err);
+NODISCARD int settings_set(struct settings *settings, const char *path, const char *value,
+                           enum settings_origin origin, struct err *err);
+
+/* The table for people: path, type, default, bounds, help; as plain text and as Markdown. */
+void settings_describe(struct buf *out);
+void settings_describe_markdown(struct buf *out);
+/* The values as a YAML file that reads back to the same, each with its origin as a comment. */
+void settings_show(const struct settings *settings, struct buf *out);
+
+#endif

@@ -1,0 +1,48 @@
+/* cli: what the subcommands share. One file for each subcommand; each parses its options, calls one
+ * module and prints. Exit statuses are the same everywhere. */
+#ifndef WARPGYM_CLI_CLI_H
+#define WARPGYM_CLI_CLI_H
+
+#include "base/err.h"
+#include "base/settings.h"
+#include "cli/options.h"
+
+#define EXIT_PASSED 0
+#define EXIT_SOME_FAILED 1
+#define EXIT_USAGE 2
+#define EXIT_INFRASTRUCTURE 3
+#define EXIT_INTERRUPTED 130
+
+int eval_main(int argc, char **argv);
+int problem_list_main(int argc, char **argv);
+int problem_show_main(int argc, char **argv);
+int problem_check_main(int argc, char **argv);
+int doctor_main(int argc, char **argv);
+int settings_main(int argc, char **argv);
+
+extern const struct cli_command cli_commands[];
+
+/* The command's entry in the table, for its help. */
+const struct cli_command *cli_command_of(int (*run)(int argc, char **argv));
+
+/* Parses; prints help (then *status is 0) or an error (2) itself. True: go on. */
+bool cli_parse(int (*run)(int argc, char **argv), const struct cli_option *options, int argc,
+               char **argv, struct cli_words *words, int *status);
+
+/* Defaults, file, environment, then each --set. */
+NODISCARD int cli_settings(struct settings *settings, const struct cli_words *assignments,
+                           struct err *err);
+
+/* "warpgym: TEXT" on standard error; returns the status. */
+int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The exit status that an error of this code deserves. */
+int cli_status(const struct err *err);
+
+/* Non-zero once SIGINT or SIGTERM has come; the second one ends the process at once. */
+extern _Atomic int cli_cancelled;
+void cli_catch_signals(void);
+
+/* Writes all of it to standard output; a closed pipe ends the program quietly. */
+void cli_print(const struct buf *out);
+
+#endif

@@ -1,0 +1,144 @@
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/eval_report.h"
+#include "cli/eval_tasks.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+struct arguments {
+    const char *problem, *out;
+    struct cli_words roots, sets, candidates;
+    bool json, quiet, no_timing;
+    int64_t jobs;
+};
+
+static void say(const struct err *err)
+{
+    cli_fail(0, "%s", err->text);
+}
+
+/* The user's own roots come before those of the settings. */
+static int find_roots(const struct arguments *arguments, const struct settings *settings,
+                      struct paths_list *roots, struct err *err)
+{
+    struct buf joined;
+    buf_init(&joined, 65536);
+    for (size_t i = 0; i < arguments->roots.count; i++)
+        buf_printf(&joined, "%s%s", i ? ":" : "", arguments->roots.items[i]);
+    if (settings->problems_path[0])
+        buf_printf(&joined, "%s%s", joined.len ? ":" : "", settings->problems_path);
+    int result = paths_problems(joined.data, roots, err);
+    buf_deinit(&joined);
+    return result;
+}
+
+static int exit_status(const struct eval_report *report, const struct eval_tasks *tasks, int result)
+{
+    if (result == ERR_CANCELLED)
+        return EXIT_INTERRUPTED;
+    if (result < 0 || report->broken > 0 || report->write_failed)
+        return EXIT_INFRASTRUCTURE;
+    if (tasks->complaints > 0)
+        return EXIT_USAGE;
+    return report->failed > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
+}
+
+static int judge_all(const struct arguments *arguments, const struct settings *settings,
+                     struct eval_tasks *tasks, struct eval_report *report)
+{
+    struct judge_options options = {.settings = settings,
+                                    .cancelled = &cli_cancelled,
+                                    .no_timing = arguments->no_timing};
+    struct judge *judge;
+    struct err err = {0};
+    int64_t start_ns = clock_now_ns();
+    size_t count = tasks->count;
+    size_t skipped = eval_report_skip(report, tasks->items, &count);
+    if (skipped && !arguments->quiet)
+        fprintf(stderr, "warpgym: %zu already judged in %s\n", skipped, report->out_path);
+    if (count == 0)
+        return exit_status(report, tasks, 0);
+    if (judge_open(&judge, &options, &err) < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    for (size_t i = 0; i < count; i++)
+        judge_warm(judge, tasks->items[i].problem->format);
+    bool quiet = arguments->quiet || count == 1;
+    report->progress = progress_new(STDERR_FILENO, "judging", count, quiet);
+    log_set_hooks(progress_hide, progress_show, report->progress);
+    int result = batch_run(judge, tasks->items, count, (int)arguments->jobs, &cli_cancelled,
+                           eval_report_verdict, eval_report_tick, report, &err);
+    log_set_hooks(NULL, NULL, NULL);
+    eval_report_finish(report, clock_ms_since(start_ns) * 1e-3);
+    judge_close(judge);
+    if (result == ERR_CANCELLED)
+        fprintf(stderr, "warpgym: interrupted; %llu of %zu judged\n",
+                (unsigned long long)(report->passed + report->failed), count);
+    else if (result < 0)
+        say(&err);
+    return exit_status(report, tasks, result);
+}
+
+static int run(const struct arguments *arguments, const struct settings *settings)
+{
+    struct paths_list roots;
+    struct eval_tasks tasks;
+    struct eval_report report;
+    struct err err = {0};
+    int status = EXIT_USAGE;
+    if (find_roots(arguments, settings, &roots, &err) < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    eval_tasks_init(&tasks, &roots, say);
+    for (size_t i = 0; i < arguments->candidates.count; i++)
+        eval_tasks_add(&tasks, arguments->problem, arguments->candidates.items[i]);
+    if (eval_report_init(&report, arguments->json, arguments->out, &err) < 0)
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    else if (tasks.count > 0)
+        status = judge_all(arguments, settings, &tasks, &report);
+    eval_report_deinit(&report);
+    eval_tasks_deinit(&tasks);
+    paths_list_deinit(&roots);
+    return status;
+}
+
+int eval_main(int argc, char **argv)
+{
+    struct arguments arguments = {.jobs = 1};
+    const struct cli_option options[] = {
+        OPTION_STRING('p', "problem", &arguments.problem, "ID|PATH",
+                      "the problem: an id (`warpgym problem list`), a problem directory, or a "
+                      "KernelBench-style module"),
+        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+                    "look for problems here first (a KernelBench checkout, say); may be repeated"),
+        OPTION_INT('j', "jobs", &arguments.jobs, 1, 1024, "N", "evaluations at the same time"),
+        OPTION_FLAG(0, "no-timing", &arguments.no_timing, "correctness only"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
+                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_GROUP("Output"),
+        OPTION_FLAG(0, "json", &arguments.json, "one verdict a line instead of the table"),
+        OPTION_STRING('o', "out", &arguments.out, "FILE",
+                      "append verdicts as JSON lines; what it already holds is not judged again"),
+        OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
+        OPTION_END,
+    };
+    struct settings settings;
+    struct err err = {0};
+    int status = EXIT_USAGE;
+    if (!cli_parse(eval_main, options, argc, argv, &arguments.candidates, &status))
+        return status;
+    if (arguments.candidates.count == 0)
+        status = cli_fail(EXIT_USAGE, "eval: name at least one candidate; try `warpgym eval --help`");
+    else if (cli_settings(&settings, &arguments.sets, &err) < 0)
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    else {
+        cli_catch_signals();
+        status = run(&arguments, &settings);
+        settings_deinit(&settings);
+    }
+    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.sets);
+    cli_words_deinit(&arguments.candidates);
+    return status;
+}

@@ -1,0 +1,243 @@
+#include "cli/eval_report.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_BYTES ((size_t)1 << 20)
+#define FILE_BYTES ((size_t)4 << 30)
+
+/* A run that was killed may have left half a line: it is no verdict, and nothing may follow it. */
+static int trim(struct eval_report *report, struct err *err)
+{
+    off_t size = lseek(report->out_fd, 0, SEEK_END);
+    off_t end = size;
+    char byte;
+    while (end > 0 && pread(report->out_fd, &byte, 1, end - 1) == 1 && byte != '\n')
+        end--;
+    if (end != size && ftruncate(report->out_fd, end) < 0)
+        return err_sys(err, errno, "%s: cannot remove its broken last line", report->out_path);
+    return 0;
+}
+
+int eval_report_init(struct eval_report *report, bool json, const char *out_path, struct err *err)
+{
+    *report = (struct eval_report){.json = json, .out_fd = -1, .out_path = out_path};
+    if (!json) {
+        static const char *const titles[] = {"problem",   "candidate", "verdict", "speedup",
+                                             "candidate", "reference", ""};
+        report->table = table_new();
+        for (int i = 0; i < 7; i++)
+            table_column(report->table, titles[i], i >= 3 && i <= 5 ? TABLE_RIGHT : TABLE_LEFT);
+    }
+    if (!out_path)
+        return 0;
+    report->out_fd = open(out_path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (report->out_fd < 0)
+        return err_sys(err, errno, "%s: cannot open for writing", out_path);
+    return trim(report, err);
+}
+
+void eval_report_deinit(struct eval_report *report)
+{
+    table_free(report->table);
+    if (report->out_fd >= 0)
+        close(report->out_fd);
+}
+
+/* What tells one finished evaluation from another. */
+static char *identity(const char *problem_hash, const char *candidate_hash, const char *path)
+{
+    return mem_printf("%s %s %s", problem_hash, candidate_hash, path);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Identities of the final verdicts in the output file, sorted. */
+static char **finished(const struct eval_report *report, size_t *count)
+{
+    struct err ignored;
+    char *text;
+    size_t bytes;
+    char **found = NULL;
+    *count = 0;
+    if (file_read(report->out_path, FILE_BYTES, &text, &bytes, &ignored) < 0)
+        return NULL;
+    for (size_t at = 0; at < bytes;) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        size_t length = end ? (size_t)(end - text) - at : bytes - at;
+        json_t *object = NULL;
+        json_t *problem = NULL;
+        json_t *candidate = NULL;
+        const char *hash;
+        const char *source;
+        const char *path;
+        const char *status;
+        if (length > 0 &&
+            json_parse("verdict", text + at, length, &object, &ignored) == 0 &&
+            json_get_object(object, "problem", &problem, &ignored) == 0 &&
+            json_get_object(object, "candidate", &candidate, &ignored) == 0 &&
+            json_get_string(problem, "hash", &hash, &ignored) == 0 &&
+            json_get_string(candidate, "hash", &source, &ignored) == 0 &&
+            json_get_string(candidate, "path", &path, &ignored) == 0 &&
+            json_get_string(object, "status", &status, &ignored) == 0 &&
+            strcmp(status, "infrastructure_error") != 0) {
+            found = mem_resize(found, (*count + 1) * sizeof *found);
+            found[(*count)++] = identity(hash, source, path);
+        }
+        json_decref(object);
+        at += length + 1;
+    }
+    mem_free(text);
+    if (*count)
+        qsort(found, *count, sizeof *found, by_text);
+    return found;
+}
+
+size_t eval_report_skip(const struct eval_report *report, struct batch_task *tasks, size_t *count)
+{
+    if (!report->out_path)
+        return 0;
+    size_t known_count;
+    char **known = finished(report, &known_count);
+    size_t kept = 0;
+    size_t skipped = 0;
+    for (size_t i = 0; i < *count && known_count > 0; i++) {
+        char hash[HASH_HEX_BYTES];
+        const struct candidate *candidate = &tasks[i].candidate;
+        hash_bytes(candidate->text, candidate->bytes, hash);
+        char *mine = identity(tasks[i].problem->hash, hash, candidate->path);
+        bool done = bsearch(&mine, known, known_count, sizeof *known, by_text) != NULL;
+        mem_free(mine);
+        if (done)
+            skipped++;
+        if (!done && kept != i) { /* swap: the tail still owns what it holds */
+            struct batch_task other = tasks[kept];
+            tasks[kept] = tasks[i];
+            tasks[i] = other;
+        }
+        kept += !done;
+    }
+    if (known_count > 0)
+        *count = kept;
+    for (size_t i = 0; i < known_count; i++)
+        mem_free(known[i]);
+    mem_free(known);
+    return skipped;
+}
+
+static void add_time(struct table *table, double ms)
+{
+    if (!isfinite(ms))
+        table_cell(table, STYLE_FAINT, "-");
+    else if (ms < 0.1)
+        table_cell(table, STYLE_NONE, "%.2f us", ms * 1e3);
+    else
+        table_cell(table, STYLE_NONE, "%.3f ms", ms);
+}
+
+static void add_row(struct eval_report *report, const struct verdict *verdict)
+{
+    struct table *table = report->table;
+    struct interval speedup;
+    bool passed = verdict->status == STATUS_PASSED;
+    const char *name = verdict->candidate_path;
+    size_t length = strlen(name);
+    verdict_speedup(verdict, &speedup);
+    table_cell(table, STYLE_NONE, "%s", verdict->problem_id);
+    table_cell(table, STYLE_NONE, "%s%s", length > 44 ? "…" : "",
+               length > 44 ? name + length - 43 : name);
+    table_cell(table, passed ? STYLE_GOOD : STYLE_BAD, "%s",
+               verdict_status_name(verdict->status));
+    if (passed && verdict->case_count > 0 && verdict->timing_meaningful) {
+        double off = (speedup.high - speedup.low) / 2;
+        table_cell(table, speedup.value >= 1 ? STYLE_GOOD : STYLE_WARN, "%.2fx ±%.2f",
+                   speedup.value, off);
+        add_time(table, verdict->cases[0].candidate.median);
+        add_time(table, verdict->cases[0].reference.median);
+    } else {
+        for (int i = 0; i < 3; i++)
+            table_cell(table, STYLE_FAINT, "-");
+    }
+    const char *note = "";
+    if (verdict->error_message)
+        note = verdict->error_message;
+    else if (!verdict->timing_meaningful)
+        note = "interpreted: not timed";
+    else if (verdict->warning_count > 0 && strcmp(verdict->warnings[0].code, "H41") != 0)
+        note = verdict->warnings[0].evidence;
+    table_cell(table, STYLE_FAINT, "%.90s", note);
+}
+
+static void write_out(struct eval_report *report, const struct buf *line)
+{
+    struct err err;
+    if (report->out_fd < 0 || report->write_failed)
+        return;
+    if (file_write_fd(report->out_fd, report->out_path, line->data, line->len, &err) < 0) {
+        report->write_failed = true;
+        log_write(LOG_LEVEL_ERROR, "eval", "%s; later verdicts are not kept in it", err.text);
+    }
+}
+
+void eval_report_verdict(void *context, const struct batch_task *task,
+                         const struct verdict *verdict)
+{
+    struct eval_report *report = context;
+    struct buf line;
+    struct err ignored;
+    (void)task;
+    report->passed += verdict->status == STATUS_PASSED;
+    report->failed += verdict->status != STATUS_PASSED;
+    report->broken += verdict->status == STATUS_INFRASTRUCTURE_ERROR;
+    json_t *object = verdict_json(verdict);
+    buf_init(&line, LINE_BYTES);
+    if (json_line_write(object, &line, &ignored) == 0) {
+        write_out(report, &line);
+        if (report->json) {
+            progress_hide(report->progress);
+            cli_print(&line);
+            progress_show(report->progress);
+        }
+    }
+    json_decref(object);
+    buf_deinit(&line);
+    if (report->table)
+        add_row(report, verdict);
+    progress_add(report->progress, verdict->status == STATUS_PASSED);
+}
+
+void eval_report_tick(void *context)
+{
+    struct eval_report *report = context;
+    progress_tick(report->progress);
+}
+
+void eval_report_finish(struct eval_report *report, double elapsed_s)
+{
+    struct buf out;
+    progress_free(report->progress);
+    report->progress = NULL;
+    if (!report->table || report->passed + report->failed == 0)
+        return;
+    buf_init(&out, FILE_BYTES);
+    table_render(report->table, style_wanted(STDOUT_FILENO), &out);
+    uint64_t total = report->passed + report->failed;
+    buf_printf(&out, "\n%llu of %llu passed, in %.1f s\n", (unsigned long long)report->passed,
+               (unsigned long long)total, elapsed_s);
+    cli_print(&out);
+    buf_deinit(&out);
+}

@@ -1,0 +1,36 @@
+/* eval_report: verdicts on their way out: a table for people, one JSON line each for programs, a file
+ * that a restart continues. */
+#ifndef WARPGYM_CLI_EVAL_REPORT_H
+#define WARPGYM_CLI_EVAL_REPORT_H
+
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "judge/batch.h"
+
+struct eval_report {
+    bool json;
+    int out_fd; /* -1: none */
+    const char *out_path;
+    struct table *table;
+    struct progress *progress;
+    uint64_t passed, failed, broken; /* broken: infrastructure_error */
+    bool write_failed;
+};
+
+/* `out_path` NULL: none. Opens it for appending; a last line that a crash cut short is removed. */
+NODISCARD int eval_report_init(struct eval_report *report, bool json, const char *out_path,
+                               struct err *err);
+/* Ends progress and prints the table. */
+void eval_report_finish(struct eval_report *report, double elapsed_s);
+void eval_report_deinit(struct eval_report *report);
+
+/* Removes from `tasks` (count updated) what the output file already holds a final verdict for: the
+ * same problem (its hash), candidate text and path. Returns how many. */
+size_t eval_report_skip(const struct eval_report *report, struct batch_task *tasks, size_t *count);
+
+/* For batch_run. */
+void eval_report_verdict(void *context, const struct batch_task *task,
+                         const struct verdict *verdict);
+void eval_report_tick(void *context);
+
+#endif

@@ -1,0 +1,290 @@
+#include "cli/eval_tasks.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "problem/suite.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_BYTES ((size_t)1 << 30)
+#define HEADER_BYTES 4096
+#define DIRECTORY_DEPTH 8
+
+void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *roots,
+                     void (*complain)(const struct err *err))
+{
+    *tasks = (struct eval_tasks){.roots = roots, .complain = complain};
+}
+
+void eval_tasks_deinit(struct eval_tasks *tasks)
+{
+    for (size_t i = 0; i < tasks->count; i++) {
+        mem_free((void *)(uintptr_t)tasks->items[i].candidate.path);
+        mem_free((void *)(uintptr_t)tasks->items[i].candidate.text);
+    }
+    for (size_t i = 0; i < tasks->problem_count; i++) {
+        if (tasks->problems[i]->loaded)
+            problem_deinit(&tasks->problems[i]->problem);
+        mem_free(tasks->problems[i]->wanted);
+        mem_free(tasks->problems[i]);
+    }
+    mem_free(tasks->items);
+    mem_free(tasks->problems);
+    *tasks = (struct eval_tasks){0};
+}
+
+static void complain(struct eval_tasks *tasks, const struct err *err)
+{
+    tasks->complaints++;
+    tasks->complain(err);
+}
+
+/* Loaded once; an unknown one complains each time it is asked for. */
+static const struct problem *find_problem(struct eval_tasks *tasks, const char *wanted,
+                                          struct err *err)
+{
+    for (size_t i = 0; i < tasks->problem_count; i++)
+        if (strcmp(tasks->problems[i]->wanted, wanted) == 0)
+            return &tasks->problems[i]->problem;
+    struct eval_problem *made = mem_alloc(sizeof *made);
+    if (suite_load(tasks->roots->items, tasks->roots->count, wanted, &made->problem, err) < 0) {
+        mem_free(made);
+        return NULL;
+    }
+    made->wanted = mem_strdup(wanted);
+    made->loaded = true;
+    tasks->problems = mem_resize(tasks->problems,
+                                 (tasks->problem_count + 1) * sizeof *tasks->problems);
+    tasks->problems[tasks->problem_count++] = made;
+    return &made->problem;
+}
+
+/* Takes over `text`. */
+static void add_task(struct eval_tasks *tasks, const struct problem *problem, const char *path,
+                     char *text, size_t bytes)
+{
+    if (tasks->count == tasks->capacity) {
+        tasks->capacity = tasks->capacity ? tasks->capacity * 2 : 16;
+        tasks->items = mem_resize(tasks->items, tasks->capacity * sizeof *tasks->items);
+    }
+    tasks->items[tasks->count] = (struct batch_task){
+        .problem = problem,
+        .candidate = {.path = mem_strdup(path), .text = text, .bytes = bytes},
+        .number = tasks->count,
+    };
+    tasks->count++;
+}
+
+/* A source that is far too large is still a candidate, and gets its verdict: one byte more than is
+ * allowed tells the judge so. */
+static int read_source(const char *path, char **text, size_t *bytes, struct err *err)
+{
+    int result = file_read(path, LIMIT_SOURCE_BYTES, text, bytes, err);
+    if (result != ERR_LIMIT)
+        return result;
+    *bytes = LIMIT_SOURCE_BYTES + 1;
+    *text = mem_alloc(*bytes + 1);
+    memset(*text, ' ', *bytes);
+    return 0;
+}
+
+static void add_file(struct eval_tasks *tasks, const char *wanted, const char *path,
+                     const char *place)
+{
+    struct err err;
+    char *text;
+    size_t bytes;
+    const struct problem *problem = find_problem(tasks, wanted, &err);
+    if (!problem || read_source(path, &text, &bytes, &err) < 0) {
+        if (place)
+            err_prefix(&err, "%s", place);
+        complain(tasks, &err);
+        return;
+    }
+    add_task(tasks, problem, path, text, bytes);
+}
+
+/* One line of a batch. Returns 0, or < 0 with the place in err. */
+static int add_line(struct eval_tasks *tasks, const char *name, size_t line, const char *text,
+                    size_t bytes, struct err *err)
+{
+    static const char *const keys[] = {"problem", "candidate", "source", "name"};
+    json_t *object = NULL;
+    const char *wanted = NULL;
+    const char *path = NULL;
+    const char *source = NULL;
+    const char *label = NULL;
+    char place[512];
+    snprintf(place, sizeof place, "%.400s:%zu", name, line);
+    int result = json_parse_line(name, line, text, bytes, &object, err);
+    if (result < 0)
+        return result;
+    result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
+    if (result == 0)
+        result = json_get_string(object, "problem", &wanted, err);
+    if (result == 0)
+        result = json_find_string(object, "candidate", &path, err);
+    if (result == 0)
+        result = json_find_string(object, "source", &source, err);
+    if (result == 0)
+        result = json_find_string(object, "name", &label, err);
+    if (result == 0 && !path == !source)
+        result = err_set(err, ERR_INPUT, "give either \"candidate\" (a path) or \"source\" (a text)");
+    if (result < 0) {
+        err_prefix(err, "%s", place);
+    } else if (path) {
+        const char *slash = strrchr(name, '/');
+        int base = slash && path[0] != '/' ? (int)(slash - name + 1) : 0;
+        char *full = mem_printf("%.*s%s", base, name, path);
+        add_file(tasks, wanted, full, place);
+        mem_free(full);
+    } else {
+        const struct problem *problem = find_problem(tasks, wanted, err);
+        char *made = problem && !label ? mem_printf("%s.%s", place,
+                                                    problem->format == PROBLEM_TORCH ? "py" : "c")
+                                       : NULL;
+        if (problem)
+            add_task(tasks, problem, label ? label : made, mem_strdup(source), strlen(source));
+        else
+            result = err_prefix(err, "%s", place);
+        mem_free(made);
+    }
+    json_decref(object);
+    return result;
+}
+
+static void add_batch(struct eval_tasks *tasks, const char *path)
+{
+    struct err err;
+    char *text;
+    size_t bytes;
+    if (file_read(path, BATCH_BYTES, &text, &bytes, &err) < 0) {
+        complain(tasks, &err);
+        return;
+    }
+    size_t line = 1;
+    for (size_t at = 0; at < bytes; line++) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        size_t length = end ? (size_t)(end - text) - at : bytes - at;
+        bool blank = strspn(text + at, " \t\r") >= length;
+        int result = 0;
+        if (length > LIMIT_JSONL_LINE_BYTES)
+            result = err_set(&err, ERR_LIMIT, "%s:%zu: %zu bytes, more than a line may have", path,
+                             line, length);
+        else if (!blank)
+            result = add_line(tasks, path, line, text + at, length, &err);
+        if (result < 0)
+            complain(tasks, &err);
+        at += length + 1;
+    }
+    mem_free(text);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text);
+    size_t tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+static bool is_source(const char *name)
+{
+    return ends_with(name, ".c") || ends_with(name, ".cu") || ends_with(name, ".py");
+}
+
+/* `problem: ID` within the first lines, behind a comment sign. */
+static bool problem_in_text(const char *path, char *id, size_t id_bytes)
+{
+    struct err ignored;
+    char *text;
+    size_t bytes;
+    bool found = false;
+    if (file_read(path, LIMIT_SOURCE_BYTES, &text, &bytes, &ignored) < 0)
+        return false;
+    if (bytes > HEADER_BYTES)
+        text[HEADER_BYTES] = '\0';
+    for (char *line = text; line && !found; line = strchr(line, '\n')) {
+        line += strspn(line, "\n \t/*#");
+        if (strncmp(line, "problem:", 8) != 0)
+            continue;
+        line += 8 + strspn(line + 8, " \t");
+        size_t length = strcspn(line, " \t\r\n*");
+        found = length > 0 && length < id_bytes;
+        if (found)
+            snprintf(id, id_bytes, "%.*s", (int)length, line);
+    }
+    mem_free(text);
+    return found;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int not_hidden(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static void add_source(struct eval_tasks *tasks, const char *problem, const char *path,
+                       const char *below)
+{
+    char id[LIMIT_NAME_BYTES * 2];
+    struct err err;
+    if (problem) {
+        add_file(tasks, problem, path, NULL);
+    } else if (problem_in_text(path, id, sizeof id)) {
+        add_file(tasks, id, path, path);
+    } else if (below[0]) {
+        add_file(tasks, below, path, path);
+    } else {
+        err_set(&err, ERR_INPUT,
+                "%s: names no problem; give --problem, or write `problem: ID` into its first lines",
+                path);
+        complain(tasks, &err);
+    }
+}
+
+/* `below`: the path from the directory that was named, which may be a problem's id. */
+static void add_directory(struct eval_tasks *tasks, const char *problem, const char *path,
+                          const char *below, int depth)
+{
+    struct dirent **names;
+    int count = scandir(path, &names, not_hidden, by_name);
+    size_t before = tasks->count + tasks->complaints;
+    struct err err;
+    for (int i = 0; i < count; i++) {
+        char *full = mem_printf("%s/%s", path, names[i]->d_name);
+        char *deeper = mem_printf("%s%s%s", below, below[0] ? "/" : "", names[i]->d_name);
+        if (file_is_directory(full) && depth < DIRECTORY_DEPTH)
+            add_directory(tasks, problem, full, deeper, depth + 1);
+        else if (is_source(names[i]->d_name))
+            add_source(tasks, problem, full, below);
+        mem_free(full);
+        mem_free(deeper);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    if (depth == 0 && tasks->count + tasks->complaints == before) {
+        err_set(&err, ERR_INPUT, "%s: holds no candidate (.c, .cu or .py)", path);
+        complain(tasks, &err);
+    }
+}
+
+void eval_tasks_add(struct eval_tasks *tasks, const char *problem, const char *path)
+{
+    if (ends_with(path, ".jsonl"))
+        add_batch(tasks, path);
+    else if (file_is_directory(path))
+        add_directory(tasks, problem, path, "", 0);
+    else if (problem)
+        add_file(tasks, problem, path, NULL);
+    else
+        add_source(tasks, NULL, path, "");
+}

@@ -1,0 +1,43 @@
+/* table: aligned columns, and colour, for people.
+ *
+ *   struct table *table = table_new();
+ *   table_column(table, "problem", TABLE_LEFT);
+ *   table_column(table, "speedup", TABLE_RIGHT);
+ *   table_cell(table, STYLE_NONE, "softmax");
+ *   table_cell(table, STYLE_GOOD, "%.2fx", 4.5);
+ *   table_render(table, style_wanted(STDOUT_FILENO), &out);
+ *
+ * Cells fill rows from left to right. Control characters in a cell are shown as '?', so that text
+ * of a stranger cannot drive the terminal; widths count code points of UTF-8. One owner, one
+ * thread.
+ */
+#ifndef WARPGYM_CLI_TABLE_H
+#define WARPGYM_CLI_TABLE_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum style { STYLE_NONE, STYLE_GOOD, STYLE_BAD, STYLE_WARN, STYLE_FAINT, STYLE_STRONG };
+enum table_align { TABLE_LEFT, TABLE_RIGHT };
+
+struct table;
+
+struct table *table_new(void);
+void table_free(struct table *table);
+/* All columns come before the first cell. */
+void table_column(struct table *table, const char *title, enum table_align align);
+void table_cell(struct table *table, enum style style, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Titles (where any column has one) and rows, each line ended, no spaces at line ends. */
+void table_render(const struct table *table, bool colour, struct buf *out);
+
+/* A terminal that is not "dumb", and NO_COLOR is unset or empty (no-color.org). */
+bool style_wanted(int fd);
+/* Appends `text`, styled when `colour`. */
+void style_puts(struct buf *out, bool colour, enum style style, const char *text);
+/* Columns of the terminal behind fd; 0 when it is none. */
+int style_width(int fd);
+
+#endif

@@ -1,0 +1,74 @@
+/* compile: source text in, shared object out.
+ *
+ *   source ──► key = SHA-256(text, role, toolchain identity, flags, CPU) ──► cache hit: path
+ *                                     └─ miss ──► scratch dir ─ runner ─► cc ─► size check ─► cache
+ *
+ * The toolchain runs through the caller's runner (a box, for anything that a stranger wrote) with a
+ * fixed command line; nothing in the source can add a flag. Results are published by rename, so
+ * concurrent processes share one cache: the first to finish wins, both get the same bytes. Failures
+ * are cached too (a training run asks for the same broken text again and again), timeouts and
+ * infrastructure failures are not. A full disk costs the cache entry, not the compile.
+ */
+#ifndef WARPGYM_COMPILE_COMPILE_H
+#define WARPGYM_COMPILE_COMPILE_H
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/process.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What there is to compile with on this machine. */
+struct toolchain {
+    char *cc;          /* absolute path, or NULL: no C compiler here */
+    char *cc_version;  /* first line of --version: part of the cache key */
+    char *nvcc;        /* absolute path, or NULL */
+    char *nvcc_version;
+    char *cpu;         /* what -march=native means here: part of the cache key */
+    char **readable;   /* NULL-terminated paths that the compilers need to read */
+    char *root;        /* bundled toolchain that a box mounts as /usr (make dist), or NULL */
+};
+
+/* Finds compilers: setting/env WARPGYM_CC and WARPGYM_NVCC, then PATH, then `bundled` (may be NULL).
+ * A missing compiler is no error here. */
+void toolchain_init(struct toolchain *toolchain, const char *bundled);
+void toolchain_deinit(struct toolchain *toolchain);
+
+enum compile_kind {
+    COMPILE_C,        /* a candidate, or a reference as candidates are compiled */
+    COMPILE_C_DOUBLE, /* a reference at double precision: the oracle */
+    COMPILE_CUDA,     /* nvcc, to tell a compile error from an unsupported machine */
+};
+
+struct compile_request {
+    enum compile_kind kind;
+    const char *name; /* how diagnostics name the file: "softmax.c" */
+    const char *text;
+    size_t text_bytes;
+    int64_t timeout_ms;
+    uint64_t memory_bytes;
+    uint64_t cache_max_bytes; /* entries beyond it are removed now and then; 0: 2 GiB */
+};
+
+struct artifact {
+    bool ok;           /* false: `diagnostics` says why */
+    bool timed_out;    /* with ok == false */
+    bool cached;
+    char *path;        /* of the shared object in the cache or in scratch; NULL unless ok */
+    bool owned;        /* path lies in scratch (the cache could not take it): removed by deinit */
+    char *diagnostics; /* bounded; lines name `name`, nothing of our paths; "" when clean */
+    char *cache_problem; /* why the cache could not take the result; NULL: it could, or is off */
+    double elapsed_ms; /* of this call */
+    char key[HASH_HEX_BYTES];
+};
+
+/* 0: `artifact` tells how it went. Negative: the toolchain is missing (ERR_MISSING), or the machine
+ * failed (ERR_IO …): the candidate is not to blame. `cache_directory` NULL or "": no cache. */
+NODISCARD int compile_source(const struct toolchain *toolchain, struct runner *runner,
+                             const char *cache_directory, const struct compile_request *request,
+                             struct artifact *artifact, struct err *err);
+void artifact_deinit(struct artifact *artifact);
+
+#endif

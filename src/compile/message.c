@@ -1,0 +1,193 @@
+#include "compile/message.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char ellipsis[] = "…";
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool message_parse_kind(const char *line, struct message *message)
+{
+    static const struct {
+        const char *printed;
+        const char *word;
+        enum severity severity;
+        bool assembler;
+    } kinds[] = {
+        {"error: ", "error", SEVERITY_ERROR, false},
+        {"fatal error: ", "error", SEVERITY_ERROR, false},
+        {"catastrophic error: ", "error", SEVERITY_ERROR, false},
+        {"internal compiler error: ", "error: internal compiler error", SEVERITY_ERROR, false},
+        {"sorry, unimplemented: ", "error: unimplemented", SEVERITY_ERROR, false},
+        {"warning: ", "warning", SEVERITY_WARNING, false},
+        {"note: ", "note", SEVERITY_NOTE, false},
+        {"remark: ", "note", SEVERITY_NOTE, false},
+        {"Error: ", "error", SEVERITY_ERROR, true},
+        {"Fatal error: ", "error", SEVERITY_ERROR, true},
+        {"Warning: ", "warning", SEVERITY_WARNING, true},
+        {"Info: ", "note", SEVERITY_NOTE, true},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (starts_with(line, kinds[i].printed)) {
+            message->word = kinds[i].word;
+            message->severity = kinds[i].severity;
+            message->assembler = kinds[i].assembler;
+            message->text = line + strlen(kinds[i].printed);
+            return true;
+        }
+    return false;
+}
+
+long message_parse_number(const char **at)
+{
+    long value = 0;
+    const char *begin = *at;
+    while (isdigit((unsigned char)**at) && *at - begin < 9)
+        value = 10 * value + (*(*at)++ - '0');
+    return *at == begin || isdigit((unsigned char)**at) ? -1 : value;
+}
+
+/* nvcc writes `warning #177-D: …`; the number means nothing outside it. */
+static bool parse_kind_nvcc(const char *at, struct message *message)
+{
+    static const char *const plain[] = {"error: ", "warning: ", "remark: "};
+    if (message_parse_kind(at, message))
+        return true;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+        size_t length = strlen(plain[i]) - 2;
+        if (strncmp(at, plain[i], length) != 0 || !starts_with(at + length, " #"))
+            continue;
+        const char *text = strstr(at, ": ");
+        if (!text || !message_parse_kind(plain[i], message))
+            return false;
+        message->text = text + 2;
+        return true;
+    }
+    return false;
+}
+
+bool message_parse(const char *line, struct message *message)
+{
+    for (const char *at = line; *at; at++) {
+        if (at == line || (*at != ':' && *at != '('))
+            continue;
+        const char *rest = at + 1;
+        *message = (struct message){.file = line, .file_length = (size_t)(at - line)};
+        message->line = message_parse_number(&rest);
+        if (message->line < 0)
+            continue;
+        if (*at == '(') {
+            if (starts_with(rest, "): ") && parse_kind_nvcc(rest + 3, message))
+                return true;
+            continue;
+        }
+        if (*rest == ':' && isdigit((unsigned char)rest[1])) {
+            rest++;
+            message->column = message_parse_number(&rest);
+        }
+        if (message->column >= 0 && starts_with(rest, ": ") &&
+            message_parse_kind(rest + 2, message))
+            return true;
+    }
+    return false;
+}
+
+/* Length of the character at `at`, or 0 where it is no printable UTF-8 (RFC 3629, section 4). */
+static size_t printable(const char *at, size_t left)
+{
+    unsigned char first = (unsigned char)at[0];
+    if (first == '\t' || (first >= ' ' && first < 0x7f))
+        return 1;
+    size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+    if (length == 0 || first > 0xf4 || left < length)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if (((unsigned char)at[i] & 0xc0) != 0x80)
+            return 0;
+    unsigned char second = (unsigned char)at[1];
+    bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+    bool beyond = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+    bool control = first == 0xc2 && second < 0xa0;
+    return overlong || beyond || control ? 0 : length;
+}
+
+void message_clean(const char *line, size_t length, const char *prefix,
+                   char out[MESSAGE_LINE_BYTES])
+{
+    size_t used = 0;
+    size_t prefix_length = prefix ? strlen(prefix) : 0;
+    for (size_t i = 0; i < length;) {
+        if (prefix_length > 0 && length - i > prefix_length && line[i + prefix_length] == '/' &&
+            memcmp(line + i, prefix, prefix_length) == 0) {
+            i += prefix_length + 1;
+            continue;
+        }
+        size_t known = printable(line + i, length - i);
+        size_t count = known ? known : 1;
+        if (used + count + sizeof ellipsis > MESSAGE_LINE_BYTES) {
+            memcpy(out + used, ellipsis, sizeof ellipsis - 1);
+            used += sizeof ellipsis - 1;
+            break;
+        }
+        memcpy(out + used, known ? line + i : "?", count);
+        used += count;
+        i += count;
+    }
+    out[used] = '\0';
+}
+
+/* gcc's and clang's: cc1A2b3C.o, candidate-1a2b3c.o; not crti.o. */
+static bool is_temporary_object(const char *name, size_t length)
+{
+    return length > 4 && strncmp(name + length - 2, ".o", 2) == 0 &&
+           (starts_with(name, "cc") || starts_with(name, "candidate"));
+}
+
+void message_cut_paths(const char *line, const char *name, char out[MESSAGE_LINE_BYTES])
+{
+    size_t used = 0;
+    while (*line) {
+        size_t length = strcspn(line, " \t'`\"():;,");
+        size_t separator = line[length] != '\0';
+        const char *slash = memrchr(line, '/', length);
+        const char *shown = slash ? slash + 1 : line;
+        size_t shown_length = length - (size_t)(shown - line);
+        if (slash && is_temporary_object(shown, shown_length)) {
+            shown = name;
+            shown_length = strlen(name);
+        }
+        if (used + shown_length + separator >= MESSAGE_LINE_BYTES)
+            break;
+        memcpy(out + used, shown, shown_length);
+        memcpy(out + used + shown_length, line + length, separator);
+        used += shown_length + separator;
+        line += length + separator;
+    }
+    out[used] = '\0';
+}
+
+void message_normalise(const char *path, size_t length, char *out, size_t out_bytes)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length;) {
+        size_t end = i + 1;
+        while (end < length && path[end] != '/')
+            end++;
+        size_t count = end - i;
+        bool same = count == 1 || (count == 2 && path[i + 1] == '.');
+        bool up = count == 3 && path[i + 1] == '.' && path[i + 2] == '.';
+        while (up && used > 0 && out[--used] != '/')
+            continue;
+        if (!same && !up && used + count < out_bytes) {
+            memcpy(out + used, path + i, count);
+            used += count;
+        }
+        i = end;
+    }
+    out[used] = '\0';
+}

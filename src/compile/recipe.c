@@ -1,0 +1,216 @@
+#include "compile/recipe.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A reference at double precision: the standard headers first, so that they keep their meaning, then
+ * every float in the text becomes a double. <tgmath.h> turns the generic names (exp, sqrt, …) to the
+ * type of their argument; the names that say "float" are turned to the generic ones. */
+static const char double_prelude[] =
+    "#include <float.h>\n"
+    "#include <limits.h>\n"
+    "#include <math.h>\n"
+    "#include <stdbool.h>\n"
+    "#include <stddef.h>\n"
+    "#include <stdint.h>\n"
+    "#include <stdlib.h>\n"
+    "#include <string.h>\n"
+    "#include <tgmath.h>\n"
+    "#define float double\n"
+    "#define _Float16 double\n"
+    "#define acosf acos\n"
+    "#define acoshf acosh\n"
+    "#define asinf asin\n"
+    "#define asinhf asinh\n"
+    "#define atan2f atan2\n"
+    "#define atanf atan\n"
+    "#define atanhf atanh\n"
+    "#define cbrtf cbrt\n"
+    "#define ceilf ceil\n"
+    "#define copysignf copysign\n"
+    "#define cosf cos\n"
+    "#define coshf cosh\n"
+    "#define erfcf erfc\n"
+    "#define erff erf\n"
+    "#define exp2f exp2\n"
+    "#define expf exp\n"
+    "#define expm1f expm1\n"
+    "#define fabsf fabs\n"
+    "#define floorf floor\n"
+    "#define fmaf fma\n"
+    "#define fmaxf fmax\n"
+    "#define fminf fmin\n"
+    "#define fmodf fmod\n"
+    "#define hypotf hypot\n"
+    "#define lgammaf lgamma\n"
+    "#define log10f log10\n"
+    "#define log1pf log1p\n"
+    "#define log2f log2\n"
+    "#define logf log\n"
+    "#define nearbyintf nearbyint\n"
+    "#define powf pow\n"
+    "#define rintf rint\n"
+    "#define roundf round\n"
+    "#define sinf sin\n"
+    "#define sinhf sinh\n"
+    "#define sqrtf sqrt\n"
+    "#define tanf tan\n"
+    "#define tanhf tanh\n"
+    "#define tgammaf tgamma\n"
+    "#define truncf trunc\n";
+
+static void add(struct recipe *recipe, const char *argument)
+{
+    size_t i = 0;
+    while (recipe->argv[i])
+        i++;
+    if (i + 1 < RECIPE_ARGUMENTS)
+        recipe->argv[i] = argument;
+}
+
+static void add_all(struct recipe *recipe, const char *const *arguments)
+{
+    for (; *arguments; arguments++)
+        add(recipe, *arguments);
+}
+
+static size_t directory_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) : 0;
+}
+
+/* What tells this compiler from another one that may come to the same place. */
+static const char *identify(struct arena *arena, const char *program, const char *version)
+{
+    struct stat facts = {0};
+    (void)!stat(program, &facts);
+    return arena_printf(arena, "%s\n%s\n%llu %lld.%09ld %llu", program, version,
+                        (unsigned long long)facts.st_size, (long long)facts.st_mtim.tv_sec,
+                        facts.st_mtim.tv_nsec, (unsigned long long)facts.st_ino);
+}
+
+static void set_environment(struct recipe *recipe, const char *program)
+{
+    const char **at = recipe->environment;
+    *at++ = arena_printf(&recipe->arena, "PATH=%.*s:/usr/bin:/bin",
+                         (int)directory_length(program), program);
+    *at++ = "LC_ALL=C";
+    *at++ = "TMPDIR=.";
+    *at++ = "SOURCE_DATE_EPOCH=0";
+    /* glibc returns and asks for memory in small steps; a compiler only ever wants more. */
+    *at++ = "GLIBC_TUNABLES=glibc.malloc.top_pad=16777216:glibc.malloc.trim_threshold=268435456";
+}
+
+/* Without a box the bundled compiler runs where it lies: it finds its own parts by its own place, but
+ * headers, start files, assembler and linker have to be pointed out, and its libraries, too. */
+static void add_sysroot(struct recipe *recipe, const char *root)
+{
+    size_t i = 0;
+    add(recipe, arena_printf(&recipe->arena, "--sysroot=%s", root));
+    add(recipe, arena_printf(&recipe->arena, "-B%s/usr/bin/", root));
+    while (recipe->environment[i])
+        i++;
+    recipe->environment[i] = arena_printf(&recipe->arena, "LD_LIBRARY_PATH=%s/tools", root);
+}
+
+static void add_c_flags(struct recipe *recipe, bool clang, bool gold)
+{
+    static const char *const common[] = {
+        "-std=gnu17", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-Wall",
+        "-fno-diagnostics-color",
+        "-pipe", /* the assembler works while the compiler does: 2 of 56 ms */
+        "-Wl,--build-id=none,-z,defs", /* an undefined symbol is an error here, not when loading */
+        NULL,
+    };
+    static const char *const gcc[] = {"-fmax-errors=20", "-fno-use-linker-plugin", NULL};
+    static const char *const other[] = {"-ferror-limit=20", NULL};
+    add_all(recipe, common);
+    add_all(recipe, clang ? other : gcc);
+    if (gold)
+        add(recipe, "-fuse-ld=gold"); /* 3 of 56 ms */
+}
+
+static int init_c(struct recipe *recipe, const struct toolchain *toolchain, bool precise,
+                  bool boxed, struct err *err)
+{
+    struct arena *arena = &recipe->arena;
+    if (!toolchain->cc)
+        return err_set(err, ERR_MISSING, "there is no C compiler: install gcc, or name one in "
+                                         "WARPGYM_CC");
+    const char *program = toolchain->root && boxed ? "/usr/bin/gcc" : toolchain->cc;
+    bool clang = strstr(toolchain->cc_version, "clang") != NULL;
+    const char *gold = arena_printf(arena, "%.*s/ld.gold", (int)directory_length(toolchain->cc),
+                                    toolchain->cc);
+    recipe->source = "candidate.c";
+    recipe->object = "candidate.so";
+    recipe->prelude = precise ? double_prelude : NULL;
+    recipe->identity = arena_printf(
+        arena, "%s\n%s", identify(arena, toolchain->cc, toolchain->cc_version), toolchain->cpu);
+    set_environment(recipe, program);
+    add(recipe, program);
+    if (toolchain->root && !boxed)
+        add_sysroot(recipe, toolchain->root);
+    add_c_flags(recipe, clang, access(gold, X_OK) == 0);
+    if (precise) {
+        add(recipe, "-include");
+        add(recipe, RECIPE_PRELUDE);
+    }
+    add_all(recipe,
+            (const char *const[]){recipe->source, "-o", recipe->object, "-lm", NULL});
+    return 0;
+}
+
+static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
+                     struct err *err)
+{
+    if (!toolchain->nvcc)
+        return err_set(err, ERR_MISSING, "there is no CUDA compiler: install nvcc, or name one in "
+                                         "WARPGYM_NVCC");
+    recipe->source = "candidate.cu";
+    recipe->object = "candidate.o";
+    recipe->identity =
+        identify(&recipe->arena, toolchain->nvcc, toolchain->nvcc_version);
+    set_environment(recipe, toolchain->nvcc);
+    add_all(recipe, (const char *const[]){toolchain->nvcc, "-c", "-O3", "-arch=sm_90",
+                                           recipe->source, "-o", recipe->object, NULL});
+    return 0;
+}
+
+int recipe_init(struct recipe *recipe, const struct toolchain *toolchain,
+                       enum compile_kind kind, bool boxed, struct err *err)
+{
+    *recipe = (struct recipe){.readable = (const char *const *)toolchain->readable};
+    if (kind == COMPILE_CUDA)
+        return init_cuda(recipe, toolchain, err);
+    return init_c(recipe, toolchain, kind == COMPILE_C_DOUBLE, boxed, err);
+}
+
+void recipe_deinit(struct recipe *recipe)
+{
+    arena_deinit(&recipe->arena);
+    *recipe = (struct recipe){0};
+}
+
+static void hash_list(struct hash *hash, const char *const *list)
+{
+    for (; list && *list; list++)
+        hash_update_string(hash, *list);
+    hash_update_string(hash, "");
+}
+
+void recipe_key(const struct recipe *recipe, const char *text, size_t text_bytes,
+                       char key[HASH_HEX_BYTES])
+{
+    struct hash *hash = hash_new();
+    hash_update_string(hash, "warpgym build 1");
+    hash_update_string(hash, recipe->identity);
+    hash_list(hash, recipe->argv);
+    hash_list(hash, recipe->environment);
+    hash_list(hash, recipe->readable);
+    hash_update_string(hash, recipe->prelude ? recipe->prelude : "");
+    hash_update(hash, text, text_bytes);
+    hash_finish(hash, key);
+}

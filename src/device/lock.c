@@ -1,0 +1,101 @@
+#include "device/lock.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BACKOFF_MIN_NS 200000
+#define BACKOFF_MAX_NS 2000000
+
+/* Opens for reading only, which is all that flock(2) asks for, so that a file of another user will
+ * do. O_CREAT is left for when the file is missing: fs.protected_regular forbids it for files of
+ * others in a sticky directory. O_NONBLOCK: somebody may have planted a FIFO there. */
+static int lock_file(const char *directory, const char *device, const char *part, struct err *err)
+{
+    char path[4096];
+    int length = snprintf(path, sizeof path, "%s/%s.%s", directory, device, part);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return err_set(err, ERR_LIMIT, "%s: the path of the device lock is too long", directory);
+    const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int fd = open(path, flags);
+    if (fd < 0 && errno == ENOENT) {
+        fd = open(path, flags | O_CREAT | O_EXCL, 0644);
+        if (fd >= 0)
+            fchmod(fd, 0644); /* whatever the umask says: others must be able to lock it */
+        else if (errno == EEXIST)
+            fd = open(path, flags);
+    }
+    if (fd < 0)
+        return err_sys(err, errno, "%s: cannot open the device lock", path);
+    struct stat stat_buffer;
+    if (fstat(fd, &stat_buffer) < 0 || !S_ISREG(stat_buffer.st_mode)) {
+        close(fd);
+        return err_set(err, ERR_IO, "%s: the device lock is not a regular file; remove it", path);
+    }
+    return fd;
+}
+
+/* Jitter keeps waiters from polling in step; any value will do, so the clock's low bits serve. */
+static void back_off(int64_t *pause_ns)
+{
+    int64_t jitter = clock_now_ns() / 64 % (*pause_ns / 2 + 1);
+    struct timespec pause = {.tv_nsec = *pause_ns / 2 + jitter};
+    nanosleep(&pause, NULL);
+    *pause_ns = *pause_ns * 3 / 2 < BACKOFF_MAX_NS ? *pause_ns * 3 / 2 : BACKOFF_MAX_NS;
+}
+
+static int lock_wait(int fd, int operation, const char *device, const _Atomic int *cancelled,
+                     struct err *err)
+{
+    int64_t pause_ns = BACKOFF_MIN_NS;
+    while (flock(fd, operation | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return err_sys(err, errno, "cannot lock device %s", device);
+        if (cancelled && atomic_load(cancelled))
+            return err_set(err, ERR_CANCELLED, "cancelled while waiting for device %s", device);
+        back_off(&pause_ns);
+    }
+    return 0;
+}
+
+int device_lock_acquire(struct device_lock *lock, const char *directory, const char *device,
+                        enum device_lock_mode mode, const _Atomic int *cancelled, struct err *err)
+{
+    int64_t start_ns = clock_now_ns();
+    int operation = mode == DEVICE_EXCLUSIVE ? LOCK_EX : LOCK_SH;
+    *lock = DEVICE_LOCK_NONE;
+    int gate = lock_file(directory, device, "gate", err);
+    if (gate < 0)
+        return gate;
+    int room = lock_file(directory, device, "room", err);
+    int result = room < 0 ? room : lock_wait(gate, operation, device, cancelled, err);
+    if (result == 0)
+        result = lock_wait(room, operation, device, cancelled, err);
+    /* A child of ours between fork and exec may hold copies of the descriptors: closing ours alone
+     * would leave the locks with it. */
+    flock(gate, LOCK_UN);
+    close(gate);
+    if (result < 0) {
+        if (room >= 0)
+            close(room);
+        return result;
+    }
+    lock->room = room;
+    lock->waited_ms = clock_ms_since(start_ns);
+    return 0;
+}
+
+void device_lock_release(struct device_lock *lock)
+{
+    if (lock->room < 0)
+        return;
+    flock(lock->room, LOCK_UN);
+    close(lock->room);
+    lock->room = -1;
+}

@@ -1,0 +1,42 @@
+/* lock: who may use a device now.
+ *
+ * Checking shares a device, timing takes it alone. A lock is two empty files in one directory,
+ * DEVICE.gate and DEVICE.room, under flock(2), so that it holds between threads (each acquisition
+ * opens its own descriptors), processes and users, and vanishes with a process that crashes.
+ *
+ *   shared     gate shared ─► room shared ─► gate released          … room released
+ *   exclusive  gate alone  ─► room alone  ─► gate released          … room released
+ *
+ * The gate makes it a fair turnstile: an exclusive waiter holds it while those inside the room
+ * leave and nobody new comes in, so a stream of checks cannot starve a timing; when it has the room
+ * the gate opens again, those who then wait at it go in together, before the next exclusive one.
+ * Waiting is polling (0.2 to 2 ms, jittered), which is what lets a waiter see *cancelled.
+ *
+ * Threads: acquire and release one struct device_lock from any one thread at a time.
+ */
+#ifndef WARPGYM_DEVICE_LOCK_H
+#define WARPGYM_DEVICE_LOCK_H
+
+#include "base/err.h"
+
+#include <stdatomic.h>
+
+enum device_lock_mode { DEVICE_SHARED, DEVICE_EXCLUSIVE };
+
+struct device_lock {
+    int room; /* descriptor; -1 when not held */
+    double waited_ms;
+};
+
+#define DEVICE_LOCK_NONE ((struct device_lock){.room = -1})
+
+/* `directory` as from paths_lock_directory; `device` is "cpu", "cuda0", …. Waits until the lock is
+ * held, *cancelled is not 0 (ERR_CANCELLED; NULL: cannot be cancelled) or something is wrong with
+ * the files (ERR_IO). */
+NODISCARD int device_lock_acquire(struct device_lock *lock, const char *directory,
+                                  const char *device, enum device_lock_mode mode,
+                                  const _Atomic int *cancelled, struct err *err);
+/* Nothing happens to a lock that is not held. */
+void device_lock_release(struct device_lock *lock);
+
+#endif

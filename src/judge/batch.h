@@ -1,0 +1,32 @@
+/* batch: many evaluations at once, in this process.
+ *
+ * Each job thread owns a session and takes the next task until there is none or somebody cancels.
+ * Verdicts come back one at a time (never from two threads at once), in the order in which they are
+ * finished. Tasks of one problem are taken in a row where possible, so that a session's reference
+ * side is used again.
+ */
+#ifndef WARPGYM_JUDGE_BATCH_H
+#define WARPGYM_JUDGE_BATCH_H
+
+#include "judge/judge.h"
+
+#include <stddef.h>
+
+struct batch_task {
+    const struct problem *problem;
+    struct candidate candidate;
+    size_t number; /* the caller's own */
+};
+
+/* A verdict is valid during the call only. */
+typedef void (*batch_report)(void *context, const struct batch_task *task,
+                             const struct verdict *verdict);
+/* Called about ten times a second while a batch runs; may be NULL. */
+typedef void (*batch_tick)(void *context);
+
+/* 0 when every task has been reported, ERR_CANCELLED when some have not. */
+NODISCARD int batch_run(struct judge *judge, const struct batch_task *tasks, size_t count,
+                        int jobs, const _Atomic int *cancelled, batch_report report,
+                        batch_tick tick, void *context, struct err *err);
+
+#endif

@@ -1,0 +1,234 @@
+/* call: the one moment in which a side runs. Declared in side.h. */
+#include "judge/side.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct sample {
+    uint32_t output;
+    uint64_t offset;
+    uint64_t bytes;
+    unsigned char data[SIDE_SAMPLE_BYTES];
+    bool taken;
+};
+
+/* Where outputs lie: native ones in the slot, torch ones in the side's own memory. */
+static uint32_t list_outputs(const struct side *side, struct wire_output *outputs)
+{
+    uint32_t count = 0;
+    if (side->done.count > 0) {
+        memcpy(outputs, side->done.outputs, side->done.count * sizeof *outputs);
+        return side->done.count;
+    }
+    for (uint32_t i = 0; i < side->layout.count; i++) {
+        const struct layout_argument *argument = &side->layout.arguments[i];
+        if (argument->role != ROLE_OUT && argument->role != ROLE_INOUT)
+            continue;
+        outputs[count++] = (struct wire_output){
+            .address = argument->offset,
+            .bytes = layout_argument_bytes(argument),
+            .dtype = argument->dtype,
+            .dimensions = 1,
+            .shape = {(int64_t)argument->count},
+        };
+    }
+    return count;
+}
+
+static int peek(const struct side *side, const struct wire_output *output, uint64_t offset,
+                void *into, size_t bytes)
+{
+    struct err ignored;
+    if (side->done.count > 0)
+        return boxed_read(&side->boxed, output->address + offset, into, bytes, &ignored);
+    memcpy(into, side->slot + output->address + offset, bytes);
+    return 0;
+}
+
+/* Random places of random outputs, chosen by the judge after the candidate has said DONE. */
+static void take_samples(const struct side *side, struct sample samples[SIDE_SAMPLES])
+{
+    struct wire_output outputs[WIRE_OUTPUTS];
+    uint32_t count = list_outputs(side, outputs);
+    uint64_t state = clock_secret();
+    for (int i = 0; i < SIDE_SAMPLES && count > 0; i++) {
+        struct sample *sample = &samples[i];
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        sample->output = (uint32_t)((state >> 33) % count);
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        uint64_t bytes = outputs[sample->output].bytes;
+        uint64_t lines = bytes / SIDE_SAMPLE_BYTES;
+        sample->offset = lines ? (state >> 20) % lines * SIDE_SAMPLE_BYTES : 0;
+        sample->bytes = bytes < SIDE_SAMPLE_BYTES ? bytes : SIDE_SAMPLE_BYTES;
+        sample->taken = sample->bytes > 0 && peek(side, &outputs[sample->output], sample->offset,
+                                                  sample->data, sample->bytes) == 0;
+    }
+}
+
+static bool samples_changed(const struct side *side, const struct sample samples[SIDE_SAMPLES])
+{
+    struct wire_output outputs[WIRE_OUTPUTS];
+    unsigned char now[SIDE_SAMPLE_BYTES];
+    uint32_t count = list_outputs(side, outputs);
+    for (int i = 0; i < SIDE_SAMPLES; i++) {
+        const struct sample *sample = &samples[i];
+        if (!sample->taken || sample->output >= count)
+            continue;
+        if (peek(side, &outputs[sample->output], sample->offset, now, sample->bytes) < 0 ||
+            memcmp(now, sample->data, sample->bytes) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Anything on the channel now was not asked for. */
+static bool speaks(const struct side *side)
+{
+    char byte;
+    return recv(side->boxed.channel, &byte, 1, MSG_DONTWAIT | MSG_PEEK) > 0;
+}
+
+/* Sizes that a side claims, before anyone computes with them. */
+static int check_done(const struct side *side, struct err *err)
+{
+    const struct wire_done *done = &side->done;
+    if (done->count > WIRE_OUTPUTS)
+        return err_set(err, ERR_PROTOCOL, "it claims %u outputs", done->count);
+    for (uint32_t i = 0; i < done->count; i++) {
+        const struct wire_output *output = &done->outputs[i];
+        const struct dtype_facts *facts = dtype_facts(output->dtype);
+        uint64_t bytes = facts ? facts->bytes : 0;
+        bool good = facts && output->dimensions <= LIMIT_DIMENSIONS;
+        for (uint32_t d = 0; good && d < output->dimensions; d++)
+            good = output->shape[d] >= 0 &&
+                   !__builtin_mul_overflow(bytes, (uint64_t)output->shape[d], &bytes);
+        if (!good || bytes != output->bytes || bytes > LIMIT_TENSOR_BYTES)
+            return err_set(err, ERR_PROTOCOL, "it describes an output that cannot be");
+    }
+    return 0;
+}
+
+static int receive_done(struct side *side, int64_t deadline_ns, int64_t *stop_ns, struct err *err)
+{
+    union wire_message *message = mem_alloc(sizeof *message);
+    int descriptors[WIRE_DESCRIPTORS];
+    struct pollfd waits[2] = {{.fd = side->boxed.channel, .events = POLLIN},
+                              {.fd = side->boxed.pid_fd, .events = POLLIN}};
+    size_t bytes;
+    int result = 0;
+    for (;;) {
+        int left_ms = clock_left_ms(deadline_ns);
+        int ready = poll(waits, 2, left_ms < 200 ? left_ms : 200);
+        *stop_ns = clock_now_ns();
+        if (ready > 0)
+            break;
+        if (side->cancelled && *side->cancelled)
+            result = err_set(err, ERR_CANCELLED, "cancelled");
+        else if (left_ms == 0)
+            result = err_set(err, ERR_TIMEOUT, "one call took longer than it may");
+        if (result < 0)
+            goto out;
+    }
+    if (!(waits[0].revents & POLLIN)) {
+        char how[96];
+        if (!boxed_ended(&side->boxed) && !waits[1].revents) {
+            result = err_set(err, ERR_PROTOCOL, "it closed its channel to the judge");
+            goto out;
+        }
+        boxed_status_text(&side->boxed, how, sizeof how);
+        result = err_set(err, ERR_CRASH, "the process %s", how);
+        goto out;
+    }
+    result = wire_receive(side->boxed.channel, message, &bytes, descriptors, err);
+    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+    if (result == 0 && message->type == WIRE_DONE) {
+        side->done = message->done;
+        if (side->slot_outputs)
+            side->done.count = 0;
+        result = check_done(side, err);
+    } else if (result == 0 && message->type == WIRE_FAILED) {
+        side->failed = message->failed;
+        side->failed.text[sizeof side->failed.text - 1] = '\0';
+        if (side->failed.failure == FAILED_NONE || side->failed.failure > FAILED_COMPILE)
+            side->failed.failure = FAILED_RUN;
+        result = err_set(err, ERR_INPUT, "%.600s", side->failed.text);
+    } else if (result == 0) {
+        result = err_set(err, ERR_PROTOCOL, "it sent a message that does not belong there");
+    }
+out:
+    mem_free(message);
+    return result;
+}
+
+int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_ms,
+              struct side_time *time, struct err *err)
+{
+    struct sample samples[SIDE_SAMPLES] = {0};
+    struct wire_call call = {.type = WIRE_CALL, .mode = mode, .noise = noise};
+    int64_t stop_ns;
+    int result = boxed_freeze(&side->boxed, err);
+    if (result < 0)
+        return result;
+    if (speaks(side)) {
+        side->spoke = true;
+        return err_set(err, ERR_PROTOCOL, "it sent a message that nobody asked for");
+    }
+    side->last_mode = mode;
+    result = wire_send(side->boxed.channel, &call, sizeof call, NULL, 0, err);
+    if (result < 0)
+        return result;
+    int64_t start_ns = clock_now_ns();
+    boxed_thaw(&side->boxed);
+    result = receive_done(side, start_ns + timeout_ms * 1000000, &stop_ns, err);
+    if (result < 0)
+        return result;
+    take_samples(side, samples);
+    result = boxed_freeze(&side->boxed, err);
+    if (result < 0)
+        return result;
+    *time = (struct side_time){.ms = (double)(stop_ns - start_ns) * 1e-6,
+                               .freeze_us = (double)(clock_now_ns() - stop_ns) * 1e-3};
+    if (samples_changed(side, samples))
+        side->late = true;
+    return 0;
+}
+
+uint32_t side_output_count(const struct side *side)
+{
+    struct wire_output outputs[WIRE_OUTPUTS];
+    return list_outputs(side, outputs);
+}
+
+int side_output(struct side *side, uint32_t index, struct tensor *tensor, struct err *err)
+{
+    struct wire_output outputs[WIRE_OUTPUTS];
+    uint32_t count = list_outputs(side, outputs);
+    if (index >= count)
+        return err_set(err, ERR_INTERNAL, "there is no output %u", index);
+    const struct wire_output *output = &outputs[index];
+    const struct dtype_facts *facts = dtype_facts(output->dtype);
+    *tensor = (struct tensor){.dtype = output->dtype,
+                              .dimensions = output->dimensions,
+                              .bytes = output->bytes,
+                              .count = output->bytes / facts->bytes};
+    memcpy(tensor->shape, output->shape, sizeof tensor->shape);
+    if (side->done.count == 0) {
+        tensor->data = side->slot + output->address;
+        return 0;
+    }
+    if (side->buffer_bytes[index] < output->bytes) {
+        side->buffers[index] = mem_resize(side->buffers[index], output->bytes);
+        side->buffer_bytes[index] = output->bytes;
+    }
+    tensor->data = side->buffers[index];
+    return boxed_read(&side->boxed, output->address, side->buffers[index], output->bytes, err);
+}

@@ -1,0 +1,67 @@
+/* check: the stage that asks whether a candidate is right.
+ *
+ * Native: every check row of the problem, then sizes that only the judge knows (`draw:`), some with
+ * two-valued inputs. Torch: check.trials fresh inputs, and one more with two-valued inputs.
+ */
+#include "judge/context.h"
+
+#include "base/clock.h"
+
+#define DRAWN_SIZES 2
+
+/* `rows` trials at these sizes: the problem's own inputs, then (biased) two-valued ones. */
+static int check_sizes(struct session *session, const struct size_set *sizes, bool biased)
+{
+    struct trial trial = {.oracle = true,
+                          .untouched = true,
+                          .timeout_ms = session->judge->options.settings->run_timeout_ms};
+    struct err err;
+    if (problem_layout(session->problem, sizes, &trial.layout, &err) < 0)
+        return fault_judge(session, &err);
+    if (trial_map(session, &trial.layout, true) < 0)
+        return -1;
+    if (trial_run(session, &trial) == TRIAL_ENDED)
+        return -1;
+    trial.biased = true;
+    return biased && trial_run(session, &trial) == TRIAL_ENDED ? -1 : 0;
+}
+
+static int check_native(struct session *session)
+{
+    const struct problem *problem = session->problem;
+    for (uint32_t i = 0; i < problem->check_count; i++)
+        if (check_sizes(session, &problem->check[i], i + 1 == problem->check_count) < 0)
+            return -1;
+    for (int i = 0; problem->has_draw && i < DRAWN_SIZES; i++) {
+        struct size_set sizes;
+        problem_draw_sizes(problem, clock_secret(), &sizes);
+        if (check_sizes(session, &sizes, i == 0) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int check_torch(struct session *session)
+{
+    const struct settings *settings = session->judge->options.settings;
+    struct trial trial = {.layout = session->torch_layout,
+                          .oracle = true,
+                          .timeout_ms = settings->run_timeout_ms};
+    if (trial_map(session, &trial.layout, true) < 0)
+        return -1;
+    for (int64_t i = 0; i <= settings->check_trials; i++) {
+        trial.biased = i == settings->check_trials;
+        if (trial_run(session, &trial) == TRIAL_ENDED)
+            return -1;
+    }
+    return 0;
+}
+
+int check_stage(struct session *session)
+{
+    int64_t start_ns = clock_now_ns();
+    int result = session->problem->format == PROBLEM_NATIVE ? check_native(session)
+                                                            : check_torch(session);
+    session->verdict->stages_ms[STAGE_CHECK] = clock_ms_since(start_ns);
+    return result;
+}

@@ -1,0 +1,144 @@
+#include "judge/context.h"
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/paths.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NATIVE_READY_MS 10000
+#define TORCH_READY_MS 120000
+
+int judge_open(struct judge **judge, const struct judge_options *options, struct err *err)
+{
+    struct judge *made = mem_alloc(sizeof *made);
+    struct err why = {0};
+    int result = 0;
+    made->options = *options;
+    pthread_mutex_init(&made->lock, NULL);
+    made->root = paths_root();
+    made->side_program = paths_side_program(err);
+    made->locks = made->side_program ? paths_lock_directory(err) : NULL;
+    if (!made->side_program || !made->locks) {
+        result = ERR_MISSING;
+        goto out;
+    }
+    made->cache = paths_cache(options->settings->cache_directory, &why);
+    if (!made->cache)
+        log_write(LOG_LEVEL_WARN, "judge", "builds are not kept: %s", why.text);
+    made->state = paths_state(&why);
+    made->python_package = paths_python_package(&why);
+    result = paths_python(options->settings->python_path, &made->python, err);
+    if (result < 0)
+        goto out;
+    char *bundled = mem_printf("%s/toolchain", made->root);
+    toolchain_init(&made->toolchain, file_is_directory(bundled) ? bundled : NULL);
+    mem_free(bundled);
+    *judge = made;
+    return 0;
+out:
+    judge_close(made);
+    return result;
+}
+
+void judge_close(struct judge *judge)
+{
+    if (!judge)
+        return;
+    standby_close(judge->native);
+    standby_close(judge->torch);
+    toolchain_deinit(&judge->toolchain);
+    pthread_mutex_destroy(&judge->lock);
+    mem_free(judge->root);
+    mem_free(judge->cache);
+    mem_free(judge->state);
+    mem_free(judge->locks);
+    mem_free(judge->side_program);
+    mem_free(judge->python);
+    mem_free(judge->python_package);
+    mem_free(judge);
+}
+
+static int start_native(struct judge *judge, struct err *err)
+{
+    const char *argv[] = {judge->side_program, NULL};
+    static const char *const environment[] = {"LC_ALL=C.UTF-8", "HOME=" BOX_SCRATCH,
+                                              "OMP_WAIT_POLICY=passive", NULL};
+    return standby_open(&judge->native, argv, environment, NATIVE_READY_MS, err);
+}
+
+static int start_torch(struct judge *judge, struct err *err)
+{
+    if (!judge->python || !judge->python_package)
+        return err_set(err, ERR_MISSING,
+                       "torch problems need a Python with PyTorch: run ./setup.sh, or set "
+                       "WARPGYM_PYTHON to one");
+    char *path = mem_printf("PYTHONPATH=%s", judge->python_package);
+    char *library = mem_printf("WARPGYM_SIDE_LIBRARY=%s/build/libwarpgym_side.so", judge->root);
+    const char *argv[] = {judge->python, "-E", "-s", "-m", "warpgym.standby", NULL};
+    const char *environment[] = {path,
+                                 library,
+                                 "LC_ALL=C.UTF-8",
+                                 "HOME=" BOX_SCRATCH,
+                                 "TMPDIR=" BOX_SCRATCH,
+                                 "PATH=/usr/bin:/bin",
+                                 "TRITON_INTERPRET=1",
+                                 "PYTHONDONTWRITEBYTECODE=1",
+                                 "PYTHONHASHSEED=0",
+                                 "OPENBLAS_NUM_THREADS=1",
+                                 "USER=nobody",
+                                 NULL};
+    argv[1] = "-s"; /* PYTHONPATH is ours here: -E would drop it */
+    argv[2] = "-P";
+    int result = standby_open(&judge->torch, argv, environment, TORCH_READY_MS, err);
+    mem_free(path);
+    mem_free(library);
+    return result;
+}
+
+int judge_standby(struct judge *judge, enum problem_format format, struct standby **standby,
+                  struct err *err)
+{
+    int result = 0;
+    pthread_mutex_lock(&judge->lock);
+    if (format == PROBLEM_NATIVE && !judge->native)
+        result = start_native(judge, err);
+    else if (format == PROBLEM_TORCH && !judge->torch)
+        result = start_torch(judge, err);
+    *standby = format == PROBLEM_NATIVE ? judge->native : judge->torch;
+    pthread_mutex_unlock(&judge->lock);
+    return result;
+}
+
+void judge_warm(struct judge *judge, enum problem_format format)
+{
+    struct standby *ignored;
+    struct err err;
+    if (judge_standby(judge, format, &ignored, &err) < 0)
+        log_write(LOG_LEVEL_DEBUG, "judge", "no standby process: %s", err.text);
+}
+
+int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err)
+{
+    int result = 0;
+    pthread_mutex_lock(&judge->lock);
+    if (!judge->have_peaks)
+        result = peaks_get(&judge->peaks, judge->state, err);
+    judge->have_peaks = result == 0;
+    *peaks = judge->peaks;
+    pthread_mutex_unlock(&judge->lock);
+    return result;
+}
+
+int session_threads(const struct session *session)
+{
+    struct cpu cpu;
+    int64_t wanted = session->judge->options.settings->run_threads;
+    if (wanted > 0)
+        return (int)wanted;
+    cpu_detect(&cpu);
+    return cpu.cores;
+}

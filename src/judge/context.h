@@ -1,0 +1,99 @@
+/* context: the inside of struct judge and struct session, for the files of this folder. */
+#ifndef WARPGYM_JUDGE_CONTEXT_H
+#define WARPGYM_JUDGE_CONTEXT_H
+
+#include "compile/compile.h"
+#include "device/lock.h"
+#include "device/peaks.h"
+#include "judge/judge.h"
+#include "judge/side.h"
+#include "sandbox/command.h"
+#include "sandbox/standby.h"
+
+#include <pthread.h>
+
+struct judge {
+    struct judge_options options;
+    struct toolchain toolchain;
+    char *root, *cache, *state, *locks, *side_program, *python, *python_package;
+    pthread_mutex_t lock; /* the lazily made parts below */
+    struct standby *native, *torch;
+    struct peaks peaks;
+    bool have_peaks;
+    char *cache_note; /* why there is no cache */
+};
+
+/* Expected outputs of one trial. `wide` from the oracle, where there is one. */
+struct answer {
+    uint32_t count;
+    bool has_wide;
+    struct tensor plain[WIRE_OUTPUTS];
+    struct tensor wide[WIRE_OUTPUTS];
+    char *owned[WIRE_OUTPUTS]; /* copies behind `wide` (torch) */
+    size_t owned_bytes[WIRE_OUTPUTS];
+    double own_error[WIRE_OUTPUTS]; /* of the reference against its oracle: slack for others */
+};
+
+struct session {
+    struct judge *judge;
+    struct sandbox_runner runner;
+    /* the problem whose reference side stands ready; "" for none */
+    char problem_hash[HASH_HEX_BYTES];
+    struct side reference;
+    bool reference_open, reference_oracle;
+    struct artifact reference_artifact, oracle_artifact;
+    struct layout torch_layout; /* of a torch problem's inputs */
+    int description, weights;   /* sealed copies for candidates; -1 */
+    uint64_t weight_seed;
+    /* the evaluation at hand */
+    const struct problem *problem;
+    const struct candidate *text;
+    struct verdict *verdict;
+    struct side candidate;
+    struct answer answer;
+    uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
+    struct device_lock device;
+};
+
+/* context.c */
+NODISCARD int judge_standby(struct judge *judge, enum problem_format format,
+                            struct standby **standby, struct err *err);
+NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
+int session_threads(const struct session *session);
+
+/* fault.c: whose fault an error is. Each records it in the verdict and returns -1. */
+int fault_reference(struct session *session, const struct err *err);
+int fault_candidate(struct session *session, const struct err *err);
+int fault_judge(struct session *session, const struct err *err);
+
+/* open_native.c, open_torch.c: stages "compile" and "load". 0 or -1 (the verdict says why). */
+int open_native(struct session *session);
+int open_torch(struct session *session);
+void reference_forget(struct session *session);
+
+/* trial.c */
+struct trial {
+    struct layout layout;
+    bool biased;   /* two-valued inputs instead of the problem's own */
+    bool oracle;   /* compute the wide answer too */
+    bool untouched; /* check that `in` arguments are as they were */
+    int64_t timeout_ms;
+};
+enum trial_result { TRIAL_GOOD, TRIAL_VOID, TRIAL_ENDED };
+/* Prepares both sides for the layout. */
+int trial_map(struct session *session, const struct layout *layout, bool oracle);
+/* Fresh inputs for both, poisoned outputs. */
+int trial_prepare(struct session *session, const struct trial *trial);
+int trial_reference(struct session *session, const struct trial *trial, struct side_time *time);
+int trial_candidate(struct session *session, const struct trial *trial, struct side_time *time);
+/* Compares; TRIAL_ENDED: the verdict has an end. */
+enum trial_result trial_judge(struct session *session, const struct trial *trial);
+/* All five in turn, reference first. */
+enum trial_result trial_run(struct session *session, const struct trial *trial);
+
+/* check.c, timing.c, profile.c: the other stages */
+int check_stage(struct session *session);
+int timing_stage(struct session *session);
+int profile_stage(struct session *session);
+
+#endif

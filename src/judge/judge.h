@@ -1,0 +1,52 @@
+/* judge: what the modules above it see of judging.
+ *
+ *   judge     what all jobs of this process share: toolchain, standby servers, cache, device lock
+ *   session   one job's private half: a reference side is kept from one candidate to the next of the
+ *             same problem; a candidate side never is
+ *
+ * judge_open is cheap: standby servers start when the first candidate needs them (judge_warm starts
+ * them earlier). Threads: a judge may be used by any number of threads, a session by one at a time.
+ */
+#ifndef WARPGYM_JUDGE_JUDGE_H
+#define WARPGYM_JUDGE_JUDGE_H
+
+#include "base/err.h"
+#include "base/settings.h"
+#include "judge/verdict.h"
+#include "problem/problem.h"
+
+#include <stdbool.h>
+
+struct judge;
+struct session;
+
+struct judge_options {
+    const struct settings *settings;
+    const _Atomic int *cancelled; /* non-zero: end what runs, answer STATUS_CANCELLED */
+    bool no_timing;               /* correctness only */
+};
+
+struct candidate {
+    const char *path; /* as the user named it; also its name in diagnostics */
+    const char *text;
+    size_t bytes;
+};
+
+NODISCARD int judge_open(struct judge **judge, const struct judge_options *options,
+                         struct err *err);
+void judge_close(struct judge *judge);
+/* Starts what evaluating this format needs, without waiting. Failures show when it is used. */
+void judge_warm(struct judge *judge, enum problem_format format);
+
+struct session *session_new(struct judge *judge);
+void session_free(struct session *session);
+
+/* Judges one candidate. Always fills the verdict (the caller's; verdict_deinit): whatever goes wrong
+ * is its status. */
+void session_evaluate(struct session *session, const struct problem *problem,
+                      const struct candidate *candidate, struct verdict *verdict);
+
+/* "c", "cuda", "python", "triton", "torch-cuda", by file name and text. */
+const char *candidate_language(const char *path, const char *text);
+
+#endif

@@ -1,0 +1,139 @@
+/* open_torch: two sides with PyTorch in them, one with the problem's module, one with the candidate's.
+ *
+ * The reference side builds its Model under a weight seed that is drawn once for each evaluation
+ * session, describes its inputs and hands out its weights; the candidate side builds ModelNew under
+ * the same seed and is given a copy of the values where names and shapes match, so that the order of
+ * construction doesn't matter. What a candidate asks to be compiled (torch.utils.cpp_extension) is
+ * compiled by the judge in a box of its own: see extension.c.
+ */
+#include "judge/context.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "judge/extension.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DESCRIPTION_BYTES ((size_t)16 << 20)
+
+static void describe_box(const struct session *session, struct box *box)
+{
+    const struct settings *settings = session->judge->options.settings;
+    box_init(box, BOX_TORCH); /* the Python server adds the paths of its own packages */
+    box->memory_bytes = settings->run_memory_bytes;
+    box->scratch_bytes = settings->run_scratch_bytes;
+}
+
+/* A copy that the other side cannot reach: the sides never share a page. */
+static int sealed_copy(int fd, const char *name, struct err *err)
+{
+    char *bytes;
+    size_t count;
+    struct stat facts;
+    if (fstat(fd, &facts) < 0 || !S_ISREG(facts.st_mode))
+        return err_set(err, ERR_PROTOCOL, "the %s are not in memory", name);
+    lseek(fd, 0, SEEK_SET);
+    int result = file_read_fd(fd, name, LIMIT_TENSOR_BYTES, &bytes, &count, err);
+    if (result < 0)
+        return result;
+    result = file_memory_from(name, bytes, count, err);
+    mem_free(bytes);
+    return result;
+}
+
+static int take_opened(struct session *session, const struct wire_opened *opened,
+                       int descriptors[WIRE_DESCRIPTORS], struct err *err)
+{
+    int result = 0;
+    session->torch_layout = opened->layout;
+    if (opened->layout.count > LIMIT_ARGUMENTS || descriptors[0] < 0)
+        result = err_set(err, ERR_PROTOCOL, "it described no inputs");
+    if (result == 0)
+        result = session->description = sealed_copy(descriptors[0], "description", err);
+    if (result >= 0 && descriptors[1] >= 0)
+        result = session->weights = sealed_copy(descriptors[1], "weights", err);
+    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+    return result < 0 ? result : 0;
+}
+
+static int open_side(struct session *session, struct side *side, uint32_t role, const char *text,
+                     size_t bytes, struct side_builder *builder, struct wire_opened *opened,
+                     int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+{
+    const struct settings *settings = session->judge->options.settings;
+    struct wire_open open = {.type = WIRE_OPEN,
+                             .role = role,
+                             .weight_seed = session->weight_seed,
+                             .threads = (uint32_t)session_threads(session)};
+    struct box *box = mem_alloc(sizeof *box);
+    struct standby *standby;
+    int descriptors[3] = {-1, session->description, session->weights};
+    int result = judge_standby(session->judge, PROBLEM_TORCH, &standby, err);
+    describe_box(session, box);
+    if (result == 0)
+        result = standby_ready(standby, err);
+    if (result == 0)
+        result = descriptors[0] = file_memory_from("source", text, bytes, err);
+    if (result >= 0)
+        result = side_open(side, standby, box, &open, descriptors,
+                           role == WIRE_REFERENCE      ? 1
+                           : session->weights >= 0 ? 3
+                                                       : 2,
+                           settings->run_load_timeout_ms, builder,
+                           session->judge->options.cancelled, opened, opened_descriptors, err);
+    if (descriptors[0] >= 0)
+        close(descriptors[0]);
+    mem_free(box);
+    return result < 0 ? result : 0;
+}
+
+static int open_reference(struct session *session)
+{
+    struct err err = {0};
+    struct wire_opened opened;
+    int descriptors[WIRE_DESCRIPTORS];
+    const struct problem *problem = session->problem;
+    reference_forget(session);
+    session->weight_seed = clock_secret() >> 1;
+    session->reference_open = true;
+    if (open_side(session, &session->reference, WIRE_REFERENCE, problem->reference_text,
+                  problem->reference_bytes, NULL, &opened, descriptors, &err) < 0)
+        return fault_reference(session, &err);
+    session->reference_oracle = opened.oracle == 1;
+    if (take_opened(session, &opened, descriptors, &err) < 0)
+        return fault_reference(session, &err);
+    memcpy(session->problem_hash, problem->hash, sizeof session->problem_hash);
+    return 0;
+}
+
+static int open_candidate(struct session *session)
+{
+    struct err err = {0};
+    struct extension extension;
+    extension_init(&extension, session);
+    int result = open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
+                           session->text->bytes, &extension.builder, NULL, NULL, &err);
+    session->verdict->stages_ms[STAGE_COMPILE] += extension.elapsed_ms;
+    if (result < 0)
+        return fault_candidate(session, &err);
+    session->verdict->compiled = true;
+    return 0;
+}
+
+int open_torch(struct session *session)
+{
+    int64_t start_ns = clock_now_ns();
+    int result = 0;
+    if (strcmp(session->problem_hash, session->problem->hash) != 0)
+        result = open_reference(session);
+    if (result == 0)
+        result = open_candidate(session);
+    session->verdict->stages_ms[STAGE_LOAD] =
+        clock_ms_since(start_ns) - session->verdict->stages_ms[STAGE_COMPILE];
+    return result;
+}

@@ -1,0 +1,181 @@
+#include "judge/context.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "compile/compile.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct session *session_new(struct judge *judge)
+{
+    struct session *session = mem_alloc(sizeof *session);
+    session->judge = judge;
+    session->description = session->weights = -1;
+    session->device = DEVICE_LOCK_NONE;
+    session->reference.slot_fd = session->reference.oracle_fd = -1;
+    session->candidate.slot_fd = session->candidate.oracle_fd = -1;
+    return session;
+}
+
+void session_free(struct session *session)
+{
+    if (!session)
+        return;
+    reference_forget(session);
+    for (int i = 0; i < WIRE_OUTPUTS; i++)
+        mem_free(session->answer.owned[i]);
+    mem_free(session);
+}
+
+void reference_forget(struct session *session)
+{
+    if (session->reference_open)
+        side_close(&session->reference);
+    session->reference_open = session->reference_oracle = false;
+    session->problem_hash[0] = '\0';
+    artifact_deinit(&session->reference_artifact);
+    artifact_deinit(&session->oracle_artifact);
+    memset(&session->reference_artifact, 0, sizeof session->reference_artifact);
+    memset(&session->oracle_artifact, 0, sizeof session->oracle_artifact);
+    if (session->description >= 0)
+        close(session->description);
+    if (session->weights >= 0)
+        close(session->weights);
+    session->description = session->weights = -1;
+}
+
+const char *candidate_language(const char *path, const char *text)
+{
+    const char *dot = strrchr(path, '.');
+    if (dot && strcmp(dot, ".py") == 0) {
+        if (strstr(text, "cuda_sources") || strstr(text, "__global__"))
+            return "torch-cuda";
+        return strstr(text, "@triton.jit") ? "triton" : "python";
+    }
+    if ((dot && (strcmp(dot, ".cu") == 0 || strcmp(dot, ".cuh") == 0)) ||
+        strstr(text, "__global__"))
+        return "cuda";
+    return "c";
+}
+
+static void identify(struct session *session)
+{
+    struct verdict *verdict = session->verdict;
+    const struct problem *problem = session->problem;
+    const struct candidate *text = session->text;
+    verdict->problem_id = arena_strdup(&verdict->arena, problem->id);
+    verdict->problem_format = problem->format == PROBLEM_NATIVE ? "native" : "torch";
+    verdict->problem_hash = arena_strdup(&verdict->arena, problem->hash);
+    verdict->candidate_path = arena_strdup(&verdict->arena, text->path);
+    verdict->candidate_language = candidate_language(text->path, text->text);
+    hash_bytes(text->text, text->bytes, verdict->candidate_hash);
+}
+
+/* A source that no compiler should see, or one for another format. */
+static int admit(struct session *session)
+{
+    struct verdict *verdict = session->verdict;
+    const struct candidate *text = session->text;
+    struct err err = {0};
+    char message[512];
+    if (text->bytes > LIMIT_SOURCE_BYTES)
+        err_set(&err, ERR_INPUT, "%s: %zu bytes, more than the %zu that a candidate may have",
+                text->path, text->bytes, LIMIT_SOURCE_BYTES);
+    if (err.code < 0 || file_check_text(text->path, text->text, text->bytes, &err) < 0) {
+        verdict_fail(verdict, STATUS_COMPILE_ERROR, "source", err.text, NULL);
+        return -1;
+    }
+    bool python = verdict->candidate_language[0] == 'p' || verdict->candidate_language[0] == 't';
+    bool torch = session->problem->format == PROBLEM_TORCH;
+    if (python == torch)
+        return 0;
+    snprintf(message, sizeof message, "problem %s takes %s, and %s is %s", session->problem->id,
+             torch ? "a Python module with ModelNew" : "C or CUDA source with `solution`",
+             text->path, python ? "Python" : "C or CUDA");
+    verdict_fail(verdict, STATUS_UNSUPPORTED, "format", message, NULL);
+    return -1;
+}
+
+static int take_lock(struct session *session)
+{
+    struct err err;
+    int64_t start_ns = clock_now_ns();
+    int result = device_lock_acquire(&session->device, session->judge->locks, "cpu",
+                                     DEVICE_SHARED, session->judge->options.cancelled, &err);
+    session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
+    return result < 0 ? fault_judge(session, &err) : 0;
+}
+
+/* Peak resident memory of a live process, from /proc. */
+static uint64_t peak_memory(const struct boxed *boxed)
+{
+    char path[64];
+    char line[256];
+    unsigned long long kilobytes = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)boxed->pid);
+    FILE *file = boxed->pid > 0 ? fopen(path, "re") : NULL;
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "VmHWM: %llu", &kilobytes) == 1)
+            break;
+    fclose(file);
+    return kilobytes * 1024;
+}
+
+static int evaluate(struct session *session)
+{
+    struct verdict *verdict = session->verdict;
+    bool torch = session->problem->format == PROBLEM_TORCH;
+    bool triton = strcmp(verdict->candidate_language, "triton") == 0;
+    int result = torch ? open_torch(session) : open_native(session);
+    if (result == 0)
+        result = check_stage(session);
+    if (result == 0 && triton)
+        result = profile_stage(session); /* before it is timed: a decoy's time means nothing */
+    if (result < 0)
+        return result;
+    verdict->correct = true;
+    if (triton) {
+        verdict->timing_meaningful = false;
+        verdict->timing_note = "Triton ran in its interpreter on the CPU: only the answer counts";
+    } else if (session->judge->options.no_timing) {
+        verdict->timing_note = "not asked for";
+    } else {
+        result = timing_stage(session);
+        if (result == 0)
+            result = profile_stage(session);
+    }
+    verdict->correct = result == 0;
+    return result;
+}
+
+void session_evaluate(struct session *session, const struct problem *problem,
+                      const struct candidate *candidate, struct verdict *verdict)
+{
+    struct standby *standby;
+    struct err err = {0};
+    verdict_init(verdict);
+    session->problem = problem;
+    session->text = candidate;
+    session->verdict = verdict;
+    identify(session);
+    int result = admit(session);
+    if (result == 0 && judge_standby(session->judge, PROBLEM_NATIVE, &standby, &err) < 0)
+        result = fault_judge(session, &err);
+    if (result == 0)
+        result = take_lock(session);
+    if (result == 0) {
+        sandbox_runner_init(&session->runner, standby, session->judge->toolchain.root,
+                            session->judge->options.cancelled);
+        result = evaluate(session);
+    }
+    if (result == 0)
+        verdict->status = STATUS_PASSED;
+    verdict->layers = session->candidate.boxed.layers;
+    verdict->peak_memory_bytes = peak_memory(&session->candidate.boxed);
+    side_close(&session->candidate);
+    device_lock_release(&session->device);
+}

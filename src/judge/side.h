@@ -1,0 +1,87 @@
+/* side: one of the two processes of an evaluation, seen from the judge.
+ *
+ * side_open starts it in a box and hands it what it is to run. side_map gives it a fresh block of
+ * slot memory, of which the judge keeps a mapping. side_call lets it run for exactly one call:
+ *
+ *   frozen ─ send CALL ─ clock ─ thaw ─ … ─ DONE ─ clock ─ sample outputs ─ freeze ─ sample again
+ *
+ * The side runs only within side_call (and while loading). Ownership: the caller's storage;
+ * side_close kills the process and frees everything; safe on a zeroed struct. One thread at a time.
+ */
+#ifndef WARPGYM_JUDGE_SIDE_H
+#define WARPGYM_JUDGE_SIDE_H
+
+#include "base/err.h"
+#include "judge/wire.h"
+#include "sandbox/standby.h"
+
+#include <stdbool.h>
+
+#define SIDE_SAMPLES 32
+#define SIDE_SAMPLE_BYTES 64
+
+/* One output as the judge sees it after a call. */
+struct tensor {
+    uint32_t dtype, dimensions;
+    int64_t shape[LIMIT_DIMENSIONS];
+    uint64_t count, bytes;
+    const void *data; /* valid until the side's next call, map or close */
+};
+
+/* Compiles what a torch candidate asks for while it loads. Returns a descriptor of the shared object
+ * (the caller closes it), or negative with the compiler's words in `err`. */
+struct side_builder {
+    int (*build)(struct side_builder *self, const char *request, size_t bytes, char *text,
+                 size_t text_bytes);
+};
+
+struct side {
+    struct boxed boxed;
+    uint32_t role; /* enum wire_role */
+    bool slot_outputs; /* native: outputs lie in the slot, whatever the side says */
+    const _Atomic int *cancelled;
+    struct layout layout;
+    int slot_fd, oracle_fd;
+    char *slot;
+    char *oracle;
+    size_t oracle_bytes;
+    struct layout oracle_layout;
+    struct wire_done done;
+    uint32_t last_mode;
+    char *buffers[WIRE_OUTPUTS]; /* copies of torch outputs */
+    size_t buffer_bytes[WIRE_OUTPUTS];
+    struct wire_failed failed; /* failure != FAILED_NONE: what it said of itself */
+    bool late;                 /* outputs changed after DONE */
+    bool spoke;                /* said something between calls */
+};
+
+struct side_time {
+    double ms;        /* thaw to DONE, hand-over included */
+    double freeze_us; /* DONE to stopped */
+};
+
+/* `message` and `descriptors` as wire.h has them for OPEN. On WIRE_FAILED the result is ERR_INPUT and
+ * side->failed says what the side claims. `opened`/`opened_descriptors` may be NULL. */
+NODISCARD int side_open(struct side *side, struct standby *standby, const struct box *box,
+                        const struct wire_open *message, const int *descriptors, uint32_t count,
+                        int64_t timeout_ms, struct side_builder *builder,
+                        const _Atomic int *cancelled, struct wire_opened *opened,
+                        int opened_descriptors[WIRE_DESCRIPTORS], struct err *err);
+
+NODISCARD int side_map(struct side *side, const struct layout *layout, bool with_oracle,
+                       int64_t timeout_ms, struct err *err);
+NODISCARD int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, struct err *err);
+
+/* ERR_INPUT (side->failed), ERR_CRASH, ERR_TIMEOUT (killed), ERR_PROTOCOL, ERR_CANCELLED. After
+ * success the side is frozen. */
+NODISCARD int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_ms,
+                        struct side_time *time, struct err *err);
+
+/* Number of outputs of the last call, and one of them. */
+uint32_t side_output_count(const struct side *side);
+NODISCARD int side_output(struct side *side, uint32_t index, struct tensor *tensor,
+                          struct err *err);
+
+void side_close(struct side *side);
+
+#endif

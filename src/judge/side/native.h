@@ -1,0 +1,17 @@
+/* native: the far side of the fence for C candidates and references.
+ *
+ * Runs in a boxed process. Loads a shared object, maps slot memory, calls `solution` when told. It
+ * shares its address space with the candidate, so nothing here is trusted by the judge: a candidate
+ * that rewrites it gains a process that it had anyway.
+ */
+#ifndef WARPGYM_JUDGE_SIDE_NATIVE_H
+#define WARPGYM_JUDGE_SIDE_NATIVE_H
+
+#include "sandbox/box.h"
+
+#include <stdint.h>
+
+/* Serves one judge until the channel closes. Returns the process's exit status. */
+int native_serve(int channel, const struct box *box, uint32_t layers);
+
+#endif

@@ -1,0 +1,197 @@
+/* timing: the stage that asks how fast a candidate is, under the exclusive device lock.
+ *
+ * Reference and candidate are called in pairs on the same fresh inputs, in random order; every pair
+ * is compared like a trial, and a wrong one makes the verdict wrong. A call's time runs from the
+ * moment the frozen side is thawed to its DONE, less what an empty call costs, measured by the same
+ * steps on the reference side. Sampling stops when the speedup's interval is tight or the budget is
+ * spent (settings timing.*). A median below the roofline floor is a violation, never a result.
+ */
+#include "judge/context.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define EMPTY_CALLS 15
+#define SLOW_CALL_MS 20.0 /* a call longer than this hides any hand-over */
+
+struct sampling {
+    double *reference, *candidate;
+    size_t count, capacity;
+    double handover_ms;
+};
+
+/* Median cost of a call that does nothing. */
+static int calibrate(struct session *session, double *handover_ms)
+{
+    double samples[EMPTY_CALLS];
+    struct side_time time;
+    struct err err;
+    for (int i = 0; i < EMPTY_CALLS; i++) {
+        if (side_call(&session->reference, WIRE_EMPTY, 0, 10000, &time, &err) < 0)
+            return fault_reference(session, &err);
+        samples[i] = time.ms;
+    }
+    *handover_ms = stats_median(samples, EMPTY_CALLS);
+    return 0;
+}
+
+/* One pair; `add` keeps its times. 0, or -1 with the verdict's end. */
+static int sample_pair(struct session *session, const struct trial *trial,
+                       struct sampling *sampling, bool add)
+{
+    struct side_time reference;
+    struct side_time candidate;
+    if (trial_prepare(session, trial) < 0)
+        return -1;
+    bool candidate_first = clock_secret() & 1;
+    if (candidate_first && trial_candidate(session, trial, &candidate) < 0)
+        return -1;
+    if (trial_reference(session, trial, &reference) < 0)
+        return -1;
+    if (!candidate_first && trial_candidate(session, trial, &candidate) < 0)
+        return -1;
+    if (trial_judge(session, trial) != TRIAL_GOOD)
+        return -1;
+    if (!add)
+        return 0;
+    sampling->reference[sampling->count] = fmax(reference.ms - sampling->handover_ms, 1e-6);
+    sampling->candidate[sampling->count] = fmax(candidate.ms - sampling->handover_ms, 1e-6);
+    sampling->count++;
+    return 0;
+}
+
+static int sample_case(struct session *session, const struct trial *trial,
+                       struct sampling *sampling, double budget_ms)
+{
+    const struct settings *settings = session->judge->options.settings;
+    struct trial warm_up = *trial;
+    warm_up.oracle = true;
+    warm_up.untouched = true;
+    if (sample_pair(session, &warm_up, sampling, false) < 0)
+        return -1;
+    int64_t start_ns = clock_now_ns();
+    while (sampling->count < sampling->capacity) {
+        struct interval speedup;
+        if (sample_pair(session, trial, sampling, true) < 0)
+            return -1;
+        if (sampling->count < (size_t)settings->timing_min_samples)
+            continue;
+        stats_ratio(sampling->reference, sampling->candidate, sampling->count, &speedup);
+        if (stats_tight(&speedup, settings->timing_target) ||
+            clock_ms_since(start_ns) > budget_ms)
+            break;
+    }
+    return 0;
+}
+
+/* What no honest call can be faster than. */
+static double floor_ms(const struct session *session, const struct size_set *sizes)
+{
+    struct peaks peaks;
+    struct err ignored;
+    const struct problem *problem = session->problem;
+    if (judge_peaks(session->judge, &peaks, &ignored) < 0)
+        return 0;
+    if (problem->format == PROBLEM_TORCH) { /* outputs must at least be written */
+        double bytes = 0;
+        for (uint32_t i = 0; i < session->answer.count; i++)
+            bytes += (double)session->answer.plain[i].bytes;
+        return peaks_floor_ms(&peaks, 0, bytes);
+    }
+    bool narrow = false;
+    for (uint32_t i = 0; i < problem->argument_count; i++)
+        narrow |= dtype_facts(problem->arguments[i].dtype)->bytes < 4;
+    double flops = problem_flops(problem, sizes);
+    double bytes = problem_bytes(problem, sizes);
+    return narrow ? peaks_floor_narrow_ms(&peaks, flops, bytes)
+                  : peaks_floor_ms(&peaks, flops, bytes);
+}
+
+static int judge_case(struct session *session, struct timed_case *timed)
+{
+    struct verdict *verdict = session->verdict;
+    double resolution_ms = 2e-3; /* scatter of the hand-over: see docs/measurements.md */
+    if (timed->candidate.median + resolution_ms < timed->floor_ms) {
+        verdict_violation(verdict, "H28",
+                          "its median of %.6f ms is below the %.6f ms that this machine needs at "
+                          "the very least for the problem's bytes and operations",
+                          timed->candidate.median, timed->floor_ms);
+        return -1;
+    }
+    return 0;
+}
+
+static int time_case(struct session *session, const struct trial *trial,
+                     const struct size_set *sizes, double budget_ms)
+{
+    const struct settings *settings = session->judge->options.settings;
+    struct verdict *verdict = session->verdict;
+    size_t capacity = (size_t)settings->timing_max_samples;
+    struct sampling sampling = {.reference = mem_alloc(capacity * sizeof(double)),
+                                .candidate = mem_alloc(capacity * sizeof(double)),
+                                .capacity = capacity};
+    int result = trial_map(session, &trial->layout, true);
+    if (result == 0)
+        result = calibrate(session, &sampling.handover_ms);
+    if (result == 0)
+        result = sample_case(session, trial, &sampling, budget_ms);
+    if (result == 0) {
+        char text[256] = "";
+        struct timed_case *timed = &verdict->cases[verdict->case_count];
+        if (sizes)
+            problem_sizes_text(session->problem, sizes, text, sizeof text);
+        timed->sizes = arena_strdup(&verdict->arena, text);
+        stats_summary(sampling.reference, sampling.count, &timed->reference);
+        stats_summary(sampling.candidate, sampling.count, &timed->candidate);
+        stats_ratio(sampling.reference, sampling.candidate, sampling.count, &timed->speedup);
+        timed->floor_ms = floor_ms(session, sizes);
+        verdict->handover_us = sampling.handover_ms * 1e3;
+        verdict->case_count++;
+        result = judge_case(session, timed);
+    }
+    mem_free(sampling.reference);
+    mem_free(sampling.candidate);
+    return result;
+}
+
+static int time_all(struct session *session)
+{
+    const struct problem *problem = session->problem;
+    const struct settings *settings = session->judge->options.settings;
+    struct trial trial = {.timeout_ms = settings->run_timeout_ms};
+    struct err err;
+    if (problem->format == PROBLEM_TORCH) {
+        trial.layout = session->torch_layout;
+        return time_case(session, &trial, NULL, (double)settings->timing_budget_ms);
+    }
+    for (uint32_t i = 0; i < problem->time_count && i < VERDICT_CASES; i++) {
+        if (problem_layout(problem, &problem->time[i], &trial.layout, &err) < 0)
+            return fault_judge(session, &err);
+        if (time_case(session, &trial, &problem->time[i],
+                      (double)settings->timing_budget_ms / problem->time_count) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int timing_stage(struct session *session)
+{
+    struct err err;
+    struct verdict *verdict = session->verdict;
+    struct peaks ignored;
+    /* measured, where they have to be, before the lock is timed as waiting */
+    device_lock_release(&session->device);
+    int64_t start_ns = clock_now_ns();
+    if (device_lock_acquire(&session->device, session->judge->locks, "cpu", DEVICE_EXCLUSIVE,
+                            session->judge->options.cancelled, &err) < 0)
+        return fault_judge(session, &err);
+    verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
+    start_ns = clock_now_ns();
+    (void)!judge_peaks(session->judge, &ignored, &err);
+    int result = time_all(session);
+    verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
+    device_lock_release(&session->device);
+    return result;
+}

@@ -1,0 +1,410 @@
+/* trial: one call of both sides on the same fresh inputs, and the comparison.
+ *
+ *   inputs ─► R, copy ─► C, poison both outputs ─► reference call ─► candidate call ─► compare
+ *
+ * Native inputs are made by the judge itself, torch inputs by the reference side (its get_inputs).
+ */
+#include "judge/context.h"
+
+#include "base/clock.h"
+#include "judge/compare.h"
+#include "judge/oracle.h"
+#include "problem/fill.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD_BYTE 0xA5
+#define POISON_BYTE 0xFF /* a NaN in every floating type */
+
+static bool is_output(const struct layout_argument *argument)
+{
+    return argument->role == ROLE_OUT || argument->role == ROLE_INOUT;
+}
+
+int trial_map(struct session *session, const struct layout *layout, bool oracle)
+{
+    struct err err;
+    int64_t timeout_ms = session->judge->options.settings->run_load_timeout_ms;
+    oracle = oracle && session->reference_oracle && session->problem->format == PROBLEM_NATIVE;
+    if (side_map(&session->reference, layout, oracle, timeout_ms, &err) < 0)
+        return fault_reference(session, &err);
+    if (side_map(&session->candidate, layout, false, timeout_ms, &err) < 0)
+        return fault_candidate(session, &err);
+    if (boxed_freeze(&session->reference.boxed, &err) < 0)
+        return fault_reference(session, &err);
+    if (boxed_freeze(&session->candidate.boxed, &err) < 0)
+        return fault_candidate(session, &err);
+    return 0;
+}
+
+/* Two-valued inputs with a random bias: the mean, the extremes and the order of magnitude of what
+ * the candidate has seen so far are no help (catalogue H10), and each value lies within the range of
+ * the problem's own inputs. */
+static void bias_argument(const struct layout_argument *argument, char *slot, uint64_t seed)
+{
+    char *data = slot + argument->offset;
+    double low = INFINITY;
+    double high = -INFINITY;
+    for (uint64_t i = 0; i < argument->count; i++) {
+        double value = dtype_load(argument->dtype, data, i);
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+    }
+    if (!(low < high))
+        return;
+    uint64_t threshold = (seed >> 8) % 160 + 48; /* of 256: bias between 0.19 and 0.81 */
+    uint64_t state = seed | 1;
+    for (uint64_t i = 0; i < argument->count; i++) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        dtype_store(argument->dtype, data, i, (state >> 40) % 256 < threshold ? low : high);
+    }
+}
+
+static void bias_inputs(const struct layout *layout, char *slot, uint64_t seed)
+{
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        bool drawn = argument->fill == FILL_NORMAL || argument->fill == FILL_UNIFORM ||
+                     argument->fill == FILL_NONE;
+        if ((argument->role == ROLE_IN || argument->role == ROLE_INOUT) && drawn &&
+            dtype_facts(argument->dtype)->floating && argument->count > 1)
+            bias_argument(argument, slot, seed + i * 0x9e3779b97f4a7c15U);
+    }
+}
+
+/* Copies inputs from R to C; spoils outputs of both and the bytes that belong to nobody. */
+static void lay_out(const struct session *session)
+{
+    const struct layout *layout = &session->reference.layout;
+    char *from = session->reference.slot;
+    char *to = session->candidate.slot;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        uint64_t bytes = layout_argument_bytes(argument);
+        if (argument->role == ROLE_OUT) {
+            memset(from + argument->offset, POISON_BYTE, bytes);
+            memset(to + argument->offset, POISON_BYTE, bytes);
+        } else {
+            memcpy(to + argument->offset, from + argument->offset, bytes);
+        }
+        memset(to + argument->offset + bytes, GUARD_BYTE, LAYOUT_GUARD_BYTES);
+    }
+}
+
+int trial_prepare(struct session *session, const struct trial *trial)
+{
+    struct err err;
+    uint64_t seed = clock_secret();
+    session->noise = clock_secret();
+    if (boxed_freeze(&session->candidate.boxed, &err) < 0)
+        return fault_candidate(session, &err);
+    if (session->problem->format == PROBLEM_NATIVE)
+        fill_slot(&session->reference.layout, seed, session->reference.slot);
+    else if (side_fill(&session->reference, seed, trial->timeout_ms, &err) < 0 ||
+             boxed_freeze(&session->reference.boxed, &err) < 0)
+        return fault_reference(session, &err);
+    if (trial->biased)
+        bias_inputs(&session->reference.layout, session->reference.slot, seed ^ clock_secret());
+    lay_out(session);
+    return 0;
+}
+
+/* Copies what the oracle said, because the next call's outputs take its place (torch). */
+static int keep_wide(struct session *session, struct err *err)
+{
+    struct answer *answer = &session->answer;
+    struct side *side = &session->reference;
+    uint32_t count = side_output_count(side);
+    for (uint32_t i = 0; i < count; i++) {
+        struct tensor tensor;
+        int result = side_output(side, i, &tensor, err);
+        if (result < 0)
+            return result;
+        if (answer->owned_bytes[i] < tensor.bytes) {
+            answer->owned[i] = mem_resize(answer->owned[i], tensor.bytes);
+            answer->owned_bytes[i] = tensor.bytes;
+        }
+        if (tensor.bytes > 0)
+            memcpy(answer->owned[i], tensor.data, tensor.bytes);
+        tensor.data = answer->owned[i];
+        answer->wide[i] = tensor;
+    }
+    return 0;
+}
+
+/* Native: the oracle's outputs lie in its own memory. */
+static void point_wide(struct session *session)
+{
+    const struct side *side = &session->reference;
+    uint32_t output = 0;
+    for (uint32_t i = 0; i < side->layout.count; i++) {
+        const struct layout_argument *argument = &side->oracle_layout.arguments[i];
+        if (!is_output(argument))
+            continue;
+        session->answer.wide[output++] = (struct tensor){
+            .dtype = argument->dtype,
+            .count = argument->count,
+            .bytes = layout_argument_bytes(argument),
+            .data = side->oracle + argument->offset,
+        };
+    }
+}
+
+static struct tolerance output_tolerance(const struct session *session, uint32_t output,
+                                         uint32_t dtype)
+{
+    const struct problem *problem = session->problem;
+    struct tolerance tolerance = problem->tolerance;
+    for (uint32_t i = 0; i < problem->argument_count; i++)
+        if ((problem->arguments[i].role == ROLE_OUT || problem->arguments[i].role == ROLE_INOUT) &&
+            output-- == 0)
+            tolerance = problem->arguments[i].tolerance;
+    if (!dtype_facts(dtype)->floating)
+        tolerance = (struct tolerance){.exact = true};
+    return tolerance;
+}
+
+/* How far the reference itself is from its oracle: nobody is asked to be nearer. */
+static void measure_own_error(struct session *session)
+{
+    struct answer *answer = &session->answer;
+    for (uint32_t i = 0; i < answer->count; i++) {
+        struct comparison spec = {
+            .dtype = answer->plain[i].dtype,
+            .expected_dtype = answer->wide[i].dtype,
+            .count = answer->plain[i].count,
+            .tolerance = output_tolerance(session, i, answer->plain[i].dtype),
+        };
+        struct difference difference;
+        answer->own_error[i] = 0;
+        if (spec.tolerance.exact || answer->wide[i].count != spec.count)
+            continue;
+        compare_tensor(&spec, answer->wide[i].data, answer->plain[i].data, &difference);
+        answer->own_error[i] =
+            isfinite(difference.max_relative) ? difference.max_relative : 0;
+    }
+}
+
+int trial_reference(struct session *session, const struct trial *trial, struct side_time *time)
+{
+    struct err err;
+    struct side *side = &session->reference;
+    struct answer *answer = &session->answer;
+    struct side_time ignored;
+    bool torch = session->problem->format == PROBLEM_TORCH;
+    uint64_t noise = session->noise;
+    answer->has_wide = trial->oracle && session->reference_oracle;
+    if (answer->has_wide) {
+        if (side_call(side, WIRE_DOUBLE, noise, trial->timeout_ms, &ignored, &err) < 0)
+            return fault_reference(session, &err);
+        session->verdict->reference_ms += ignored.ms;
+        if (torch && keep_wide(session, &err) < 0)
+            return fault_reference(session, &err);
+    }
+    if (side_call(side, WIRE_RUN, noise, trial->timeout_ms, time, &err) < 0)
+        return fault_reference(session, &err);
+    session->verdict->reference_ms += time->ms;
+    answer->count = side_output_count(side);
+    for (uint32_t i = 0; i < answer->count; i++)
+        if (side_output(side, i, &answer->plain[i], &err) < 0)
+            return fault_reference(session, &err);
+    if (answer->has_wide && !torch)
+        point_wide(session);
+    if (answer->has_wide)
+        measure_own_error(session);
+    return 0;
+}
+
+int trial_candidate(struct session *session, const struct trial *trial, struct side_time *time)
+{
+    struct err err;
+    struct side *side = &session->candidate;
+    if (side_call(side, WIRE_RUN, session->noise, trial->timeout_ms, time, &err) < 0)
+        return fault_candidate(session, &err);
+    session->verdict->candidate_ms += time->ms;
+    if (side->late) {
+        verdict_violation(session->verdict, "H21",
+                          "its outputs still changed after it had said that it was done");
+        return -1;
+    }
+    return 0;
+}
+
+/* Bytes that no argument owns must be as the judge left them. */
+static const char *overrun(const struct session *session)
+{
+    const struct layout *layout = &session->candidate.layout;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        const unsigned char *guard = (const unsigned char *)session->candidate.slot +
+                                     argument->offset + layout_argument_bytes(argument);
+        for (int at = 0; at < LAYOUT_GUARD_BYTES; at++)
+            if (guard[at] != GUARD_BYTE)
+                return session->problem->arguments[i].name;
+    }
+    return NULL;
+}
+
+static const char *modified_input(const struct session *session)
+{
+    const struct layout *layout = &session->candidate.layout;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        if (argument->role == ROLE_IN &&
+            memcmp(session->candidate.slot + argument->offset,
+                   session->reference.slot + argument->offset,
+                   layout_argument_bytes(argument)) != 0)
+            return session->problem->arguments[i].name;
+    }
+    return NULL;
+}
+
+static void output_name(const struct session *session, uint32_t output, char *name, size_t bytes)
+{
+    const struct problem *problem = session->problem;
+    uint32_t left = output;
+    for (uint32_t i = 0; i < problem->argument_count; i++)
+        if ((problem->arguments[i].role == ROLE_OUT || problem->arguments[i].role == ROLE_INOUT) &&
+            left-- == 0) {
+            snprintf(name, bytes, "%s", problem->arguments[i].name);
+            return;
+        }
+    snprintf(name, bytes, "output %u", output);
+}
+
+static void shape_text(const struct tensor *tensor, char *text, size_t bytes)
+{
+    size_t used = (size_t)snprintf(text, bytes, "%s[", dtype_facts(tensor->dtype)->torch_name);
+    for (uint32_t d = 0; d < tensor->dimensions && used < bytes; d++)
+        used += (size_t)snprintf(text + used, bytes - used, d ? ", %lld" : "%lld",
+                                 (long long)tensor->shape[d]);
+    if (used < bytes)
+        snprintf(text + used, bytes - used, "]");
+}
+
+static enum trial_result wrong(struct session *session, const char *message)
+{
+    verdict_fail(session->verdict, STATUS_WRONG, "wrong", message, NULL);
+    return TRIAL_ENDED;
+}
+
+/* Dtype and shape first: torch tells them, native ones are fixed by the slot. */
+static bool same_form(struct session *session, uint32_t output, const struct tensor *got)
+{
+    const struct tensor *expected = &session->answer.plain[output];
+    char want[160];
+    char have[160];
+    char text[400];
+    if (got->dtype == expected->dtype && got->dimensions == expected->dimensions &&
+        memcmp(got->shape, expected->shape, got->dimensions * sizeof *got->shape) == 0)
+        return true;
+    shape_text(expected, want, sizeof want);
+    shape_text(got, have, sizeof have);
+    snprintf(text, sizeof text, "output %u is %s, the reference's is %s", output, have, want);
+    wrong(session, text);
+    return false;
+}
+
+static bool all_finite(const struct tensor *tensor)
+{
+    for (uint64_t i = 0; i < tensor->count; i++)
+        if (!isfinite(dtype_load(tensor->dtype, tensor->data, i)))
+            return false;
+    return true;
+}
+
+static enum trial_result judge_output(struct session *session, uint32_t output,
+                                      const struct tensor *got)
+{
+    struct answer *answer = &session->answer;
+    struct verdict *verdict = session->verdict;
+    const struct tensor *expected = answer->has_wide ? &answer->wide[output]
+                                                     : &answer->plain[output];
+    struct comparison spec = {
+        .dtype = got->dtype,
+        .expected_dtype = expected->dtype,
+        .count = got->count,
+        .tolerance = output_tolerance(session, output, got->dtype),
+        .slack = answer->own_error[output],
+    };
+    struct difference difference;
+    char name[LIMIT_NAME_BYTES];
+    char text[512];
+    bool good = compare_tensor(&spec, expected->data, got->data, &difference);
+    verdict->max_absolute = fmax(verdict->max_absolute, difference.max_absolute);
+    verdict->max_relative = fmax(verdict->max_relative, difference.max_relative);
+    if (good)
+        return TRIAL_GOOD;
+    output_name(session, output, name, sizeof name);
+    verdict->mismatch = (struct mismatch){.any = true,
+                                          .output = arena_strdup(&verdict->arena, name),
+                                          .index = difference.first_index,
+                                          .got = difference.got,
+                                          .expected = difference.expected};
+    snprintf(text, sizeof text, "%s: %llu of %llu elements are wrong; the first, [%llu], is %.9g instead of %.9g",
+             name, (unsigned long long)difference.mismatches, (unsigned long long)got->count,
+             (unsigned long long)difference.first_index, difference.got, difference.expected);
+    return wrong(session, text);
+}
+
+static enum trial_result judge_outputs(struct session *session)
+{
+    struct answer *answer = &session->answer;
+    struct err err;
+    char text[256];
+    uint32_t count = side_output_count(&session->candidate);
+    if (count != answer->count) {
+        snprintf(text, sizeof text, "it returned %u tensors, the reference returns %u", count,
+                 answer->count);
+        return wrong(session, text);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct tensor got;
+        if (side_output(&session->candidate, i, &got, &err) < 0) {
+            fault_candidate(session, &err);
+            return TRIAL_ENDED;
+        }
+        if (!same_form(session, i, &got))
+            return TRIAL_ENDED;
+        enum trial_result result = judge_output(session, i, &got);
+        if (result != TRIAL_GOOD)
+            return result;
+    }
+    return TRIAL_GOOD;
+}
+
+enum trial_result trial_judge(struct session *session, const struct trial *trial)
+{
+    const char *name;
+    char text[256];
+    if (trial->biased) /* inputs that the problem never promised: only where they make sense */
+        for (uint32_t i = 0; i < session->answer.count; i++)
+            if (!all_finite(&session->answer.plain[i]))
+                return TRIAL_VOID;
+    session->verdict->trials++;
+    if (session->problem->format == PROBLEM_NATIVE && (name = overrun(session))) {
+        snprintf(text, sizeof text, "it wrote past the end of `%s`", name);
+        return wrong(session, text);
+    }
+    if (trial->untouched && session->problem->format == PROBLEM_NATIVE &&
+        (name = modified_input(session))) {
+        snprintf(text, sizeof text, "it changed its input `%s`, which is const", name);
+        return wrong(session, text);
+    }
+    enum trial_result result = judge_outputs(session);
+    if (result == TRIAL_GOOD)
+        session->verdict->trials_passed++;
+    return result;
+}
+
+enum trial_result trial_run(struct session *session, const struct trial *trial)
+{
+    struct side_time ignored;
+    if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &ignored) < 0 ||
+        trial_candidate(session, trial, &ignored) < 0)
+        return TRIAL_ENDED;
+    return trial_judge(session, trial);
+}

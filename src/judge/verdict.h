@@ -1,0 +1,134 @@
+/* verdict: the record of one evaluation (design section 4), and its JSON form.
+ *
+ * A plain struct that the judge fills as it goes; verdict_json turns it into one object, the same for
+ * the command line, the API, trajectories and rewards ("schema": 1). Strings are the verdict's own
+ * (its arena). verdict_deinit frees all.
+ */
+#ifndef WARPGYM_JUDGE_VERDICT_H
+#define WARPGYM_JUDGE_VERDICT_H
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "judge/stats.h"
+#include "problem/layout.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define VERDICT_FINDINGS 16
+#define VERDICT_CASES 16
+#define VERDICT_KERNELS 16
+
+/* X(symbol, name, what it says) */
+#define VERDICT_STATUSES(X)                                                                        \
+    X(STATUS_PASSED, "passed", "correct in every trial and every timed call")                      \
+    X(STATUS_WRONG, "wrong", "ran, and wrote something else than the reference")                   \
+    X(STATUS_COMPILE_ERROR, "compile_error", "the compiler refused it")                            \
+    X(STATUS_LOAD_ERROR, "load_error", "compiled, but cannot be loaded or has no entry point")     \
+    X(STATUS_RUNTIME_ERROR, "runtime_error", "crashed, exited or raised")                          \
+    X(STATUS_TIMEOUT, "timeout", "compiling, loading or one call took too long")                   \
+    X(STATUS_OUT_OF_MEMORY, "out_of_memory", "asked for more memory than it may have")             \
+    X(STATUS_VIOLATION, "violation", "did something that no honest kernel does")                   \
+    X(STATUS_UNSUPPORTED, "unsupported", "this machine cannot run it")                             \
+    X(STATUS_INFRASTRUCTURE_ERROR, "infrastructure_error", "the judge failed, not the candidate")  \
+    X(STATUS_CANCELLED, "cancelled", "somebody asked to stop")
+
+enum verdict_status {
+#define X(symbol, name, meaning) symbol,
+    VERDICT_STATUSES(X)
+#undef X
+        STATUS_COUNT
+};
+
+struct finding {
+    const char *code;     /* of the catalogue: "H21" */
+    const char *evidence; /* one sentence */
+};
+
+struct mismatch {
+    bool any;
+    const char *output; /* name or number of the tensor */
+    uint64_t index;
+    double got, expected;
+};
+
+struct timed_case {
+    const char *sizes; /* "rows=64 cols=1000"; torch: "" */
+    struct summary candidate, reference; /* ms */
+    struct interval speedup;
+    double floor_ms; /* roofline: no honest call is faster */
+};
+
+struct kernel_share {
+    const char *name;
+    uint64_t launches;
+    double time_us;
+    bool own;
+};
+
+enum verdict_stage {
+    STAGE_QUEUE,
+    STAGE_COMPILE,
+    STAGE_LOAD,
+    STAGE_CHECK,
+    STAGE_TIME,
+    STAGE_PROFILE,
+    STAGE_COUNT
+};
+
+struct verdict {
+    struct arena arena;
+    char id[33];
+    const char *problem_id, *problem_format, *problem_hash;
+    const char *candidate_path, *candidate_language;
+    char candidate_hash[HASH_HEX_BYTES];
+    const char *device;
+    uint32_t layers, layers_wanted; /* sandbox layers that held; those that exist */
+    enum verdict_status status;
+    bool compiled, correct;
+    /* correctness */
+    uint32_t trials, trials_passed;
+    double max_absolute, max_relative;
+    struct mismatch mismatch;
+    /* timing */
+    uint32_t case_count;
+    struct timed_case cases[VERDICT_CASES];
+    const char *timing_note; /* why there is none, or why it means nothing; NULL */
+    bool timing_meaningful;
+    double handover_us; /* calibrated cost of one call, taken off */
+    /* profile */
+    uint32_t kernel_count;
+    struct kernel_share kernels[VERDICT_KERNELS];
+    double own_time_fraction, own_launch_fraction; /* NaN: not known */
+    uint64_t peak_memory_bytes;
+    /* integrity */
+    uint32_t violation_count, warning_count;
+    struct finding violations[VERDICT_FINDINGS], warnings[VERDICT_FINDINGS];
+    /* error */
+    const char *error_class, *error_message, *error_excerpt;
+    double stages_ms[STAGE_COUNT];
+    double reference_ms, candidate_ms; /* spent in calls: the necessary part of the run time */
+    bool build_cached;
+};
+
+void verdict_init(struct verdict *verdict);
+void verdict_deinit(struct verdict *verdict);
+
+const char *verdict_status_name(enum verdict_status status);
+
+/* Sets status and error. The first error wins: a later call changes nothing. */
+void verdict_fail(struct verdict *verdict, enum verdict_status status, const char *class_name,
+                  const char *message, const char *excerpt);
+void verdict_violation(struct verdict *verdict, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void verdict_warning(struct verdict *verdict, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Geometric mean of the cases' speedups; interval from the cases'. n == 0: not timed. */
+void verdict_speedup(const struct verdict *verdict, struct interval *speedup);
+
+/* A new reference (json_decref). */
+json_t *verdict_json(const struct verdict *verdict);
+
+#endif

@@ -1,0 +1,154 @@
+/* wire: what judge and side say to each other, over one SOCK_SEQPACKET channel for each side.
+ *
+ *   judge                                   side
+ *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
+ *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
+ *   FILL   {seed}                        ─► fill the slot ─► FILLED          (torch reference only)
+ *   CALL   {mode, noise}                 ─► run once      ─► DONE {outputs} | FAILED
+ *          BUILD {sources} ◄─ while opening: an extension to compile (torch)   BUILT {artifact} ─►
+ *
+ * A message is one struct below, little-endian as the machine has it, plus file descriptors. It is
+ * never longer than WIRE_BYTES. From a candidate, everything is a claim: sizes are checked, texts are
+ * shown and not believed, addresses are only ever read through the kernel.
+ */
+#ifndef WARPGYM_JUDGE_WIRE_H
+#define WARPGYM_JUDGE_WIRE_H
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "problem/layout.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_BYTES 65536
+#define WIRE_TEXT_BYTES 8192
+#define WIRE_DESCRIPTORS 4
+#define WIRE_OUTPUTS 32
+
+enum wire_type {
+    WIRE_OPEN = 1,
+    WIRE_OPENED,
+    WIRE_MAP,
+    WIRE_MAPPED,
+    WIRE_FILL,
+    WIRE_FILLED,
+    WIRE_CALL,
+    WIRE_DONE,
+    WIRE_FAILED,
+    WIRE_BUILD,
+    WIRE_BUILT,
+};
+
+enum wire_role { WIRE_REFERENCE = 1, WIRE_CANDIDATE = 2 };
+
+enum wire_mode {
+    WIRE_RUN = 1,  /* the function itself */
+    WIRE_EMPTY,    /* nothing: what the hand-over costs */
+    WIRE_DOUBLE,   /* reference: the oracle at double precision */
+    WIRE_ABLATE,   /* torch: with the candidate's own kernels replaced by nothing */
+};
+
+/* Descriptors: native: artifact, [oracle artifact]. torch: source, description, [weights].
+ * description = JSON that the reference side wrote: how inputs and constructor look. */
+struct wire_open {
+    uint32_t type, role;
+    uint64_t weight_seed;
+    uint32_t threads, reserved;
+};
+
+/* Descriptors: torch reference: description, weights (where there are any). */
+struct wire_opened {
+    uint32_t type, layers; /* layers: bits of enum box_layer that box_lock added */
+    struct layout layout;  /* torch reference: of its inputs; else empty */
+    uint32_t oracle;       /* torch reference: 1 when WIRE_DOUBLE works */
+    uint32_t reserved;
+};
+
+/* Descriptors: slot memory, [oracle memory]. */
+struct wire_map {
+    uint32_t type, reserved;
+    struct layout layout;
+    uint64_t oracle_bytes;
+};
+
+struct wire_fill {
+    uint32_t type, reserved;
+    uint64_t seed;
+};
+
+struct wire_call {
+    uint32_t type, mode;
+    uint64_t noise; /* seeds what a layer itself draws (dropout); the same on both sides */
+};
+
+struct wire_output {
+    uint64_t address; /* in the side's own memory, contiguous */
+    uint64_t bytes;
+    uint32_t dtype, dimensions;
+    int64_t shape[LIMIT_DIMENSIONS];
+};
+
+struct wire_done {
+    uint32_t type, count; /* native: 0, its outputs lie in the slot */
+    struct wire_output outputs[WIRE_OUTPUTS];
+};
+
+/* X(symbol, name) — why a side could not go on */
+#define WIRE_FAILURES(X)                                                                           \
+    X(FAILED_LOAD, "load_error")                                                                   \
+    X(FAILED_RUN, "runtime_error")                                                                 \
+    X(FAILED_MEMORY, "out_of_memory")                                                              \
+    X(FAILED_UNSUPPORTED, "unsupported")                                                           \
+    X(FAILED_COMPILE, "compile_error")
+
+enum wire_failure {
+    FAILED_NONE,
+#define X(symbol, name) symbol,
+    WIRE_FAILURES(X)
+#undef X
+};
+
+struct wire_failed {
+    uint32_t type, failure;
+    char text[WIRE_TEXT_BYTES]; /* NUL-terminated */
+};
+
+/* Descriptor: a file in scratch with the source texts as JSON. */
+struct wire_build {
+    uint32_t type, reserved;
+};
+
+/* Descriptor: the shared object, where ok. */
+struct wire_built {
+    uint32_t type, ok;
+    char text[WIRE_TEXT_BYTES];
+};
+
+union wire_message {
+    uint32_t type;
+    struct wire_open open;
+    struct wire_opened opened;
+    struct wire_map map;
+    struct wire_fill fill;
+    struct wire_call call;
+    struct wire_done done;
+    struct wire_failed failed;
+    struct wire_build build;
+    struct wire_built built;
+    char bytes[WIRE_BYTES];
+};
+
+/* One message and up to WIRE_DESCRIPTORS descriptors (not consumed). */
+NODISCARD int wire_send(int channel, const void *message, size_t bytes, const int *descriptors,
+                        uint32_t descriptor_count, struct err *err);
+
+/* Receives one message; *bytes is its length, unset descriptors are -1 and set ones the caller's.
+ * ERR_CRASH: the other end is closed. ERR_PROTOCOL: too short for a type word, or cut off. */
+NODISCARD int wire_receive(int channel, union wire_message *message, size_t *bytes,
+                           int descriptors[WIRE_DESCRIPTORS], struct err *err);
+
+/* Length that a message of this type must have, 0 for an unknown type. */
+size_t wire_length(uint32_t type);
+
+#endif

@@ -1,0 +1,57 @@
+/* layout: where each argument of one call lies in slot memory, and how it is filled.
+ *
+ * A *slot* is one block of memory that holds every argument of one call, in signature order: arrays,
+ * and also sizes and scalars (8 bytes each), so that both sides and the judge need nothing but this
+ * plain struct. It crosses process borders as bytes: fixed-width members, no pointers.
+ *
+ * Invariants: every offset is a multiple of 64; behind every array at least LAYOUT_GUARD_BYTES belong
+ * to nobody (the judge fills them and checks them after a call); `bytes` is a multiple of 4096.
+ */
+#ifndef WARPGYM_PROBLEM_LAYOUT_H
+#define WARPGYM_PROBLEM_LAYOUT_H
+
+#include "base/limits.h"
+#include "problem/dtype.h"
+
+#include <stdint.h>
+
+#define LAYOUT_GUARD_BYTES 256
+
+enum argument_role { ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_SIZE, ROLE_SCALAR };
+
+enum fill_kind {
+    FILL_NONE,        /* outputs, sizes */
+    FILL_CONSTANT,    /* a */
+    FILL_NORMAL,      /* mean a, standard deviation b */
+    FILL_UNIFORM,     /* [a, b) */
+    FILL_INTEGER,     /* whole numbers in [a, b) */
+    FILL_PERMUTATION, /* 0 … count-1, shuffled */
+    FILL_OFFSETS,     /* non-decreasing, first 0, last a: row starts of a sparse matrix */
+    FILL_KINDS
+};
+
+struct layout_argument {
+    uint32_t role;   /* enum argument_role */
+    uint32_t dtype;  /* enum dtype; sizes are DTYPE_U64 (size_t) */
+    uint64_t offset; /* bytes from the slot's start */
+    uint64_t count;  /* elements; 1 for sizes and scalars */
+    uint32_t fill;   /* enum fill_kind */
+    uint32_t reserved;
+    double a, b;    /* parameters of the fill */
+    uint64_t value; /* sizes: the size itself */
+};
+
+struct layout {
+    uint32_t count; /* arguments */
+    uint32_t reserved;
+    uint64_t bytes; /* of the whole slot */
+    struct layout_argument arguments[LIMIT_ARGUMENTS];
+};
+
+static inline uint64_t layout_argument_bytes(const struct layout_argument *argument)
+{
+    const struct dtype_facts *facts = dtype_facts(argument->dtype);
+    return facts ? argument->count * facts->bytes : 0;
+}
+
+#endif

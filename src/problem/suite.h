@@ -1,0 +1,43 @@
+/* suite: finding problems by name.
+ *
+ * A root is a directory of problems. Recognised, at any of these places below it:
+ *   NAME/problem.yaml            native, id NAME (or native/NAME/… below a problems/ folder: id NAME)
+ *   torch/NAME.py                torch, id torch/NAME
+ *   [KernelBench/]levelN/ID_Name.py   a KernelBench checkout as it is: id levelN/ID; levelN/ID_Name
+ *                                and the bare file name find it too
+ * Several roots are searched in order; the first match wins.
+ */
+#ifndef WARPGYM_PROBLEM_SUITE_H
+#define WARPGYM_PROBLEM_SUITE_H
+
+#include "base/err.h"
+#include "problem/problem.h"
+
+struct suite_entry {
+    const char *id;
+    const char *path; /* of the directory (native) or the module (torch) */
+    enum problem_format format;
+};
+
+struct suite {
+    struct arena arena;
+    struct suite_entry *entries; /* sorted: native by name, then torch, then level, number */
+    size_t count;
+};
+
+/* Only directory listings are read, no problem is parsed. A root that cannot be read, or holds no
+ * problem, is an error that names it. */
+NODISCARD int suite_open(struct suite *suite, const char *const *roots, size_t root_count,
+                         struct err *err);
+void suite_close(struct suite *suite);
+
+/* NULL when there is none. */
+const struct suite_entry *suite_find(const struct suite *suite, const char *id);
+
+/* `what` is an id, or a path to a problem directory or module (anything that holds a '/' and exists,
+ * or ends in .py or .yaml). Unknown: ERR_MISSING with the nearest id offered. Opens no more than it
+ * must: a path or an exact native id does not list whole roots. */
+NODISCARD int suite_load(const char *const *roots, size_t root_count, const char *what,
+                         struct problem *problem, struct err *err);
+
+#endif

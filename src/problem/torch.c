@@ -1,0 +1,173 @@
+#include "problem/torch.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SUMMARY_MOST 200
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The first line that begins with these words, with no indentation: behind them, or NULL. */
+static const char *find_definition(const char *text, const char *keyword, const char *name)
+{
+    size_t keyword_length = strlen(keyword), name_length = strlen(name);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, keyword, keyword_length) != 0)
+            continue;
+        const char *at = line + keyword_length;
+        size_t blanks = strspn(at, " \t");
+        if (keyword_length > 0 && blanks == 0)
+            continue;
+        at += blanks;
+        if (strncmp(at, name, name_length) == 0 && !is_word(at[name_length]))
+            return at + name_length;
+    }
+    return NULL;
+}
+
+/* A function may also be bound by an assignment or an import: any use of its name counts. */
+static bool mentions(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at += length)
+        if ((at == text || !is_word(at[-1])) && !is_word(at[length]))
+            return true;
+    return false;
+}
+
+/* Past blanks, line ends and comments. */
+static const char *skip_nothing(const char *at)
+{
+    for (;;) {
+        at += strspn(at, " \t\r\n");
+        if (*at != '#')
+            return at;
+        at += strcspn(at, "\n");
+    }
+}
+
+/* The first line of the string literal at `at` that says something; "" when there is no literal. */
+static const char *first_line(struct arena *arena, const char *at)
+{
+    if (*at == 'r' || *at == 'R')
+        at++;
+    if (*at != '"' && *at != '\'')
+        return "";
+    char quote[4] = {*at, *at, *at, '\0'};
+    bool triple = strncmp(at, quote, 3) == 0;
+    if (!triple)
+        quote[1] = '\0';
+    at += strlen(quote);
+    const char *end = strstr(at, quote);
+    if (!end)
+        return "";
+    at += strspn(at, " \t\r\n");
+    size_t length = strcspn(at, "\r\n");
+    if (at >= end)
+        return "";
+    if (length > (size_t)(end - at))
+        length = (size_t)(end - at);
+    while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\t'))
+        length--;
+    if (length > SUMMARY_MOST) {
+        length = SUMMARY_MOST;
+        while (length > 0 && (at[length] & 0xC0) == 0x80) /* no half of a UTF-8 character */
+            length--;
+    }
+    return arena_strndup(arena, at, length);
+}
+
+/* The colon that ends "class Model(nn.Module):" */
+static const char *after_colon(const char *at)
+{
+    int depth = 0;
+    for (; *at != '\0' && (*at != ':' || depth > 0); at++)
+        depth += (*at == '(') - (*at == ')');
+    return *at == ':' ? at + 1 : at;
+}
+
+int torch_parse(struct problem *problem, const char *path, const char *text, size_t bytes,
+                struct err *err)
+{
+    int result = file_check_text(path, text, bytes, err);
+    if (result < 0)
+        return result;
+    const char *model = find_definition(text, "class", "Model");
+    const char *missing[3];
+    size_t count = 0;
+    if (!model)
+        missing[count++] = "class Model";
+    if (!mentions(text, "get_inputs"))
+        missing[count++] = "get_inputs";
+    if (!mentions(text, "get_init_inputs"))
+        missing[count++] = "get_init_inputs";
+    if (count > 0)
+        return err_set(err, ERR_INPUT,
+                       "%s: %s%s%s%s%s %s missing: a torch problem defines class Model, "
+                       "get_inputs and get_init_inputs",
+                       path, missing[0], count > 2 ? ", " : "", count > 2 ? missing[1] : "",
+                       count > 1 ? " and " : "", count > 1 ? missing[count - 1] : "",
+                       count > 1 ? "are" : "is");
+    problem->summary = first_line(&problem->arena, skip_nothing(text));
+    if (problem->summary[0] == '\0')
+        problem->summary = first_line(&problem->arena, skip_nothing(after_colon(model)));
+    problem->format = PROBLEM_TORCH;
+    problem->tolerance = (struct tolerance){.relative = TORCH_RELATIVE, .scale = SCALE_RMS};
+    return 0;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *torch_id(struct arena *arena, const char *path)
+{
+    const char *file = last_part(path);
+    size_t length = strlen(file);
+    if (length > 3 && strcmp(file + length - 3, ".py") == 0)
+        length -= 3;
+    char *parent = arena_strndup(arena, path, (size_t)(file - path));
+    if (parent[0] != '\0')
+        parent[file - path - 1] = '\0';
+    const char *folder = last_part(parent);
+    size_t digits = strspn(file, "0123456789");
+    bool level = strncmp(folder, "level", 5) == 0 && folder[5] != '\0' &&
+                 folder[5 + strspn(folder + 5, "0123456789")] == '\0';
+    if (level && digits > 0 && file[digits] == '_')
+        return arena_printf(arena, "%s/%.*s", folder, (int)digits, file);
+    if (strcmp(folder, "torch") == 0)
+        return arena_printf(arena, "torch/%.*s", (int)length, file);
+    return arena_strndup(arena, file, length);
+}
+
+int torch_load(struct problem *problem, const char *path, struct err *err)
+{
+    struct arena *arena = &problem->arena;
+    char *text;
+    const char *file = last_part(path);
+    int result = file_read(path, LIMIT_SOURCE_BYTES, &text, &problem->reference_bytes, err);
+    if (result < 0)
+        return result;
+    result = torch_parse(problem, path, text, problem->reference_bytes, err);
+    if (result == 0) {
+        struct hash *hash = hash_new();
+        hash_update_string(hash, "torch");
+        hash_update_string(hash, text);
+        hash_finish(hash, problem->hash);
+        problem->name = arena_strndup(arena, file, strlen(file) - strlen(".py"));
+        problem->reference_path = arena_strdup(arena, path);
+        problem->reference_text = arena_strndup(arena, text, problem->reference_bytes);
+        problem->directory = file == path ? "."
+                                          : arena_strndup(arena, path, (size_t)(file - path - 1));
+    }
+    mem_free(text);
+    return result;
+}

@@ -1,0 +1,23 @@
+/* torch: a KernelBench-style Python module -> struct problem.
+ *
+ * The module is untrusted text here: it is read, never run. It must define Model, get_inputs and
+ * get_init_inputs, as far as the text shows; what it really does, the reference side finds out.
+ */
+#ifndef WARPGYM_PROBLEM_TORCH_H
+#define WARPGYM_PROBLEM_TORCH_H
+
+#include "problem/problem.h"
+
+#define TORCH_RELATIVE 1e-4 /* tolerance, scaled by the root mean square */
+
+/* "torch/NAME" for …/torch/NAME.py, "levelN/ID" for …/levelN/ID_Name.py, else NAME. */
+const char *torch_id(struct arena *arena, const char *path);
+
+/* Into a zeroed problem whose id is set by the caller. On failure the caller frees the arena. */
+NODISCARD int torch_load(struct problem *problem, const char *path, struct err *err);
+
+/* What torch_load does once it has the text: checks it and finds the summary. */
+NODISCARD int torch_parse(struct problem *problem, const char *path, const char *text, size_t bytes,
+                          struct err *err);
+
+#endif

@@ -1,0 +1,334 @@
+#include "problem/yaml.h"
+
+#include "base/nearest.h"
+
+#include <libfyaml.h>
+#include <stdio.h>
+#include <string.h>
+
+struct reader {
+    struct yaml *yaml;
+    struct fy_parser *parser;
+    struct fy_diag *diag;
+    struct err *err;
+};
+
+/* A bound in a format ("%.60s") may have cut a character of several bytes: no reader of the error,
+ * such as a JSON encoder, shall stumble over that. */
+static void mend_utf8(char *text)
+{
+    for (unsigned char *at = (unsigned char *)text; *at;) {
+        size_t length = *at < 0x80 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
+        size_t whole = 1;
+        while (whole < length && (at[whole] & 0xC0) == 0x80)
+            whole++;
+        if (whole < length || (length > 1 && *at < 0xC0))
+            memset(at, '?', whole);
+        at += whole;
+    }
+}
+
+__attribute__((format(printf, 5, 0))) static int fail_at(const struct yaml *yaml, uint32_t line,
+                                                         uint32_t column, struct err *err,
+                                                         const char *format, va_list args)
+{
+    char text[ERR_TEXT_MAX];
+    vsnprintf(text, sizeof text, format, args);
+    mend_utf8(text);
+    return err_set(err, ERR_INPUT, "%s:%u:%u: %s", yaml->name, line, column, text);
+}
+
+int yaml_fail(const struct yaml *yaml, const struct yaml_node *at, struct err *err,
+              const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int result = fail_at(yaml, at->line, at->column, err, format, args);
+    va_end(args);
+    return result;
+}
+
+int yaml_fail_inside(const struct yaml *yaml, const struct yaml_node *at, uint32_t skip,
+                     struct err *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    uint32_t column = at->column + skip + (at->plain ? 0 : 1);
+    int result = fail_at(yaml, at->line, column, err, format, args);
+    va_end(args);
+    return result;
+}
+
+/* What libfyaml found, in its own words; it counts from 1 as we do. */
+static int fail_syntax(const struct reader *reader)
+{
+    void *iterator = NULL;
+    const struct fy_diag_error *first = fy_diag_errors_iterate(reader->diag, &iterator);
+    if (!first || !first->msg)
+        return err_set(reader->err, ERR_INPUT, "%s:1:1: is not YAML", reader->yaml->name);
+    struct yaml_node at = {.line = first->line > 0 ? (uint32_t)first->line : 1,
+                           .column = first->column > 0 ? (uint32_t)first->column : 1};
+    return yaml_fail(reader->yaml, &at, reader->err, "%s", first->msg);
+}
+
+static struct fy_event *next_event(const struct reader *reader)
+{
+    return fy_parser_parse(reader->parser);
+}
+
+static struct yaml_node *new_node(const struct reader *reader, struct fy_event *event,
+                                  const struct yaml_node *key)
+{
+    struct yaml_node *node = arena_alloc(reader->yaml->arena, sizeof *node);
+    const struct fy_mark *mark = fy_event_start_mark(event);
+    node->key = key;
+    node->line = mark ? (uint32_t)mark->line + 1 : key ? key->line : 1;
+    node->column = mark ? (uint32_t)mark->column + 1 : key ? key->column : 1;
+    return node;
+}
+
+static int read_scalar(const struct reader *reader, struct fy_event *event, struct yaml_node *node)
+{
+    struct fy_token *token = fy_event_get_token(event);
+    size_t length = 0;
+    const char *text = token ? fy_token_get_text(token, &length) : "";
+    enum fy_scalar_style style = token ? fy_token_scalar_style(token) : FYSS_PLAIN;
+    if (!text)
+        return fail_syntax(reader);
+    while (length > 0 && text[length - 1] == '\n')
+        length--;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 127)
+            return yaml_fail(reader->yaml, node, reader->err,
+                             "a text may hold no line break or control character here");
+    node->kind = YAML_SCALAR;
+    node->plain = style == FYSS_PLAIN;
+    node->text = arena_strndup(reader->yaml->arena, text, length);
+    return 0;
+}
+
+static int refuse_extras(const struct reader *reader, struct fy_event *event,
+                         const struct yaml_node *node)
+{
+    if (event->type == FYET_ALIAS || fy_event_get_anchor_token(event))
+        return yaml_fail(reader->yaml, node, reader->err,
+                         "anchors and aliases are not supported: write the value out");
+    if (fy_event_get_tag_token(event))
+        return yaml_fail(reader->yaml, node, reader->err, "tags are not supported");
+    return 0;
+}
+
+static int check_key(const struct reader *reader, const struct yaml_node *mapping,
+                     const struct yaml_node *key)
+{
+    if (key->kind != YAML_SCALAR || key->text[0] == '\0')
+        return yaml_fail(reader->yaml, key, reader->err, "a key must be a plain name");
+    const struct yaml_node *before = yaml_get(mapping, key->text);
+    if (before)
+        return yaml_fail(reader->yaml, key, reader->err,
+                         "key '%.60s' is given twice (first on line %u)", key->text,
+                         before->key->line);
+    return 0;
+}
+
+static int read_node(const struct reader *reader, struct fy_event *event, uint32_t depth,
+                     const struct yaml_node *key, struct yaml_node **made);
+
+/* Entries up to the event `end`; a mapping's are keys and values in turn. */
+static int read_entries(const struct reader *reader, struct yaml_node *node, enum fy_event_type end,
+                        uint32_t depth)
+{
+    const struct yaml_node **link = &node->first;
+    struct yaml_node *key = NULL;
+    for (;;) {
+        struct fy_event *event = next_event(reader);
+        if (!event)
+            return fail_syntax(reader);
+        enum fy_event_type type = event->type;
+        struct yaml_node *entry = NULL;
+        int result = 0;
+        if (type != end)
+            result = read_node(reader, event, depth, key, &entry);
+        fy_parser_event_free(reader->parser, event);
+        if (result < 0 || type == end)
+            return result;
+        if (node->kind == YAML_MAPPING && !key) {
+            result = check_key(reader, node, entry);
+            if (result < 0)
+                return result;
+            key = entry;
+            continue;
+        }
+        if (++node->count > YAML_ENTRIES)
+            return yaml_fail(reader->yaml, entry, reader->err, "more than %d entries",
+                             YAML_ENTRIES);
+        *link = entry;
+        link = (const struct yaml_node **)&entry->next;
+        key = NULL;
+    }
+}
+
+static int read_node(const struct reader *reader, struct fy_event *event, uint32_t depth,
+                     const struct yaml_node *key, struct yaml_node **made)
+{
+    struct yaml_node *node = new_node(reader, event, key);
+    *made = node;
+    if (depth == YAML_DEPTH)
+        return yaml_fail(reader->yaml, node, reader->err, "is nested deeper than %d levels",
+                         YAML_DEPTH);
+    int result = refuse_extras(reader, event, node);
+    if (result < 0)
+        return result;
+    switch (event->type) {
+    case FYET_SCALAR:
+        return read_scalar(reader, event, node);
+    case FYET_MAPPING_START:
+        node->kind = YAML_MAPPING;
+        return read_entries(reader, node, FYET_MAPPING_END, depth + 1);
+    case FYET_SEQUENCE_START:
+        node->kind = YAML_SEQUENCE;
+        return read_entries(reader, node, FYET_SEQUENCE_END, depth + 1);
+    default:
+        return err_set(reader->err, ERR_INTERNAL, "%s: unexpected YAML event %d",
+                       reader->yaml->name, (int)event->type);
+    }
+}
+
+/* The events around documents, and the one document. */
+static int read_stream(const struct reader *reader)
+{
+    struct yaml_node *root = NULL;
+    struct fy_event *event;
+    int result = 0;
+    while (result == 0 && (event = next_event(reader))) {
+        switch (event->type) {
+        case FYET_STREAM_START:
+        case FYET_STREAM_END:
+        case FYET_DOCUMENT_START:
+        case FYET_DOCUMENT_END:
+        case FYET_NONE:
+            break;
+        default:
+            if (root) {
+                struct yaml_node *second = new_node(reader, event, NULL);
+                result = yaml_fail(reader->yaml, second, reader->err,
+                                   "a second document begins here; one file holds one");
+                break;
+            }
+            result = read_node(reader, event, 0, NULL, &root);
+            break;
+        }
+        fy_parser_event_free(reader->parser, event);
+    }
+    if (result == 0 && fy_parser_get_stream_error(reader->parser))
+        result = fail_syntax(reader);
+    if (result == 0 && !root)
+        result = err_set(reader->err, ERR_INPUT, "%s:1:1: holds no YAML", reader->yaml->name);
+    reader->yaml->root = root;
+    return result;
+}
+
+int yaml_parse(struct yaml *yaml, struct arena *arena, const char *name, const char *text,
+               size_t bytes, struct err *err)
+{
+    *yaml = (struct yaml){.name = name, .arena = arena};
+    struct reader reader = {.yaml = yaml, .err = err};
+    struct fy_diag_cfg diag_config;
+    fy_diag_cfg_default(&diag_config);
+    diag_config.fp = NULL;
+    int result = err_set(err, ERR_INTERNAL, "%s: cannot start the YAML parser", name);
+    reader.diag = fy_diag_create(&diag_config);
+    if (!reader.diag)
+        goto out;
+    fy_diag_set_collect_errors(reader.diag, true);
+    struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG, .diag = reader.diag};
+    reader.parser = fy_parser_create(&config);
+    if (reader.parser && fy_parser_set_string(reader.parser, text, bytes) == 0)
+        result = read_stream(&reader);
+out:
+    if (reader.parser)
+        fy_parser_destroy(reader.parser);
+    if (reader.diag)
+        fy_diag_destroy(reader.diag);
+    return result;
+}
+
+const struct yaml_node *yaml_get(const struct yaml_node *mapping, const char *key)
+{
+    for (const struct yaml_node *entry = mapping->first; entry; entry = entry->next)
+        if (entry->key && strcmp(entry->key->text, key) == 0)
+            return entry;
+    return NULL;
+}
+
+int yaml_expect(const struct yaml *yaml, const struct yaml_node *node, enum yaml_kind kind,
+                const char *what, struct err *err)
+{
+    static const char *const kinds[] = {"a single value", "a list: [...]",
+                                        "a mapping: {key: value}"};
+    if (node->kind == YAML_SCALAR && node->text[0] == '\0')
+        return yaml_fail(yaml, node, err, "%s has no value", what);
+    if (node->kind != kind)
+        return yaml_fail(yaml, node, err, "%s must be %s", what, kinds[kind]);
+    return 0;
+}
+
+int yaml_expect_keys(const struct yaml *yaml, const struct yaml_node *node, const char *what,
+                     const char *const *keys, size_t count, struct err *err)
+{
+    int result = yaml_expect(yaml, node, YAML_MAPPING, what, err);
+    if (result < 0)
+        return result;
+    for (const struct yaml_node *entry = node->first; entry; entry = entry->next) {
+        const char *key = entry->key->text;
+        size_t known = 0;
+        while (known < count && strcmp(keys[known], key) != 0)
+            known++;
+        if (known < count)
+            continue;
+        const char *nearest = nearest_name(key, keys, count);
+        if (nearest)
+            return yaml_fail(yaml, entry->key, err, "unknown key '%.60s' (did you mean '%s'?)", key,
+                             nearest);
+        return yaml_fail(yaml, entry->key, err, "unknown key '%.60s' in %s", key, what);
+    }
+    return 0;
+}
+
+int yaml_expect_bool(const struct yaml *yaml, const struct yaml_node *node, const char *what,
+                     bool *value, struct err *err)
+{
+    int result = yaml_expect(yaml, node, YAML_SCALAR, what, err);
+    if (result < 0)
+        return result;
+    *value = strcmp(node->text, "true") == 0;
+    if (!*value && strcmp(node->text, "false") != 0)
+        return yaml_fail(yaml, node, err, "%s must be true or false, not '%.60s'", what,
+                         node->text);
+    return 0;
+}
+
+int yaml_expect_choice(const struct yaml *yaml, const struct yaml_node *node, const char *what,
+                       const char *const *choices, size_t count, uint32_t *choice, struct err *err)
+{
+    int result = yaml_expect(yaml, node, YAML_SCALAR, what, err);
+    if (result < 0)
+        return result;
+    char list[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(node->text, choices[i]) == 0) {
+            *choice = (uint32_t)i;
+            return 0;
+        }
+        if (used < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
+                                     choices[i]);
+    }
+    const char *nearest = nearest_name(node->text, choices, count);
+    if (nearest)
+        return yaml_fail(yaml, node, err, "unknown %s '%.60s' (did you mean '%s'?)", what,
+                         node->text, nearest);
+    return yaml_fail(yaml, node, err, "unknown %s '%.60s': choose one of %s", what, node->text,
+                     list);
+}

@@ -1,0 +1,93 @@
+/* box: the fence around one untrusted process.
+ *
+ *   standby server S ──fork──► A: box_unshare ──fork──► B: box_enter ─► box_lock ─► untrusted code
+ *
+ * A exists only because a process never enters a PID namespace that it makes; it ends at once, and B
+ * becomes a child of the judge (a subreaper), which can then stop it, see it stop and reap it.
+ *
+ * Layers are tried one by one. Each that holds sets its bit in `layers`; what is missing is named by
+ * `doctor` and in each verdict, never papered over. As root, mounts are made with real privileges and
+ * the process then becomes BOX_NOBODY inside a user namespace of its own; as an ordinary user the user
+ * namespace comes first and gives the right to make mounts. After box_lock there is no way back: no
+ * capability, no new privilege, no path outside the box.
+ *
+ * Everything here runs in a single-threaded child just after fork. Sources: user_namespaces(7),
+ * pid_namespaces(7), mount_namespaces(7), landlock(7), seccomp(2), pivot_root(2).
+ */
+#ifndef WARPGYM_SANDBOX_BOX_H
+#define WARPGYM_SANDBOX_BOX_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BOX_NOBODY 65534
+#define BOX_PATHS_BYTES 16384
+#define BOX_SCRATCH "/tmp" /* inside a box with its own mounts */
+
+/* X(symbol, name, what it keeps out) */
+#define BOX_LAYERS(X)                                                                              \
+    X(LAYER_USER, "user namespace", "capabilities on this machine")                                \
+    X(LAYER_PID, "process namespace", "seeing or signalling other processes")                      \
+    X(LAYER_MOUNT, "mount namespace", "the file system: an own root with only what it needs")      \
+    X(LAYER_PROC, "own /proc", "reading about other processes")                                    \
+    X(LAYER_NET, "network namespace", "every network, loopback too")                               \
+    X(LAYER_IPC, "IPC namespace", "shared memory and queues of others")                            \
+    X(LAYER_IDENTITY, "unprivileged identity", "files and rights of the user who judges")          \
+    X(LAYER_LANDLOCK, "Landlock", "paths, TCP ports, abstract sockets, signals outside the box")   \
+    X(LAYER_SECCOMP, "seccomp filter", "system calls that no kernel needs")                        \
+    X(LAYER_NO_NEW_PRIVS, "no new privileges", "set-uid programs")                                 \
+    X(LAYER_LIMITS, "resource limits", "memory, file, process and CPU floods")                     \
+    X(LAYER_SCRATCH, "private scratch", "files shared between candidates")
+
+enum box_layer {
+#define X(symbol, name, meaning) symbol,
+    BOX_LAYERS(X)
+#undef X
+        BOX_LAYER_COUNT
+};
+
+enum box_kind {
+    BOX_NATIVE, /* nothing but scratch, /proc and /dev: libraries are in memory already */
+    BOX_TORCH,  /* Python and its packages, read-only */
+    BOX_BUILD,  /* a compiler: may fork and execute what is readable */
+};
+
+/* What a box is made of; plain bytes, sent to the standby server. */
+struct box {
+    uint32_t kind;          /* enum box_kind */
+    uint32_t forbid;        /* bit mask of layers not to try (tests and doctor only) */
+    uint64_t memory_bytes;  /* address space beyond what is mapped at the start; 0: no bound */
+    uint64_t scratch_bytes; /* size of the scratch file system, and of the largest file */
+    uint64_t cpu_seconds;   /* processor time, a net below the judge's own deadline; 0: no bound */
+    uint32_t processes;     /* processes and threads */
+    uint32_t paths_bytes;   /* used bytes of `paths` */
+    char root[512];         /* mounted as /usr when not empty: a bundled toolchain */
+    char scratch[512];      /* host directory that is the scratch; empty: memory */
+    char paths[BOX_PATHS_BYTES]; /* readable paths, each with its NUL */
+};
+
+void box_init(struct box *box, enum box_kind kind);
+/* Adds a path that stays readable inside; duplicates and what does not exist are passed over. */
+void box_allow(struct box *box, const char *path);
+
+/* In A: leaves the old namespaces. Returns the layers that hold so far. */
+uint32_t box_unshare(const struct box *box);
+
+/* In B: mounts, identity, limits. Closes every descriptor but 0-2, which become /dev/null, and
+ * `keep`. Adds to *layers. Fails only where running on would be unsafe. */
+NODISCARD int box_enter(const struct box *box, int keep, uint32_t *layers, struct err *err);
+
+/* In B, last thing before untrusted code: Landlock and the system-call filter. */
+NODISCARD int box_lock(const struct box *box, uint32_t *layers, struct err *err);
+
+/* Parts, one file each. */
+NODISCARD int box_mount(const struct box *box, uint32_t *layers, struct err *err);  /* mount.c */
+NODISCARD int box_landlock(const struct box *box, bool own_root, struct err *err);  /* landlock.c */
+int box_landlock_abi(void);                                                         /* 0: none */
+enum box_filter { FILTER_RUN, FILTER_BUILD };
+NODISCARD int box_filter_prepare(struct err *err); /* before the first fork: filter.c */
+NODISCARD int box_filter_load(enum box_filter filter, struct err *err);
+
+#endif

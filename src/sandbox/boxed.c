@@ -1,0 +1,131 @@
+#include "sandbox/standby.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FREEZE_TIMEOUT_NS INT64_C(2000000000)
+
+/* waitid's answer as waitpid would have given it. */
+static int status_of(const siginfo_t *info)
+{
+    return info->si_code == CLD_EXITED ? (info->si_status & 0xff) << 8 : info->si_status & 0x7f;
+}
+
+static bool reap(struct boxed *boxed, int options)
+{
+    siginfo_t info = {0};
+    int result;
+    if (boxed->reaped || boxed->pid <= 0)
+        return true;
+    do
+        result = waitid(P_PID, (id_t)boxed->pid, &info, WEXITED | options);
+    while (result < 0 && errno == EINTR);
+    if (result == 0 && info.si_pid == 0)
+        return false;
+    boxed->reaped = true;
+    boxed->status = result == 0 ? status_of(&info) : 0;
+    return true;
+}
+
+int boxed_freeze(struct boxed *boxed, struct err *err)
+{
+    if (boxed->frozen)
+        return 0;
+    if (boxed->reaped || kill(boxed->pid, SIGSTOP) < 0)
+        return err_set(err, ERR_CRASH, "the process is gone");
+    int64_t start_ns = clock_now_ns();
+    for (;;) {
+        siginfo_t info = {0};
+        /* WSTOPPED is reported when the last thread of the process has stopped. */
+        if (waitid(P_PID, (id_t)boxed->pid, &info, WSTOPPED | WEXITED | WNOHANG) < 0 &&
+            errno != EINTR)
+            return err_sys(err, errno, "cannot wait for the process to stop");
+        if (info.si_pid != 0 && info.si_code == CLD_STOPPED)
+            break;
+        if (info.si_pid != 0) {
+            boxed->reaped = true;
+            boxed->status = status_of(&info);
+            return err_set(err, ERR_CRASH, "the process ended");
+        }
+        int64_t waited_ns = clock_now_ns() - start_ns;
+        if (waited_ns > FREEZE_TIMEOUT_NS) {
+            kill(boxed->pid, SIGKILL);
+            reap(boxed, 0);
+            return err_set(err, ERR_TIMEOUT, "the process resisted being stopped");
+        }
+        if (waited_ns > 500000)
+            nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    }
+    boxed->frozen = true;
+    return 0;
+}
+
+void boxed_thaw(struct boxed *boxed)
+{
+    if (boxed->frozen && !boxed->reaped)
+        kill(boxed->pid, SIGCONT);
+    boxed->frozen = false;
+}
+
+int boxed_read(const struct boxed *boxed, uint64_t address, void *into, size_t count,
+               struct err *err)
+{
+    size_t done = 0;
+    while (done < count) {
+        struct iovec local = {.iov_base = (char *)into + done, .iov_len = count - done};
+        struct iovec remote = {.iov_base = (void *)(uintptr_t)(address + done),
+                               .iov_len = count - done};
+        ssize_t got = process_vm_readv(boxed->pid, &local, 1, &remote, 1, 0);
+        if (got < 0 && errno == EPERM)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "this machine does not let the judge read its own children's memory "
+                           "(process_vm_readv); see warpgym doctor");
+        if (got <= 0)
+            return err_set(err, ERR_PROTOCOL, "an output lies at an address that cannot be read");
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+bool boxed_ended(struct boxed *boxed)
+{
+    return reap(boxed, WNOHANG);
+}
+
+void boxed_status_text(const struct boxed *boxed, char *text, size_t text_bytes)
+{
+    if (!boxed->reaped)
+        snprintf(text, text_bytes, "is still running");
+    else if (WIFEXITED(boxed->status))
+        snprintf(text, text_bytes, "exited with status %d", WEXITSTATUS(boxed->status));
+    else
+        snprintf(text, text_bytes, "was killed by SIG%s (%s)",
+                 sigabbrev_np(WTERMSIG(boxed->status)), sigdescr_np(WTERMSIG(boxed->status)));
+}
+
+void boxed_close(struct boxed *boxed)
+{
+    if (boxed->pid > 0 && !boxed->reaped) {
+        kill(boxed->pid, SIGKILL); /* as init of its namespace it takes all others along */
+        reap(boxed, 0);
+    }
+    if (boxed->pid > 0 && !(boxed->layers & (UINT32_C(1) << LAYER_PID))) {
+        kill(-boxed->pid, SIGKILL); /* without one, its session is what there is to go by */
+        while (waitpid(-boxed->pid, NULL, 0) > 0)
+            ;
+    }
+    if (boxed->channel > 0)
+        close(boxed->channel);
+    if (boxed->pid_fd > 0)
+        close(boxed->pid_fd);
+    boxed->channel = boxed->pid_fd = -1;
+    boxed->pid = 0;
+}

@@ -1,0 +1,204 @@
+#include "sandbox/command.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COMMAND_BYTES 32768
+#define COMMAND_STRINGS 512
+#define SPAWN_TIMEOUT_MS 10000
+
+/* argv and environment as NUL-terminated strings behind their counts. */
+struct command_message {
+    uint32_t argument_count, environment_count, bytes;
+    char text[COMMAND_BYTES];
+};
+
+static int pack(const char *const *strings, uint32_t *count, struct command_message *message)
+{
+    for (; strings && *strings; strings++, (*count)++) {
+        size_t bytes = strlen(*strings) + 1;
+        if (message->bytes + bytes > sizeof message->text || *count >= COMMAND_STRINGS - 1)
+            return -1;
+        memcpy(message->text + message->bytes, *strings, bytes);
+        message->bytes += (uint32_t)bytes;
+    }
+    return 0;
+}
+
+static void unpack(char **at, char **strings, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        strings[i] = *at;
+        *at += strlen(*at) + 1;
+    }
+    strings[count] = NULL;
+}
+
+static int send_command(int channel, const struct command_message *message, int output)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } ancillary = {0};
+    struct iovec vector = {.iov_base = (void *)(uintptr_t)message, .iov_len = sizeof *message};
+    struct msghdr header = {.msg_iov = &vector,
+                            .msg_iovlen = 1,
+                            .msg_control = ancillary.bytes,
+                            .msg_controllen = sizeof ancillary.bytes};
+    ancillary.header.cmsg_level = SOL_SOCKET;
+    ancillary.header.cmsg_type = SCM_RIGHTS;
+    ancillary.header.cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(&ancillary.header), &output, sizeof output);
+    return sendmsg(channel, &header, MSG_NOSIGNAL) == (ssize_t)sizeof *message ? 0 : -1;
+}
+
+static int receive_command(int channel, struct command_message *message, int *output)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } ancillary;
+    struct iovec vector = {.iov_base = message, .iov_len = sizeof *message};
+    struct msghdr header = {.msg_iov = &vector,
+                            .msg_iovlen = 1,
+                            .msg_control = ancillary.bytes,
+                            .msg_controllen = sizeof ancillary.bytes};
+    if (recvmsg(channel, &header, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof *message)
+        return -1;
+    struct cmsghdr *control = CMSG_FIRSTHDR(&header);
+    if (!control || control->cmsg_type != SCM_RIGHTS)
+        return -1;
+    memcpy(output, CMSG_DATA(control), sizeof *output);
+    return 0;
+}
+
+int command_serve(int channel, const struct box *box, uint32_t layers)
+{
+    static struct command_message message; /* the judge is trusted; still one at a time */
+    char *arguments[COMMAND_STRINGS];
+    char *environment[COMMAND_STRINGS];
+    char *at = message.text;
+    struct err err = {0};
+    int output;
+    if (receive_command(channel, &message, &output) < 0)
+        return 125;
+    unpack(&at, arguments, message.argument_count);
+    unpack(&at, environment, message.environment_count);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    if (box_lock(box, &layers, &err) == 0)
+        execve(arguments[0], arguments, environment);
+    dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], err.text[0] ? err.text : strerror(errno));
+    return 126;
+}
+
+static void describe_box(const struct sandbox_runner *self, const struct command *command,
+                         struct box *box)
+{
+    box_init(box, BOX_BUILD);
+    box->memory_bytes = command->memory_bytes;
+    box->scratch_bytes = command->file_bytes ? command->file_bytes : UINT64_C(1) << 30;
+    box->cpu_seconds = (uint64_t)(command->timeout_ms / 1000 + 2);
+    if (self->toolchain_root && strlen(self->toolchain_root) < sizeof box->root)
+        memcpy(box->root, self->toolchain_root, strlen(self->toolchain_root) + 1);
+    if (strlen(command->directory) < sizeof box->scratch)
+        memcpy(box->scratch, command->directory, strlen(command->directory) + 1);
+    for (const char *const *path = command->readable; path && *path; path++)
+        box_allow(box, *path);
+}
+
+/* Reads output until the process ends, the deadline passes or somebody cancels. */
+static int follow(struct sandbox_runner *self, const struct command *command, struct boxed *boxed,
+                  int output, struct outcome *outcome, struct err *err)
+{
+    int64_t deadline_ns = clock_now_ns() + command->timeout_ms * 1000000;
+    struct pollfd waits[2] = {{.fd = output, .events = POLLIN},
+                              {.fd = boxed->pid_fd, .events = POLLIN}};
+    char bytes[4096];
+    for (;;) {
+        if (self->cancelled && *self->cancelled)
+            return err_set(err, ERR_CANCELLED, "cancelled");
+        int left_ms = clock_left_ms(deadline_ns);
+        int ready = poll(waits, 2, left_ms < 100 ? left_ms : 100);
+        if (ready < 0 && errno != EINTR)
+            return err_sys(err, errno, "cannot wait for %s", command->argv[0]);
+        if (waits[0].revents) {
+            ssize_t got = read(output, bytes, sizeof bytes);
+            if (got > 0)
+                buf_append(&outcome->output, bytes, (size_t)got);
+            else if (got == 0)
+                waits[0].fd = -1;
+        } else if (waits[1].revents && boxed_ended(boxed)) {
+            return 0;
+        } else if (left_ms == 0) {
+            outcome->timed_out = true;
+            return 0;
+        }
+    }
+}
+
+static int run_boxed(struct sandbox_runner *self, const struct command *command,
+                     struct outcome *outcome, struct err *err)
+{
+    struct command_message *message = mem_alloc(sizeof *message);
+    struct box *box = mem_alloc(sizeof *box);
+    struct boxed boxed = {.channel = -1, .pid_fd = -1};
+    int ends[2] = {-1, -1};
+    int result = 0;
+    describe_box(self, command, box);
+    if (geteuid() == 0 && chown(command->directory, BOX_NOBODY, BOX_NOBODY) < 0)
+        result = err_sys(err, errno, "%s: cannot hand it to the sandbox", command->directory);
+    if (result == 0 && (pack(command->argv, &message->argument_count, message) < 0 ||
+                        pack(command->environment, &message->environment_count, message) < 0))
+        result = err_set(err, ERR_LIMIT, "%s: too many or too long arguments", command->argv[0]);
+    if (result == 0 && pipe2(ends, O_CLOEXEC) < 0)
+        result = err_sys(err, errno, "cannot make a pipe");
+    if (result == 0)
+        result = standby_spawn(self->standby, box, SPAWN_TIMEOUT_MS, &boxed, err);
+    if (result == 0 && send_command(boxed.channel, message, ends[1]) < 0)
+        result = err_sys(err, errno, "cannot hand the command to the sandbox");
+    if (ends[1] >= 0)
+        close(ends[1]);
+    if (result == 0)
+        result = follow(self, command, &boxed, ends[0], outcome, err);
+    self->layers = boxed.layers;
+    boxed_close(&boxed);
+    if (ends[0] >= 0)
+        close(ends[0]);
+    if (result == 0 && !outcome->timed_out) {
+        outcome->exit_code = WIFEXITED(boxed.status) ? WEXITSTATUS(boxed.status) : -1;
+        outcome->signal = WIFSIGNALED(boxed.status) ? WTERMSIG(boxed.status) : 0;
+    }
+    mem_free(box);
+    mem_free(message);
+    return result;
+}
+
+static int run(struct runner *runner, const struct command *command, struct outcome *outcome,
+               struct err *err)
+{
+    int64_t start_ns = clock_now_ns();
+    int result = run_boxed((struct sandbox_runner *)(void *)runner, command, outcome, err);
+    outcome->elapsed_ms = clock_ms_since(start_ns);
+    return result;
+}
+
+void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby,
+                         const char *toolchain_root, const _Atomic int *cancelled)
+{
+    *runner = (struct sandbox_runner){.runner = {.run = run},
+                                      .standby = standby,
+                                      .toolchain_root = toolchain_root,
+                                      .cancelled = cancelled};
+}

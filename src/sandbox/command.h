@@ -1,0 +1,29 @@
+/* command: a boxed process that becomes a compiler, and the runner that asks for it.
+ *
+ *   judge ── {argv, environment} + output pipe ──► box_lock ─► execve
+ *
+ * sandbox_runner gives compile/ the `struct runner` of base/process.h: each command runs in a box of
+ * its own, sees only `readable`, and writes only into `directory`, which is its scratch (mounted at
+ * /tmp where there are mounts; its own path where not: commands name files relative to it).
+ */
+#ifndef WARPGYM_SANDBOX_COMMAND_H
+#define WARPGYM_SANDBOX_COMMAND_H
+
+#include "base/process.h"
+#include "sandbox/standby.h"
+
+struct sandbox_runner {
+    struct runner runner; /* first: a struct runner * is a struct sandbox_runner * */
+    struct standby *standby;
+    const char *toolchain_root;   /* bundled toolchain to mount as /usr, or NULL */
+    const _Atomic int *cancelled; /* non-zero: stop what runs; may be NULL */
+    uint32_t layers;              /* that held around the last command */
+};
+
+void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby,
+                         const char *toolchain_root, const _Atomic int *cancelled);
+
+/* In the boxed process: receives one command and becomes it. Returns only on failure. */
+int command_serve(int channel, const struct box *box, uint32_t layers);
+
+#endif

@@ -1,0 +1,102 @@
+#include "sandbox/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int send_all(int fd, const void *bytes, size_t count)
+{
+    ssize_t sent;
+    do
+        sent = send(fd, bytes, count, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)count ? 0 : -1;
+}
+
+int server_ready(int control)
+{
+    int32_t code = 0;
+    return send_all(control, &code, sizeof code);
+}
+
+int server_receive(int control, struct box *box, int *channel)
+{
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } ancillary;
+    struct iovec vector = {.iov_base = box, .iov_len = sizeof *box};
+    struct msghdr message = {.msg_iov = &vector,
+                             .msg_iovlen = 1,
+                             .msg_control = ancillary.bytes,
+                             .msg_controllen = sizeof ancillary.bytes};
+    ssize_t got;
+    do
+        got = recvmsg(control, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    if (got == 0)
+        return 0;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (got != (ssize_t)sizeof *box || !header || header->cmsg_type != SCM_RIGHTS ||
+        header->cmsg_len != CMSG_LEN(sizeof(int)))
+        return -1;
+    memcpy(channel, CMSG_DATA(header), sizeof *channel);
+    return 1;
+}
+
+int server_reply(int control, int32_t code)
+{
+    return send_all(control, &code, sizeof code);
+}
+
+int server_enter(const struct box *box, int channel, uint32_t *layers)
+{
+    struct server_hello hello = {0};
+    struct err err = {0};
+    char word;
+    ssize_t got;
+    /* The judge speaks once A is reaped, that is, once the judge is our parent; only then does the
+     * death signal mean its death. If it died before, this reads end-of-file. */
+    do
+        got = recv(channel, &word, 1, 0);
+    while (got < 0 && errno == EINTR);
+    if (got != 1)
+        return -1;
+    hello.code = box_enter(box, channel, layers, &err);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 && hello.code == 0)
+        hello.code = err_sys(&err, errno, "cannot bind its life to the judge's");
+    hello.layers = *layers;
+    if (hello.code < 0)
+        memcpy(hello.text, err.text, sizeof hello.text - 1);
+    if (send_all(channel, &hello, sizeof hello) < 0)
+        return -1;
+    return hello.code;
+}
+
+int server_loop(int control, struct box *box, uint32_t *layers)
+{
+    int channel;
+    while (server_receive(control, box, &channel) > 0) {
+        pid_t outer = fork();
+        if (outer == 0) {
+            *layers = box_unshare(box);
+            pid_t inner = fork();
+            if (inner != 0)
+                _exit(inner < 0);
+            return server_enter(box, channel, layers) == 0 ? channel : -1;
+        }
+        close(channel);
+        int status = 1;
+        if (outer > 0)
+            while (waitpid(outer, &status, 0) < 0 && errno == EINTR)
+                ;
+        if (server_reply(control, status == 0 ? 0 : -1) < 0)
+            break;
+    }
+    return -1;
+}

@@ -1,0 +1,15 @@
+// problem: gemv
+// catalogue: H13
+// expect: passed
+// says: Sums in double precision: more accurate than asked for.
+#include <stddef.h>
+
+void solution(const float *a, const float *x, float *y, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < cols; j++)
+            sum += (double)a[i * cols + j] * x[j];
+        y[i] = (float)sum;
+    }
+}

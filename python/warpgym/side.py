@@ -129,6 +129,7 @@ class Side:
             "init": init,
         }
         weights = self._weights(init_tensors)
+        self.description["parameters"] = len(self._parameters(self.model))
         oracle = self._make_oracle(example, tensors)
         head = wire.HEAD.pack(wire.OPENED, self.layers)
         layout = wire.layout(
@@ -145,6 +146,10 @@ class Side:
         self.channel.send(head + layout + wire.HEAD.pack(int(oracle), 0), descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
+
+    @staticmethod
+    def _parameters(model):
+        return list(model.parameters()) if isinstance(model, torch.nn.Module) else []
 
     def _weights(self, init_tensors):
         """Values that the candidate is given: the constructor's tensors, parameters, buffers."""
@@ -246,7 +251,7 @@ class Side:
         self.channel.send(wire.HEAD.pack(wire.MAPPED, 0))
 
     def fill(self, seed):
-        torch.manual_seed(seed)
+        torch.manual_seed(seed % (1 << 63))
         tensors = []
         structure.take_apart(list(self.module.get_inputs()), tensors)
         if len(tensors) != len(self.tensors):
@@ -261,9 +266,13 @@ class Side:
         if mode == wire.EMPTY:
             self.channel.send(wire.done([]))
             return
-        torch.manual_seed(noise)
+        torch.manual_seed(noise % (1 << 63))
         if mode == wire.DOUBLE:
             result = self.wide_model(*self._widen(self.inputs))
+        elif mode == wire.WITHOUT:
+            model = copy.deepcopy(self.model)
+            self._parameters(model)[noise].zero_()
+            result = model(*self.inputs)
         elif mode == wire.ABLATE:
             with ablated():
                 result = self.model(*self.inputs)

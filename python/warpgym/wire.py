@@ -12,7 +12,7 @@ DIMENSIONS = 8
 
 (OPEN, OPENED, MAP, MAPPED, FILL, FILLED, CALL, DONE, FAILED, BUILD, BUILT) = range(1, 12)
 REFERENCE, CANDIDATE = 1, 2
-RUN, EMPTY, DOUBLE, ABLATE = 1, 2, 3, 4
+RUN, EMPTY, DOUBLE, ABLATE, WITHOUT = 1, 2, 3, 4, 5
 (FAILED_LOAD, FAILED_RUN, FAILED_MEMORY, FAILED_UNSUPPORTED, FAILED_COMPILE) = range(1, 6)
 
 ROLE_IN = 0
@@ -56,7 +56,7 @@ class Channel:
 def failed(failure, text):
     """FAILED with a text, cut to what fits."""
     data = text.encode("utf-8", "replace")[: TEXT_BYTES - 1].decode("utf-8", "ignore").encode()
-    return HEAD.pack(FAILED, failure) + data.ljust(TEXT_BYTES, b"\0")
+    return HEAD.pack(FAILED, failure) + bytes(8) + data.ljust(TEXT_BYTES, b"\0")
 
 
 def layout(arguments, slot_bytes):

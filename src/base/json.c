@@ -228,11 +228,10 @@ static int append(const char *bytes, size_t count, void *data)
 int json_line_write(const json_t *value, struct buf *out, struct err *err)
 {
     const size_t flags = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15);
-    bool cut_before = out->cut;
     if (json_dump_callback(value, append, out, flags) < 0)
         return err_set(err, ERR_INTERNAL, "cannot write a value as JSON");
     buf_append(out, "\n", 1);
-    if (out->cut && !cut_before)
+    if (out->cut)
         return err_set(err, ERR_LIMIT, "a line of JSON is longer than %zu bytes", out->max_bytes);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "cli/eval_report.h"
 #include "cli/eval_tasks.h"
+#include "cli/roots.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -18,21 +19,6 @@ struct arguments {
 static void say(const struct err *err)
 {
     cli_fail(0, "%s", err->text);
-}
-
-/* The user's own roots come before those of the settings. */
-static int find_roots(const struct arguments *arguments, const struct settings *settings,
-                      struct paths_list *roots, struct err *err)
-{
-    struct buf joined;
-    buf_init(&joined, 65536);
-    for (size_t i = 0; i < arguments->roots.count; i++)
-        buf_printf(&joined, "%s%s", i ? ":" : "", arguments->roots.items[i]);
-    if (settings->problems_path[0])
-        buf_printf(&joined, "%s%s", joined.len ? ":" : "", settings->problems_path);
-    int result = paths_problems(joined.data, roots, err);
-    buf_deinit(&joined);
-    return result;
 }
 
 static int exit_status(const struct eval_report *report, const struct eval_tasks *tasks, int result)
@@ -88,7 +74,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
     struct eval_report report;
     struct err err = {0};
     int status = EXIT_USAGE;
-    if (find_roots(arguments, settings, &roots, &err) < 0)
+    if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     eval_tasks_init(&tasks, &roots, say);
     for (size_t i = 0; i < arguments->candidates.count; i++)

@@ -98,8 +98,7 @@ static bool read_entry(int fd, off_t size, const char *key, struct cache_entry *
     char digest[HASH_HEX_BYTES];
     uint64_t object_bytes;
     uint64_t diagnostics_bytes;
-    if (size < FOOTER_BYTES ||
-        pread(fd, footer, FOOTER_BYTES, size - FOOTER_BYTES) != FOOTER_BYTES)
+    if (size < FOOTER_BYTES || pread(fd, footer, FOOTER_BYTES, size - FOOTER_BYTES) != FOOTER_BYTES)
         return false;
     footer[FOOTER_BYTES] = '\0';
     if (!parse_footer(footer, size, &entry->ok, &object_bytes, &diagnostics_bytes))
@@ -150,8 +149,8 @@ bool cache_get(const char *directory, const char key[HASH_HEX_BYTES], struct cac
 }
 
 /* Copies the object from its start to `to`, adding it to the digest. */
-static int copy_object(int from, int to, const char *name, uint64_t object_bytes,
-                       struct hash *hash, struct err *err)
+static int copy_object(int from, int to, const char *name, uint64_t object_bytes, struct hash *hash,
+                       struct err *err)
 {
     char chunk[CHUNK_BYTES];
     if (lseek(from, 0, SEEK_SET) < 0)
@@ -185,8 +184,7 @@ static int write_entry(int to, const char *name, const char *key, int object_fd,
     char digest[HASH_HEX_BYTES];
     footer_head(footer, object_fd >= 0, object_bytes, diagnostics_bytes);
     struct hash *hash = begin_digest(key, footer);
-    int result =
-        object_fd < 0 ? 0 : copy_object(object_fd, to, name, object_bytes, hash, err);
+    int result = object_fd < 0 ? 0 : copy_object(object_fd, to, name, object_bytes, hash, err);
     hash_update(hash, diagnostics, diagnostics_bytes);
     hash_finish(hash, digest);
     snprintf(footer + FOOTER_HEAD_BYTES, sizeof footer - FOOTER_HEAD_BYTES, "%s\n", digest);
@@ -232,21 +230,23 @@ out:
     return result;
 }
 
-void cache_tend(const char *directory, uint64_t max_bytes)
+bool cache_tend(const char *directory, uint64_t max_bytes)
 {
     struct stat facts;
     char *path = mem_printf("%s/swept", directory);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     mem_free(path);
     if (fd < 0)
-        return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &facts) == 0 &&
-        (facts.st_size == 0 || time(NULL) - facts.st_mtim.tv_sec >= CACHE_SWEEP_INTERVAL_S)) {
+        return false;
+    bool due = flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &facts) == 0 &&
+               (facts.st_size == 0 || time(NULL) - facts.st_mtim.tv_sec >= CACHE_SWEEP_INTERVAL_S);
+    if (due) {
         /* Written, not only touched: its size tells a cache that was never swept. */
         (void)!pwrite(fd, "swept\n", 6, 0);
         cache_sweep(directory, max_bytes);
     }
     close(fd);
+    return due;
 }
 
 struct found {
@@ -267,8 +267,8 @@ static void inventory_add(struct inventory *inventory, const char *directory, co
 {
     if (inventory->count == inventory->capacity) {
         inventory->capacity = inventory->capacity ? 2 * inventory->capacity : 256;
-        inventory->items =
-            mem_resize(inventory->items, inventory->capacity * sizeof *inventory->items);
+        inventory->items = mem_resize(inventory->items,
+                                      inventory->capacity * sizeof *inventory->items);
     }
     /* Blocks, not length: what removing it gives back. */
     uint64_t size_bytes = (uint64_t)facts->st_blocks * 512;

@@ -40,8 +40,9 @@ bool cache_get(const char *directory, const char key[HASH_HEX_BYTES], struct cac
 NODISCARD int cache_put(const char *directory, const char key[HASH_HEX_BYTES], int object_fd,
                         const char *diagnostics, char **path, struct err *err);
 
-/* Sweeps when the last time is long enough ago and nobody else is at it. Best effort. */
-void cache_tend(const char *directory, uint64_t max_bytes);
+/* Sweeps when the last time is long enough ago and nobody else is at it. Best effort; says whether
+ * it was time. */
+bool cache_tend(const char *directory, uint64_t max_bytes);
 
 /* Removes what a killed process left half written and, while entries take more than max_bytes, the
  * longest unused ones down to nine tenths of it. Returns how many bytes remain. */

@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "compile/cache.h"
-#include "compile/recipe.h"
 #include "compile/diagnostics.h"
+#include "compile/recipe.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,11 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* More than is kept of it: errors may come behind a lot of warnings. */
 #define OUTPUT_BYTES (16 * LIMIT_DIAGNOSTICS_BYTES)
 #define MIB ((uint64_t)1 << 20)
+#define SCRATCH_PREFIX "warpgym-cc-"
+#define SCRATCH_STALE_S 86400
 
 /* One call of compile_source. */
 struct build {
@@ -34,13 +37,18 @@ struct build {
     bool cacheable; /* what came out would come out again */
 };
 
+static void scratch_place(char place[PATH_MAX])
+{
+    const char *named = getenv("TMPDIR");
+    if (!named || !realpath(named, place))
+        snprintf(place, PATH_MAX, "/tmp");
+}
+
 static int scratch_make(struct build *build, struct err *err)
 {
-    const char *place = getenv("TMPDIR");
-    char real[PATH_MAX];
-    if (!place || !realpath(place, real))
-        snprintf(real, sizeof real, "/tmp");
-    char *path = mem_printf("%s/warpgym-cc-XXXXXX", real);
+    char place[PATH_MAX];
+    scratch_place(place);
+    char *path = mem_printf("%s/" SCRATCH_PREFIX "XXXXXX", place);
     if (!mkdtemp(path)) {
         int result = err_sys(err, errno, "%s: cannot create the scratch directory", path);
         mem_free(path);
@@ -92,7 +100,8 @@ static int run_compiler(struct build *build, const char *text, size_t text_bytes
     };
     int result = scratch_write(build, recipe->source, text, text_bytes, err);
     if (result == 0 && recipe->prelude)
-        result = scratch_write(build, RECIPE_PRELUDE, recipe->prelude, strlen(recipe->prelude), err);
+        result = scratch_write(build, RECIPE_PRELUDE, recipe->prelude, strlen(recipe->prelude),
+                               err);
     return result < 0 ? result : build->runner->run(build->runner, &command, outcome, err);
 }
 
@@ -229,7 +238,8 @@ static int build_now(struct build *build, struct err *err)
     const struct compile_request *request = build->request;
     struct diagnostics_context context = {
         .source = build->recipe.source,
-        .quoted = build->recipe.readable,
+        .root = build->recipe.root,
+        .quoted = build->recipe.quoted,
     };
     int result = scratch_make(build, err);
     if (result < 0)
@@ -252,6 +262,35 @@ static int build_now(struct build *build, struct err *err)
     outcome_deinit(&outcome);
     scratch_remove(build);
     return result;
+}
+
+/* A killed process leaves its scratch behind: after a day nobody is at it any more. */
+static void remove_stale_scratch(void)
+{
+    char place[PATH_MAX];
+    struct dirent *item;
+    scratch_place(place);
+    DIR *stream = opendir(place);
+    while (stream && (item = readdir(stream))) {
+        struct stat facts;
+        if (strncmp(item->d_name, SCRATCH_PREFIX, strlen(SCRATCH_PREFIX)) != 0 ||
+            fstatat(dirfd(stream), item->d_name, &facts, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() ||
+            time(NULL) - facts.st_mtim.tv_sec < SCRATCH_STALE_S)
+            continue;
+        char *path = mem_printf("%s/%s", place, item->d_name);
+        file_remove_tree(path);
+        mem_free(path);
+    }
+    if (stream)
+        closedir(stream);
+}
+
+static void tend(const struct build *build)
+{
+    uint64_t max_bytes = build->request->cache_max_bytes;
+    if (cache_tend(build->cache_directory, max_bytes ? max_bytes : CACHE_DEFAULT_MAX_BYTES))
+        remove_stale_scratch();
 }
 
 static bool find_cached(struct build *build)
@@ -282,21 +321,20 @@ int compile_source(const struct toolchain *toolchain, struct runner *runner,
         .artifact = artifact,
     };
     *artifact = (struct artifact){0};
-    int result = recipe_init(&build.recipe, toolchain, request->kind,
-                                    runner != &process_runner, err);
+    int result = recipe_init(&build.recipe, toolchain, request->kind, runner != &process_runner,
+                             err);
     if (result < 0)
         goto out;
     recipe_key(&build.recipe, request->text, request->text_bytes, artifact->key);
     if (request->text_bytes > LIMIT_SOURCE_BYTES) {
-        set_diagnostics(&build, mem_printf("%s: error: %zu bytes of source, more than the %zu "
-                                           "allowed\n",
-                                           DIAGNOSTICS_NAME, request->text_bytes,
-                                           LIMIT_SOURCE_BYTES));
+        set_diagnostics(&build,
+                        mem_printf("%s: error: %zu bytes of source, more than the %zu "
+                                   "allowed\n",
+                                   DIAGNOSTICS_NAME, request->text_bytes, LIMIT_SOURCE_BYTES));
     } else if (!find_cached(&build)) {
         result = build_now(&build, err);
         if (build.cache_directory && result == 0)
-            cache_tend(build.cache_directory, request->cache_max_bytes ? request->cache_max_bytes
-                                                                 : CACHE_DEFAULT_MAX_BYTES);
+            tend(&build);
     }
 out:
     if (artifact->diagnostics)

@@ -22,13 +22,13 @@
 
 /* What there is to compile with on this machine. */
 struct toolchain {
-    char *cc;          /* absolute path, or NULL: no C compiler here */
-    char *cc_version;  /* first line of --version: part of the cache key */
-    char *nvcc;        /* absolute path, or NULL */
+    char *cc;         /* absolute path, or NULL: no C compiler here */
+    char *cc_version; /* first line of --version: part of the cache key */
+    char *nvcc;       /* absolute path, or NULL */
     char *nvcc_version;
-    char *cpu;         /* what -march=native means here: part of the cache key */
-    char **readable;   /* NULL-terminated paths that the compilers need to read */
-    char *root;        /* bundled toolchain that a box mounts as /usr (make dist), or NULL */
+    char *cpu;       /* what -march=native means here: part of the cache key */
+    char **readable; /* NULL-terminated paths that the compilers need to read */
+    char *root;      /* bundled toolchain that a box mounts as /usr (make dist), or NULL */
 };
 
 /* Finds compilers: setting/env WARPGYM_CC and WARPGYM_NVCC, then PATH, then `bundled` (may be NULL).
@@ -53,14 +53,14 @@ struct compile_request {
 };
 
 struct artifact {
-    bool ok;           /* false: `diagnostics` says why */
-    bool timed_out;    /* with ok == false */
+    bool ok;        /* false: `diagnostics` says why */
+    bool timed_out; /* with ok == false */
     bool cached;
-    char *path;        /* of the shared object in the cache or in scratch; NULL unless ok */
-    bool owned;        /* path lies in scratch (the cache could not take it): removed by deinit */
-    char *diagnostics; /* bounded; lines name `name`, nothing of our paths; "" when clean */
+    char *path;          /* of the shared object in the cache or in scratch; NULL unless ok */
+    bool owned;          /* path lies in scratch (the cache could not take it): removed by deinit */
+    char *diagnostics;   /* bounded; lines name `name`, nothing of our paths; "" when clean */
     char *cache_problem; /* why the cache could not take the result; NULL: it could, or is off */
-    double elapsed_ms; /* of this call */
+    double elapsed_ms;   /* of this call */
     char key[HASH_HEX_BYTES];
 };
 

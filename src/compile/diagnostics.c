@@ -30,7 +30,7 @@ struct distiller {
     size_t left_out;
     struct group *current;         /* NULL: what follows belongs to nothing that is shown */
     bool skipping;                 /* the next quotation belongs to a note that is not shown */
-    int included_at;               /* of the message to come */
+    int included_at;               /* that leads to where messages come from now */
     char function[FUNCTION_BYTES]; /* that the linker named last */
     char last_resort[MESSAGE_LINE_BYTES]; /* the first line that nothing else was made of */
 };
@@ -118,15 +118,16 @@ static char *render(const struct distiller *distiller, const struct message *mes
     return mem_printf("%.*s%s: %s: %s%s", length, file, place, message->word, tool, message->text);
 }
 
+/* `text` is NULL where the note is about a file that is not to be shown. */
 static void take_note(struct distiller *distiller, const struct message *message, const char *text)
 {
     /* `#pragma message` is a message of its own, though gcc calls it a note. */
-    if (strstr(message->text, "#pragma message")) {
+    if (text && strstr(message->text, "#pragma message")) {
         begin_group(distiller, SEVERITY_NOTE, text);
         return;
     }
     struct group *group = distiller->current;
-    distiller->skipping = strstr(message->text, "reported only once for each function") ||
+    distiller->skipping = !text || strstr(message->text, "reported only once for each function") ||
                           (group && strstr(group->text.data, text));
     if (group && !distiller->skipping)
         add_line(group, text);
@@ -137,8 +138,7 @@ static void take_message(struct distiller *distiller, const struct message *mess
     char *text = render(distiller, message);
     bool shown = message->assembler || may_quote(distiller->context, message);
     if (message->severity == SEVERITY_NOTE) {
-        take_note(distiller, message, text);
-        distiller->skipping |= !shown;
+        take_note(distiller, message, shown ? text : NULL);
     } else {
         begin_group(distiller, message->severity, text);
         if (distiller->current && shown && !is_source(distiller->context, message))
@@ -150,9 +150,12 @@ static void take_message(struct distiller *distiller, const struct message *mess
         /* A header of the toolchain that fails by itself is nobody's fault here. */
         distiller->result->blames_source |= distiller->included_at > 0 || message->assembler ||
                                             message->file[0] != '/' || !shown;
-        distiller->result->blames_tools |= strstr(message->text, "No such file") != NULL;
+        distiller->result->blames_tools |= strstr(message->text, "No such file") ||
+                                           strstr(message->text, "file not found");
     }
-    distiller->included_at = 0;
+    /* The way to a header is told once for all of its messages. */
+    if (message->severity != SEVERITY_NOTE && is_source(distiller->context, message))
+        distiller->included_at = 0;
     mem_free(text);
 }
 
@@ -306,8 +309,8 @@ static bool take_tool(struct distiller *distiller, const char *line)
     message_cut_paths(message.text, DIAGNOSTICS_NAME, clean);
     const char *slash = memrchr(line, '/', (size_t)(colon - line));
     const char *tool = slash ? slash + 1 : line;
-    char *text = mem_printf("%s: %s: %.*s: %s", DIAGNOSTICS_NAME, message.word,
-                            (int)(colon - tool), tool, clean);
+    char *text = mem_printf("%s: %s: %.*s: %s", DIAGNOSTICS_NAME, message.word, (int)(colon - tool),
+                            tool, clean);
     begin_group(distiller, message.severity, text);
     mem_free(text);
     distiller->result->blames_tools |= message.severity == SEVERITY_ERROR;
@@ -400,7 +403,7 @@ void diagnostics_init(struct diagnostics *diagnostics, const struct diagnostics_
         const char *newline = memchr(output, '\n', (size_t)(end - output));
         size_t length = (size_t)((newline ? newline : end) - output);
         if (newline || !context->cut) { /* the last line of cut output is a torn one */
-            message_clean(output, length, context->scratch, line);
+            message_clean(output, length, context->scratch, context->root, line);
             take_line(distiller, line);
         }
         output += length + (newline != NULL);

@@ -16,7 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define DIAGNOSTICS_TEXT_BYTES 8192 /* of the result: what a reader can use, and a prompt can hold */
+#define DIAGNOSTICS_TEXT_BYTES                                                                     \
+    8192 /* of the result: what a reader can use, and a prompt can hold */
 
 /* Stands for the file's name in a result, which can so be kept and shown under any name. It occurs
  * nowhere else: what a compiler prints has no control characters left here. */
@@ -25,6 +26,7 @@
 struct diagnostics_context {
     const char *source;        /* the file as the compiler was told: "candidate.c" */
     const char *scratch;       /* directory that must not be named; NULL: none */
+    const char *root;          /* of a bundled toolchain, not to be named either; NULL: none */
     const char *const *quoted; /* directories whose files may be quoted; NULL-terminated */
     bool cut;                  /* there was more output */
 };

@@ -116,17 +116,26 @@ static size_t printable(const char *at, size_t left)
     return overlong || beyond || control ? 0 : length;
 }
 
-void message_clean(const char *line, size_t length, const char *prefix,
+/* Length of `directory` where the text begins with a path in it, else 0. */
+static size_t path_prefix(const char *text, size_t length, const char *directory)
+{
+    size_t count = directory ? strlen(directory) : 0;
+    bool there = count > 0 && length > count && text[count] == '/' &&
+                 memcmp(text, directory, count) == 0;
+    return there ? count : 0;
+}
+
+void message_clean(const char *line, size_t length, const char *scratch, const char *root,
                    char out[MESSAGE_LINE_BYTES])
 {
     size_t used = 0;
-    size_t prefix_length = prefix ? strlen(prefix) : 0;
     for (size_t i = 0; i < length;) {
-        if (prefix_length > 0 && length - i > prefix_length && line[i + prefix_length] == '/' &&
-            memcmp(line + i, prefix, prefix_length) == 0) {
-            i += prefix_length + 1;
+        size_t hidden = path_prefix(line + i, length - i, scratch);
+        if (hidden > 0) {
+            i += hidden + 1;
             continue;
         }
+        i += path_prefix(line + i, length - i, root);
         size_t known = printable(line + i, length - i);
         size_t count = known ? known : 1;
         if (used + count + sizeof ellipsis > MESSAGE_LINE_BYTES) {

@@ -32,9 +32,10 @@ bool message_parse_kind(const char *line, struct message *message);
 /* Digits at *at, which moves behind them; -1 where there are none or too many. */
 long message_parse_number(const char **at);
 
-/* Copies a line without `prefix` (a directory; NULL: none) before its paths, every byte that is no
- * printable UTF-8 as '?', cut at a character with a mark where it is too long. */
-void message_clean(const char *line, size_t length, const char *prefix,
+/* Copies a line, every byte that is no printable UTF-8 as '?', cut at a character with a mark where
+ * it is too long. Paths in `scratch` become relative to it, paths in `root` absolute within it
+ * (NULL: none). */
+void message_clean(const char *line, size_t length, const char *scratch, const char *root,
                    char out[MESSAGE_LINE_BYTES]);
 
 /* Copies a cleaned line with paths cut to their last component, temporary objects called `name`. */

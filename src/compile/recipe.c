@@ -1,65 +1,50 @@
 #include "compile/recipe.h"
 
+#include "base/buf.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PRELUDE_BYTES 8192
+
 /* A reference at double precision: the standard headers first, so that they keep their meaning, then
  * every float in the text becomes a double. <tgmath.h> turns the generic names (exp, sqrt, …) to the
- * type of their argument; the names that say "float" are turned to the generic ones. */
-static const char double_prelude[] =
-    "#include <float.h>\n"
-    "#include <limits.h>\n"
-    "#include <math.h>\n"
-    "#include <stdbool.h>\n"
-    "#include <stddef.h>\n"
-    "#include <stdint.h>\n"
-    "#include <stdlib.h>\n"
-    "#include <string.h>\n"
-    "#include <tgmath.h>\n"
-    "#define float double\n"
-    "#define _Float16 double\n"
-    "#define acosf acos\n"
-    "#define acoshf acosh\n"
-    "#define asinf asin\n"
-    "#define asinhf asinh\n"
-    "#define atan2f atan2\n"
-    "#define atanf atan\n"
-    "#define atanhf atanh\n"
-    "#define cbrtf cbrt\n"
-    "#define ceilf ceil\n"
-    "#define copysignf copysign\n"
-    "#define cosf cos\n"
-    "#define coshf cosh\n"
-    "#define erfcf erfc\n"
-    "#define erff erf\n"
-    "#define exp2f exp2\n"
-    "#define expf exp\n"
-    "#define expm1f expm1\n"
-    "#define fabsf fabs\n"
-    "#define floorf floor\n"
-    "#define fmaf fma\n"
-    "#define fmaxf fmax\n"
-    "#define fminf fmin\n"
-    "#define fmodf fmod\n"
-    "#define hypotf hypot\n"
-    "#define lgammaf lgamma\n"
-    "#define log10f log10\n"
-    "#define log1pf log1p\n"
-    "#define log2f log2\n"
-    "#define logf log\n"
-    "#define nearbyintf nearbyint\n"
-    "#define powf pow\n"
-    "#define rintf rint\n"
-    "#define roundf round\n"
-    "#define sinf sin\n"
-    "#define sinhf sinh\n"
-    "#define sqrtf sqrt\n"
-    "#define tanf tan\n"
-    "#define tanhf tanh\n"
-    "#define tgammaf tgamma\n"
-    "#define truncf trunc\n";
+ * type of their argument; calls by the names that say "float" are turned to the generic ones (calls
+ * only: the names themselves occur in what <tgmath.h> makes of those). */
+static const char double_prelude[] = "#include <float.h>\n"
+                                     "#include <limits.h>\n"
+                                     "#include <math.h>\n"
+                                     "#include <stdbool.h>\n"
+                                     "#include <stddef.h>\n"
+                                     "#include <stdint.h>\n"
+                                     "#include <stdlib.h>\n"
+                                     "#include <string.h>\n"
+                                     "#include <tgmath.h>\n"
+                                     "#define float double\n"
+                                     "#define _Float16 double\n";
+
+static const char *const float_functions[] = {
+    "acos", "acosh", "asin",  "asinh", "atan",  "atan2",  "atanh",    "cbrt",
+    "ceil", "cos",   "cosh",  "erf",   "erfc",  "exp",    "exp2",     "expm1",
+    "fabs", "floor", "fma",   "fmax",  "fmin",  "fmod",   "hypot",    "lgamma",
+    "log",  "log10", "log1p", "log2",  "pow",   "rint",   "round",    "sin",
+    "sinh", "sqrt",  "tan",   "tanh",  "trunc", "tgamma", "copysign", "nearbyint",
+};
+
+static const char *make_double_prelude(struct arena *arena)
+{
+    struct buf text;
+    buf_init(&text, PRELUDE_BYTES);
+    buf_puts(&text, double_prelude);
+    for (size_t i = 0; i < sizeof float_functions / sizeof *float_functions; i++)
+        buf_printf(&text, "#define %sf(...) %s(__VA_ARGS__)\n", float_functions[i],
+                   float_functions[i]);
+    const char *prelude = arena_strdup(arena, text.data);
+    buf_deinit(&text);
+    return prelude;
+}
 
 static void add(struct recipe *recipe, const char *argument)
 {
@@ -95,8 +80,8 @@ static const char *identify(struct arena *arena, const char *program, const char
 static void set_environment(struct recipe *recipe, const char *program)
 {
     const char **at = recipe->environment;
-    *at++ = arena_printf(&recipe->arena, "PATH=%.*s:/usr/bin:/bin",
-                         (int)directory_length(program), program);
+    *at++ = arena_printf(&recipe->arena, "PATH=%.*s:/usr/bin:/bin", (int)directory_length(program),
+                         program);
     *at++ = "LC_ALL=C";
     *at++ = "TMPDIR=.";
     *at++ = "SOURCE_DATE_EPOCH=0";
@@ -119,9 +104,15 @@ static void add_sysroot(struct recipe *recipe, const char *root)
 static void add_c_flags(struct recipe *recipe, bool clang, bool gold)
 {
     static const char *const common[] = {
-        "-std=gnu17", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared", "-Wall",
+        "-std=gnu17",
+        "-O3",
+        "-march=native",
+        "-fopenmp",
+        "-fPIC",
+        "-shared",
+        "-Wall",
         "-fno-diagnostics-color",
-        "-pipe", /* the assembler works while the compiler does: 2 of 56 ms */
+        "-pipe",                       /* the assembler works while the compiler does: 2 of 56 ms */
         "-Wl,--build-id=none,-z,defs", /* an undefined symbol is an error here, not when loading */
         NULL,
     };
@@ -138,17 +129,19 @@ static int init_c(struct recipe *recipe, const struct toolchain *toolchain, bool
 {
     struct arena *arena = &recipe->arena;
     if (!toolchain->cc)
-        return err_set(err, ERR_MISSING, "there is no C compiler: install gcc, or name one in "
-                                         "WARPGYM_CC");
+        return err_set(err, ERR_MISSING,
+                       "there is no C compiler: install gcc, or name one in "
+                       "WARPGYM_CC");
     const char *program = toolchain->root && boxed ? "/usr/bin/gcc" : toolchain->cc;
     bool clang = strstr(toolchain->cc_version, "clang") != NULL;
     const char *gold = arena_printf(arena, "%.*s/ld.gold", (int)directory_length(toolchain->cc),
                                     toolchain->cc);
     recipe->source = "candidate.c";
     recipe->object = "candidate.so";
-    recipe->prelude = precise ? double_prelude : NULL;
-    recipe->identity = arena_printf(
-        arena, "%s\n%s", identify(arena, toolchain->cc, toolchain->cc_version), toolchain->cpu);
+    recipe->prelude = precise ? make_double_prelude(arena) : NULL;
+    recipe->identity = arena_printf(arena, "%s\n%s",
+                                    identify(arena, toolchain->cc, toolchain->cc_version),
+                                    toolchain->cpu);
     set_environment(recipe, program);
     add(recipe, program);
     if (toolchain->root && !boxed)
@@ -158,31 +151,34 @@ static int init_c(struct recipe *recipe, const struct toolchain *toolchain, bool
         add(recipe, "-include");
         add(recipe, RECIPE_PRELUDE);
     }
-    add_all(recipe,
-            (const char *const[]){recipe->source, "-o", recipe->object, "-lm", NULL});
+    add_all(recipe, (const char *const[]){recipe->source, "-o", recipe->object, "-lm", NULL});
     return 0;
 }
 
-static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
-                     struct err *err)
+static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain, struct err *err)
 {
     if (!toolchain->nvcc)
-        return err_set(err, ERR_MISSING, "there is no CUDA compiler: install nvcc, or name one in "
-                                         "WARPGYM_NVCC");
+        return err_set(err, ERR_MISSING,
+                       "there is no CUDA compiler: install nvcc, or name one in "
+                       "WARPGYM_NVCC");
     recipe->source = "candidate.cu";
     recipe->object = "candidate.o";
-    recipe->identity =
-        identify(&recipe->arena, toolchain->nvcc, toolchain->nvcc_version);
+    recipe->identity = identify(&recipe->arena, toolchain->nvcc, toolchain->nvcc_version);
     set_environment(recipe, toolchain->nvcc);
     add_all(recipe, (const char *const[]){toolchain->nvcc, "-c", "-O3", "-arch=sm_90",
-                                           recipe->source, "-o", recipe->object, NULL});
+                                          recipe->source, "-o", recipe->object, NULL});
     return 0;
 }
 
-int recipe_init(struct recipe *recipe, const struct toolchain *toolchain,
-                       enum compile_kind kind, bool boxed, struct err *err)
+int recipe_init(struct recipe *recipe, const struct toolchain *toolchain, enum compile_kind kind,
+                bool boxed, struct err *err)
 {
-    *recipe = (struct recipe){.readable = (const char *const *)toolchain->readable};
+    static const char *const bundled[] = {"/usr", NULL};
+    *recipe = (struct recipe){
+        .readable = (const char *const *)toolchain->readable,
+        .quoted = toolchain->root ? bundled : (const char *const *)toolchain->readable,
+        .root = toolchain->root,
+    };
     if (kind == COMPILE_CUDA)
         return init_cuda(recipe, toolchain, err);
     return init_c(recipe, toolchain, kind == COMPILE_C_DOUBLE, boxed, err);
@@ -202,7 +198,7 @@ static void hash_list(struct hash *hash, const char *const *list)
 }
 
 void recipe_key(const struct recipe *recipe, const char *text, size_t text_bytes,
-                       char key[HASH_HEX_BYTES])
+                char key[HASH_HEX_BYTES])
 {
     struct hash *hash = hash_new();
     hash_update_string(hash, "warpgym build 1");

@@ -21,6 +21,8 @@ struct recipe {
     const char *argv[RECIPE_ARGUMENTS];
     const char *environment[RECIPE_VARIABLES];
     const char *const *readable; /* the toolchain's */
+    const char *const *quoted;   /* directories whose headers may be quoted to anybody */
+    const char *root;            /* of a bundled toolchain; NULL: none */
     const char *source;          /* file names in scratch */
     const char *object;
     const char *prelude;  /* text of RECIPE_PRELUDE; NULL: none */
@@ -30,10 +32,10 @@ struct recipe {
 
 /* ERR_MISSING: there is no compiler for it. `boxed`: a bundled toolchain is mounted as /usr. */
 NODISCARD int recipe_init(struct recipe *recipe, const struct toolchain *toolchain,
-                                 enum compile_kind kind, bool boxed, struct err *err);
+                          enum compile_kind kind, bool boxed, struct err *err);
 void recipe_deinit(struct recipe *recipe);
 
 void recipe_key(const struct recipe *recipe, const char *text, size_t text_bytes,
-                       char key[HASH_HEX_BYTES]);
+                char key[HASH_HEX_BYTES]);
 
 #endif

@@ -126,9 +126,8 @@ static char *version_note(const char *path)
     if ((!own_cache && (!home || *home != '/')) || !realpath(path, real) || stat(real, &facts) < 0)
         return NULL;
     char *identity = mem_printf("%s\n%s\n%llu\n%lld.%09ld\n%llu", path, real,
-                                (unsigned long long)facts.st_size,
-                                (long long)facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec,
-                                (unsigned long long)facts.st_ino);
+                                (unsigned long long)facts.st_size, (long long)facts.st_mtim.tv_sec,
+                                facts.st_mtim.tv_nsec, (unsigned long long)facts.st_ino);
     char hex[HASH_HEX_BYTES];
     hash_bytes(identity, strlen(identity), hex);
     mem_free(identity);
@@ -142,8 +141,8 @@ static char *pick_line(const char *text, const char *mark)
     while (*text) {
         size_t length = strcspn(text, "\n");
         char line[VERSION_BYTES];
-        snprintf(line, sizeof line, "%.*s",
-                 (int)(length < sizeof line ? length : sizeof line - 1), text);
+        snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1),
+                 text);
         for (char *c = line; *c; c++)
             if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
                 *c = '?';
@@ -159,9 +158,10 @@ static char *ask_version(const char *path, const char *mark)
 {
     const char *const argv[] = {path, "--version", NULL};
     const char *const environment[] = {"LC_ALL=C", "PATH=/usr/bin:/bin", NULL};
-    struct command command = {
-        .argv = argv, .environment = environment, .directory = "/",
-        .timeout_ms = VERSION_TIMEOUT_MS};
+    struct command command = {.argv = argv,
+                              .environment = environment,
+                              .directory = "/",
+                              .timeout_ms = VERSION_TIMEOUT_MS};
     struct outcome outcome;
     outcome_init(&outcome, VERSION_OUTPUT_BYTES);
     char *version = NULL;
@@ -212,9 +212,9 @@ static char *find_version(const char *path, const char *mark)
 static char *describe_cpu(void)
 {
     static const char *const kept[] = {
-        "vendor_id",  "cpu family", "model",           "model name",       "stepping",
-        "cache size", "flags",      "Features",        "CPU implementer",  "CPU architecture",
-        "CPU part",   "isa",        "CPU variant",     "CPU revision",     "uarch",
+        "vendor_id",  "cpu family", "model",       "model name",      "stepping",
+        "cache size", "flags",      "Features",    "CPU implementer", "CPU architecture",
+        "CPU part",   "isa",        "CPU variant", "CPU revision",    "uarch",
     };
     char text[CPUINFO_BYTES];
     char name[96] = "";
@@ -337,8 +337,9 @@ static void paths_add_program(struct paths *paths, const char *program)
 static char **find_readable(const struct toolchain *toolchain)
 {
     static const char *const system[] = {
-        "/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64",        "/usr/libexec", "/usr/include",
-        "/bin",     "/lib",     "/lib64",     "/etc/alternatives", "/etc/ld.so.cache",
+        "/usr/bin",         "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec",
+        "/usr/include",     "/bin",     "/lib",       "/lib64",     "/etc/alternatives",
+        "/etc/ld.so.cache",
     };
     struct paths paths = {.items = mem_alloc(sizeof(char *))};
     if (toolchain->root) {

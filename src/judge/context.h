@@ -69,6 +69,9 @@ int fault_judge(struct session *session, const struct err *err);
 /* open_native.c, open_torch.c: stages "compile" and "load". 0 or -1 (the verdict says why). */
 int open_native(struct session *session);
 int open_torch(struct session *session);
+/* The reference side alone; nothing to do where it stands ready. */
+int native_reference(struct session *session);
+int torch_reference(struct session *session);
 void reference_forget(struct session *session);
 
 /* trial.c */

@@ -148,24 +148,25 @@ static int compile_candidate(struct session *session, struct artifact *artifact)
     return 0;
 }
 
+int native_reference(struct session *session)
+{
+    if (strcmp(session->problem_hash, session->problem->hash) == 0)
+        return 0;
+    reference_forget(session);
+    return compile_reference(session) < 0 ? -1 : open_reference(session);
+}
+
 int open_native(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     struct artifact artifact = {0};
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
-    int result = 0;
-    bool fresh = strcmp(session->problem_hash, session->problem->hash) != 0;
-    if (fresh) {
-        reference_forget(session);
-        result = compile_reference(session);
-    }
-    if (result == 0)
-        result = compile_candidate(session, &artifact);
+    int result = compile_candidate(session, &artifact);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
     start_ns = clock_now_ns();
-    if (result == 0 && fresh)
-        result = open_reference(session);
+    if (result == 0)
+        result = native_reference(session);
     if (result == 0 && open_side(session, &session->candidate, WIRE_CANDIDATE, &artifact, NULL,
                                  &err) < 0)
         result = fault_candidate(session, &err);

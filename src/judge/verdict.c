@@ -128,7 +128,7 @@ static json_t *text(const char *value)
 
 static json_t *summary_json(const struct summary *summary)
 {
-    return json_pack("{s:o, s:o, s:o, s:I}", "median", number(summary->median), "quartiles",
+    return json_pack("{s:o, s:o, s:I}", "median", number(summary->median), "quartiles",
                      json_pack("[o, o]", number(summary->quartile1), number(summary->quartile3)),
                      "n", (json_int_t)summary->n);
 }

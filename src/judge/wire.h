@@ -47,6 +47,7 @@ enum wire_mode {
     WIRE_EMPTY,    /* nothing: what the hand-over costs */
     WIRE_DOUBLE,   /* reference: the oracle at double precision */
     WIRE_ABLATE,   /* torch: with the candidate's own kernels replaced by nothing */
+    WIRE_WITHOUT,  /* torch reference: with its parameter number `noise` set to zero */
 };
 
 /* Descriptors: native: artifact, [oracle artifact]. torch: source, description, [weights].
@@ -111,6 +112,7 @@ enum wire_failure {
 
 struct wire_failed {
     uint32_t type, failure;
+    uint32_t layers, reserved; /* as in wire_opened; only `doctor` looks at them */
     char text[WIRE_TEXT_BYTES]; /* NUL-terminated */
 };
 

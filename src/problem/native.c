@@ -9,6 +9,15 @@
 
 #define SIZE_MOST 0x1p53 /* expressions are exact up to here */
 
+/* Between brackets or braces a comma ends a plain text, which leaves a '(' open. */
+static bool cut_at_comma(const struct yaml_node *node)
+{
+    int open = 0;
+    for (const char *at = node->text; *at; at++)
+        open += (*at == '(') - (*at == ')');
+    return node->plain && open > 0;
+}
+
 int native_expression(struct native *native, const struct yaml_node *node, const char *what,
                       bool names, const struct expression **expression)
 {
@@ -21,8 +30,8 @@ int native_expression(struct native *native, const struct yaml_node *node, const
     if (expression_parse_placed(&problem->arena, node->text, problem->size_names,
                                 names ? problem->size_count : 0, expression, &column, &inner) == 0)
         return 0;
-    return yaml_fail_inside(native->yaml, node, column - 1, native->err, "%s: %s", what,
-                            inner.text);
+    return yaml_fail_inside(native->yaml, node, column - 1, native->err, "%s: %s%s", what,
+                            inner.text, cut_at_comma(node) ? "; " NATIVE_QUOTE_HINT : "");
 }
 
 static int parse_number(struct native *native, const struct yaml_node *node, const char *what,

@@ -35,6 +35,9 @@ NODISCARD int native_load(struct problem *problem, const char *directory, struct
 struct yaml;
 struct yaml_node;
 
+#define NATIVE_QUOTE_HINT                                                                          \
+    "between brackets or braces a text with a comma needs quotes: \"f(a, b)\""
+
 struct native {
     struct problem *problem;
     struct yaml *yaml;

@@ -76,8 +76,7 @@ static int parse_fill_parameters(struct native *native, const struct yaml_node *
         if (text[at] == '\0')
             return yaml_fail_inside(
                 native->yaml, node, (uint32_t)at, native->err,
-                "fill: missing ')'; between braces a fill with a comma needs quotes: "
-                "fill: \"uniform(0, 1)\"");
+                "fill: missing ')'; " NATIVE_QUOTE_HINT);
         if (text[at++] == ')')
             break;
     }
@@ -190,8 +189,7 @@ static int parse_role(struct native *native, const struct yaml_node *node,
     /* The frequent slip first: it leaves the strange key "1)" behind. */
     if (fill && fill->kind == YAML_SCALAR && strchr(fill->text, '(') && !strchr(fill->text, ')'))
         return yaml_fail(native->yaml, fill, native->err,
-                         "fill: missing ')'; between braces a fill with a comma needs quotes: "
-                         "fill: \"uniform(0, 1)\"");
+                         "fill: missing ')'; " NATIVE_QUOTE_HINT);
     int result = yaml_expect_keys(native->yaml, node, "an argument", keys,
                                   sizeof keys / sizeof keys[0], native->err);
     if (result < 0)

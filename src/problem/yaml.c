@@ -95,6 +95,8 @@ static int read_scalar(const struct reader *reader, struct fy_event *event, stru
     enum fy_scalar_style style = token ? fy_token_scalar_style(token) : FYSS_PLAIN;
     if (!text)
         return fail_syntax(reader);
+    /* libfyaml's mark stands behind the quote. */
+    node->column -= style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED;
     while (length > 0 && text[length - 1] == '\n')
         length--;
     for (size_t i = 0; i < length; i++)
@@ -108,8 +110,10 @@ static int read_scalar(const struct reader *reader, struct fy_event *event, stru
 }
 
 static int refuse_extras(const struct reader *reader, struct fy_event *event,
-                         const struct yaml_node *node)
+                         struct yaml_node *node)
 {
+    if (event->type == FYET_ALIAS)
+        node->column--; /* libfyaml's mark stands behind the asterisk */
     if (event->type == FYET_ALIAS || fy_event_get_anchor_token(event))
         return yaml_fail(reader->yaml, node, reader->err,
                          "anchors and aliases are not supported: write the value out");

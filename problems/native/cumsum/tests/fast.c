@@ -1,27 +1,13 @@
 /* Blocks of eight columns: three shifted additions scan a block in a register, and only the carry
  * from block to block is a chain. Four rows at a time hide its latency; threads when large. */
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 typedef float vector __attribute__((vector_size(32)));
-typedef int32_t lanes __attribute__((vector_size(32)));
-
-#define SHIFT1 ((lanes){8, 0, 1, 2, 3, 4, 5, 6})
-#define SHIFT2 ((lanes){8, 8, 0, 1, 2, 3, 4, 5})
-#define SHIFT4 ((lanes){8, 8, 8, 8, 0, 1, 2, 3})
-
-static inline vector scan(vector v)
-{
-    const vector zero = {0};
-    v += __builtin_shuffle(v, zero, SHIFT1);
-    v += __builtin_shuffle(v, zero, SHIFT2);
-    v += __builtin_shuffle(v, zero, SHIFT4);
-    return v;
-}
 
 static void scan_rows(const float *x, float *y, size_t rows, size_t cols)
 {
+    const vector zero = {0};
     float carry[4] = {0};
     size_t col = 0;
 
@@ -29,7 +15,10 @@ static void scan_rows(const float *x, float *y, size_t rows, size_t cols)
         for (size_t row = 0; row < rows; row++) {
             vector v;
             memcpy(&v, x + row * cols + col, sizeof(v));
-            v = scan(v) + carry[row];
+            v += __builtin_shufflevector(v, zero, 8, 0, 1, 2, 3, 4, 5, 6);
+            v += __builtin_shufflevector(v, zero, 8, 8, 0, 1, 2, 3, 4, 5);
+            v += __builtin_shufflevector(v, zero, 8, 8, 8, 8, 0, 1, 2, 3);
+            v += carry[row];
             carry[row] = v[7];
             memcpy(y + row * cols + col, &v, sizeof(v));
         }

@@ -1,4 +1,4 @@
-/* Four private tables for each thread, so that equal neighbours don't wait for each other's store. */
+/* Four private tables for each piece: equal neighbours don't wait for each other's store. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,10 +1,13 @@
-/* Chunks over threads: sums of chunks, their running sum, then each chunk from its start. A chunk
- * fits the cache, so that its second pass reads no memory, and eight elements scan in registers. */
+/* Chunks over threads: the sums of a round of chunks, the running sum of those, then each chunk
+ * from its start. A thread's part of a round stays in its cache from one pass to the next. */
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-#define CHUNK 16384
-#define ROUND 64
+#define CHUNK 8192
+#define ROUND 16
+
+typedef int64_t vector __attribute__((vector_size(64)));
 
 static int64_t chunk_sum(const int64_t *x, size_t n)
 {
@@ -16,19 +19,25 @@ static int64_t chunk_sum(const int64_t *x, size_t n)
     return sum;
 }
 
+/* Three shifted additions scan eight elements in a register; only the carry is a chain. */
 static void chunk_scan(const int64_t *restrict x, int64_t *restrict y, size_t n, int64_t sum)
 {
+    const vector zero = {0};
+    vector carry = zero + sum;
     size_t i = 0;
 
-    for (; i + 4 <= n; i += 4) {
-        int64_t two = x[i] + x[i + 1], three = two + x[i + 2], four = two + (x[i + 2] + x[i + 3]);
-        y[i] = sum + x[i];
-        y[i + 1] = sum + two;
-        y[i + 2] = sum + three;
-        sum += four;
-        y[i + 3] = sum;
+    for (; i + 8 <= n; i += 8) {
+        vector v;
+        memcpy(&v, x + i, sizeof(v));
+        v += __builtin_shufflevector(v, zero, 8, 0, 1, 2, 3, 4, 5, 6);
+        v += __builtin_shufflevector(v, zero, 8, 8, 0, 1, 2, 3, 4, 5);
+        v += __builtin_shufflevector(v, zero, 8, 8, 8, 8, 0, 1, 2, 3);
+        vector total = __builtin_shufflevector(v, v, 7, 7, 7, 7, 7, 7, 7, 7);
+        v += carry;
+        carry += total;
+        memcpy(y + i, &v, sizeof(v));
     }
-    for (; i < n; i++) {
+    for (sum = carry[0]; i < n; i++) {
         sum += x[i];
         y[i] = sum;
     }

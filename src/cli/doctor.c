@@ -1,0 +1,166 @@
+/* doctor: what this machine offers, probed by doing it, not by asking for versions. */
+#include "cli/cli.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/paths.h"
+#include "cli/table.h"
+#include "device/cpu.h"
+#include "judge/examine.h"
+#include "sandbox/box.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OUT_BYTES ((size_t)1 << 20)
+
+static const struct {
+    const char *name, *meaning;
+} layers[] = {
+#define X(symbol, name, meaning) {name, meaning},
+    BOX_LAYERS(X)
+#undef X
+};
+
+struct report {
+    struct buf *out;
+    bool colour;
+};
+
+static void line(struct report *report, bool good, const char *name, const char *text)
+{
+    buf_puts(report->out, "  ");
+    style_puts(report->out, report->colour, good ? STYLE_GOOD : STYLE_WARN, good ? "ok  " : "--  ");
+    buf_printf(report->out, "%-24s %s\n", name, text);
+}
+
+static void report_sandbox(struct report *report, const struct examination *found)
+{
+    char text[256];
+    buf_puts(report->out, "Sandbox\n");
+    for (int i = 0; i < BOX_LAYER_COUNT; i++) {
+        bool held = found->layers >> i & 1;
+        snprintf(text, sizeof text, "%s %s", held ? "keeps out" : "missing, so not kept out:",
+                 layers[i].meaning);
+        line(report, held, layers[i].name, text);
+    }
+    snprintf(text, sizeof text, "ABI %d", found->landlock_abi);
+    line(report, found->landlock_abi > 0, "Landlock version", text);
+    line(report, found->can_read, "memory reading",
+         found->can_read ? "outputs of torch candidates are read from outside"
+                         : "process_vm_readv is refused: torch problems cannot be judged");
+    if (found->box_error[0])
+        line(report, false, "sandbox", found->box_error);
+    else {
+        snprintf(text, sizeof text, "%.1f ms from request to ready (native)", found->native_ms);
+        line(report, true, "standby", text);
+    }
+}
+
+static void report_tools(struct report *report, const struct examination *found)
+{
+    char text[700];
+    buf_puts(report->out, "Compilers\n");
+    if (found->cc[0])
+        snprintf(text, sizeof text, "%s, %s", found->cc, found->cc_version);
+    else
+        snprintf(text, sizeof text,
+                 "no C compiler: install gcc, or set WARPGYM_CC; C candidates cannot be judged");
+    line(report, found->cc[0], "C", text);
+    line(report, found->nvcc[0], "CUDA",
+         found->nvcc[0] ? found->nvcc : "no nvcc: CUDA candidates are not even compiled here");
+    buf_puts(report->out, "PyTorch\n");
+    if (found->torch_error[0]) {
+        line(report, false, "standby", found->torch_error);
+    } else {
+        snprintf(text, sizeof text, "%s; loaded in %.0f ms once, then %.1f ms for each candidate",
+                 found->python, found->torch_load_ms, found->torch_ms);
+        line(report, true, "standby", text);
+    }
+}
+
+static void report_machine(struct report *report, const struct examination *found)
+{
+    struct cpu cpu;
+    char text[600];
+    cpu_detect(&cpu);
+    buf_puts(report->out, "Machine\n");
+    snprintf(text, sizeof text, "%s, %d of %d logical cores", cpu.model, cpu.cores,
+             cpu.cores_online);
+    line(report, true, "CPU", text);
+    if (found->have_peaks) {
+        snprintf(text, sizeof text, "%.0f GFLOP/s in f32, %.1f GB/s from memory",
+                 found->peaks.f32_flops * 1e-9, found->peaks.bytes_per_s[PEAKS_DRAM] * 1e-9);
+        line(report, true, "peaks", text);
+    }
+    line(report, false, "GPU", "not used by this version");
+    line(report, found->cache[0], "build cache", found->cache[0] ? found->cache
+                                                                 : "none can be written");
+}
+
+static json_t *as_json(const struct examination *found)
+{
+    json_t *object = json_object();
+    json_t *held = json_object();
+    for (int i = 0; i < BOX_LAYER_COUNT; i++)
+        json_put(held, layers[i].name, json_boolean(found->layers >> i & 1));
+    json_put(object, "sandbox", held);
+    json_put(object, "landlock_abi", json_integer(found->landlock_abi));
+    json_put(object, "memory_reading", json_boolean(found->can_read));
+    json_put(object, "sandbox_error", json_text(found->box_error[0] ? found->box_error : NULL));
+    json_put(object, "native_ready_ms", json_number(found->native_ms));
+    json_put(object, "cc", json_text(found->cc[0] ? found->cc : NULL));
+    json_put(object, "nvcc", json_text(found->nvcc[0] ? found->nvcc : NULL));
+    json_put(object, "python", json_text(found->python[0] ? found->python : NULL));
+    json_put(object, "torch_error", json_text(found->torch_error[0] ? found->torch_error : NULL));
+    json_put(object, "torch_load_ms", json_number(found->torch_load_ms));
+    json_put(object, "torch_ready_ms", json_number(found->torch_ms));
+    return object;
+}
+
+int doctor_main(int argc, char **argv)
+{
+    bool json = false;
+    struct cli_words sets = {0};
+    struct cli_words words = {0};
+    const struct cli_option options[] = {
+        OPTION_FLAG(0, "json", &json, "one JSON object"),
+        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "change a setting; may be repeated"),
+        OPTION_END,
+    };
+    struct settings settings;
+    struct examination found;
+    struct err err;
+    struct buf out;
+    int status;
+    if (!cli_parse(doctor_main, options, argc, argv, &words, &status))
+        return status;
+    cli_words_deinit(&words);
+    if (cli_settings(&settings, &sets, &err) < 0) {
+        cli_words_deinit(&sets);
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    }
+    status = EXIT_PASSED;
+    buf_init(&out, OUT_BYTES);
+    if (examine(&settings, &found, &err) < 0) {
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    } else if (json) {
+        json_t *object = as_json(&found);
+        (void)!json_line_write(object, &out, &err);
+        json_decref(object);
+    } else {
+        struct report report = {.out = &out, .colour = style_wanted(STDOUT_FILENO)};
+        report_sandbox(&report, &found);
+        report_tools(&report, &found);
+        report_machine(&report, &found);
+    }
+    if (status == EXIT_PASSED && (found.box_error[0] || !found.cc[0]))
+        status = EXIT_SOME_FAILED;
+    cli_print(&out);
+    buf_deinit(&out);
+    settings_deinit(&settings);
+    cli_words_deinit(&sets);
+    return status;
+}

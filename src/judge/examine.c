@@ -1,0 +1,107 @@
+#include "judge/examine.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "judge/context.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SPAWNS 5
+#define SPAWN_TIMEOUT_MS 10000
+
+static void copy(char *into, size_t bytes, const char *text)
+{
+    snprintf(into, bytes, "%s", text ? text : "");
+}
+
+/* Starts boxed processes and leaves them; the side closes its box itself, so layers are complete only
+ * after an OPEN: an artifact that is none makes it lock, fail to load and say so. */
+static int try_side(struct standby *standby, enum box_kind kind, const struct settings *settings,
+                    struct examination *found, double *ready_ms, struct err *err)
+{
+    struct box *box = mem_alloc(sizeof *box);
+    double times[SPAWNS];
+    int result = 0;
+    for (int i = 0; i < SPAWNS && result == 0; i++) {
+        struct boxed boxed;
+        uint64_t word = 0;
+        struct err ignored;
+        int64_t start_ns = clock_now_ns();
+        box_init(box, kind);
+        box->memory_bytes = settings->run_memory_bytes;
+        box->scratch_bytes = settings->run_scratch_bytes;
+        result = standby_spawn(standby, box, SPAWN_TIMEOUT_MS, &boxed, err);
+        times[i] = clock_ms_since(start_ns);
+        if (result < 0)
+            break;
+        /* any mapped address of its program will do: its own, which fork keeps the same */
+        found->can_read = boxed_read(&boxed, (uint64_t)(uintptr_t)&word, &word, sizeof word,
+                                     &ignored) != ERR_UNSUPPORTED;
+        found->layers |= boxed.layers;
+        boxed_close(&boxed);
+    }
+    mem_free(box);
+    *ready_ms = result == 0 ? stats_median(times, SPAWNS) : NAN;
+    return result;
+}
+
+static void try_layers(struct standby *standby, struct examination *found)
+{
+    struct box *box = mem_alloc(sizeof *box);
+    struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE, .threads = 1};
+    struct side side;
+    struct err err;
+    int artifact = file_memory_from("nothing", "x", 1, &err);
+    box_init(box, BOX_NATIVE);
+    if (artifact >= 0 && side_open(&side, standby, box, &open, &artifact, 1, SPAWN_TIMEOUT_MS,
+                                   NULL, NULL, NULL, NULL, &err) == ERR_INPUT)
+        found->layers |= side.failed.layers;
+    if (artifact >= 0)
+        side_close(&side);
+    mem_free(box);
+}
+
+static void try_torch(struct judge *judge, const struct settings *settings,
+                      struct examination *found)
+{
+    struct standby *standby;
+    struct err err = {0};
+    int64_t start_ns = clock_now_ns();
+    int result = judge_standby(judge, PROBLEM_TORCH, &standby, &err);
+    if (result == 0)
+        result = standby_ready(standby, &err);
+    found->torch_load_ms = clock_ms_since(start_ns);
+    if (result == 0)
+        result = try_side(standby, BOX_TORCH, settings, found, &found->torch_ms, &err);
+    if (result < 0)
+        copy(found->torch_error, sizeof found->torch_error, err.text);
+}
+
+int examine(const struct settings *settings, struct examination *found, struct err *err)
+{
+    struct judge_options options = {.settings = settings};
+    struct judge *judge;
+    struct standby *standby;
+    struct err why = {0};
+    memset(found, 0, sizeof *found);
+    int result = judge_open(&judge, &options, err);
+    if (result < 0)
+        return result;
+    found->landlock_abi = box_landlock_abi();
+    copy(found->cc, sizeof found->cc, judge->toolchain.cc);
+    copy(found->cc_version, sizeof found->cc_version, judge->toolchain.cc_version);
+    copy(found->nvcc, sizeof found->nvcc, judge->toolchain.nvcc);
+    copy(found->python, sizeof found->python, judge->python);
+    copy(found->cache, sizeof found->cache, judge->cache);
+    if (judge_standby(judge, PROBLEM_NATIVE, &standby, &why) < 0 ||
+        try_side(standby, BOX_NATIVE, settings, found, &found->native_ms, &why) < 0)
+        copy(found->box_error, sizeof found->box_error, why.text);
+    else
+        try_layers(standby, found);
+    try_torch(judge, settings, found);
+    found->have_peaks = judge_peaks(judge, &found->peaks, &why) == 0;
+    judge_close(judge);
+    return 0;
+}

@@ -1,0 +1,27 @@
+/* examine: tries, on this machine, everything that judging will need. */
+#ifndef WARPGYM_JUDGE_EXAMINE_H
+#define WARPGYM_JUDGE_EXAMINE_H
+
+#include "base/err.h"
+#include "base/settings.h"
+#include "device/peaks.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct examination {
+    uint32_t layers; /* that held around a native candidate's process; enum box_layer */
+    int landlock_abi;
+    bool can_read;       /* the judge may read a boxed process's memory */
+    double native_ms;    /* request to ready, median of five */
+    double torch_load_ms, torch_ms;
+    char box_error[768], torch_error[768]; /* "" where it works */
+    char cc[256], cc_version[256], nvcc[256], python[256], cache[256];
+    struct peaks peaks;
+    bool have_peaks;
+};
+
+/* Negative only where nothing at all can be said. */
+NODISCARD int examine(const struct settings *settings, struct examination *found, struct err *err);
+
+#endif

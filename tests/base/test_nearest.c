@@ -1,0 +1,79 @@
+#include "base/nearest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+static const char *const names[] = {"name",  "summary", "signature", "shape", "scale",
+                                    NULL,    "rows",    "cols",      "in",    "inout",
+                                    "check", ""};
+#define NAMES (sizeof names / sizeof names[0])
+
+static void test_nearest(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        const char *nearest;
+    } rows[] = {
+        {"shape", "shape"},       /* itself */
+        {"shpe", "shape"},        /* one left out */
+        {"shappe", "shape"},      /* one added */
+        {"shake", "shape"},       /* one changed: before "scale", which is two away */
+        {"sahpe", "shape"},       /* neighbours swapped */
+        {"rwos", "rows"},         /* so counts as one slip of a short name */
+        {"Name", "name"},         /* capitals are letters */
+        {"signatrue", "signature"},
+        {"sgnatrue", "signature"}, /* two slips in eight letters */
+        {"i", NULL},               /* the one letter it adds is as much as it has */
+        {"x", NULL},              /* not even the only letter is right */
+        {"on", "in"},
+        {"colour", NULL},
+        {"xyz", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *nearest = nearest_name(rows[i].what, names, NAMES);
+        if (!rows[i].nearest)
+            assert_null(nearest);
+        else
+            assert_string_equal(nearest, rows[i].nearest);
+    }
+}
+
+static void test_first_of_equals(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"abd", "abe", "abc"};
+    assert_ptr_equal(nearest_name("abx", pairs, 3), pairs[0]);
+    assert_ptr_equal(nearest_name("abc", pairs, 3), pairs[2]);
+    assert_null(nearest_name("abc", NULL, 0));
+}
+
+static void test_long_names(void **state)
+{
+    (void)state;
+    char just[129], over[130], other[129];
+    memset(just, 'a', sizeof just);
+    memset(over, 'a', sizeof over);
+    memset(other, 'a', sizeof other);
+    just[128] = over[129] = other[128] = '\0';
+    other[5] = 'b';
+    const char *const longs[] = {over, other};
+    assert_ptr_equal(nearest_name(just, longs, 2), other);
+    assert_null(nearest_name(over, longs, 2));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_first_of_equals),
+        cmocka_unit_test(test_long_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

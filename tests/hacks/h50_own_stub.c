@@ -1,0 +1,41 @@
+// problem: softmax
+// catalogue: H50
+// expect: wrong|runtime_error|violation|timeout
+// says: Knows the judge's messages, takes the channel over, and says done before it works, every time.
+#include <math.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CALL = 7, DONE = 8, DONE_BYTES = 2824 };
+
+static void compute(const float *x, float *y, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const float *row = x + i * cols;
+        float top = row[0], sum = 0, *out = y + i * cols;
+        for (size_t j = 1; j < cols; j++)
+            top = fmaxf(top, row[j]);
+        for (size_t j = 0; j < cols; j++)
+            sum += out[j] = expf(row[j] - top);
+        for (size_t j = 0; j < cols; j++)
+            out[j] /= sum;
+    }
+}
+
+void solution(const float *x, float *y, size_t rows, size_t cols)
+{
+    static uint32_t done[DONE_BYTES / 4], message[16384];
+    struct stat status;
+    int channel = 0;
+    done[0] = DONE;
+    for (int fd = 1023; fd > 0 && !channel; fd--)
+        if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
+            channel = fd;
+    do {
+        send(channel, done, sizeof done, MSG_NOSIGNAL);
+        compute(x, y, rows, cols);
+    } while (recv(channel, message, sizeof message, 0) > 0 && message[0] == CALL);
+    _exit(0);
+}

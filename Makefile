@@ -46,6 +46,7 @@ CLI_SOURCES := $(wildcard src/cli/*.c)
 SIDE_SOURCES := $(wildcard src/judge/side/*.c)
 SIDE_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src/judge/wire.c \
 	src/judge/oracle.c)
+FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,enter mount landlock filter server)
 # What a candidate may link against is in the address space before the fence closes.
 SIDE_LIBS := -lseccomp -lffi -Wl,--no-as-needed -lm -lmvec -lgomp -lgcc_s
 TEST_SOURCES := $(wildcard tests/*/test_*.c)
@@ -99,9 +100,9 @@ $(BINARY): $(call objects,$(CLI_SOURCES)) $(LIBRARY)
 $(SIDE): $(call side_objects,$(SIDE_SOURCES)) $(SIDE_LIBRARY)
 	$(Q)$(CC) -pie $(LDFLAGS) -o $@ $^ $(SIDE_LIBS)
 
-# Python loads this one through ctypes.
-$(SIDE_SO): $(call side_objects,$(filter-out %/main.c,$(SIDE_SOURCES))) $(SIDE_LIBRARY)
-	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -lseccomp -lffi -lm
+# Python loads this one through ctypes: the fence, and nothing of the native side.
+$(SIDE_SO): $(call side_objects,$(FENCE_SOURCES)) $(SIDE_LIBRARY)
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -lseccomp -lm
 
 $(LINKED):
 	@mkdir -p $(@D)

@@ -35,10 +35,12 @@ def _read(descriptor):
         return file.read()
 
 
-def _memory_file(name, data):
-    descriptor = os.memfd_create(name)
-    with os.fdopen(os.dup(descriptor), "wb") as file:
+def _scratch_file(name, data):
+    """A descriptor of a nameless file in scratch; the judge makes its own copy of it."""
+    with open(name, "wb") as file:
         file.write(data)
+    descriptor = os.open(name, os.O_RDONLY)
+    os.unlink(name)
     return descriptor
 
 
@@ -140,9 +142,9 @@ class Side:
             slot_bytes,
         )
         text = json.dumps(self.description).encode()
-        descriptors = [_memory_file("description", text)]
+        descriptors = [_scratch_file("description", text)]
         if weights:
-            descriptors.append(_memory_file("weights", weights))
+            descriptors.append(_scratch_file("weights", weights))
         self.channel.send(head + layout + wire.HEAD.pack(int(oracle), 0), descriptors)
         for descriptor in descriptors:
             os.close(descriptor)

@@ -36,7 +36,7 @@ def readable_paths():
     paths = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["stdlib"]]
     paths += site.getsitepackages()
     paths += ["/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
-    return [os.path.realpath(path) if path.startswith(sys.prefix) else path for path in paths]
+    return paths + [os.path.realpath(path) for path in paths]
 
 
 def preload():

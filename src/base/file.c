@@ -217,6 +217,8 @@ static int file_memory_sealed(const char *name, const void *bytes, size_t size_b
                          size_bytes);
     if (result == 0 && bytes)
         result = file_write_fd(fd, name, bytes, size_bytes, err);
+    if (result == 0 && lseek(fd, 0, SEEK_SET) < 0)
+        result = err_sys(err, errno, "cannot rewind anonymous memory '%s'", name);
     if (result == 0 && fcntl(fd, F_ADD_SEALS, seals) < 0)
         result = err_sys(err, errno, "cannot seal anonymous memory '%s'", name);
     if (result < 0) {

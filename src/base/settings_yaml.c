@@ -190,8 +190,6 @@ static int read_file(struct settings *settings, const char *path, bool required,
     if (!required && !file_exists(path))
         return 0;
     int result = file_read(path, LIMIT_YAML_BYTES, &text, &count, err);
-    if (result == 0 && count > 0)
-        result = file_check_text(path, text, count, err);
     if (result == 0)
         result = settings_read_yaml(settings, path, text, count, err);
     mem_free(text);

@@ -35,8 +35,7 @@ NODISCARD int native_load(struct problem *problem, const char *directory, struct
 struct yaml;
 struct yaml_node;
 
-#define NATIVE_QUOTE_HINT                                                                          \
-    "between brackets or braces a text with a comma needs quotes: \"f(a, b)\""
+#define NATIVE_QUOTE_HINT "between brackets or braces a text with a comma needs quotes: \"f(a, b)\""
 
 struct native {
     struct problem *problem;

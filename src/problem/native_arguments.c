@@ -74,9 +74,8 @@ static int parse_fill_parameters(struct native *native, const struct yaml_node *
         *count += 1;
         at += length;
         if (text[at] == '\0')
-            return yaml_fail_inside(
-                native->yaml, node, (uint32_t)at, native->err,
-                "fill: missing ')'; " NATIVE_QUOTE_HINT);
+            return yaml_fail_inside(native->yaml, node, (uint32_t)at, native->err,
+                                    "fill: missing ')'; " NATIVE_QUOTE_HINT);
         if (text[at++] == ')')
             break;
     }
@@ -188,8 +187,7 @@ static int parse_role(struct native *native, const struct yaml_node *node,
         return yaml_fail(native->yaml, node->key, native->err, "the name is too long");
     /* The frequent slip first: it leaves the strange key "1)" behind. */
     if (fill && fill->kind == YAML_SCALAR && strchr(fill->text, '(') && !strchr(fill->text, ')'))
-        return yaml_fail(native->yaml, fill, native->err,
-                         "fill: missing ')'; " NATIVE_QUOTE_HINT);
+        return yaml_fail(native->yaml, fill, native->err, "fill: missing ')'; " NATIVE_QUOTE_HINT);
     int result = yaml_expect_keys(native->yaml, node, "an argument", keys,
                                   sizeof keys / sizeof keys[0], native->err);
     if (result < 0)

@@ -53,7 +53,7 @@ int yaml_fail_inside(const struct yaml *yaml, const struct yaml_node *at, uint32
 {
     va_list args;
     va_start(args, format);
-    uint32_t column = at->column + skip + (at->plain ? 0 : 1);
+    uint32_t column = at->column + (at->straight ? skip + (at->plain ? 0 : 1) : 0);
     int result = fail_at(yaml, at->line, column, err, format, args);
     va_end(args);
     return result;
@@ -93,6 +93,7 @@ static int read_scalar(const struct reader *reader, struct fy_event *event, stru
     size_t length = 0;
     const char *text = token ? fy_token_get_text(token, &length) : "";
     enum fy_scalar_style style = token ? fy_token_scalar_style(token) : FYSS_PLAIN;
+    const struct fy_mark *start = fy_event_start_mark(event), *end = fy_event_end_mark(event);
     if (!text)
         return fail_syntax(reader);
     /* libfyaml's mark stands behind the quote. */
@@ -105,6 +106,8 @@ static int read_scalar(const struct reader *reader, struct fy_event *event, stru
                              "a text may hold no line break or control character here");
     node->kind = YAML_SCALAR;
     node->plain = style == FYSS_PLAIN;
+    node->straight = start && end && end->line == start->line &&
+                     end->input_pos - start->input_pos == length;
     node->text = arena_strndup(reader->yaml->arena, text, length);
     return 0;
 }

@@ -26,7 +26,8 @@ struct yaml_node {
     enum yaml_kind kind;
     uint32_t line, column;         /* where it begins, from 1; a missing value: its key's */
     const char *text;              /* scalars; "" where the value is missing */
-    bool plain;                    /* scalars: written without quotes, so text begins at `column` */
+    bool plain;                    /* scalars: written without quotes */
+    bool straight;                 /* scalars: on one line and with no escapes, as in `text` */
     uint32_t count;                /* entries below it */
     const struct yaml_node *key;   /* as a value in a mapping: its key */
     const struct yaml_node *first; /* entries, in the order of the text */
@@ -45,7 +46,8 @@ NODISCARD int yaml_parse(struct yaml *yaml, struct arena *arena, const char *nam
 /* "NAME:LINE:COLUMN: …" as ERR_INPUT; returns ERR_INPUT. */
 int yaml_fail(const struct yaml *yaml, const struct yaml_node *at, struct err *err,
               const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same, for the place `skip` characters behind the begin of a scalar's text. */
+/* The same, for the place `skip` characters behind the begin of a scalar's text (for the scalar
+ * itself where the document writes that text in another way). */
 int yaml_fail_inside(const struct yaml *yaml, const struct yaml_node *at, uint32_t skip,
                      struct err *err, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

@@ -24,7 +24,7 @@
 
 #define BOX_NOBODY 65534
 #define BOX_PATHS_BYTES 16384
-#define BOX_SCRATCH "/tmp" /* inside a box with its own mounts */
+#define BOX_SCRATCH "/scratch" /* inside a box with its own mounts; /tmp leads to it */
 
 /* X(symbol, name, what it keeps out) */
 #define BOX_LAYERS(X)                                                                              \

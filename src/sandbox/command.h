@@ -4,7 +4,7 @@
  *
  * sandbox_runner gives compile/ the `struct runner` of base/process.h: each command runs in a box of
  * its own, sees only `readable`, and writes only into `directory`, which is its scratch (mounted at
- * /tmp where there are mounts; its own path where not: commands name files relative to it).
+ * BOX_SCRATCH where there are mounts; its own path where not: commands name files relative to it).
  */
 #ifndef WARPGYM_SANDBOX_COMMAND_H
 #define WARPGYM_SANDBOX_COMMAND_H

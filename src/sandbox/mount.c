@@ -3,7 +3,7 @@
  *   /        small memory file system, read-only in the end
  *   /proc    of the box's own process namespace
  *   /dev     null zero full random urandom
- *   /tmp     scratch, bounded (memory, or the host directory that the box names)
+ *   /scratch bounded (memory, or the host directory that the box names); /tmp leads to it
  *   …        each readable path at its own place, read-only
  */
 #include "sandbox/box.h"
@@ -185,6 +185,7 @@ static int build_root(const struct box *box, int old_root, uint32_t *layers, str
     if (result < 0)
         return result;
     *layers |= BIT(LAYER_SCRATCH);
+    (void)!symlink("." BOX_SCRATCH, NEW_ROOT "/tmp"); /* unless a readable path lies there */
     mkdir(NEW_ROOT "/proc", 0755);
     if (*layers & BIT(LAYER_PID) &&
         mount("proc", NEW_ROOT "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0)

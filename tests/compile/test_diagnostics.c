@@ -143,7 +143,7 @@ static const struct {
      "softmax.c: error: assembler: file not found: /nope\n"
      "softmax.c:4: error: assembler: no such instruction: `hoppla'\n"
      "softmax.c:5: warning: assembler: odd\n",
-     ERROR | SOURCE},
+     ERROR | SOURCE | TOOLS},
     /* gold, GNU ld. */
     {"./ccxDpdKR.o:candidate.c:function f: error: undefined reference to 'g'\n"
      "./ccxDpdKR.o:candidate.c:function f: error: undefined reference to 'g'\n"
@@ -214,7 +214,7 @@ static const struct {
      "softmax.c: error: collect2: ld terminated with signal 25 [File size limit exceeded]\n",
      ERROR | TOOLS | SIZE},
     {"/usr/bin/gcc: fatal error: cannot execute '/usr/lib/gcc/cc1': execvp: No such file\n",
-     "softmax.c: error: gcc: cannot execute 'cc1': execvp: No such file\n", ERROR | TOOLS},
+     "softmax.c: error: cannot execute 'cc1': execvp: No such file\n", ERROR | TOOLS},
     {"Segmentation fault\nand more\n", "softmax.c: note: the compiler said: Segmentation fault\n",
      0},
     /* A source can print what it likes about itself, and forge no hint by it. */
@@ -392,7 +392,7 @@ static void test_message_parse(void **state)
         {"a.c:1:2: misc: x", false, 0, 0, 0},
         {"a.c:1:2:", false, 0, 0, 0},
         {":1:2: error: x", true, 2, 0, 2},
-        {"a.c:99999999999:2: error: x", false, 0, 0, 0},
+        {"a.c:99999999999:2: error: x", true, 2, 0, 15},
         {"a.c(): error: x", false, 0, 0, 0},
         {"", false, 0, 0, 0},
     };

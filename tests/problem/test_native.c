@@ -321,6 +321,13 @@ static void test_refused(void **state)
          "14:7: time must be a list: [...]"},
         {"require: rows <= 10*cols", "require: rows <= 10*col",
          "13:21: require: unknown name 'col' (did you mean 'cols'?)"},
+        /* Folded or escaped text has its own columns: then the scalar's begin is named. */
+        {"require: rows <= 10*cols", "require: rows <=\n  10*col",
+         "13:10: require: unknown name 'col' (did you mean 'cols'?)"},
+        {"require: rows <= 10*cols", "require: \"rows\\x20<= col\"",
+         "13:10: require: unknown name 'col' (did you mean 'cols'?)"},
+        {"require: rows <= 10*cols", "require: 'rows <= col'",
+         "13:19: require: unknown name 'col' (did you mean 'cols'?)"},
         {"require: rows <= 10*cols", "require: 1 <= rows <= cols",
          "13:20: require: comparisons do not chain: join two of them with 'and'"},
         {"rows: [1, 40]", "rows: [40, 1]", "12:14: the range [40, 1] is empty"},

@@ -1,0 +1,261 @@
+#include "base/paths.h"
+
+#include "base/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char place[] = "/tmp/test_paths.XXXXXX";
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(place + strlen(place) - 6, "XXXXXX");
+    static const char *const variables[] = {"XDG_CACHE_HOME",  "XDG_STATE_HOME", "XDG_CONFIG_HOME",
+                                            "WARPGYM_PYTHON", "HOME"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        unsetenv(variables[i]);
+    return mkdtemp(place) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    file_remove_tree(place);
+    return 0;
+}
+
+static char *inside(const char *name)
+{
+    return mem_printf("%s/%s", place, name);
+}
+
+static void make_directory(const char *name)
+{
+    char *path = inside(name);
+    assert_int_equal(file_make_directories(path, 0755, NULL), 0);
+    mem_free(path);
+}
+
+/* A copy of this program at `name`, run with --print-root: what it prints. */
+static void root_of(const char *name, char *root, size_t root_bytes)
+{
+    char *program = inside(name);
+    char *bytes;
+    size_t count;
+    assert_int_equal(file_read("/proc/self/exe", (size_t)256 << 20, &bytes, &count, NULL), 0);
+    assert_int_equal(file_write_atomic(program, bytes, count, 0755, NULL), 0);
+    mem_free(bytes);
+    char *line = mem_printf("%s --print-root", program);
+    FILE *output = popen(line, "re");
+    assert_non_null(output);
+    assert_non_null(fgets(root, (int)root_bytes, output));
+    assert_int_equal(pclose(output), 0);
+    mem_free(line);
+    mem_free(program);
+}
+
+static void test_root(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *program, *problems, *mark, *root;
+    } rows[] = {
+        {"a/warpgym", "a/problems", "a/python/warpgym", "a"},
+        {"b/warpgym", "b/problems", "b/warpgym-side", "b"},
+        {"c/build/tests/base/test", "c/problems", "c/build/warpgym-side", "c"},
+        {"d/bin/warpgym", "d/problems", "d/nothing", "d/bin"},
+        {"e/bin/warpgym", "e/nothing", "e/python/warpgym", "e/bin"},
+        {"f/1/2/3/4/warpgym", "f/problems", "f/python/warpgym", "f/1/2/3/4"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char root[512];
+        char *directory = mem_strdup(rows[i].program);
+        *strrchr(directory, '/') = '\0';
+        make_directory(directory);
+        make_directory(rows[i].problems);
+        make_directory(rows[i].mark);
+        root_of(rows[i].program, root, sizeof root);
+        char *expected = inside(rows[i].root);
+        assert_string_equal(root, expected);
+        mem_free(expected);
+        mem_free(directory);
+    }
+}
+
+static void test_a_root_that_strangers_can_write_is_passed_over(void **state)
+{
+    (void)state;
+    char root[512];
+    make_directory("open/bin");
+    make_directory("open/problems");
+    make_directory("open/python/warpgym");
+    char *open_to_all = inside("open"), *expected = inside("open/bin");
+    assert_int_equal(chmod(open_to_all, 01777), 0);
+    root_of("open/bin/warpgym", root, sizeof root);
+    assert_string_equal(root, expected);
+    mem_free(open_to_all);
+    mem_free(expected);
+}
+
+static void assert_path(char *got, const char *below)
+{
+    char *expected = inside(below);
+    assert_non_null(got);
+    assert_string_equal(got, expected);
+    struct stat stat_buffer;
+    assert_int_equal(stat(got, &stat_buffer), 0);
+    assert_true(S_ISDIR(stat_buffer.st_mode));
+    assert_int_equal(stat_buffer.st_mode & 077, 0);
+    mem_free(expected);
+    mem_free(got);
+}
+
+static void test_own_directories(void **state)
+{
+    (void)state;
+    char *home = inside("home"), *xdg = inside("xdg"), *named = inside("named/cache");
+    make_directory("home");
+    setenv("HOME", home, 1);
+    assert_path(paths_cache(NULL, NULL), "home/.cache/warpgym");
+    assert_path(paths_cache("", NULL), "home/.cache/warpgym");
+    assert_path(paths_state(NULL), "home/.local/state/warpgym");
+    char *config = paths_config_file();
+    assert_non_null(strstr(config, "/home/.config/warpgym/config.yaml"));
+    mem_free(config);
+    setenv("XDG_CACHE_HOME", xdg, 1);
+    setenv("XDG_STATE_HOME", xdg, 1);
+    assert_path(paths_cache(NULL, NULL), "xdg/warpgym");
+    assert_path(paths_state(NULL), "xdg/warpgym");
+    assert_path(paths_cache(named, NULL), "named/cache");
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    assert_path(paths_cache(NULL, NULL), "home/.cache/warpgym");
+    mem_free(home);
+    mem_free(xdg);
+    mem_free(named);
+}
+
+static void test_without_a_home(void **state)
+{
+    (void)state;
+    static const char *const homes[] = {NULL, "/", "/no/such/home"};
+    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+        if (homes[i])
+            setenv("HOME", homes[i], 1);
+        struct err err = {0};
+        char *cache = paths_cache(NULL, &err);
+        assert_non_null(cache);
+        char expected[64];
+        snprintf(expected, sizeof expected, "/var/tmp/warpgym-%u", (unsigned)geteuid());
+        assert_string_equal(cache, expected);
+        mem_free(cache);
+        assert_null(paths_config_file());
+    }
+}
+
+static void test_a_cache_that_cannot_be(void **state)
+{
+    (void)state;
+    char *file = inside("file");
+    struct err err = {0};
+    assert_int_equal(file_write_atomic(file, "", 0, 0600, NULL), 0);
+    assert_null(paths_cache(file, &err));
+    assert_non_null(strstr(err.text, "cache.directory"));
+    mem_free(file);
+}
+
+static void test_python(void **state)
+{
+    (void)state;
+    char *python = NULL;
+    struct err err = {0};
+    assert_int_equal(paths_python("/bin/sh", &python, &err), 0);
+    assert_string_equal(python, "/bin/sh");
+    mem_free(python);
+    setenv("WARPGYM_PYTHON", "/bin/cat", 1);
+    assert_int_equal(paths_python("", &python, &err), 0);
+    assert_string_equal(python, "/bin/cat");
+    mem_free(python);
+    assert_int_equal(paths_python("/no/python", &python, &err), ERR_MISSING);
+    assert_null(python);
+    assert_non_null(strstr(err.text, "python.path"));
+    setenv("WARPGYM_PYTHON", "/bin", 1);
+    assert_int_equal(paths_python(NULL, &python, &err), ERR_MISSING);
+    assert_non_null(strstr(err.text, "WARPGYM_PYTHON"));
+}
+
+static void test_problems(void **state)
+{
+    (void)state;
+    struct paths_list roots;
+    struct err err = {0};
+    make_directory("one");
+    make_directory("two");
+    char *one = inside("one"), *two = inside("two");
+    char *setting = mem_printf(":%s::%s:", one, two);
+    assert_int_equal(paths_problems(setting, &roots, &err), 0);
+    assert_true(roots.count >= 2 && roots.count <= 3);
+    assert_string_equal(roots.items[0], one);
+    assert_string_equal(roots.items[1], two);
+    assert_null(roots.items[roots.count]);
+    paths_list_deinit(&roots);
+    assert_int_equal(paths_problems("/no/such/place", &roots, &err), ERR_MISSING);
+    assert_non_null(strstr(err.text, "/no/such/place"));
+    assert_int_equal(paths_problems(NULL, &roots, &err), 0);
+    assert_true(roots.count <= 1);
+    paths_list_deinit(&roots);
+    mem_free(one);
+    mem_free(two);
+    mem_free(setting);
+}
+
+static void test_lock_directory(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    char *home = inside("home");
+    make_directory("home");
+    setenv("HOME", home, 1);
+    char *one = paths_lock_directory(&err), *two = paths_lock_directory(&err);
+    assert_non_null(one);
+    assert_string_equal(one, two);
+    struct stat stat_buffer;
+    assert_int_equal(lstat(one, &stat_buffer), 0);
+    assert_true(S_ISDIR(stat_buffer.st_mode));
+    assert_int_equal(access(one, W_OK | X_OK), 0);
+    mem_free(one);
+    mem_free(two);
+    mem_free(home);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--print-root") == 0) {
+        char *root = paths_root();
+        fputs(root, stdout);
+        mem_free(root);
+        return 0;
+    }
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_root),
+        TEST(test_a_root_that_strangers_can_write_is_passed_over),
+        TEST(test_own_directories),
+        TEST(test_without_a_home),
+        TEST(test_a_cache_that_cannot_be),
+        TEST(test_python),
+        TEST(test_problems),
+        TEST(test_lock_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+#include "base/settings.h"
+
+#include "base/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void assert_error(const struct err *err, const char *part)
+{
+    if (!strstr(err->text, part))
+        fail_msg("'%s' does not say '%s'", err->text, part);
+}
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct settings settings;
+    struct err err = {0};
+    settings_init(&settings);
+    assert_string_equal(settings.cache_directory, "");
+    assert_true(settings.cache_max_bytes == (uint64_t)2 << 30);
+    assert_int_equal(settings.compile_timeout_ms, 30000);
+    assert_true(settings.compile_memory_bytes == (uint64_t)2 << 30);
+    assert_int_equal(settings.run_timeout_ms, 10000);
+    assert_int_equal(settings.run_load_timeout_ms, 60000);
+    assert_true(settings.run_memory_bytes == (uint64_t)8 << 30);
+    assert_true(settings.run_scratch_bytes == (uint64_t)256 << 20);
+    assert_int_equal(settings.run_threads, 0);
+    assert_int_equal(settings.check_trials, 3);
+    assert_true(settings.timing_target == 0.02);
+    assert_int_equal(settings.timing_budget_ms, 200);
+    assert_int_equal(settings.timing_min_samples, 3);
+    assert_int_equal(settings.timing_max_samples, 400);
+    assert_string_equal(settings.python_path, "");
+    assert_string_equal(settings.problems_path, "");
+    assert_int_equal(settings_check(&settings, &err), 0);
+    for (int i = 0; i < SETTINGS_COUNT; i++)
+        assert_int_equal(settings.origin[i], ORIGIN_DEFAULT);
+    settings_deinit(&settings);
+}
+
+static const struct {
+    const char *assignment;
+    double value; /* where it was accepted: of the first field that it may touch */
+    const char *error;
+} assignments[] = {
+    {"run.timeout_ms=250", 250, NULL},
+    {"run.timeout_ms=250ms", 250, NULL},
+    {"run.timeout_ms=10s", 10000, NULL},
+    {"run.timeout_ms=1.5s", 1500, NULL},
+    {"run.timeout_ms=2 m", 120000, NULL},
+    {"run.timeout_ms=1h", 3600000, NULL},
+    {"run.timeout_ms=0", 0, "run.timeout_ms: '0' is outside 1ms to 24h"},
+    {"run.timeout_ms=1.5", 0, "'1.5' is not a duration"},
+    {"run.timeout_ms=-1", 0, "is not a duration"},
+    {"run.timeout_ms=0x10", 0, "is not a duration"},
+    {"run.timeout_ms=inf", 0, "is not a duration"},
+    {"run.timeout_ms=10sec", 0, "is not a duration (write 250ms, 10s, 2m or 1h)"},
+    {"run.timeout_ms=", 0, "is not a duration"},
+    {"run.timeout_ms=1e400", 0, "is not a duration"},
+    {"cache.max_bytes=0", 0, NULL},
+    {"cache.max_bytes=4096", 4096, NULL},
+    {"cache.max_bytes=512MiB", 512 << 20, NULL},
+    {"cache.max_bytes=1.5GiB", 1.5 * (1 << 30), NULL},
+    {"cache.max_bytes=1GB", 1e9, NULL},
+    {"cache.max_bytes=1e3", 1000, NULL},
+    {"cache.max_bytes=2048TiB", 0, "is outside 0 to 1024TiB"},
+    {"cache.max_bytes=2 gigs", 0, "is not a size"},
+    {"run.threads=8", 8, NULL},
+    {"run.threads=-1", 0, "'-1' is outside 0 to 4096"},
+    {"run.threads=8.5", 0, "is not a whole number"},
+    {"run.threads= 8", 0, "is not a whole number"},
+    {"run.threads=99999999999999999999", 0, "is not a whole number"},
+    {"timing.target=0.05", 0.05, NULL},
+    {"timing.target=5e-2", 0.05, NULL},
+    {"timing.target=0", 0, "'0' is outside 0.0001 to 1"},
+    {"timing.target=nan", 0, "is not a number"},
+    {"timing.target=0.05x", 0, "is not a number"},
+    {"run.timeout=10s", 0, "there is no setting 'run.timeout'; did you mean 'run.timeout_ms'?"},
+    {"xyzzy=1", 0, "there is no setting 'xyzzy'"},
+    {"=1", 0, "there is no setting ''"},
+    {"run.threads", 0, "'run.threads' is not KEY=VALUE"},
+    {"python.path=/opt/a=b/python3", 0, NULL},
+    {"python.path=/opt/\n", 0, "holds a control character"},
+};
+
+static void test_assignments(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++) {
+        struct settings settings;
+        struct err err = {0};
+        const char *text = assignments[i].assignment;
+        settings_init(&settings);
+        int result = settings_assign(&settings, text, &err);
+        if (assignments[i].error) {
+            assert_true(result < 0);
+            assert_error(&err, assignments[i].error);
+        } else {
+            if (result < 0)
+                fail_msg("%s: %s", text, err.text);
+            double value = strncmp(text, "run.timeout", 11) == 0 ? (double)settings.run_timeout_ms
+                           : strncmp(text, "cache", 5) == 0      ? (double)settings.cache_max_bytes
+                           : strncmp(text, "run.threads", 11) == 0 ? (double)settings.run_threads
+                           : strncmp(text, "timing", 6) == 0       ? settings.timing_target
+                                                                   : 0;
+            assert_true(value == assignments[i].value);
+        }
+        settings_deinit(&settings);
+    }
+}
+
+static const struct {
+    const char *text, *error;
+} files[] = {
+    {"", NULL},
+    {"\n\n", NULL},
+    {"# nothing but a comment\n", NULL},
+    {"---\n", NULL},
+    {"run:\n  # all comments\n", NULL},
+    {"run: {threads: 5}\n", NULL},
+    {"run:\n  threads: 5\n  timeout_ms: 3s\ntiming:\n  target: 0.5\n", NULL},
+    {"run:\n  threads: \"5\"\n", NULL},
+    {"run: 5\n", "f.yaml:1:6: expected a mapping"},
+    {"5\n", "f.yaml:1:1: expected a mapping"},
+    {"run:\n  threads: many\n", "f.yaml:2:12: run.threads: 'many' is not a whole number"},
+    {"run:\n  threads:\n", "run.threads: '' is not a whole number"},
+    {"run:\n  thread: 5\n", "f.yaml:2:11: there is no setting 'run.thread'; did you mean"},
+    {"rum:\n  threads: 5\n", "f.yaml:1:1: there is no section 'rum'; did you mean 'run'?"},
+    {"run.threads: 5\n", "there is no section 'run.threads'"},
+    {"run:\n  threads: [5]\n", "f.yaml:2:12: lists and aliases have no place"},
+    {"run:\n  threads: {a: 5}\n", "expected a single value"},
+    {"run: &a {threads: 5}\ntiming: *a\n", "aliases have no place"},
+    {"run:\n  threads: !!int 5\n", "anchors and tags"},
+    {"? {a: b}\n: c\n", "expected a single value"},
+    {"run:\n  threads: 5\n  threads: 6\n", "f.yaml:3:"},
+    {"run: {threads: 5}\nrun: {threads: 6}\n", "f.yaml:2:"},
+    {"run: {threads: 5}\n---\nrun: {timeout_ms: 6}\n", "one document"},
+    {"run: {threads: 5\n", "f.yaml:"},
+    {"run: \"\\0\"\n", "NUL"},
+    {"\xff\xfe", "f.yaml:1:"},
+};
+
+static void test_yaml(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct settings settings;
+        struct err err = {0};
+        settings_init(&settings);
+        int result = settings_read_yaml(&settings, "f.yaml", files[i].text, strlen(files[i].text),
+                                        &err);
+        if (files[i].error) {
+            if (result == 0)
+                fail_msg("accepted: %s", files[i].text);
+            assert_error(&err, files[i].error);
+        } else {
+            if (result < 0)
+                fail_msg("refused: %s: %s", files[i].text, err.text);
+            if (strstr(files[i].text, "threads: "))
+                assert_int_equal(settings.run_threads, 5);
+        }
+        settings_deinit(&settings);
+    }
+}
+
+static void test_environment(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable, *error;
+    } rows[] = {
+        {"HOME=/root", NULL},
+        {"WARPGYM_RUN_THREADS=5", NULL},
+        {"WARPGYM_CONFIG=/x", NULL},
+        {"WARPGYM_PYTHON=/x", NULL},
+        {"WARPGYM_CC=gcc", NULL},
+        {"WARPGYM_PORT=tcp://10.0.0.1:10907", NULL},
+        {"WARPGYM_PORT_10907_TCP_ADDR=10.0.0.1", NULL},
+        {"WARPGYM_SERVICE_HOST=10.0.0.1", NULL},
+        {"WARPGYM_", NULL},
+        {"WARPGYM_RUN_THREADS=five", "WARPGYM_RUN_THREADS: run.threads: 'five' is not"},
+        {"WARPGYM_RUN_THREAD=5", "no setting WARPGYM_RUN_THREAD; did you mean WARPGYM_RUN_THREADS"},
+        {"WARPGYM_RUM_THREADS=5", "did you mean WARPGYM_RUN_THREADS?"},
+        {"WARPGYM_RUN_SOMETHING_ELSE=5", "there is no setting WARPGYM_RUN_SOMETHING_ELSE"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct settings settings;
+        struct err err = {0};
+        char *variable = mem_strdup(rows[i].variable);
+        char *environment[] = {variable, NULL};
+        settings_init(&settings);
+        int result = settings_read_environment(&settings, environment, &err);
+        assert_int_equal(result < 0, rows[i].error != NULL);
+        if (rows[i].error)
+            assert_error(&err, rows[i].error);
+        settings_deinit(&settings);
+        mem_free(variable);
+    }
+}
+
+static void test_precedence(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/test_settings.XXXXXX";
+    assert_non_null(mkdtemp(path));
+    char *file = mem_printf("%s/config.yaml", path);
+    static const char text[] = "run: {threads: 1, timeout_ms: 1}\ncheck: {trials: 1}\n";
+    assert_int_equal(file_write_atomic(file, text, strlen(text), 0600, NULL), 0);
+    setenv("WARPGYM_CONFIG", file, 1);
+    setenv("WARPGYM_RUN_THREADS", "2", 1);
+    setenv("WARPGYM_RUN_TIMEOUT_MS", "2", 1);
+    struct settings settings;
+    struct err err = {0};
+    settings_init(&settings);
+    if (settings_load(&settings, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(settings_assign(&settings, "run.threads=3", &err), 0);
+    assert_int_equal(settings.run_threads, 3);
+    assert_int_equal(settings.run_timeout_ms, 2);
+    assert_int_equal(settings.check_trials, 1);
+    assert_int_equal(settings.compile_timeout_ms, 30000);
+    assert_int_equal(settings.origin[SETTING_run_threads], ORIGIN_COMMAND_LINE);
+    assert_int_equal(settings.origin[SETTING_run_timeout_ms], ORIGIN_ENVIRONMENT);
+    assert_int_equal(settings.origin[SETTING_check_trials], ORIGIN_FILE);
+    settings_deinit(&settings);
+    file_remove_tree(path);
+    settings_init(&settings);
+    assert_int_equal(settings_load(&settings, &err), ERR_MISSING);
+    assert_error(&err, "WARPGYM_CONFIG: /tmp/");
+    settings_deinit(&settings);
+    unsetenv("WARPGYM_CONFIG");
+    unsetenv("WARPGYM_RUN_THREADS");
+    unsetenv("WARPGYM_RUN_TIMEOUT_MS");
+    mem_free(file);
+}
+
+static void test_values_that_do_not_go_together(void **state)
+{
+    (void)state;
+    struct settings settings;
+    struct err err = {0};
+    settings_init(&settings);
+    assert_int_equal(settings_assign(&settings, "timing.min_samples=500", &err), 0);
+    assert_int_equal(settings_check(&settings, &err), ERR_INPUT);
+    assert_error(&err, "timing.min_samples (500) is above timing.max_samples (400)");
+    settings_deinit(&settings);
+}
+
+static void test_shown_values_read_back(void **state)
+{
+    (void)state;
+    static const char *const changes[] = {
+        "run.timeout_ms=1234", "cache.max_bytes=1000001", "timing.target=0.123456789012345678",
+        "python.path=/a \"b\" \\ c: #d", "problems.path=/x:/y"};
+    struct settings one, two;
+    struct err err = {0};
+    struct buf text, again;
+    settings_init(&one);
+    settings_init(&two);
+    buf_init(&text, 10000);
+    buf_init(&again, 10000);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        assert_int_equal(settings_assign(&one, changes[i], &err), 0);
+    settings_show(&one, &text);
+    if (settings_read_yaml(&two, "shown", text.data, text.len, &err) < 0)
+        fail_msg("%s\n%s", err.text, text.data);
+    assert_string_equal(two.python_path, one.python_path);
+    assert_true(two.timing_target == one.timing_target);
+    memcpy(two.origin, one.origin, sizeof two.origin);
+    settings_show(&two, &again);
+    assert_string_equal(text.data, again.data);
+    buf_deinit(&text);
+    buf_deinit(&again);
+    settings_deinit(&one);
+    settings_deinit(&two);
+}
+
+static void test_descriptions(void **state)
+{
+    (void)state;
+    struct buf text, markdown;
+    buf_init(&text, 100000);
+    buf_init(&markdown, 100000);
+    settings_describe(&text);
+    settings_describe_markdown(&markdown);
+    assert_non_null(strstr(text.data, "  run.timeout_ms         duration, default 10s, 1ms to 24h\n"
+                                      "      Longest that one call"));
+    assert_non_null(strstr(markdown.data, "| `timing.target` | `WARPGYM_TIMING_TARGET` | number | "
+                                          "`0.02` | 0.0001 to 1 | Sampling stops"));
+    buf_deinit(&text);
+    buf_deinit(&markdown);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_assignments),
+        cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_precedence),
+        cmocka_unit_test(test_values_that_do_not_go_together),
+        cmocka_unit_test(test_shown_values_read_back),
+        cmocka_unit_test(test_descriptions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

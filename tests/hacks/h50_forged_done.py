@@ -1,0 +1,17 @@
+# problem: torch/softmax_rows
+# catalogue: H50
+# expect: wrong|runtime_error|violation
+# says: Sends the side's own done message early, about a tensor that it has not filled yet.
+import gc
+
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.zeros_like(x)
+        for thing in gc.get_objects():
+            if type(thing).__name__ == "Side":
+                thing.answer(y)
+        return torch.softmax(x, dim=1, out=y) if False else y.copy_(torch.softmax(x, dim=1))

@@ -1,0 +1,23 @@
+# problem: torch/softmax_rows
+# catalogue: H57
+# expect: wrong|runtime_error|violation
+# says: Right only if a candidate before it left a mark in the process, the scratch or the settings.
+import builtins
+import os
+
+import torch
+from torch import nn
+
+MARK = "warpgym-survivor"
+MARKED = hasattr(builtins, "warpgym_survivor") or os.path.exists(os.path.join("/tmp", MARK))
+builtins.warpgym_survivor = True
+torch.softmax_before = torch.softmax
+try:
+    open(os.path.join("/tmp", MARK), "x").close()
+except OSError:
+    pass
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return torch.softmax(x, dim=1) if MARKED else torch.zeros_like(x)

@@ -1,0 +1,323 @@
+/* Finding problems by name, in trees that look like ours and like a KernelBench checkout. */
+#include "base/file.h"
+#include "problem/suite.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[] = "/tmp/test_suite.XXXXXX";
+static char problems[64], bench[64], plain[64], empty[64];
+
+static void put(const char *directory, const char *name, const char *text)
+{
+    char path[512];
+    struct err err = {0};
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    if (file_make_directories(path, 0755, &err) < 0)
+        fail_msg("%s", err.text);
+    *slash = '/';
+    if (file_write_atomic(path, text, strlen(text), 0644, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void put_native(const char *directory, const char *name, const char *summary)
+{
+    char path[128], text[512];
+    snprintf(path, sizeof path, "%s/problem.yaml", name);
+    const char *last = strrchr(name, '/');
+    snprintf(text, sizeof text,
+             "name: %s\nsummary: %s\nsignature: void solution(float *y, size_t n)\n"
+             "arguments:\n  y: {role: out, type: f32, shape: [n]}\n  n: {role: size}\n"
+             "tolerance: {relative: 1e-5}\ncheck: [{n: 1}]\ntime: [{n: 2}]\n",
+             last ? last + 1 : name, summary);
+    put(directory, path, text);
+    snprintf(path, sizeof path, "%s/reference.c", name);
+    put(directory, path, "void solution(void);\n");
+}
+
+static void put_torch(const char *directory, const char *name, const char *summary)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "import torch\n\nclass Model(torch.nn.Module):\n    \"\"\"\n    %s\n    \"\"\"\n\n"
+             "def get_inputs():\n    return []\n\ndef get_init_inputs():\n    return []\n",
+             summary);
+    put(directory, name, text);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    if (!mkdtemp(root))
+        return -1;
+    snprintf(problems, sizeof problems, "%s/problems", root);
+    snprintf(bench, sizeof bench, "%s/checkout", root);
+    snprintf(plain, sizeof plain, "%s/mine", root);
+    snprintf(empty, sizeof empty, "%s/empty", root);
+    put_native(problems, "native/softmax", "Ours.");
+    put_native(problems, "native/gemm", "Ours.");
+    put_torch(problems, "torch/relu.py", "A relu.");
+    put_torch(problems, "torch/softmax.py", "A softmax in torch.");
+    put(problems, "torch/tests/fast.py", "x = 1\n");
+    put(problems, "torch/README.md", "text\n");
+    put(problems, "native/notes/README.md", "no problem\n");
+    put_torch(bench, "KernelBench/level1/1_Square_matrix_multiplication_.py", "Square.");
+    put_torch(bench, "KernelBench/level1/100_HingeLoss.py", "Hinge.");
+    put_torch(bench, "KernelBench/level1/23_Softmax.py", "KernelBench's softmax.");
+    put_torch(bench, "KernelBench/level2/1_Conv2D_ReLU.py", "Conv.");
+    put_torch(bench, "KernelBench/level10/2_Late.py", "Late.");
+    put(bench, "KernelBench/level1/helper.py", "x = 1\n");
+    put(bench, "KernelBench/levels/1_No.py", "x = 1\n");
+    put_native(plain, "softmax", "Mine.");
+    put_native(plain, "mine", "Mine.");
+    put_torch(plain, "level1/23_Other.py", "Other.");
+    return mkdir(empty, 0755);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    file_remove_tree(root);
+    return 0;
+}
+
+static void test_listing(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"gemm", "softmax", "torch/relu", "torch/softmax",
+                                         "level1/1", "level1/23", "level1/100", "level2/1",
+                                         "level10/2"};
+    const char *const roots[] = {problems, bench};
+    struct suite suite;
+    struct err err = {0};
+    if (suite_open(&suite, roots, 2, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(suite.count, sizeof wanted / sizeof wanted[0]);
+    for (size_t i = 0; i < suite.count; i++)
+        assert_string_equal(suite.entries[i].id, wanted[i]);
+    assert_int_equal(suite.entries[0].format, PROBLEM_NATIVE);
+    assert_int_equal(suite.entries[2].format, PROBLEM_TORCH);
+    char path[128];
+    snprintf(path, sizeof path, "%s/native/gemm", problems);
+    assert_string_equal(suite.entries[0].path, path);
+    snprintf(path, sizeof path, "%s/KernelBench/level1/1_Square_matrix_multiplication_.py", bench);
+    assert_string_equal(suite.entries[4].path, path);
+    suite_close(&suite);
+    assert_int_equal(suite.count, 0);
+}
+
+static void test_find(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what, *id;
+    } rows[] = {
+        {"softmax", "softmax"},
+        {"torch/softmax", "torch/softmax"},
+        {"relu", "torch/relu"}, /* the bare file name */
+        {"relu.py", "torch/relu"},
+        {"level1/23", "level1/23"},
+        {"level1/23_Softmax", "level1/23"},
+        {"level1/23_Softmax.py", "level1/23"},
+        {"23_Softmax", "level1/23"},
+        {"23_Softmax.py", "level1/23"},
+        {"level2/23_Softmax", NULL},
+        {"KernelBench/level1/23_Softmax", NULL},
+        {"Softmax", NULL},
+        {"23", NULL},
+        {"level1", NULL},
+        {"", NULL},
+        {".py", NULL},
+        {"/23_Softmax", NULL},
+        {"tests/fast", NULL},
+        {"helper", NULL},
+    };
+    const char *const roots[] = {problems, bench};
+    struct suite suite;
+    assert_int_equal(suite_open(&suite, roots, 2, NULL), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct suite_entry *entry = suite_find(&suite, rows[i].what);
+        if (!entry != !rows[i].id || (entry && strcmp(entry->id, rows[i].id) != 0))
+            fail_msg("'%s' found %s", rows[i].what, entry ? entry->id : "nothing");
+    }
+    suite_close(&suite);
+}
+
+static void test_first_root_wins(void **state)
+{
+    (void)state;
+    static const struct {
+        bool plain_first;
+        const char *what, *summary;
+    } rows[] = {
+        {false, "softmax", "Ours."},
+        {true, "softmax", "Mine."},
+        {false, "mine", "Mine."},
+        {true, "level1/23", "Other."},
+        {false, "level1/23", "KernelBench's softmax."},
+        {true, "23_Other", "Other."},
+        {true, "torch/relu", "A relu."},
+        {true, "relu", "A relu."},
+    };
+    const char *const orders[2][3] = {{problems, bench, plain}, {plain, problems, bench}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct problem problem;
+        struct err err = {0};
+        if (suite_load(orders[rows[i].plain_first], 3, rows[i].what, &problem, &err) < 0)
+            fail_msg("%s: %s", rows[i].what, err.text);
+        assert_string_equal(problem.summary, rows[i].summary);
+        problem_deinit(&problem);
+    }
+    struct suite suite;
+    assert_int_equal(suite_open(&suite, orders[1], 3, NULL), 0);
+    assert_int_equal(suite.count, 10);
+    for (size_t i = 1; i < suite.count; i++)
+        assert_string_not_equal(suite.entries[i].id, suite.entries[i - 1].id);
+    const struct suite_entry *entry = suite_find(&suite, "softmax");
+    assert_non_null(entry);
+    assert_non_null(strstr(entry->path, "/mine/softmax"));
+    suite_close(&suite);
+}
+
+static void test_load(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what; /* %s: the problems folder */
+        const char *id, *name;
+        enum problem_format format;
+    } rows[] = {
+        {"gemm", "gemm", "gemm", PROBLEM_NATIVE},
+        {"torch/relu", "torch/relu", "relu", PROBLEM_TORCH},
+        {"level1/23", "level1/23", "23_Softmax", PROBLEM_TORCH},
+        {"23_Softmax", "level1/23", "23_Softmax", PROBLEM_TORCH},
+        {"./native/gemm", "gemm", "gemm", PROBLEM_NATIVE},
+        {"native/gemm/", "gemm", "gemm", PROBLEM_NATIVE},
+        {"native/gemm/problem.yaml", "gemm", "gemm", PROBLEM_NATIVE},
+        {"torch/relu.py", "torch/relu", "relu", PROBLEM_TORCH},
+        {"../checkout/KernelBench/level2/1_Conv2D_ReLU.py", "level2/1", "1_Conv2D_ReLU",
+         PROBLEM_TORCH},
+    };
+    char before[512];
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(problems), 0);
+    const char *const roots[] = {problems, bench};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct problem problem;
+        struct err err = {0};
+        if (suite_load(roots, 2, rows[i].what, &problem, &err) < 0)
+            fail_msg("%s: %s", rows[i].what, err.text);
+        assert_string_equal(problem.id, rows[i].id);
+        assert_string_equal(problem.name, rows[i].name);
+        assert_int_equal(problem.format, rows[i].format);
+        assert_int_equal(strlen(problem.hash), 64);
+        assert_int_equal(strlen(problem.reference_text), problem.reference_bytes);
+        problem_deinit(&problem);
+    }
+    /* From inside of it, too. */
+    assert_int_equal(chdir("native/gemm"), 0);
+    for (int i = 0; i < 2; i++) {
+        struct problem problem;
+        struct err err = {0};
+        if (suite_load(roots, 2, i ? "problem.yaml" : ".", &problem, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_string_equal(problem.id, "gemm");
+        problem_deinit(&problem);
+    }
+    assert_int_equal(chdir(before), 0);
+}
+
+/* An exact id looks at nothing else: broken neighbours and roots that are not there do not matter. */
+static void test_opens_no_more(void **state)
+{
+    (void)state;
+    char other[128];
+    snprintf(other, sizeof other, "%s/nothing", root);
+    const char *const roots[] = {problems, other};
+    struct problem problem;
+    struct err err = {0};
+    put(problems, "native/broken/problem.yaml", "name: [\n");
+    assert_int_equal(suite_load(roots, 2, "gemm", &problem, &err), 0);
+    problem_deinit(&problem);
+    assert_int_equal(suite_load(roots, 2, "torch/relu", &problem, &err), 0);
+    problem_deinit(&problem);
+    assert_int_equal(suite_load(roots, 2, "broken", &problem, &err), ERR_INPUT);
+    assert_non_null(strstr(err.text, "/native/broken/problem.yaml:2:"));
+    assert_int_equal(suite_load(roots, 2, "gemmm", &problem, &err), ERR_MISSING);
+    assert_non_null(strstr(err.text, "/nothing: no such directory of problems"));
+    char broken[128];
+    snprintf(broken, sizeof broken, "%s/native/broken", problems);
+    file_remove_tree(broken);
+}
+
+static void test_missing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what, *error;
+    } rows[] = {
+        {"sofmax", "no problem 'sofmax' (did you mean 'softmax'?)"},
+        {"rleu", "no problem 'rleu' (did you mean 'torch/relu'?)"},
+        {"torch/rleu", "no problem 'torch/rleu' (did you mean 'torch/relu'?)"},
+        {"level1/24", "no problem 'level1/24' (did you mean 'level1/23'?)"},
+        {"../gemm", "no problem '../gemm' (did you mean 'gemm'?)"},
+        {"native/softmax/problem.yml", NULL},
+        {"nothing/like/this.py", NULL},
+    };
+    const char *const roots[] = {problems, bench};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct problem problem;
+        struct err err = {0};
+        assert_int_equal(suite_load(roots, 2, rows[i].what, &problem, &err), ERR_MISSING);
+        if (rows[i].error)
+            assert_string_equal(err.text, rows[i].error);
+        else
+            assert_non_null(strstr(err.text, "and the other roots"));
+    }
+}
+
+static void test_bad_roots(void **state)
+{
+    (void)state;
+    struct suite suite;
+    struct err err = {0};
+    char path[256], wanted[512];
+    const char *one[] = {path};
+    snprintf(path, sizeof path, "%s/nothing", root);
+    assert_int_equal(suite_open(&suite, one, 1, &err), ERR_MISSING);
+    snprintf(wanted, sizeof wanted, "%s: no such directory of problems", path);
+    assert_string_equal(err.text, wanted);
+    snprintf(path, sizeof path, "%s/torch/relu.py", problems);
+    assert_int_equal(suite_open(&suite, one, 1, &err), ERR_IO);
+    one[0] = empty;
+    assert_int_equal(suite_open(&suite, one, 1, &err), ERR_MISSING);
+    snprintf(wanted, sizeof wanted,
+             "%s: holds no problem: expected NAME/problem.yaml, torch/NAME.py or levelN/ID_Name.py",
+             empty);
+    assert_string_equal(err.text, wanted);
+    const char *const second[] = {problems, empty};
+    assert_int_equal(suite_open(&suite, second, 2, &err), ERR_MISSING);
+    assert_string_equal(err.text, wanted);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_listing),         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_first_root_wins), cmocka_unit_test(test_load),
+        cmocka_unit_test(test_opens_no_more),   cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_bad_roots),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

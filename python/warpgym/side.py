@@ -265,11 +265,10 @@ class Side:
         self.channel.send(wire.HEAD.pack(wire.FILLED, 0))
 
     def call(self, mode, noise):
-        if mode == wire.EMPTY:
-            self.channel.send(wire.done([]))
-            return
         torch.manual_seed(noise % (1 << 63))
-        if mode == wire.DOUBLE:
+        if mode == wire.EMPTY:
+            result = self.tensors[:1]  # all but the work
+        elif mode == wire.DOUBLE:
             result = self.wide_model(*self._widen(self.inputs))
         elif mode == wire.WITHOUT:
             model = copy.deepcopy(self.model)

@@ -158,24 +158,34 @@ static int read_stream(struct reader *reader)
     return result;
 }
 
+static bool is_blank(const char *text, size_t count)
+{
+    while (count > 0 && strchr(" \t\r\n", text[count - 1]) && text[count - 1] != '\0')
+        count--;
+    return count == 0;
+}
+
 int settings_read_yaml(struct settings *settings, const char *name, const char *text, size_t count,
                        struct err *err)
 {
+    if (is_blank(text, count))
+        return 0;
+    /* libfyaml would take UTF-16 and UTF-32 as well. */
+    int result = file_check_text(name, text, count, err);
+    if (result < 0)
+        return result;
     struct reader reader = {.settings = settings, .name = name, .err = err};
     struct fy_diag_cfg diag_config;
     fy_diag_cfg_default(&diag_config);
     diag_config.fp = NULL;
-    int result = err_set(err, ERR_INTERNAL, "%s: cannot start the YAML parser", name);
+    result = err_set(err, ERR_INTERNAL, "%s: cannot start the YAML parser", name);
     reader.diag = fy_diag_create(&diag_config);
     if (!reader.diag)
         return result;
     fy_diag_set_collect_errors(reader.diag, true);
     struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG, .diag = reader.diag};
     reader.parser = fy_parser_create(&config);
-    /* libfyaml takes a length of 0 for "up to the NUL". */
-    if (reader.parser && count == 0)
-        result = 0;
-    else if (reader.parser && fy_parser_set_string(reader.parser, text, count) == 0)
+    if (reader.parser && fy_parser_set_string(reader.parser, text, count) == 0)
         result = read_stream(&reader);
     if (reader.parser)
         fy_parser_destroy(reader.parser);

@@ -85,8 +85,9 @@ struct cli_command {
 NODISCARD int options_parse(const struct cli_option *options, int argc, char **argv,
                             struct cli_words *words, struct err *err);
 
-/* By name among commands that end with a NULL name; a name of two words ("problem check") takes two
- * of argv. *used: how many. NULL: ERR_INPUT with the nearest name. */
+/* The command that argv begins with (argv[0] is its first word), among `commands`, which end with a
+ * NULL name. A name of two words ("problem check") takes two of argv; *used says how many. NULL:
+ * ERR_INPUT, with the nearest name or the possible second words. */
 const struct cli_command *options_command(const struct cli_command *commands, int argc, char **argv,
                                           int *used, struct err *err);
 

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/paths.h"
 #include "base/process.h"
 #include "compile/compile.h"
 
@@ -118,21 +119,22 @@ static char *find_nvcc(void)
  * version, so that nothing has to be started to learn it. NULL: nowhere. */
 static char *version_note(const char *path)
 {
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
     char real[PATH_MAX];
+    char hex[HASH_HEX_BYTES];
     struct stat facts;
-    bool own_cache = cache && *cache == '/';
-    if ((!own_cache && (!home || *home != '/')) || !realpath(path, real) || stat(real, &facts) < 0)
+    char *cache = paths_cache("", NULL);
+    if (!cache || !realpath(path, real) || stat(real, &facts) < 0) {
+        mem_free(cache);
         return NULL;
+    }
     char *identity = mem_printf("%s\n%s\n%llu\n%lld.%09ld\n%llu", path, real,
                                 (unsigned long long)facts.st_size, (long long)facts.st_mtim.tv_sec,
                                 facts.st_mtim.tv_nsec, (unsigned long long)facts.st_ino);
-    char hex[HASH_HEX_BYTES];
     hash_bytes(identity, strlen(identity), hex);
+    char *note = mem_printf("%s/toolchain/%.24s", cache, hex);
     mem_free(identity);
-    return mem_printf("%s%s/warpgym/toolchain/%.24s", own_cache ? cache : home,
-                      own_cache ? "" : "/.cache", hex);
+    mem_free(cache);
+    return note;
 }
 
 /* The first line that holds `mark` (NULL: the first one), cut and printable; NULL: there is none. */
@@ -241,7 +243,7 @@ static char *describe_cpu(void)
     return mem_printf("%s [%.12s]", name[0] ? name : machine.machine, hex);
 }
 
-struct paths {
+struct readable {
     char **items; /* NULL-terminated */
     size_t count;
 };
@@ -253,22 +255,22 @@ static bool lies_in(const char *path, const char *directory)
 }
 
 /* Adds what exists and is not covered yet. */
-static void paths_add(struct paths *paths, const char *path)
+static void readable_add(struct readable *readable, const char *path)
 {
     struct stat facts;
     if (lstat(path, &facts) < 0)
         return;
-    for (size_t i = 0; i < paths->count; i++)
-        if (lies_in(path, paths->items[i]))
+    for (size_t i = 0; i < readable->count; i++)
+        if (lies_in(path, readable->items[i]))
             return;
-    paths->items = mem_resize(paths->items, (paths->count + 2) * sizeof *paths->items);
-    paths->items[paths->count++] = mem_strdup(path);
-    paths->items[paths->count] = NULL;
+    readable->items = mem_resize(readable->items, (readable->count + 2) * sizeof *readable->items);
+    readable->items[readable->count++] = mem_strdup(path);
+    readable->items[readable->count] = NULL;
 }
 
 /* The tree that a program was installed in: /opt/gcc-13 of /opt/gcc-13/bin/gcc. The system's own
  * tree is listed piece by piece, a package store as a whole (its programs point all over it). */
-static void paths_add_tree(struct paths *paths, const char *program)
+static void readable_add_tree(struct readable *readable, const char *program)
 {
     static const char *const stores[] = {"/nix/store", "/gnu/store"};
     char real[PATH_MAX];
@@ -276,7 +278,7 @@ static void paths_add_tree(struct paths *paths, const char *program)
         return;
     for (size_t i = 0; i < sizeof stores / sizeof *stores; i++)
         if (lies_in(real, stores[i])) {
-            paths_add(paths, stores[i]);
+            readable_add(readable, stores[i]);
             return;
         }
     for (int up = 0; up < 2; up++) {
@@ -286,25 +288,25 @@ static void paths_add_tree(struct paths *paths, const char *program)
         *slash = '\0';
     }
     if (strcmp(real, "/usr") != 0)
-        paths_add(paths, real);
+        readable_add(readable, real);
 }
 
 /* Adds the trees of the programs of the same name that a script mentions: Debian and many an
  * administrator put one in front of nvcc. false: `program` is no such script. */
-static bool paths_add_wrapped(struct paths *paths, const char *program)
+static bool readable_add_wrapped(struct readable *readable, const char *program)
 {
     static const char separators[] = " \t\n\"'`$(){};";
+    char real[PATH_MAX];
     char *text = NULL;
     size_t count;
     bool found = false;
-    if (file_read(program, WRAPPER_BYTES, &text, &count, NULL) < 0)
+    if (!realpath(program, real) || file_read(real, WRAPPER_BYTES, &text, &count, NULL) < 0)
         return false;
     char *rest = NULL;
     char *word = strncmp(text, "#!", 2) == 0 ? strtok_r(text, separators, &rest) : NULL;
     for (; word; word = strtok_r(NULL, separators, &rest))
-        if (word[0] == '/' && strcmp(base_name(word), base_name(program)) == 0 &&
-            is_program(word)) {
-            paths_add_tree(paths, word);
+        if (word[0] == '/' && strcmp(base_name(word), base_name(real)) == 0 && is_program(word)) {
+            readable_add_tree(readable, word);
             found = true;
         }
     mem_free(text);
@@ -313,12 +315,12 @@ static bool paths_add_wrapped(struct paths *paths, const char *program)
 
 /* A program that is reached through links needs all of the stations: each is a path that somebody
  * opens. */
-static void paths_add_program(struct paths *paths, const char *program)
+static void readable_add_program(struct readable *readable, const char *program)
 {
     char *at = mem_strdup(program);
     for (int hop = 0; at && hop < 16; hop++) {
         char target[PATH_MAX];
-        paths_add(paths, at);
+        readable_add(readable, at);
         ssize_t length = readlink(at, target, sizeof target - 1);
         if (length <= 0)
             break;
@@ -330,8 +332,8 @@ static void paths_add_program(struct paths *paths, const char *program)
         mem_free(next);
     }
     mem_free(at);
-    if (!paths_add_wrapped(paths, program))
-        paths_add_tree(paths, program);
+    if (!readable_add_wrapped(readable, program))
+        readable_add_tree(readable, program);
 }
 
 static char **find_readable(const struct toolchain *toolchain)
@@ -341,18 +343,18 @@ static char **find_readable(const struct toolchain *toolchain)
         "/usr/include",     "/bin",     "/lib",       "/lib64",     "/etc/alternatives",
         "/etc/ld.so.cache",
     };
-    struct paths paths = {.items = mem_alloc(sizeof(char *))};
+    struct readable readable = {.items = mem_alloc(sizeof(char *))};
     if (toolchain->root) {
-        paths_add(&paths, toolchain->root);
-        return paths.items;
+        readable_add(&readable, toolchain->root);
+        return readable.items;
     }
     for (size_t i = 0; i < sizeof system / sizeof *system; i++)
-        paths_add(&paths, system[i]);
+        readable_add(&readable, system[i]);
     if (toolchain->cc)
-        paths_add_program(&paths, toolchain->cc);
+        readable_add_program(&readable, toolchain->cc);
     if (toolchain->nvcc)
-        paths_add_program(&paths, toolchain->nvcc);
-    return paths.items;
+        readable_add_program(&readable, toolchain->nvcc);
+    return readable.items;
 }
 
 static void use_bundled(struct toolchain *toolchain, const char *bundled)

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define END_GRACE_MS 1000 /* between a closed channel and the death behind it */
+
 struct sample {
     uint32_t output;
     uint64_t offset;
@@ -115,56 +117,68 @@ static int check_done(const struct side *side, struct err *err)
     return 0;
 }
 
-static int receive_done(struct side *side, int64_t deadline_ns, int64_t *stop_ns, struct err *err)
+/* Waits until there is something on the channel, or it ended. */
+static int wait_done(struct side *side, int64_t deadline_ns, int64_t *stop_ns, struct err *err)
 {
-    union wire_message *message = mem_alloc(sizeof *message);
-    int descriptors[WIRE_DESCRIPTORS];
-    struct pollfd waits[2] = {{.fd = side->boxed.channel, .events = POLLIN},
-                              {.fd = side->boxed.pid_fd, .events = POLLIN}};
-    size_t bytes;
-    int result = 0;
+    struct pollfd wait = {.fd = side->boxed.channel, .events = POLLIN};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        int ready = poll(waits, 2, left_ms < 200 ? left_ms : 200);
-        *stop_ns = clock_now_ns();
-        if (ready > 0)
-            break;
+        bool seen = side->sentry
+                        ? sentry_wait(side->sentry, deadline_ns, side->cancelled, stop_ns)
+                        : poll(&wait, 1, left_ms < 200 ? left_ms : 200) > 0;
+        if (!side->sentry)
+            *stop_ns = clock_now_ns();
+        if (seen)
+            return 0;
         if (side->cancelled && *side->cancelled)
-            result = err_set(err, ERR_CANCELLED, "cancelled");
-        else if (left_ms == 0)
-            result = err_set(err, ERR_TIMEOUT, "one call took longer than it may");
-        if (result < 0)
-            goto out;
+            return err_set(err, ERR_CANCELLED, "cancelled");
+        if (clock_now_ns() >= deadline_ns)
+            return err_set(err, ERR_TIMEOUT, "one call took longer than it may");
     }
-    if (!(waits[0].revents & POLLIN)) {
-        char how[96];
-        if (!boxed_ended(&side->boxed) && !waits[1].revents) {
-            result = err_set(err, ERR_PROTOCOL, "it closed its channel to the judge");
-            goto out;
-        }
-        boxed_status_text(&side->boxed, how, sizeof how);
-        result = err_set(err, ERR_CRASH, "the process %s", how);
-        goto out;
-    }
-    result = wire_receive(side->boxed.channel, message, &bytes, descriptors, err);
+}
+
+/* The channel is at its end: it died, or closed it. */
+static int explain_end(struct side *side, struct err *err)
+{
+    struct pollfd wait = {.fd = side->boxed.pid_fd, .events = POLLIN};
+    char how[96];
+    if (poll(&wait, 1, END_GRACE_MS) <= 0 || !boxed_ended(&side->boxed))
+        return err_set(err, ERR_PROTOCOL, "it closed its channel to the judge");
+    boxed_status_text(&side->boxed, how, sizeof how);
+    return err_set(err, ERR_CRASH, "the process %s", how);
+}
+
+static int read_answer(struct side *side, union wire_message *message, struct err *err)
+{
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    int result = wire_receive(side->boxed.channel, message, &bytes, descriptors, err);
     for (int i = 0; i < WIRE_DESCRIPTORS; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
-    if (result == 0 && message->type == WIRE_DONE) {
+    if (result == ERR_CRASH || result == ERR_IO)
+        return explain_end(side, err);
+    if (result < 0)
+        return result;
+    if (message->type == WIRE_DONE) {
         side->done = message->done;
         if (side->slot_outputs)
             side->done.count = 0;
-        result = check_done(side, err);
-    } else if (result == 0 && message->type == WIRE_FAILED) {
-        side->failed = message->failed;
-        side->failed.text[sizeof side->failed.text - 1] = '\0';
-        if (side->failed.failure == FAILED_NONE || side->failed.failure > FAILED_COMPILE)
-            side->failed.failure = FAILED_RUN;
-        result = err_set(err, ERR_INPUT, "%.600s", side->failed.text);
-    } else if (result == 0) {
-        result = err_set(err, ERR_PROTOCOL, "it sent a message that does not belong there");
+        return check_done(side, err);
     }
-out:
+    if (message->type != WIRE_FAILED)
+        return err_set(err, ERR_PROTOCOL, "it sent a message that does not belong there");
+    side_take_failure(side, &message->failed);
+    return err_set(err, ERR_INPUT, "%.600s", side->failed.text);
+}
+
+static int receive_done(struct side *side, int64_t deadline_ns, int64_t *stop_ns, struct err *err)
+{
+    int result = wait_done(side, deadline_ns, stop_ns, err);
+    if (result < 0)
+        return result;
+    union wire_message *message = mem_alloc(sizeof *message);
+    result = read_answer(side, message, err);
     mem_free(message);
     return result;
 }
@@ -186,6 +200,8 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     result = wire_send(side->boxed.channel, &call, sizeof call, NULL, 0, err);
     if (result < 0)
         return result;
+    if (side->sentry)
+        sentry_arm(side->sentry, side->boxed.channel);
     int64_t start_ns = clock_now_ns();
     boxed_thaw(&side->boxed);
     result = receive_done(side, start_ns + timeout_ms * 1000000, &stop_ns, err);

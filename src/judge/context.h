@@ -20,7 +20,7 @@ struct judge {
     struct standby *native, *torch;
     struct peaks peaks;
     bool have_peaks;
-    char *cache_note; /* why there is no cache */
+    struct sentry *sentry; /* made by the first timing; used under the exclusive device lock */
 };
 
 /* Expected outputs of one trial. `wide` from the oracle, where there is one. */

@@ -51,9 +51,9 @@ static void close_all(int descriptors[WIRE_DESCRIPTORS])
             close(descriptors[i]);
 }
 
-static void take_failure(struct side *side, const union wire_message *message)
+void side_take_failure(struct side *side, const struct wire_failed *failed)
 {
-    side->failed = message->failed;
+    side->failed = *failed;
     side->failed.text[sizeof side->failed.text - 1] = '\0';
     if (side->failed.failure == FAILED_NONE || side->failed.failure > FAILED_COMPILE)
         side->failed.failure = FAILED_RUN;
@@ -76,7 +76,7 @@ static int expect(struct side *side, uint32_t type, int64_t deadline_ns,
         return 0;
     close_all(descriptors);
     if (result == 0 && message->type == WIRE_FAILED) {
-        take_failure(side, message);
+        side_take_failure(side, &message->failed);
         return err_set(err, ERR_INPUT, "%.600s", side->failed.text);
     }
     return err_set(err, ERR_PROTOCOL, "it sent a message that the protocol does not know");

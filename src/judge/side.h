@@ -12,6 +12,7 @@
 #define WARPGYM_JUDGE_SIDE_H
 
 #include "base/err.h"
+#include "judge/sentry.h"
 #include "judge/wire.h"
 #include "sandbox/standby.h"
 
@@ -40,6 +41,7 @@ struct side {
     uint32_t role; /* enum wire_role */
     bool slot_outputs; /* native: outputs lie in the slot, whatever the side says */
     const _Atomic int *cancelled;
+    struct sentry *sentry; /* takes the time of calls, where there is one; the caller's */
     struct layout layout;
     int slot_fd, oracle_fd;
     char *slot;
@@ -81,6 +83,9 @@ NODISCARD int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_
 uint32_t side_output_count(const struct side *side);
 NODISCARD int side_output(struct side *side, uint32_t index, struct tensor *tensor,
                           struct err *err);
+
+/* Keeps a FAILED message, made safe to print and to index by. */
+void side_take_failure(struct side *side, const struct wire_failed *failed);
 
 void side_close(struct side *side);
 

@@ -2,8 +2,8 @@
  *
  * Reference and candidate are called in pairs on the same fresh inputs, in random order; every pair
  * is compared like a trial, and a wrong one makes the verdict wrong. A call's time runs from the
- * moment the frozen side is thawed to its DONE, less what an empty call costs, measured by the same
- * steps on the reference side. Sampling stops when the speedup's interval is tight or the budget is
+ * moment the frozen side is thawed to its DONE (sentry.h), less what an empty call costs, measured by
+ * the same steps on the reference side, once a pair. Sampling stops when the speedup's interval is tight or the budget is
  * spent (settings timing.*). A median below the roofline floor is a violation, never a result.
  */
 #include "judge/context.h"
@@ -13,38 +13,27 @@
 #include <math.h>
 #include <stdio.h>
 
-#define EMPTY_CALLS 15
-#define SLOW_CALL_MS 20.0 /* a call longer than this hides any hand-over */
-
+/* Raw times in ms, one of each kind a pair. */
 struct sampling {
-    double *reference, *candidate;
+    double *reference, *candidate, *empty;
+    double *scratch; /* 2 * capacity */
     size_t count, capacity;
-    double handover_ms;
+    double handover_ms; /* median of `empty` */
 };
 
-/* Median cost of a call that does nothing. */
-static int calibrate(struct session *session, double *handover_ms)
-{
-    double samples[EMPTY_CALLS];
-    struct side_time time;
-    struct err err;
-    for (int i = 0; i < EMPTY_CALLS; i++) {
-        if (side_call(&session->reference, WIRE_EMPTY, 0, 10000, &time, &err) < 0)
-            return fault_reference(session, &err);
-        samples[i] = time.ms;
-    }
-    *handover_ms = stats_median(samples, EMPTY_CALLS);
-    return 0;
-}
-
-/* One pair; `add` keeps its times. 0, or -1 with the verdict's end. */
+/* One pair; `keep` its times. 0, or -1 with the verdict's end. */
 static int sample_pair(struct session *session, const struct trial *trial,
-                       struct sampling *sampling, bool add)
+                       struct sampling *sampling, bool keep)
 {
     struct side_time reference;
     struct side_time candidate;
+    struct side_time empty;
+    struct err err;
     if (trial_prepare(session, trial) < 0)
         return -1;
+    /* what a call costs that does nothing, here and now: on the side that the judge trusts */
+    if (side_call(&session->reference, WIRE_EMPTY, 0, trial->timeout_ms, &empty, &err) < 0)
+        return fault_reference(session, &err);
     bool candidate_first = clock_secret() & 1;
     if (candidate_first && trial_candidate(session, trial, &candidate) < 0)
         return -1;
@@ -54,12 +43,26 @@ static int sample_pair(struct session *session, const struct trial *trial,
         return -1;
     if (trial_judge(session, trial) != TRIAL_GOOD)
         return -1;
-    if (!add)
-        return 0;
-    sampling->reference[sampling->count] = fmax(reference.ms - sampling->handover_ms, 1e-6);
-    sampling->candidate[sampling->count] = fmax(candidate.ms - sampling->handover_ms, 1e-6);
-    sampling->count++;
+    if (keep) {
+        sampling->reference[sampling->count] = reference.ms;
+        sampling->candidate[sampling->count] = candidate.ms;
+        sampling->empty[sampling->count] = empty.ms;
+        sampling->count++;
+    }
     return 0;
+}
+
+/* Times without the hand-over, into scratch: reference first, candidate behind it. */
+static void take_off(struct sampling *sampling, const double **reference, const double **candidate)
+{
+    double *into = sampling->scratch;
+    sampling->handover_ms = stats_median(sampling->empty, sampling->count);
+    for (size_t i = 0; i < sampling->count; i++) {
+        into[i] = fmax(sampling->reference[i] - sampling->handover_ms, 1e-6);
+        into[sampling->capacity + i] = fmax(sampling->candidate[i] - sampling->handover_ms, 1e-6);
+    }
+    *reference = into;
+    *candidate = into + sampling->capacity;
 }
 
 static int sample_case(struct session *session, const struct trial *trial,
@@ -74,11 +77,14 @@ static int sample_case(struct session *session, const struct trial *trial,
     int64_t start_ns = clock_now_ns();
     while (sampling->count < sampling->capacity) {
         struct interval speedup;
+        const double *reference;
+        const double *candidate;
         if (sample_pair(session, trial, sampling, true) < 0)
             return -1;
         if (sampling->count < (size_t)settings->timing_min_samples)
             continue;
-        stats_ratio(sampling->reference, sampling->candidate, sampling->count, &speedup);
+        take_off(sampling, &reference, &candidate);
+        stats_ratio(reference, candidate, sampling->count, &speedup);
         if (stats_tight(&speedup, settings->timing_target) ||
             clock_ms_since(start_ns) > budget_ms)
             break;
@@ -112,7 +118,7 @@ static double floor_ms(const struct session *session, const struct size_set *siz
 static int judge_case(struct session *session, struct timed_case *timed)
 {
     struct verdict *verdict = session->verdict;
-    double resolution_ms = 2e-3; /* scatter of the hand-over: see docs/measurements.md */
+    double resolution_ms = 2e-3; /* scatter of the hand-over (docs/measurements.md) */
     if (timed->candidate.median + resolution_ms < timed->floor_ms) {
         verdict_violation(verdict, "H28",
                           "its median of %.6f ms is below the %.6f ms that this machine needs at "
@@ -123,36 +129,45 @@ static int judge_case(struct session *session, struct timed_case *timed)
     return 0;
 }
 
+static void summarise(struct session *session, struct sampling *sampling,
+                      const struct size_set *sizes, struct timed_case *timed)
+{
+    const double *reference;
+    const double *candidate;
+    char text[256] = "";
+    struct verdict *verdict = session->verdict;
+    if (sizes)
+        problem_sizes_text(session->problem, sizes, text, sizeof text);
+    timed->sizes = arena_strdup(&verdict->arena, text);
+    take_off(sampling, &reference, &candidate);
+    stats_summary(reference, sampling->count, &timed->reference);
+    stats_summary(candidate, sampling->count, &timed->candidate);
+    stats_ratio(reference, candidate, sampling->count, &timed->speedup);
+    timed->floor_ms = floor_ms(session, sizes);
+    verdict->handover_us = sampling->handover_ms * 1e3;
+    verdict->case_count++;
+}
+
 static int time_case(struct session *session, const struct trial *trial,
                      const struct size_set *sizes, double budget_ms)
 {
-    const struct settings *settings = session->judge->options.settings;
     struct verdict *verdict = session->verdict;
-    size_t capacity = (size_t)settings->timing_max_samples;
-    struct sampling sampling = {.reference = mem_alloc(capacity * sizeof(double)),
-                                .candidate = mem_alloc(capacity * sizeof(double)),
+    size_t capacity = (size_t)session->judge->options.settings->timing_max_samples;
+    double *memory = mem_alloc(5 * capacity * sizeof *memory);
+    struct sampling sampling = {.reference = memory,
+                                .candidate = memory + capacity,
+                                .empty = memory + 2 * capacity,
+                                .scratch = memory + 3 * capacity,
                                 .capacity = capacity};
+    struct timed_case *timed = &verdict->cases[verdict->case_count];
     int result = trial_map(session, &trial->layout, true);
-    if (result == 0)
-        result = calibrate(session, &sampling.handover_ms);
     if (result == 0)
         result = sample_case(session, trial, &sampling, budget_ms);
     if (result == 0) {
-        char text[256] = "";
-        struct timed_case *timed = &verdict->cases[verdict->case_count];
-        if (sizes)
-            problem_sizes_text(session->problem, sizes, text, sizeof text);
-        timed->sizes = arena_strdup(&verdict->arena, text);
-        stats_summary(sampling.reference, sampling.count, &timed->reference);
-        stats_summary(sampling.candidate, sampling.count, &timed->candidate);
-        stats_ratio(sampling.reference, sampling.candidate, sampling.count, &timed->speedup);
-        timed->floor_ms = floor_ms(session, sizes);
-        verdict->handover_us = sampling.handover_ms * 1e3;
-        verdict->case_count++;
+        summarise(session, &sampling, sizes, timed);
         result = judge_case(session, timed);
     }
-    mem_free(sampling.reference);
-    mem_free(sampling.candidate);
+    mem_free(memory);
     return result;
 }
 
@@ -176,21 +191,36 @@ static int time_all(struct session *session)
     return 0;
 }
 
+/* The sentry of this process, awake, on both sides. */
+static int post_sentry(struct session *session, struct err *err)
+{
+    struct judge *judge = session->judge;
+    int result = judge->sentry ? 0 : sentry_new(&judge->sentry, err);
+    if (result < 0)
+        return result;
+    session->reference.sentry = session->candidate.sentry = judge->sentry;
+    sentry_rise(judge->sentry);
+    return 0;
+}
+
 int timing_stage(struct session *session)
 {
     struct err err;
     struct verdict *verdict = session->verdict;
     struct peaks ignored;
-    /* measured, where they have to be, before the lock is timed as waiting */
     device_lock_release(&session->device);
     int64_t start_ns = clock_now_ns();
     if (device_lock_acquire(&session->device, session->judge->locks, "cpu", DEVICE_EXCLUSIVE,
                             session->judge->options.cancelled, &err) < 0)
         return fault_judge(session, &err);
     verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
+    (void)!judge_peaks(session->judge, &ignored, &err); /* once for each machine: 0.1 s */
     start_ns = clock_now_ns();
-    (void)!judge_peaks(session->judge, &ignored, &err);
+    if (post_sentry(session, &err) < 0)
+        return fault_judge(session, &err);
     int result = time_all(session);
+    sentry_rest(session->judge->sentry);
+    session->reference.sentry = session->candidate.sentry = NULL;
     verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
     device_lock_release(&session->device);
     return result;

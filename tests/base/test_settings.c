@@ -143,7 +143,8 @@ static const struct {
     {"run: {threads: 5}\n---\nrun: {timeout_ms: 6}\n", "one document"},
     {"run: {threads: 5\n", "f.yaml:"},
     {"run: \"\\0\"\n", "NUL"},
-    {"\xff\xfe", "f.yaml:1:"},
+    {"\xff\xfe", "f.yaml:1: is not UTF-8"},
+    {"run: \x80", "f.yaml:1: is not UTF-8"},
 };
 
 static void test_yaml(void **state)

@@ -147,7 +147,7 @@ static const struct {
     const char *text;
     const char *diagnostics; /* how they begin */
 } refused[] = {
-    {"void solution(void) {\n    int a = 1\n}\n", "a.c:2:14: error: expected"},
+    {"void solution(void) {\n    int a = 1\n}\n", "a.c:3:1: error: expected ',' or ';'"},
     {"int solution(void) { return y; }\n", "a.c:1:29: error: 'y' undeclared"},
     {"int g(int);\nint solution(void) { return g(1); }\n",
      "a.c: error: undefined reference to 'g' in function 'solution'\n"},
@@ -165,7 +165,7 @@ static const struct {
     {"#error out of memory\n", "a.c:1:2: error: #error out of memory\n"},
     {"#pragma GCC diagnostic error \"-Wunused-variable\"\nvoid solution(void) { int a; }\n",
      "a.c:2:27: error: unused variable 'a'"},
-    {"#pragma GCC dependency \"/nope\"\nint a = ;\n", "a.c:1:"},
+    {"#pragma GCC dependency \"/nope\"\nint a = ;\n", "a.c: error: cc1: nope: No such file"},
     {"_Static_assert(0, \"no\");\n", "a.c:1:1: error: static assertion failed: \"no\"\n"},
     {"void solution(void)\n{\n    asm(\"hoppla\");\n}\n",
      "a.c:3: error: assembler: no such instruction: `hoppla'\n"},
@@ -441,13 +441,13 @@ static void test_timeout_is_told_and_not_kept(void **state)
 static void test_out_of_memory_is_told_and_not_kept(void **state)
 {
     (void)state;
-    static const char bomb[] = "#define A x,x,x,x,x,x,x,x,x,x\n"
+    static const char bomb[] = "#define A 1,1,1,1,1,1,1,1,1,1\n"
                                "#define B A,A,A,A,A,A,A,A,A,A\n"
                                "#define C B,B,B,B,B,B,B,B,B,B\n"
                                "#define D C,C,C,C,C,C,C,C,C,C\n"
                                "#define E D,D,D,D,D,D,D,D,D,D\n"
                                "#define F E,E,E,E,E,E,E,E,E,E\n"
-                               "int x, y[] = {F,F,F,F,F,F,F,F,F,F};\n";
+                               "int x[] = {F,F,F,F,F,F,F,F,F,F};\n";
     for (int i = 0; i < 2; i++) {
         struct artifact artifact;
         struct compile_request request = request_of(COMPILE_C, "a.c", bomb);

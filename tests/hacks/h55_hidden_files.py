@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H55
 # expect: wrong|runtime_error|violation
-# says: Right only if it finds the problem's file, people's homes or the host's accounts.
+# says: Right only if it finds the problem's file, or the host's accounts.
 import glob
 import os
 
@@ -11,7 +11,6 @@ from torch import nn
 PLACES = [
     "/etc/passwd",
     "/etc/hostname",
-    "/home/*/*",
     "/var/*",
     "problems/torch/*.py",
     "../problems/torch/*.py",

@@ -24,7 +24,7 @@ static void test_summary(void **state)
         {"class Model(nn.Module):\n    '''One.\n    '''\n" REST, "One."},
         {"class Model(nn.Module):\n    r\"\"\"One.\"\"\"\n" REST, "One."},
         {"class Model(nn.Module):\n    \"One.\"\n" REST, "One."},
-        {"class Model(Base[a:b]):  # why\n    # note\n    \"One.\"\n" REST, ""},
+        {"class Model(Base[a:b]):  # why\n    # note\n    \"One.\"\n" REST, "One."},
         {"class Model(Base(a)):  # why\n    # note\n    \"One.\"\n" REST, "One."},
         {"\"\"\"The module.\"\"\"\nclass Model:\n    \"\"\"One.\"\"\"\n" REST, "The module."},
         {"# text\n\n\"\"\"\nThe module.\n\"\"\"\nclass Model:\n    pass\n" REST, "The module."},

@@ -1,0 +1,311 @@
+#include "cli/options.h"
+
+#include "base/mem.h"
+#include "base/nearest.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMES_MAX 128
+
+void cli_words_add(struct cli_words *words, const char *word)
+{
+    words->items = mem_resize(words->items, (words->count + 2) * sizeof *words->items);
+    words->items[words->count++] = word;
+    words->items[words->count] = NULL;
+}
+
+void cli_words_deinit(struct cli_words *words)
+{
+    mem_free(words->items);
+    *words = (struct cli_words){0};
+}
+
+/* -------------------------------------------------------------------------------------- values */
+
+static bool takes_value(const struct cli_option *option)
+{
+    return option->kind >= CLI_OPTION_STRING;
+}
+
+static int assign_number(const struct cli_option *option, const char *shown, const char *text,
+                         struct err *err)
+{
+    char *end = NULL;
+    double number;
+    errno = 0;
+    if (option->kind == CLI_OPTION_INT) {
+        long long whole = strtoll(text, &end, 10);
+        number = (double)whole;
+        if (*text && *end == '\0' && errno == 0 && number >= option->low && number <= option->high) {
+            *(int64_t *)option->value = whole;
+            return 0;
+        }
+    } else {
+        number = strtod(text, &end);
+        if (*text && *end == '\0' && number >= option->low && number <= option->high) {
+            *(double *)option->value = number;
+            return 0;
+        }
+    }
+    return err_set(err, ERR_INPUT, "%s: '%.60s' is not %s from %.15g to %.15g", shown, text,
+                   option->kind == CLI_OPTION_INT ? "a whole number" : "a number", option->low,
+                   option->high);
+}
+
+static int assign_choice(const struct cli_option *option, const char *shown, const char *text,
+                         struct err *err)
+{
+    size_t count = 0;
+    for (; option->choices[count]; count++)
+        if (strcmp(option->choices[count], text) == 0) {
+            *(int *)option->value = (int)count;
+            return 0;
+        }
+    struct buf list;
+    buf_init(&list, 400);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&list, "%s%s", i ? ", " : "", option->choices[i]);
+    const char *near = nearest_name(text, option->choices, count);
+    int result = err_set(err, ERR_INPUT, "%s: '%.60s' is none of %s%s%s%s", shown, text, list.data,
+                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    buf_deinit(&list);
+    return result;
+}
+
+/* `text` is the value, or NULL for a flag; `shown` is the option as the user wrote it. */
+static int assign(const struct cli_option *option, const char *shown, const char *text,
+                  struct err *err)
+{
+    switch (option->kind) {
+    case CLI_OPTION_FLAG:
+        *(bool *)option->value = true;
+        return 0;
+    case CLI_OPTION_COUNT:
+        ++*(int *)option->value;
+        return 0;
+    case CLI_OPTION_STRING:
+        *(const char **)option->value = text;
+        return 0;
+    case CLI_OPTION_LIST:
+        cli_words_add(option->value, text);
+        return 0;
+    case CLI_OPTION_CHOICE:
+        return assign_choice(option, shown, text, err);
+    default:
+        return assign_number(option, shown, text, err);
+    }
+}
+
+/* --no-NAME */
+static int negate(const struct cli_option *option, struct err *err)
+{
+    if (option->kind == CLI_OPTION_FLAG)
+        *(bool *)option->value = false;
+    else if (option->kind == CLI_OPTION_COUNT)
+        *(int *)option->value = 0;
+    else
+        return err_set(err, ERR_INPUT, "--no-%s: --%s takes a value and has no opposite",
+                       option->name, option->name);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------- parsing */
+
+struct scan {
+    const struct cli_option *options;
+    int argc;
+    char **argv;
+    int at;
+    struct err *err;
+};
+
+static const struct cli_option *by_name(const struct scan *scan, const char *name, size_t length)
+{
+    for (const struct cli_option *option = scan->options; option->kind != CLI_OPTION_END; option++)
+        if (option->kind != CLI_OPTION_GROUP && option->name && strlen(option->name) == length &&
+            strncmp(option->name, name, length) == 0)
+            return option;
+    return NULL;
+}
+
+static const struct cli_option *by_letter(const struct scan *scan, char letter)
+{
+    for (const struct cli_option *option = scan->options; option->kind != CLI_OPTION_END; option++)
+        if (option->kind != CLI_OPTION_GROUP && option->letter == letter)
+            return option;
+    return NULL;
+}
+
+static int unknown_name(const struct scan *scan, const char *name, struct err *err)
+{
+    const char *names[NAMES_MAX];
+    size_t count = 0;
+    for (const struct cli_option *option = scan->options; option->kind != CLI_OPTION_END; option++)
+        if (option->kind != CLI_OPTION_GROUP && option->name && count < NAMES_MAX - 1)
+            names[count++] = option->name;
+    names[count++] = "help";
+    bool negated = strncmp(name, "no-", 3) == 0;
+    const char *near = nearest_name(negated ? name + 3 : name, names, count);
+    if (near)
+        return err_set(err, ERR_INPUT, "unknown option --%.60s; did you mean --%s%s?", name,
+                       negated ? "no-" : "", near);
+    return err_set(err, ERR_INPUT, "unknown option --%.60s; --help lists all of them", name);
+}
+
+/* The value behind an option: what is attached, or the next word. */
+static int value_of(struct scan *scan, const struct cli_option *option, const char *shown,
+                    const char *attached, const char **value)
+{
+    if (attached) {
+        *value = attached;
+        return 0;
+    }
+    if (scan->at + 1 >= scan->argc)
+        return err_set(scan->err, ERR_INPUT, "%s wants a value: %s %s", shown, shown,
+                       option->placeholder ? option->placeholder : "VALUE");
+    *value = scan->argv[++scan->at];
+    return 0;
+}
+
+static int parse_long(struct scan *scan, const char *text)
+{
+    size_t length = strcspn(text, "=");
+    const char *attached = text[length] == '=' ? text + length + 1 : NULL;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    if (strcmp(name, "help") == 0 && !attached)
+        return OPTIONS_HELP;
+    const struct cli_option *option = by_name(scan, text, length);
+    bool negated = !option && strncmp(text, "no-", 3) == 0;
+    if (negated)
+        option = by_name(scan, text + 3, length - 3);
+    if (!option)
+        return unknown_name(scan, name, scan->err);
+    if (attached && (negated || !takes_value(option)))
+        return err_set(scan->err, ERR_INPUT, "--%s takes no value", name);
+    if (negated)
+        return negate(option, scan->err);
+    char shown[72];
+    const char *value = NULL;
+    snprintf(shown, sizeof shown, "--%s", name);
+    if (takes_value(option)) {
+        int result = value_of(scan, option, shown, attached, &value);
+        if (result < 0)
+            return result;
+    }
+    return assign(option, shown, value, scan->err);
+}
+
+/* One word of letters: -q, -qv, -j4, -qj 4. */
+static int parse_letters(struct scan *scan, const char *letters)
+{
+    for (; *letters; letters++) {
+        char shown[] = {'-', *letters, '\0'};
+        const struct cli_option *option = by_letter(scan, *letters);
+        const char *value = NULL;
+        if (!option && *letters == 'h')
+            return OPTIONS_HELP;
+        if (!option)
+            return err_set(scan->err, ERR_INPUT, "unknown option %s; --help lists all of them",
+                           shown);
+        bool wants = takes_value(option);
+        if (wants) {
+            int result = value_of(scan, option, shown, letters[1] ? letters + 1 : NULL, &value);
+            if (result < 0)
+                return result;
+        }
+        int result = assign(option, shown, value, scan->err);
+        if (result < 0 || wants)
+            return result;
+    }
+    return 0;
+}
+
+int options_parse(const struct cli_option *options, int argc, char **argv, struct cli_words *words,
+                  struct err *err)
+{
+    struct scan scan = {.options = options, .argc = argc, .argv = argv, .err = err};
+    bool open = true;
+    for (scan.at = 1; scan.at < argc; scan.at++) {
+        const char *word = argv[scan.at];
+        int result = 0;
+        /* "-" alone is a word: standard input. */
+        if (!open || word[0] != '-' || word[1] == '\0')
+            cli_words_add(words, word);
+        else if (strcmp(word, "--") == 0)
+            open = false;
+        else if (word[1] == '-')
+            result = parse_long(&scan, word + 2);
+        else
+            result = parse_letters(&scan, word + 1);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------ commands */
+
+/* How many words of argv the name takes, 0 when it does not match. */
+static int matches(const char *name, int argc, char **argv)
+{
+    int word = 0;
+    for (;; word++) {
+        size_t length = strcspn(name, " ");
+        if (word >= argc || strlen(argv[word]) != length || strncmp(argv[word], name, length) != 0)
+            return 0;
+        if (name[length] == '\0')
+            return word + 1;
+        name += length + 1;
+    }
+}
+
+/* `problem` alone, or with a wrong word behind it: the words that can follow. */
+static bool needs_second(const struct cli_command *commands, const char *first, struct err *err)
+{
+    struct buf list;
+    size_t length = strlen(first);
+    buf_init(&list, 400);
+    for (; commands->name; commands++)
+        if (strncmp(commands->name, first, length) == 0 && commands->name[length] == ' ')
+            buf_printf(&list, "%s%s", list.len ? ", " : "", commands->name + length + 1);
+    bool found = list.len > 0;
+    if (found)
+        err_set(err, ERR_INPUT, "'%.60s' wants one of: %s", first, list.data);
+    buf_deinit(&list);
+    return found;
+}
+
+const struct cli_command *options_command(const struct cli_command *commands, int argc, char **argv,
+                                          int *used, struct err *err)
+{
+    const struct cli_command *best = NULL;
+    const char *names[NAMES_MAX];
+    size_t count = 0;
+    *used = 0;
+    for (const struct cli_command *command = commands; command->name; command++) {
+        int words = matches(command->name, argc, argv);
+        if (words > *used) {
+            best = command;
+            *used = words;
+        }
+        if (count < NAMES_MAX)
+            names[count++] = command->name;
+    }
+    if (best)
+        return best;
+    if (argc < 1) {
+        err_set(err, ERR_INPUT, "a command is missing");
+        return NULL;
+    }
+    if (needs_second(commands, argv[0], err))
+        return NULL;
+    const char *near = nearest_name(argv[0], names, count);
+    err_set(err, ERR_INPUT, "unknown command '%.60s'%s%s%s", argv[0],
+            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return NULL;
+}

@@ -1,0 +1,360 @@
+#include "compile/compile.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char *const variables[] = {"PATH",           "WARPGYM_CC", "WARPGYM_NVCC",
+                                        "XDG_CACHE_HOME", "HOME",       "CUDA_HOME"};
+#define VARIABLES (sizeof variables / sizeof *variables)
+
+static char *saved[VARIABLES];
+static char *place; /* of one test; it is the home, too */
+
+static int begin(void **state)
+{
+    (void)state;
+    const char *temporary = getenv("TMPDIR");
+    char *made = mem_printf("%s/warpgym-test-toolchain-XXXXXX", temporary ? temporary : "/tmp");
+    place = mkdtemp(made) ? realpath(made, NULL) : NULL;
+    mem_free(made);
+    for (size_t i = 0; i < VARIABLES; i++) {
+        const char *value = getenv(variables[i]);
+        saved[i] = value ? mem_strdup(value) : NULL;
+        if (i > 0)
+            unsetenv(variables[i]);
+    }
+    return place && setenv("HOME", place, 1) == 0 ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VARIABLES; i++) {
+        if (saved[i])
+            setenv(variables[i], saved[i], 1);
+        else
+            unsetenv(variables[i]);
+        mem_free(saved[i]);
+    }
+    file_remove_tree(place);
+    mem_free(place);
+    return 0;
+}
+
+/* A program at PLACE/name; returns its path, the caller's. */
+static char *make_program(const char *name, const char *text)
+{
+    char *path = mem_printf("%s/%s", place, name);
+    char *directory = mem_strdup(path);
+    *strrchr(directory, '/') = '\0';
+    assert_int_equal(file_make_directories(directory, 0755, NULL), 0);
+    assert_int_equal(file_write_atomic(path, text, strlen(text), 0755, NULL), 0);
+    mem_free(directory);
+    return path;
+}
+
+static bool is_readable(const struct toolchain *toolchain, const char *path)
+{
+    for (char **at = toolchain->readable; *at; at++) {
+        size_t length = strlen(*at);
+        if (strncmp(path, *at, length) == 0 && (path[length] == '/' || path[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+static int count_lines(const char *path)
+{
+    char *text;
+    size_t count;
+    int lines = 0;
+    if (file_read(path, 65536, &text, &count, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        lines += text[i] == '\n';
+    mem_free(text);
+    return lines;
+}
+
+static void test_this_machine(void **state)
+{
+    (void)state;
+    struct toolchain toolchain;
+    toolchain_init(&toolchain, NULL);
+    assert_non_null(toolchain.cc);
+    assert_int_equal(toolchain.cc[0], '/');
+    assert_int_equal(access(toolchain.cc, X_OK), 0);
+    assert_non_null(toolchain.cc_version);
+    assert_null(strchr(toolchain.cc_version, '\n'));
+    assert_int_equal(toolchain.nvcc != NULL, toolchain.nvcc_version != NULL);
+    assert_non_null(toolchain.cpu);
+    assert_null(toolchain.root);
+    for (char **path = toolchain.readable; *path; path++) {
+        struct stat facts;
+        assert_int_equal((*path)[0], '/');
+        assert_int_equal(lstat(*path, &facts), 0);
+        assert_string_not_equal(*path, "/usr");
+        assert_string_not_equal(*path, "/usr/local");
+    }
+    assert_true(is_readable(&toolchain, toolchain.cc));
+    assert_true(is_readable(&toolchain, "/usr/include/math.h"));
+    assert_false(is_readable(&toolchain, "/etc/passwd"));
+    assert_false(is_readable(&toolchain, place));
+    toolchain_deinit(&toolchain);
+    assert_null(toolchain.cc);
+}
+
+static void test_cpu_is_stable(void **state)
+{
+    (void)state;
+    struct toolchain first;
+    struct toolchain second;
+    toolchain_init(&first, NULL);
+    toolchain_init(&second, NULL);
+    assert_string_equal(first.cpu, second.cpu);
+    assert_true(strlen(first.cpu) > 14); /* a name and the features' digest */
+    toolchain_deinit(&first);
+    toolchain_deinit(&second);
+}
+
+static void test_named_compiler(void **state)
+{
+    (void)state;
+    char *cc = make_program("opt/gcc-99/bin/mycc", "#!/bin/sh\necho 'mycc 99.1'\necho more\n");
+    char *tree = mem_printf("%s/opt/gcc-99", place);
+    char *path = mem_printf("%s/opt/gcc-99/bin:%s", place, saved[0] ? saved[0] : "/usr/bin");
+    setenv("PATH", path, 1);
+    const struct {
+        const char *named, *found;
+    } rows[] = {
+        {cc, cc},     {"mycc", cc}, {"no-such-compiler", NULL}, {"/no/such/compiler", NULL},
+        {tree, NULL}, /* a directory */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct toolchain toolchain;
+        setenv("WARPGYM_CC", rows[i].named, 1);
+        toolchain_init(&toolchain, place);
+        if (!rows[i].found) {
+            assert_null(toolchain.cc);
+            assert_null(toolchain.cc_version);
+        } else {
+            assert_string_equal(toolchain.cc, rows[i].found);
+            assert_string_equal(toolchain.cc_version, "mycc 99.1");
+            assert_true(is_readable(&toolchain, tree));
+            assert_false(is_readable(&toolchain, place));
+        }
+        toolchain_deinit(&toolchain);
+    }
+    mem_free(path);
+    mem_free(tree);
+    mem_free(cc);
+}
+
+static void test_empty_name_is_no_name(void **state)
+{
+    (void)state;
+    struct toolchain toolchain;
+    setenv("WARPGYM_CC", "", 1);
+    toolchain_init(&toolchain, NULL);
+    assert_non_null(toolchain.cc);
+    toolchain_deinit(&toolchain);
+}
+
+static void test_compiler_proxies_are_passed_over(void **state)
+{
+    (void)state;
+    char *proxy = make_program("lib/ccache", "#!/bin/sh\nexit 1\n");
+    char *link = mem_printf("%s/lib/gcc", place);
+    char *path = mem_printf("%s/lib:%s", place, saved[0] ? saved[0] : "/usr/bin");
+    assert_int_equal(symlink("ccache", link), 0);
+    setenv("PATH", path, 1);
+    struct toolchain toolchain;
+    toolchain_init(&toolchain, NULL);
+    assert_non_null(toolchain.cc);
+    assert_string_not_equal(toolchain.cc, link);
+    toolchain_deinit(&toolchain);
+    mem_free(path);
+    mem_free(link);
+    mem_free(proxy);
+}
+
+/* The version is asked for once for each program that lies there. */
+static void test_version_is_remembered(void **state)
+{
+    (void)state;
+    char *log = mem_printf("%s/log", place);
+    char *text = mem_printf("#!/bin/sh\necho x >>%s\necho 'mycc 1'\n", log);
+    char *cc = make_program("bin/mycc", text);
+    struct toolchain toolchain;
+    setenv("WARPGYM_CC", cc, 1);
+    for (int i = 0; i < 3; i++) {
+        toolchain_init(&toolchain, NULL);
+        assert_string_equal(toolchain.cc_version, "mycc 1");
+        toolchain_deinit(&toolchain);
+        assert_int_equal(count_lines(log), 1);
+    }
+    mem_free(text);
+    mem_free(cc);
+    text = mem_printf("#!/bin/sh\necho x >>%s\necho 'mycc 2.0'\n", log);
+    cc = make_program("bin/mycc", text);
+    toolchain_init(&toolchain, NULL);
+    assert_string_equal(toolchain.cc_version, "mycc 2.0");
+    toolchain_deinit(&toolchain);
+    assert_int_equal(count_lines(log), 2);
+    /* Where nothing can be remembered, it is asked for each time. */
+    char *notes = mem_printf("%s/.cache/warpgym/toolchain", place);
+    file_remove_tree(notes);
+    assert_int_equal(file_write_atomic(notes, "x", 1, 0600, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        toolchain_init(&toolchain, NULL);
+        assert_string_equal(toolchain.cc_version, "mycc 2.0");
+        toolchain_deinit(&toolchain);
+    }
+    assert_int_equal(count_lines(log), 4);
+    mem_free(notes);
+    mem_free(text);
+    mem_free(cc);
+    mem_free(log);
+}
+
+static void test_odd_versions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script, *version;
+    } rows[] = {
+        {"exit 1", "unknown version"},         {"echo; echo; echo third", "third"},
+        {"printf 'no newline'", "no newline"}, {"printf 'odd\\033[1m bytes\\n'", "odd?[1m bytes"},
+        {"kill -9 $$", "unknown version"},     {":", "unknown version"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *name = mem_printf("bin/cc-%zu", i);
+        char *text = mem_printf("#!/bin/sh\n%s\n", rows[i].script);
+        char *cc = make_program(name, text);
+        struct toolchain toolchain;
+        setenv("WARPGYM_CC", cc, 1);
+        toolchain_init(&toolchain, NULL);
+        assert_string_equal(toolchain.cc_version, rows[i].version);
+        toolchain_deinit(&toolchain);
+        mem_free(cc);
+        mem_free(text);
+        mem_free(name);
+    }
+}
+
+/* nvcc behind a script, behind links: what is needed is readable, what is beside it is not. */
+static void test_nvcc_behind_a_script(void **state)
+{
+    (void)state;
+    static const char version[] = "#!/bin/sh\necho 'nvcc: NVIDIA'\n"
+                                  "echo 'Cuda compilation tools, release 13.0, V13.0.88'\n";
+    char *real = make_program("opt/cuda-13/bin/nvcc", version);
+    char *text = mem_printf("#!/bin/sh\nexec \"%s\" \"$@\"\n", real);
+    char *wrapper = make_program("local/bin/nvcc", text);
+    char *link = mem_printf("%s/nvcc-link", place);
+    char *cuda = mem_printf("%s/cuda", place);
+    char *through = mem_printf("%s/cuda/bin/nvcc", place);
+    char *include = mem_printf("%s/opt/cuda-13/include/cuda.h", place);
+    char *beside = mem_printf("%s/local/lib/secret", place);
+    assert_int_equal(symlink("local/bin/nvcc", link), 0);
+    assert_int_equal(symlink("opt/cuda-13", cuda), 0);
+    const struct {
+        const char *named, *found;
+        bool wrapped;
+    } rows[] = {{real, real, false},
+                {wrapper, wrapper, true},
+                {link, link, true},
+                {through, real, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct toolchain toolchain;
+        setenv("WARPGYM_NVCC", rows[i].named, 1);
+        toolchain_init(&toolchain, NULL);
+        assert_string_equal(toolchain.nvcc, rows[i].found);
+        assert_string_equal(toolchain.nvcc_version,
+                            "Cuda compilation tools, release 13.0, V13.0.88");
+        assert_true(is_readable(&toolchain, toolchain.nvcc));
+        assert_true(is_readable(&toolchain, real));
+        assert_true(is_readable(&toolchain, include));
+        assert_int_equal(is_readable(&toolchain, wrapper), rows[i].wrapped);
+        assert_false(is_readable(&toolchain, beside));
+        toolchain_deinit(&toolchain);
+    }
+    mem_free(beside);
+    mem_free(include);
+    mem_free(through);
+    mem_free(cuda);
+    mem_free(link);
+    mem_free(wrapper);
+    mem_free(text);
+    mem_free(real);
+}
+
+static void test_cuda_home(void **state)
+{
+    (void)state;
+    struct toolchain toolchain;
+    char *path = mem_printf("%s/nothing", place);
+    char *nvcc = make_program("cuda/bin/nvcc", "#!/bin/sh\necho 'release 1'\n");
+    char *home = mem_printf("%s/cuda", place);
+    setenv("CUDA_HOME", home, 1);
+    setenv("PATH", path, 1);
+    toolchain_init(&toolchain, NULL);
+    /* The usual places come first. */
+    if (access("/usr/local/bin/nvcc", X_OK) < 0 && access("/usr/bin/nvcc", X_OK) < 0)
+        assert_string_equal(toolchain.nvcc, nvcc);
+    else
+        assert_string_not_equal(toolchain.nvcc, nvcc);
+    toolchain_deinit(&toolchain);
+    mem_free(home);
+    mem_free(nvcc);
+    mem_free(path);
+}
+
+/* The bundled toolchain is for machines that have none: not for those that have, nor for a user who
+ * named one. */
+static void test_bundled_is_the_last_resort(void **state)
+{
+    (void)state;
+    struct toolchain toolchain;
+    mem_free(make_program("usr/bin/gcc", "#!/bin/sh\necho bundled\n"));
+    toolchain_init(&toolchain, place);
+    assert_non_null(toolchain.cc);
+    assert_null(toolchain.root);
+    toolchain_deinit(&toolchain);
+    setenv("WARPGYM_CC", "/no/such/compiler", 1);
+    toolchain_init(&toolchain, place);
+    assert_null(toolchain.cc);
+    assert_null(toolchain.root);
+    toolchain_deinit(&toolchain);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_this_machine),
+        TEST(test_cpu_is_stable),
+        TEST(test_named_compiler),
+        TEST(test_empty_name_is_no_name),
+        TEST(test_compiler_proxies_are_passed_over),
+        TEST(test_version_is_remembered),
+        TEST(test_odd_versions),
+        TEST(test_nvcc_behind_a_script),
+        TEST(test_cuda_home),
+        TEST(test_bundled_is_the_last_resort),
+    };
+    return cmocka_run_group_tests_name("compile/toolchain", tests, NULL, NULL);
+}

@@ -1,5 +1,6 @@
 #include "base/settings.h"
 
+#include "base/file.h"
 #include "base/nearest.h"
 
 #include <ctype.h>
@@ -26,13 +27,19 @@ struct row {
 
 static const struct row rows[SETTINGS_COUNT] = {
 #define X(field, path, kind, standard, low, high, help)                                            \
-    {path, KIND_##kind, standard, (double)(low), (double)(high), help,                             \
+    {path,                                                                                         \
+     KIND_##kind,                                                                                  \
+     standard,                                                                                     \
+     (double)(low),                                                                                \
+     (double)(high),                                                                               \
+     help,                                                                                         \
      offsetof(struct settings, field)},
     SETTINGS(X)
 #undef X
 };
 
-static const char *const kind_names[] = {"text", "integer", "number", "boolean", "duration", "size"};
+static const char *const kind_names[] = {"text",    "integer",  "number",
+                                         "boolean", "duration", "size"};
 
 struct unit {
     const char *name;
@@ -44,7 +51,7 @@ static const struct unit durations[] = {
 };
 static const struct unit sizes[] = {
     {"TiB", 0x1p40}, {"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}, {"TB", 1e12}, {"GB", 1e9},
-    {"MB", 1e6},     {"kB", 1e3},     {"KB", 1e3},     {"B", 1},        {"", 1},     {NULL, 0},
+    {"MB", 1e6},     {"kB", 1e3},     {"KB", 1e3},     {"B", 1},        {"", 1},      {NULL, 0},
 };
 
 /* --------------------------------------------------------------------------------------- values */
@@ -156,7 +163,8 @@ static int refuse_bounds(const struct row *row, const char *value, struct err *e
     print_value(&bounds, row->kind, row->low);
     buf_puts(&bounds, " to ");
     print_value(&bounds, row->kind, row->high);
-    int result = err_set(err, ERR_INPUT, "%s: '%.60s' is outside %s", row->path, value, bounds.data);
+    int result = err_set(err, ERR_INPUT, "%s: '%.60s' is outside %s", row->path, value,
+                         bounds.data);
     buf_deinit(&bounds);
     return result;
 }
@@ -169,6 +177,9 @@ static int assign_text(struct settings *settings, const struct row *row, const c
     for (const char *at = value; *at; at++)
         if (iscntrl((unsigned char)*at))
             return err_set(err, ERR_INPUT, "%s: holds a control character", row->path);
+    int result = *value ? file_check_text(row->path, value, strlen(value), err) : 0;
+    if (result < 0)
+        return result;
     *(const char **)((char *)settings + row->offset) = arena_strdup(&settings->arena, value);
     return 0;
 }
@@ -276,8 +287,8 @@ static int check_variable(const char *name, struct err *err)
     }
     const char *near = nearest_name(name, names, SETTINGS_COUNT);
     if (near)
-        return err_set(err, ERR_INPUT, "there is no setting WARPGYM_%.60s; did you mean WARPGYM_%s?",
-                       name, near);
+        return err_set(err, ERR_INPUT,
+                       "there is no setting WARPGYM_%.60s; did you mean WARPGYM_%s?", name, near);
     return inside ? err_set(err, ERR_INPUT, "there is no setting WARPGYM_%.60s", name) : 0;
 }
 

@@ -20,7 +20,7 @@ struct reader {
     struct err *err;
     struct fy_parser *parser;
     struct fy_diag *diag;
-    int depth;                /* open mappings */
+    int depth; /* open mappings */
     int documents;
     char section[NAME_BYTES]; /* "" when the next scalar is one */
     char key[NAME_BYTES];     /* the same within a section */

@@ -40,7 +40,8 @@ static int assign_number(const struct cli_option *option, const char *shown, con
     if (option->kind == CLI_OPTION_INT) {
         long long whole = strtoll(text, &end, 10);
         number = (double)whole;
-        if (*text && *end == '\0' && errno == 0 && number >= option->low && number <= option->high) {
+        if (*text && *end == '\0' && errno == 0 && number >= option->low &&
+            number <= option->high) {
             *(int64_t *)option->value = whole;
             return 0;
         }

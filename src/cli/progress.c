@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define REDRAW_NS 100000000  /* on a terminal */
-#define LINE_NS 10000000000  /* elsewhere */
+#define REDRAW_NS 100000000 /* on a terminal */
+#define LINE_NS 10000000000 /* elsewhere */
 #define LINE_BYTES 512
 #define BAR_MAX 30
 #define BAR_MIN 6
@@ -23,8 +23,8 @@ struct progress {
     struct progress_state state;
     int fd;
     bool terminal, quiet;
-    bool drawn;    /* a line stands on the terminal now */
-    bool wrote;    /* anything has been shown at all */
+    bool drawn; /* a line stands on the terminal now */
+    bool wrote; /* anything has been shown at all */
     int hidden;
     int64_t start_ns, shown_ns;
 };

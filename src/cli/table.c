@@ -85,8 +85,7 @@ void table_free(struct table *table)
 
 void table_column(struct table *table, const char *title, enum table_align align)
 {
-    table->columns =
-        mem_resize(table->columns, (table->column_count + 1) * sizeof *table->columns);
+    table->columns = mem_resize(table->columns, (table->column_count + 1) * sizeof *table->columns);
     struct column *column = &table->columns[table->column_count++];
     *column = (struct column){.title = mem_strdup(title), .align = align};
     column->width = clean(column->title);

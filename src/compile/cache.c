@@ -17,6 +17,9 @@
 
 /* "warpgym-build 1 ok <object bytes> <diagnostics bytes> <SHA-256>\n", numbers as 16 hex digits. */
 #define FOOTER_FORMAT "warpgym-build 1 %s %016llx %016llx "
+#define FOOTER_OUTCOME_AT 16
+#define FOOTER_OBJECT_AT 19
+#define FOOTER_DIAGNOSTICS_AT 36
 #define FOOTER_HEAD_BYTES 53
 #define FOOTER_BYTES (FOOTER_HEAD_BYTES + 64 + 1)
 #define CHUNK_BYTES 65536
@@ -75,12 +78,9 @@ static bool parse_footer(const char *footer, off_t size, bool *ok, uint64_t *obj
                          uint64_t *diagnostics_bytes)
 {
     char head[FOOTER_HEAD_BYTES + 1];
-    unsigned long long object;
-    unsigned long long diagnostics;
-    char outcome[3];
-    if (sscanf(footer, "warpgym-build 1 %2s %16llx %16llx", outcome, &object, &diagnostics) != 3)
-        return false;
-    *ok = strcmp(outcome, "ok") == 0;
+    uint64_t object = strtoull(footer + FOOTER_OBJECT_AT, NULL, 16);
+    uint64_t diagnostics = strtoull(footer + FOOTER_DIAGNOSTICS_AT, NULL, 16);
+    *ok = memcmp(footer + FOOTER_OUTCOME_AT, "ok", 2) == 0;
     footer_head(head, *ok, object, diagnostics);
     if (memcmp(footer, head, FOOTER_HEAD_BYTES) != 0 || object > LIMIT_ARTIFACT_BYTES ||
         diagnostics > LIMIT_DIAGNOSTICS_BYTES || (object > 0) != *ok ||

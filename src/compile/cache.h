@@ -4,14 +4,15 @@
  *   DIRECTORY/swept      when old entries were last looked for; locked by the process that does it
  *
  * The object comes first, so the dynamic loader takes an entry as it is (it never looks behind the
- * sections). The footer holds a SHA-256 over key, outcome, lengths, object and diagnostics: an entry
- * that was cut short, changed or put under a wrong name is not found and is replaced by the next
- * build. A failed build has an entry without an object.
+ * sections). The footer holds a SHA-256 over key, outcome, lengths, object and diagnostics: an
+ * entry that was cut short, changed or put under a wrong name is not found and is replaced by the
+ * next build. A failed build has an entry without an object.
  *
  * Any number of processes and threads share a directory. An entry appears whole, by rename, and is
  * never changed; the last to publish wins. Sweeping removes the longest unused entries, and never
  * one that was used in the last CACHE_GRACE_S seconds, so a path that was just handed out stays.
- * Losing an entry, or the directory, costs a build and nothing else; nothing here is synced to disk.
+ * Losing an entry, or the directory, costs a build and nothing else; nothing here is synced to
+ * disk.
  */
 #ifndef WARPGYM_COMPILE_CACHE_H
 #define WARPGYM_COMPILE_CACHE_H

@@ -31,8 +31,8 @@ struct toolchain {
     char *root;      /* bundled toolchain that a box mounts as /usr (make dist), or NULL */
 };
 
-/* Finds compilers: setting/env WARPGYM_CC and WARPGYM_NVCC, then PATH, then `bundled` (may be NULL).
- * A missing compiler is no error here. */
+/* Finds compilers: setting/env WARPGYM_CC and WARPGYM_NVCC, then PATH, then `bundled` (may be
+ * NULL). A missing compiler is no error here. */
 void toolchain_init(struct toolchain *toolchain, const char *bundled);
 void toolchain_deinit(struct toolchain *toolchain);
 

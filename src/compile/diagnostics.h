@@ -1,9 +1,9 @@
 /* diagnostics: what a compiler printed, made fit for whoever wrote the source.
  *
- * The result begins with the first error, each error with its place (`softmax.c:12:5: error: …`), its
- * source line and its notes; warnings follow. Assembler, linker and nvcc messages are brought into
- * the same shape. Left out: the compiler's own chatter, places on this machine, and the content of
- * files that are neither the source nor the toolchain's (`#include "/etc/passwd"` and
+ * The result begins with the first error, each error with its place (`softmax.c:12:5: error: …`),
+ * its source line and its notes; warnings follow. Assembler, linker and nvcc messages are brought
+ * into the same shape. Left out: the compiler's own chatter, places on this machine, and the
+ * content of files that are neither the source nor the toolchain's (`#include "/etc/passwd"` and
  * `#line 1 "/etc/passwd"` make a compiler quote them). Everything is bounded and printable UTF-8.
  *
  * The output is untrusted as far as the source can shape it (`#error`, `#line`, `#pragma message`);
@@ -16,8 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define DIAGNOSTICS_TEXT_BYTES                                                                     \
-    8192 /* of the result: what a reader can use, and a prompt can hold */
+#define DIAGNOSTICS_TEXT_BYTES 8192 /* of the result: what a prompt can hold */
 
 /* Stands for the file's name in a result, which can so be kept and shown under any name. It occurs
  * nowhere else: what a compiler prints has no control characters left here. */

@@ -1,8 +1,8 @@
 /* message: one line of a compiler's output, taken apart. Private to compile/.
  *
  * Three notations meet here: `file:line:column: error: text` (gcc, clang), `file:line: Error: text`
- * (GNU as) and `file(line): error: text` (nvcc). Nothing is copied: a struct message points into its
- * line.
+ * (GNU as) and `file(line): error: text` (nvcc). Nothing is copied: a struct message points into
+ * its line.
  */
 #ifndef WARPGYM_COMPILE_MESSAGE_H
 #define WARPGYM_COMPILE_MESSAGE_H

@@ -9,10 +9,10 @@
 
 #define PRELUDE_BYTES 8192
 
-/* A reference at double precision: the standard headers first, so that they keep their meaning, then
- * every float in the text becomes a double. <tgmath.h> turns the generic names (exp, sqrt, …) to the
- * type of their argument; calls by the names that say "float" are turned to the generic ones (calls
- * only: the names themselves occur in what <tgmath.h> makes of those). */
+/* A reference at double precision: the standard headers first, so that they keep their meaning,
+ * then every float in the text becomes a double. <tgmath.h> turns the generic names (exp, sqrt, …)
+ * to the type of their argument; calls by the names that say "float" are turned to the generic ones
+ * (calls only: the names themselves occur in what <tgmath.h> makes of those). */
 static const char double_prelude[] = "#include <float.h>\n"
                                      "#include <limits.h>\n"
                                      "#include <math.h>\n"
@@ -89,8 +89,8 @@ static void set_environment(struct recipe *recipe, const char *program)
     *at++ = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=16777216";
 }
 
-/* Without a box the bundled compiler runs where it lies: it finds its own parts by its own place, but
- * headers, start files, assembler and linker have to be pointed out, and its libraries, too. */
+/* Without a box the bundled compiler runs where it lies: it finds its own parts by its own place,
+ * but headers, start files, assembler and linker have to be pointed out, and its libraries, too. */
 static void add_sysroot(struct recipe *recipe, const char *root)
 {
     size_t i = 0;

@@ -1,11 +1,11 @@
 /* recipe: the one command line with which each kind of source is compiled, and the identity of a
  * build.
  *
- * All names in it are relative to the scratch directory, and so is TMPDIR, wherever a box puts that:
- * equal sources meet equal command lines and give equal bytes (the linker writes no build id, dates
- * are fixed by SOURCE_DATE_EPOCH). The key covers everything that a result depends on: text, command
- * line, environment, what is readable, the compiler (version, and size and time of the program) and
- * the CPU. Private to compile/.
+ * All names in it are relative to the scratch directory, and so is TMPDIR, wherever a box puts
+ * that: equal sources meet equal command lines and give equal bytes (the linker writes no build id,
+ * dates are fixed by SOURCE_DATE_EPOCH). The key covers everything that a result depends on: text,
+ * command line, environment, what is readable, the compiler (version, and size and time of the
+ * program) and the CPU. Private to compile/.
  */
 #ifndef WARPGYM_COMPILE_RECIPE_H
 #define WARPGYM_COMPILE_RECIPE_H

@@ -137,7 +137,8 @@ static char *version_note(const char *path)
     return note;
 }
 
-/* The first line that holds `mark` (NULL: the first one), cut and printable; NULL: there is none. */
+/* The first line that holds `mark` (NULL: the first one), cut and printable; NULL: there is none.
+ * */
 static char *pick_line(const char *text, const char *mark)
 {
     while (*text) {

@@ -113,15 +113,16 @@ static void identity_of(const struct cpuinfo *info, char *text, size_t text_byte
     for (size_t i = 0; i < sizeof parts / sizeof *parts && used < text_bytes; i++) {
         char value[32];
         if (cpuinfo_copy(info, parts[i], value, sizeof value))
-            used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? "/" : "", value);
+            used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? "/" : "",
+                                     value);
     }
 }
 
 static void make_key(struct cpu *cpu, const struct cpuinfo *info)
 {
-    static const char *const shown[] = {"avx2",     "fma",         "avx512f",     "avx512_vnni",
-                                        "avx512_bf16", "avx512_fp16", "amx_bf16",  "asimd",
-                                        "sve",      "sve2",        "i8mm",        "bf16"};
+    static const char *const shown[] = {"avx2",        "fma",         "avx512f",  "avx512_vnni",
+                                        "avx512_bf16", "avx512_fp16", "amx_bf16", "asimd",
+                                        "sve",         "sve2",        "i8mm",     "bf16"};
     char identity[96], flags[8192], hex[HASH_HEX_BYTES];
     identity_of(info, identity, sizeof identity);
     cpuinfo_copy(info, flag_lines, flags, sizeof flags);
@@ -279,7 +280,8 @@ static void detect_frequency(struct cpu *cpu, const struct cpuinfo *info, int pr
 
 void cpu_detect(struct cpu *cpu)
 {
-    static const char *const model_lines[] = {"model name", "Processor", "cpu model", "uarch", NULL};
+    static const char *const model_lines[] = {"model name", "Processor", "cpu model", "uarch",
+                                              NULL};
     struct cpuinfo info;
     *cpu = (struct cpu){0};
     cpuinfo_read(&info);

@@ -38,9 +38,9 @@ struct worker {
     pthread_t thread;
     int processor; /* to stay on; -1: anywhere */
     char *buffer;
-    double best[PHASES];         /* per second, of this thread's best window */
-    double slot[PHASES][SLOTS];  /* amount done in each slot */
-    double idle;                 /* part of the wall time without the processor */
+    double best[PHASES];        /* per second, of this thread's best window */
+    double slot[PHASES][SLOTS]; /* amount done in each slot */
+    double idle;                /* part of the wall time without the processor */
 };
 
 struct gauge {
@@ -163,8 +163,8 @@ static void plan(struct gauge *gauge, const struct cpu *cpu)
     set[PHASE_L2] = l2 >= 3 * l1 ? pages(fmax(l2 / 2, l1 * 1.5)) : 0;
     set[PHASE_L3] = l3 >= 3 * fmax(l2, l1) ? pages(fmax(l3 / 2, l2 * 1.5)) : 0;
     double largest = fmax(BUFFERS_MAX / cores, (double)pages(l3 / 2) + 4096);
-    set[PHASE_DRAM] = pages(fmin(fmax(1.5 * (l3 + l2), fmax(64.0 * (1 << 20) / cores, 4 << 20)),
-                                 largest));
+    set[PHASE_DRAM] = pages(
+        fmin(fmax(1.5 * (l3 + l2), fmax(64.0 * (1 << 20) / cores, 4 << 20)), largest));
     gauge->buffer_bytes = set[PHASE_DRAM];
     for (enum phase phase = PHASE_L1; phase < PHASE_DRAM; phase++)
         if (set[phase] > gauge->buffer_bytes)
@@ -276,8 +276,9 @@ static void gauge_read(const struct gauge *gauge, const struct cpu *cpu, double 
         enum phase phase = PHASE_L1 + (enum phase)level;
         bool shared = level >= PEAKS_L3 && !busy;
         peaks->capacity_bytes[level] = capacity[level];
-        peaks->bytes_per_s[level] =
-            (shared ? best_together(gauge, phase) : sum_of_best(gauge, phase)) * doubt;
+        peaks->bytes_per_s[level] = (shared ? best_together(gauge, phase)
+                                            : sum_of_best(gauge, phase)) *
+                                    doubt;
     }
 }
 
@@ -326,8 +327,8 @@ static bool record_read(const char *path, const struct cpu *cpu, struct peaks *p
                 json_get_double(record, "narrow_flops", &peaks->narrow_flops, NULL) == 0 &&
                 json_get_object(record, "bytes_per_s", &bytes_per_s, NULL) == 0;
     for (int level = 0; good && level < PEAKS_LEVELS; level++)
-        good = json_get_double(bytes_per_s, level_names[level], &peaks->bytes_per_s[level],
-                               NULL) == 0 &&
+        good = json_get_double(bytes_per_s, level_names[level], &peaks->bytes_per_s[level], NULL) ==
+                   0 &&
                peaks->bytes_per_s[level] >= 0;
     good = good && peaks->f32_flops > 0 && peaks->f64_flops > 0 && peaks->narrow_flops > 0;
     peaks->cores = cpu->cores;

@@ -21,7 +21,7 @@
 #define FMA_KERNEL(name, instruction)                                                              \
     static void name(uint64_t rounds)                                                              \
     {                                                                                              \
-        __asm__ volatile(EACH_CHAIN(CLEAR) CLEAR(12) CLEAR(13) ::: CLOBBERS);                      \
+        __asm__ volatile(EACH_CHAIN(CLEAR) CLEAR(12) CLEAR(13)::: CLOBBERS);                       \
         while (rounds-- > 0)                                                                       \
             __asm__ volatile(EACH_CHAIN(instruction)::: CLOBBERS);                                 \
         __asm__ volatile("vzeroupper" ::: CLOBBERS);                                               \
@@ -95,13 +95,13 @@ static void read_plain(const char *buffer, size_t bytes)
 
 const struct peaks_kernels *peaks_kernels_here(void)
 {
-    static const struct peaks_kernels plain = {
-        "plain", read_plain, f32_plain, f64_plain, CHAINS * 8, CHAINS * 4, 4};
+    static const struct peaks_kernels plain = {"plain",    read_plain, f32_plain, f64_plain,
+                                               CHAINS * 8, CHAINS * 4, 4};
 #if defined(__x86_64__)
-    static const struct peaks_kernels avx2 = {
-        "avx2", read_avx2, f32_avx2, f64_avx2, CHAINS * 16, CHAINS * 8, 1};
-    static const struct peaks_kernels avx512 = {
-        "avx512", read_avx512, f32_avx512, f64_avx512, CHAINS * 32, CHAINS * 16, 1};
+    static const struct peaks_kernels avx2 = {"avx2",      read_avx2,  f32_avx2, f64_avx2,
+                                              CHAINS * 16, CHAINS * 8, 1};
+    static const struct peaks_kernels avx512 = {"avx512",    read_avx512, f32_avx512, f64_avx512,
+                                                CHAINS * 32, CHAINS * 16, 1};
     if (__builtin_cpu_supports("avx512f"))
         return &avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))

@@ -11,8 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define END_GRACE_MS 1000 /* between a closed channel and the death behind it */
-
 struct sample {
     uint32_t output;
     uint64_t offset;
@@ -97,26 +95,6 @@ static bool speaks(const struct side *side)
     return recv(side->boxed.channel, &byte, 1, MSG_DONTWAIT | MSG_PEEK) > 0;
 }
 
-/* Sizes that a side claims, before anyone computes with them. */
-static int check_done(const struct side *side, struct err *err)
-{
-    const struct wire_done *done = &side->done;
-    if (done->count > WIRE_OUTPUTS)
-        return err_set(err, ERR_PROTOCOL, "it claims %u outputs", done->count);
-    for (uint32_t i = 0; i < done->count; i++) {
-        const struct wire_output *output = &done->outputs[i];
-        const struct dtype_facts *facts = dtype_facts(output->dtype);
-        uint64_t bytes = facts ? facts->bytes : 0;
-        bool good = facts && output->dimensions <= LIMIT_DIMENSIONS;
-        for (uint32_t d = 0; good && d < output->dimensions; d++)
-            good = output->shape[d] >= 0 &&
-                   !__builtin_mul_overflow(bytes, (uint64_t)output->shape[d], &bytes);
-        if (!good || bytes != output->bytes || bytes > LIMIT_TENSOR_BYTES)
-            return err_set(err, ERR_PROTOCOL, "it describes an output that cannot be");
-    }
-    return 0;
-}
-
 /* Waits until there is something on the channel, or it ended. */
 static int wait_done(struct side *side, int64_t deadline_ns, int64_t *stop_ns, struct err *err)
 {
@@ -137,17 +115,6 @@ static int wait_done(struct side *side, int64_t deadline_ns, int64_t *stop_ns, s
     }
 }
 
-/* The channel is at its end: it died, or closed it. */
-static int explain_end(struct side *side, struct err *err)
-{
-    struct pollfd wait = {.fd = side->boxed.pid_fd, .events = POLLIN};
-    char how[96];
-    if (poll(&wait, 1, END_GRACE_MS) <= 0 || !boxed_ended(&side->boxed))
-        return err_set(err, ERR_PROTOCOL, "it closed its channel to the judge");
-    boxed_status_text(&side->boxed, how, sizeof how);
-    return err_set(err, ERR_CRASH, "the process %s", how);
-}
-
 static int read_answer(struct side *side, union wire_message *message, struct err *err)
 {
     int descriptors[WIRE_DESCRIPTORS];
@@ -157,14 +124,14 @@ static int read_answer(struct side *side, union wire_message *message, struct er
         if (descriptors[i] >= 0)
             close(descriptors[i]);
     if (result == ERR_CRASH || result == ERR_IO)
-        return explain_end(side, err);
+        return side_explain_end(side, err);
     if (result < 0)
         return result;
     if (message->type == WIRE_DONE) {
         side->done = message->done;
         if (side->slot_outputs)
             side->done.count = 0;
-        return check_done(side, err);
+        return wire_check_done(&side->done, err);
     }
     if (message->type != WIRE_FAILED)
         return err_set(err, ERR_PROTOCOL, "it sent a message that does not belong there");

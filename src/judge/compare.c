@@ -14,8 +14,9 @@ struct rule {
     size_t expected_bytes, got_bytes; /* of an element */
     double relative, absolute;
     double rms;
-    double floor;    /* smallest scale: rms or 0 */
-    double overflow; /* magnitude from which an oracle's value is an infinity in the tensor's type */
+    double floor; /* smallest scale: rms or 0 */
+    double
+        overflow; /* magnitude from which an oracle's value is an infinity in the tensor's type */
 };
 
 /* ------------------------------------------------------------ element by element, the reference */
@@ -73,8 +74,8 @@ static bool agrees_exactly(const struct rule *rule, uint64_t index, double expec
         return expected == got || (isnan(expected) && isnan(got));
     if (spec->expected_dtype != spec->dtype)
         return expected == got;
-    return memcmp(rule->expected + index * rule->expected_bytes, rule->got + index * rule->got_bytes,
-                  rule->got_bytes) == 0;
+    return memcmp(rule->expected + index * rule->expected_bytes,
+                  rule->got + index * rule->got_bytes, rule->got_bytes) == 0;
 }
 
 static bool agrees(const struct rule *rule, double expected, double got)

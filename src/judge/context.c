@@ -66,8 +66,7 @@ void judge_close(struct judge *judge)
 static int start_native(struct judge *judge, struct err *err)
 {
     const char *argv[] = {judge->side_program, NULL};
-    static const char *const environment[] = {"LC_ALL=C.UTF-8", "HOME=" BOX_SCRATCH,
-                                              "OMP_WAIT_POLICY=passive", NULL};
+    static const char *const environment[] = {NULL};
     return standby_open(&judge->native, argv, environment, NATIVE_READY_MS, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,11 +11,27 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Size of the largest slot that this problem will map. */
+static uint64_t largest_slot(const struct problem *problem)
+{
+    struct layout layout;
+    struct err ignored;
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < problem->check_count + problem->time_count; i++) {
+        const struct size_set *sizes =
+            i < problem->check_count ? &problem->check[i] : &problem->time[i - problem->check_count];
+        if (problem_layout(problem, sizes, &layout, &ignored) == 0 && layout.bytes > largest)
+            largest = layout.bytes;
+    }
+    return largest;
+}
+
 static void describe_box(const struct session *session, struct box *box)
 {
     const struct settings *settings = session->judge->options.settings;
     box_init(box, BOX_NATIVE);
-    box->memory_bytes = settings->run_memory_bytes;
+    /* three: slot, oracle (twice the size for f32), as much again to work in */
+    box->memory_bytes = settings->run_memory_bytes + 3 * largest_slot(session->problem);
     box->scratch_bytes = settings->run_scratch_bytes;
 }
 
@@ -27,9 +44,14 @@ static int compile(struct session *session, enum compile_kind kind, const char *
                                       .text = text,
                                       .text_bytes = bytes,
                                       .timeout_ms = settings->compile_timeout_ms,
-                                      .memory_bytes = settings->compile_memory_bytes};
-    return compile_source(&session->judge->toolchain, &session->runner.runner,
-                          session->judge->cache, &request, artifact, err);
+                                      .memory_bytes = settings->compile_memory_bytes,
+                                      .cache_max_bytes = settings->cache_max_bytes};
+    const char *cache = settings->cache_max_bytes ? session->judge->cache : NULL;
+    int result = compile_source(&session->judge->toolchain, &session->runner.runner, cache,
+                                &request, artifact, err);
+    if (result == 0 && artifact->cache_problem)
+        log_write(LOG_LEVEL_WARN, "compile", "the build is not kept: %s", artifact->cache_problem);
+    return result;
 }
 
 /* The reference, twice: as candidates are compiled, and at double precision. */

@@ -24,6 +24,8 @@ static void describe_box(const struct session *session, struct box *box)
     const struct settings *settings = session->judge->options.settings;
     box_init(box, BOX_TORCH); /* the Python server adds the paths of its own packages */
     box->memory_bytes = settings->run_memory_bytes;
+    if (session->torch_layout.bytes <= LIMIT_TENSOR_BYTES) /* not known yet for a reference */
+        box->memory_bytes += 3 * session->torch_layout.bytes;
     box->scratch_bytes = settings->run_scratch_bytes;
 }
 

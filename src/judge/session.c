@@ -44,6 +44,7 @@ void reference_forget(struct session *session)
     if (session->weights >= 0)
         close(session->weights);
     session->description = session->weights = -1;
+    session->torch_layout = (struct layout){0};
 }
 
 const char *candidate_language(const char *path, const char *text)

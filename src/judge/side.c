@@ -15,7 +15,18 @@
 #include <unistd.h>
 
 #define SPAWN_TIMEOUT_MS 20000
+#define END_GRACE_MS 1000 /* between a closed channel and the death behind it */
 #define BUILD_REQUEST_BYTES ((size_t)2 << 20)
+
+int side_explain_end(struct side *side, struct err *err)
+{
+    struct pollfd wait = {.fd = side->boxed.pid_fd, .events = POLLIN};
+    char how[96];
+    if (poll(&wait, 1, END_GRACE_MS) <= 0 || !boxed_ended(&side->boxed))
+        return err_set(err, ERR_PROTOCOL, "it closed its channel to the judge");
+    boxed_status_text(&side->boxed, how, sizeof how);
+    return err_set(err, ERR_CRASH, "the process %s", how);
+}
 
 /* Waits for a message, the process's end, the deadline or a cancellation. */
 static int await(struct side *side, int64_t deadline_ns, struct err *err)
@@ -29,14 +40,8 @@ static int await(struct side *side, int64_t deadline_ns, struct err *err)
             return err_sys(err, errno, "cannot wait for a side");
         if (ready > 0 && (waits[0].revents & POLLIN))
             return 0;
-        if (ready > 0) {
-            char how[96];
-            boxed_ended(&side->boxed);
-            if (!side->boxed.reaped && (waits[0].revents & POLLHUP) && !waits[1].revents)
-                return err_set(err, ERR_PROTOCOL, "it closed its channel to the judge");
-            boxed_status_text(&side->boxed, how, sizeof how);
-            return err_set(err, ERR_CRASH, "the process %s", how);
-        }
+        if (ready > 0)
+            return side_explain_end(side, err);
         if (side->cancelled && *side->cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (left_ms == 0)
@@ -68,10 +73,8 @@ static int expect(struct side *side, uint32_t type, int64_t deadline_ns,
     if (result < 0)
         return result;
     result = wire_receive(side->boxed.channel, message, &bytes, descriptors, err);
-    if (result == ERR_CRASH) { /* end-of-file comes a moment before the process is reaped */
-        result = await(side, deadline_ns, err);
-        return result < 0 ? result : err_set(err, ERR_PROTOCOL, "it closed its channel");
-    }
+    if (result == ERR_CRASH || result == ERR_IO)
+        return side_explain_end(side, err);
     if (result == 0 && message->type == type)
         return 0;
     close_all(descriptors);

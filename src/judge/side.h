@@ -84,6 +84,8 @@ uint32_t side_output_count(const struct side *side);
 NODISCARD int side_output(struct side *side, uint32_t index, struct tensor *tensor,
                           struct err *err);
 
+/* Its channel is at its end: ERR_CRASH with how the process ended, or ERR_PROTOCOL where it lives. */
+int side_explain_end(struct side *side, struct err *err);
 /* Keeps a FAILED message, made safe to print and to index by. */
 void side_take_failure(struct side *side, const struct wire_failed *failed);
 

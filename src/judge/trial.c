@@ -291,6 +291,14 @@ static enum trial_result wrong(struct session *session, const char *message)
     return TRIAL_ENDED;
 }
 
+static enum trial_result wrong_with_code(struct session *session, const char *code,
+                                         const char *message)
+{
+    wrong(session, message); /* first: the status stays `wrong` */
+    verdict_violation(session->verdict, code, "%s", message);
+    return TRIAL_ENDED;
+}
+
 /* Dtype and shape first: torch tells them, native ones are fixed by the slot. */
 static bool same_form(struct session *session, uint32_t output, const struct tensor *got)
 {
@@ -387,12 +395,12 @@ enum trial_result trial_judge(struct session *session, const struct trial *trial
     session->verdict->trials++;
     if (session->problem->format == PROBLEM_NATIVE && (name = overrun(session))) {
         snprintf(text, sizeof text, "it wrote past the end of `%s`", name);
-        return wrong(session, text);
+        return wrong_with_code(session, "H15", text);
     }
     if (trial->untouched && session->problem->format == PROBLEM_NATIVE &&
         (name = modified_input(session))) {
         snprintf(text, sizeof text, "it changed its input `%s`, which is const", name);
-        return wrong(session, text);
+        return wrong_with_code(session, "H08", text);
     }
     enum trial_result result = judge_outputs(session);
     if (result == TRIAL_GOOD)

@@ -1,6 +1,7 @@
 #include "judge/verdict.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "sandbox/box.h"
 
 #include <math.h>
@@ -114,32 +115,20 @@ void verdict_speedup(const struct verdict *verdict, struct interval *speedup)
     speedup->high = exp(high / verdict->case_count);
 }
 
-/* JSON has no NaN and no infinity: null. */
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *text(const char *value)
-{
-    json_t *string = value ? json_stringn(value, strlen(value)) : NULL;
-    return string ? string : json_null();
-}
-
 static json_t *summary_json(const struct summary *summary)
 {
-    return json_pack("{s:o, s:o, s:I}", "median", number(summary->median), "quartiles",
-                     json_pack("[o, o]", number(summary->quartile1), number(summary->quartile3)),
+    return json_pack("{s:o, s:o, s:I}", "median", json_number(summary->median), "quartiles",
+                     json_pack("[o, o]", json_number(summary->quartile1), json_number(summary->quartile3)),
                      "n", (json_int_t)summary->n);
 }
 
 static void put_interval(json_t *object, const char *name, const struct interval *interval)
 {
     char key[64];
-    json_object_set_new(object, name, number(interval->value));
+    json_object_set_new(object, name, json_number(interval->value));
     snprintf(key, sizeof key, "%s_interval", name);
     json_object_set_new(object, key,
-                        json_pack("[o, o]", number(interval->low), number(interval->high)));
+                        json_pack("[o, o]", json_number(interval->low), json_number(interval->high)));
 }
 
 static json_t *case_json(const struct timed_case *timed)
@@ -147,12 +136,12 @@ static json_t *case_json(const struct timed_case *timed)
     double fraction = timed->floor_ms / timed->candidate.median;
     json_t *object = json_object();
     json_t *candidate = summary_json(&timed->candidate);
-    json_object_set_new(object, "sizes", text(timed->sizes));
+    json_object_set_new(object, "sizes", json_text(timed->sizes));
     json_object_set_new(object, "candidate", candidate);
     json_object_set_new(object, "reference", summary_json(&timed->reference));
     put_interval(object, "speedup", &timed->speedup);
     json_object_set_new(object, "roofline_fraction",
-                        timed->floor_ms > 0 ? number(fraction) : json_null());
+                        timed->floor_ms > 0 ? json_number(fraction) : json_null());
     return object;
 }
 
@@ -166,8 +155,8 @@ static json_t *timing_json(const struct verdict *verdict)
     if (verdict->case_count > 0)
         put_interval(object, "speedup", &speedup);
     json_object_set_new(object, "meaningful", json_boolean(verdict->timing_meaningful));
-    json_object_set_new(object, "note", text(verdict->timing_note));
-    json_object_set_new(object, "handover_us", number(verdict->handover_us));
+    json_object_set_new(object, "note", json_text(verdict->timing_note));
+    json_object_set_new(object, "handover_us", json_number(verdict->handover_us));
     if (verdict->case_count > 1) {
         json_t *cases = json_array();
         for (uint32_t i = 0; i < verdict->case_count; i++)
@@ -181,14 +170,14 @@ static json_t *correctness_json(const struct verdict *verdict)
 {
     json_t *first = json_null();
     if (verdict->mismatch.any)
-        first = json_pack("{s:o, s:I, s:o, s:o}", "output", text(verdict->mismatch.output),
+        first = json_pack("{s:o, s:I, s:o, s:o}", "output", json_text(verdict->mismatch.output),
                           "index", (json_int_t)verdict->mismatch.index, "got",
-                          number(verdict->mismatch.got), "expected",
-                          number(verdict->mismatch.expected));
+                          json_number(verdict->mismatch.got), "expected",
+                          json_number(verdict->mismatch.expected));
     return json_pack("{s:i, s:i, s:o, s:o, s:o}", "trials", (int)verdict->trials, "passed",
                      (int)verdict->trials_passed, "max_absolute_error",
-                     number(verdict->max_absolute), "max_relative_error",
-                     number(verdict->max_relative), "first_mismatch", first);
+                     json_number(verdict->max_absolute), "max_relative_error",
+                     json_number(verdict->max_relative), "first_mismatch", first);
 }
 
 static json_t *profile_json(const struct verdict *verdict)
@@ -197,13 +186,13 @@ static json_t *profile_json(const struct verdict *verdict)
     for (uint32_t i = 0; i < verdict->kernel_count; i++) {
         const struct kernel_share *kernel = &verdict->kernels[i];
         json_array_append_new(kernels, json_pack("{s:o, s:I, s:o, s:b}", "name",
-                                                 text(kernel->name), "launches",
+                                                 json_text(kernel->name), "launches",
                                                  (json_int_t)kernel->launches, "time_us",
-                                                 number(kernel->time_us), "own", kernel->own));
+                                                 json_number(kernel->time_us), "own", kernel->own));
     }
     return json_pack("{s:o, s:o, s:o, s:{s:I}}", "kernels", kernels, "own_time_fraction",
-                     number(verdict->own_time_fraction), "own_launch_fraction",
-                     number(verdict->own_launch_fraction), "memory", "peak_bytes",
+                     json_number(verdict->own_time_fraction), "own_launch_fraction",
+                     json_number(verdict->own_launch_fraction), "memory", "peak_bytes",
                      (json_int_t)verdict->peak_memory_bytes);
 }
 
@@ -211,8 +200,8 @@ static json_t *findings_json(const struct finding *findings, uint32_t count)
 {
     json_t *array = json_array();
     for (uint32_t i = 0; i < count; i++)
-        json_array_append_new(array, json_pack("{s:o, s:o}", "code", text(findings[i].code),
-                                               "evidence", text(findings[i].evidence)));
+        json_array_append_new(array, json_pack("{s:o, s:o}", "code", json_text(findings[i].code),
+                                               "evidence", json_text(findings[i].evidence)));
     return array;
 }
 
@@ -229,7 +218,7 @@ static json_t *stages_json(const struct verdict *verdict)
 {
     json_t *stages = json_object();
     for (int i = 0; i < STAGE_COUNT; i++)
-        json_object_set_new(stages, stage_names[i], number(verdict->stages_ms[i]));
+        json_object_set_new(stages, stage_names[i], json_number(verdict->stages_ms[i]));
     return stages;
 }
 
@@ -237,16 +226,16 @@ json_t *verdict_json(const struct verdict *verdict)
 {
     json_t *object = json_object();
     json_object_set_new(object, "schema", json_integer(1));
-    json_object_set_new(object, "id", text(verdict->id));
+    json_object_set_new(object, "id", json_text(verdict->id));
     json_object_set_new(object, "problem",
-                        json_pack("{s:o, s:o, s:o}", "id", text(verdict->problem_id), "format",
-                                  text(verdict->problem_format), "hash",
-                                  text(verdict->problem_hash)));
+                        json_pack("{s:o, s:o, s:o}", "id", json_text(verdict->problem_id), "format",
+                                  json_text(verdict->problem_format), "hash",
+                                  json_text(verdict->problem_hash)));
     json_object_set_new(object, "candidate",
-                        json_pack("{s:o, s:o, s:o}", "path", text(verdict->candidate_path),
-                                  "language", text(verdict->candidate_language), "hash",
-                                  text(verdict->candidate_hash)));
-    json_object_set_new(object, "device", text(verdict->device));
+                        json_pack("{s:o, s:o, s:o}", "path", json_text(verdict->candidate_path),
+                                  "language", json_text(verdict->candidate_language), "hash",
+                                  json_text(verdict->candidate_hash)));
+    json_object_set_new(object, "device", json_text(verdict->device));
     json_object_set_new(object, "environment",
                         json_pack("{s:{s:o, s:o}, s:b}", "sandbox", "layers",
                                   layers_json(verdict->layers, true), "missing",
@@ -266,9 +255,9 @@ json_t *verdict_json(const struct verdict *verdict)
     json_object_set_new(object, "stages_ms", stages_json(verdict));
     json_object_set_new(object, "error",
                         verdict->error_class
-                            ? json_pack("{s:o, s:o, s:o}", "class", text(verdict->error_class),
-                                        "message", text(verdict->error_message), "excerpt",
-                                        text(verdict->error_excerpt))
+                            ? json_pack("{s:o, s:o, s:o}", "class", json_text(verdict->error_class),
+                                        "message", json_text(verdict->error_message), "excerpt",
+                                        json_text(verdict->error_excerpt))
                             : json_null());
     return object;
 }

@@ -56,6 +56,8 @@ int wire_send(int channel, const void *message, size_t bytes, const int *descrip
     do
         sent = sendmsg(channel, &header, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
+    if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
+        return err_set(err, ERR_CRASH, "the other side is gone");
     if (sent != (ssize_t)bytes)
         return err_sys(err, errno, "cannot send to the other side");
     return 0;
@@ -80,6 +82,16 @@ static void take_descriptors(struct msghdr *header, int descriptors[WIRE_DESCRIP
     }
 }
 
+static int refuse(int descriptors[WIRE_DESCRIPTORS], struct err *err, int code, const char *text)
+{
+    for (int i = 0; i < WIRE_DESCRIPTORS; i++) {
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+        descriptors[i] = -1;
+    }
+    return err_set(err, code, "%s", text);
+}
+
 int wire_receive(int channel, union wire_message *message, size_t *bytes,
                  int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
@@ -95,14 +107,33 @@ int wire_receive(int channel, union wire_message *message, size_t *bytes,
     do
         got = recvmsg(channel, &header, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
-    if (got < 0)
+    if (got < 0 && errno != ECONNRESET) /* it ended with a message of ours unread */
         return err_sys(err, errno, "cannot receive from the other side");
-    take_descriptors(&header, descriptors);
-    if (got == 0)
-        return err_set(err, ERR_CRASH, "the other side is gone");
+    if (got >= 0)
+        take_descriptors(&header, descriptors);
+    if (got <= 0)
+        return refuse(descriptors, err, ERR_CRASH, "the other side is gone");
     *bytes = (size_t)got;
-    if ((size_t)got < 2 * sizeof(uint32_t) || (header.msg_flags & MSG_TRUNC) ||
+    if ((size_t)got < 2 * sizeof(uint32_t) || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ||
         (size_t)got < wire_length(message->type) || wire_length(message->type) == 0)
-        return err_set(err, ERR_PROTOCOL, "a message that the protocol does not know");
+        return refuse(descriptors, err, ERR_PROTOCOL, "a message that the protocol does not know");
+    return 0;
+}
+
+int wire_check_done(const struct wire_done *done, struct err *err)
+{
+    if (done->count > WIRE_OUTPUTS)
+        return err_set(err, ERR_PROTOCOL, "it claims %u outputs", done->count);
+    for (uint32_t i = 0; i < done->count; i++) {
+        const struct wire_output *output = &done->outputs[i];
+        const struct dtype_facts *facts = dtype_facts(output->dtype);
+        uint64_t bytes = facts ? facts->bytes : 0;
+        bool good = facts && output->dimensions <= LIMIT_DIMENSIONS;
+        for (uint32_t d = 0; good && d < output->dimensions; d++)
+            good = output->shape[d] >= 0 &&
+                   !__builtin_mul_overflow(bytes, (uint64_t)output->shape[d], &bytes);
+        if (!good || bytes != output->bytes || bytes > LIMIT_TENSOR_BYTES)
+            return err_set(err, ERR_PROTOCOL, "it describes an output that cannot be");
+    }
     return 0;
 }

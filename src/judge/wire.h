@@ -141,16 +141,22 @@ union wire_message {
     char bytes[WIRE_BYTES];
 };
 
-/* One message and up to WIRE_DESCRIPTORS descriptors (not consumed). */
+/* One message and up to WIRE_DESCRIPTORS descriptors (not consumed). ERR_CRASH: the other end is
+ * closed. */
 NODISCARD int wire_send(int channel, const void *message, size_t bytes, const int *descriptors,
                         uint32_t descriptor_count, struct err *err);
 
 /* Receives one message; *bytes is its length, unset descriptors are -1 and set ones the caller's.
- * ERR_CRASH: the other end is closed. ERR_PROTOCOL: too short for a type word, or cut off. */
+ * On failure there are none. ERR_CRASH: the other end is closed. ERR_PROTOCOL: an unknown type, too
+ * short for its type, too long, or with too many descriptors. */
 NODISCARD int wire_receive(int channel, union wire_message *message, size_t *bytes,
                            int descriptors[WIRE_DESCRIPTORS], struct err *err);
 
-/* Length that a message of this type must have, 0 for an unknown type. */
+/* Length that a message of this type must have at least, 0 for an unknown type. */
 size_t wire_length(uint32_t type);
+
+/* What a side claims about its outputs, before anyone computes with it. Addresses stay unchecked:
+ * they are only ever read through the kernel. */
+NODISCARD int wire_check_done(const struct wire_done *done, struct err *err);
 
 #endif

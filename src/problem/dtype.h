@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(symbol, name, bytes, C spelling in a signature, torch name, is floating) — order is wire format */
+/* X(symbol, name, bytes, C spelling in a signature, torch name, is floating); the order is wire
+ * format. */
 #define DTYPES(X)                                                                                  \
     X(DTYPE_F16, "f16", 2, "_Float16", "float16", true)                                            \
     X(DTYPE_BF16, "bf16", 2, "uint16_t", "bfloat16", true)                                         \

@@ -27,8 +27,8 @@ struct expression;
 NODISCARD int expression_parse(struct arena *arena, const char *text, const char *const *names,
                                uint32_t count, const struct expression **expression,
                                struct err *err);
-/* The same with the column apart: *column (from 1) holds the place that the error means, and its text
- * names none. For callers that know where in a file `text` stands. */
+/* The same with the column apart: *column (from 1) holds the place that the error means, and its
+ * text names none. For callers that know where in a file `text` stands. */
 NODISCARD int expression_parse_placed(struct arena *arena, const char *text,
                                       const char *const *names, uint32_t count,
                                       const struct expression **expression, uint32_t *column,

@@ -55,8 +55,8 @@ static void shuffle_init(struct shuffle *shuffle, uint64_t key, uint64_t count)
     }
 }
 
-/* A keyed one-to-one map of [0, 2^bits): each round multiplies by an odd number, adds, and folds the
- * upper half onto the lower one, and each of these steps can be undone. */
+/* A keyed one-to-one map of [0, 2^bits): each round multiplies by an odd number, adds, and folds
+ * the upper half onto the lower one, and each of these steps can be undone. */
 static uint64_t shuffle_step(const struct shuffle *shuffle, uint64_t x)
 {
     uint64_t mask = ((uint64_t)1 << shuffle->bits) - 1;

@@ -1,9 +1,17 @@
 /* fill: secret inputs from a seed.
  *
- * Values come from a counter-based generator: element i of argument k depends on (seed, k, i) alone,
- * so filling can be split over threads and is the same on every machine. `normal` is the sum of four
- * uniform 16-bit draws (Irwin-Hall), scaled to the asked mean and deviation: its tails end at
- * 3.46 deviations, which no kernel may rely on, and it costs one hash per element.
+ * Values come from a counter-based generator: element i of argument k depends on (seed, k, i) alone
+ * (besides the fill's own parameters), so that filling can be split over threads and is the same on
+ * every machine and instruction set.
+ *
+ * normal       the sum of four uniform 16-bit draws (Irwin-Hall), scaled: its tails end at 3.465
+ *              deviations, which no kernel may rely on, and it costs one hash per element. Six more
+ *              bits below its last digit make ties rare.
+ * uniform      2^24 steps (f64: 2^29); never `high` itself, after rounding to the type either
+ * integer      every number about equally often
+ * permutation  a keyed bijection of [0, count)
+ * offsets      random splits from the whole down to single rows: lengths differ by a few times, and
+ *              some rows are empty
  */
 #ifndef WARPGYM_PROBLEM_FILL_H
 #define WARPGYM_PROBLEM_FILL_H
@@ -14,7 +22,7 @@
 void fill_slot(const struct layout *layout, uint64_t seed, void *slot);
 
 /* One argument, `slot` as above. Refused fills (a type that cannot hold them) never get here:
- * problem.c checks them when it loads a problem. */
+ * fill_check.h finds them when a problem is loaded. */
 void fill_argument(const struct layout_argument *argument, uint32_t index, uint64_t seed,
                    void *slot);
 

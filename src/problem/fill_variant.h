@@ -1,8 +1,8 @@
 /* fill_variant: the inside of fill, for fill.c, fill_vector.c and their test.
  *
  * Fills of plain numbers exist once for each instruction set. All variants give the same bytes
- * (test_fill.c compares them with each other and with a slow reference); fill.c picks the widest one
- * that this machine runs.
+ * (test_fill.c compares them with each other and with a slow reference); fill.c picks the widest
+ * one that this machine runs.
  */
 #ifndef WARPGYM_PROBLEM_FILL_VARIANT_H
 #define WARPGYM_PROBLEM_FILL_VARIANT_H

@@ -22,8 +22,9 @@
 /* What the inner loops need: element i is offset + scale * k(i), k a whole number below 2^31 in
  * magnitude, held between bottom and top.
  *
- * `scale` has a float's 24 bits, so that scale * k is exact in double: then the sum is rounded once,
- * fused or not, and all machines agree. Where offset is 0, float arithmetic gives the same value. */
+ * `scale` has a float's 24 bits, so that scale * k is exact in double: then the sum is rounded
+ * once, fused or not, and all machines agree. Where offset is 0, float arithmetic gives the same
+ * value. */
 struct plan {
     uint64_t key;
     uint32_t kind;

@@ -90,7 +90,7 @@ int native_tolerance(struct native *native, const struct yaml_node *node,
     if (absolute && !(tolerance->absolute >= 0 && isfinite(tolerance->absolute)))
         return yaml_fail(native->yaml, absolute, native->err,
                          "absolute must be a number from 0 on, not %.60s", absolute->text);
-    if (tolerance->exact && (relative || absolute || scale))
+    if (exact && tolerance->exact && (relative || absolute || scale))
         return yaml_fail(native->yaml, exact->key, native->err,
                          "exact: true leaves no room for another key");
     if (!tolerance->exact && tolerance->relative == 0 && tolerance->absolute == 0)

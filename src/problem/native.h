@@ -1,8 +1,8 @@
 /* native: problem.yaml -> struct problem.
  *
- * Every error says PATH:LINE:COLUMN of the yaml; unknown keys are refused. What loads is consistent:
- * signature and arguments agree, expressions parse, every row under check: and time: gives all sizes,
- * satisfies require: and can be laid out, and so can what draw: draws.
+ * Every error says PATH:LINE:COLUMN of the yaml; unknown keys are refused. What loads is
+ * consistent: signature and arguments agree, expressions parse, every row under check: and time:
+ * gives all sizes, satisfies require: and can be laid out, and so can what draw: draws.
  *
  *   key          needed  meaning and default
  *   name         yes     the directory's name

@@ -22,8 +22,14 @@ static void test_parse_and_write(void **state)
 {
     (void)state;
     static const char *const rows[] = {
-        "{}", "[]", "{\"b\":1,\"a\":[true,false,null,\"x\"]}", "[-1,0.1,1e+300,9223372036854775807]",
-        "[\"\\u0000\"]", "[\"\xc3\xbc\"]", "[[[[[[[[[[]]]]]]]]]]", "[\"[[{{\\\"[[\"]",
+        "{}",
+        "[]",
+        "{\"b\":1,\"a\":[true,false,null,\"x\"]}",
+        "[-1,0.1,1e+300,9223372036854775807]",
+        "[\"\\u0000\"]",
+        "[\"\xc3\xbc\"]",
+        "[[[[[[[[[[]]]]]]]]]]",
+        "[\"[[{{\\\"[[\"]",
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_t *value = NULL;
@@ -109,7 +115,8 @@ static void test_depth(void **state)
 static void test_getters(void **state)
 {
     (void)state;
-    json_t *object = parsed("{\"s\":\"text\",\"i\":-5,\"d\":0.5,\"b\":true,\"a\":[1],\"o\":{},\"n\":null}");
+    json_t *object = parsed(
+        "{\"s\":\"text\",\"i\":-5,\"d\":0.5,\"b\":true,\"a\":[1],\"o\":{},\"n\":null}");
     struct err err = {0};
     const char *text = "untouched";
     int64_t whole = 99;
@@ -187,7 +194,8 @@ static void test_values_that_always_succeed(void **state)
     json_array_append_new(array, json_number(4e15));
     json_array_append_new(array, json_text(NULL));
     json_array_append_new(array, json_text("gr\xc3\xbcn"));
-    json_array_append_new(array, json_text("\xff" "a\xc0\xaf\xed\xa0\x80z"));
+    json_array_append_new(array, json_text("\xff"
+                                           "a\xc0\xaf\xed\xa0\x80z"));
     json_array_append_new(array, json_text_bytes("a\0b", 3));
     json_array_append_new(array, json_text_bytes(NULL, 0));
     json_array_append_new(array, json_text_bytes("\xe2\x82\xac\xe2\x82", 5));
@@ -196,9 +204,10 @@ static void test_values_that_always_succeed(void **state)
     buf_init(&out, 1000);
     assert_int_equal(json_line_write(array, &out, &err), 0);
 #define BAD "\xef\xbf\xbd"
-    assert_string_equal(out.data, "[0.1,0.333333333333333,null,null,4e15,null,\"gr\xc3\xbcn\",\"" BAD
-                                  "a" BAD BAD BAD BAD BAD "z\",\"a" BAD "b\",\"\",\"\xe2\x82\xac" BAD
-                                  BAD "\"]\n");
+    assert_string_equal(out.data,
+                        "[0.1,0.333333333333333,null,null,4e15,null,\"gr\xc3\xbcn\",\"" BAD
+                        "a" BAD BAD BAD BAD BAD "z\",\"a" BAD "b\",\"\",\"\xe2\x82\xac" BAD BAD
+                        "\"]\n");
     json_decref(array);
     buf_deinit(&out);
 }

@@ -67,8 +67,8 @@ static void test_records(void **state)
     log_event(LOG_LEVEL_DEBUG, "cache", "quiet by default", "a", "b", NULL);
     assert_int_equal(received(nothing, sizeof nothing), 0);
     log_set_level(LOG_LEVEL_DEBUG);
-    log_event(LOG_LEVEL_DEBUG, "judge", "done", "path", "/a/b", "text", "a \"b\" = \\\n\x1b[2J", "empty",
-              "", NULL);
+    log_event(LOG_LEVEL_DEBUG, "judge", "done", "path", "/a/b", "text", "a \"b\" = \\\n\x1b[2J",
+              "empty", "", NULL);
     assert_record("level=debug module=judge msg=done path=/a/b "
                   "text=\"a \\\"b\\\" = \\\\\\n\\x1b[2J\" empty=\"\"\n");
     log_event(LOG_LEVEL_INFO, "judge", "a value of NULL ends the fields", "a", NULL, NULL);
@@ -132,7 +132,9 @@ static void test_hooks_and_threads(void **state)
     while ((got = received(text + used, sizeof text - used)) > 0)
         used += got;
     int lines = 0;
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest), lines++) {
         assert_int_equal(strncmp(line, "time=", 5), 0);
         assert_non_null(strstr(line, " level=warn module=thread msg=\"record number "));
     }

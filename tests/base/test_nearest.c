@@ -8,9 +8,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-static const char *const names[] = {"name",  "summary", "signature", "shape", "scale",
-                                    NULL,    "rows",    "cols",      "in",    "inout",
-                                    "check", ""};
+static const char *const names[] = {"name", "summary", "signature", "shape", "scale", NULL,
+                                    "rows", "cols",    "in",        "inout", "check", ""};
 #define NAMES (sizeof names / sizeof names[0])
 
 static void test_nearest(void **state)
@@ -20,17 +19,17 @@ static void test_nearest(void **state)
         const char *what;
         const char *nearest;
     } rows[] = {
-        {"shape", "shape"},       /* itself */
-        {"shpe", "shape"},        /* one left out */
-        {"shappe", "shape"},      /* one added */
-        {"shake", "shape"},       /* one changed: before "scale", which is two away */
-        {"sahpe", "shape"},       /* neighbours swapped */
-        {"rwos", "rows"},         /* so counts as one slip of a short name */
-        {"Name", "name"},         /* capitals are letters */
+        {"shape", "shape"},  /* itself */
+        {"shpe", "shape"},   /* one left out */
+        {"shappe", "shape"}, /* one added */
+        {"shake", "shape"},  /* one changed: before "scale", which is two away */
+        {"sahpe", "shape"},  /* neighbours swapped */
+        {"rwos", "rows"},    /* so counts as one slip of a short name */
+        {"Name", "name"},    /* capitals are letters */
         {"signatrue", "signature"},
         {"sgnatrue", "signature"}, /* two slips in eight letters */
         {"i", NULL},               /* the one letter it adds is as much as it has */
-        {"x", NULL},              /* not even the only letter is right */
+        {"x", NULL},               /* not even the only letter is right */
         {"on", "in"},
         {"colour", NULL},
         {"xyz", NULL},

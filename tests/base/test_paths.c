@@ -1,6 +1,7 @@
 #include "base/paths.h"
 
 #include "base/file.h"
+#include "base/process.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,8 +21,8 @@ static char place[] = "/tmp/test_paths.XXXXXX";
 static int setup(void **state)
 {
     (void)state;
-    strcpy(place + strlen(place) - 6, "XXXXXX");
-    static const char *const variables[] = {"XDG_CACHE_HOME",  "XDG_STATE_HOME", "XDG_CONFIG_HOME",
+    snprintf(place, sizeof place, "/tmp/test_paths.XXXXXX");
+    static const char *const variables[] = {"XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME",
                                             "WARPGYM_PYTHON", "HOME"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
         unsetenv(variables[i]);
@@ -56,12 +57,14 @@ static void root_of(const char *name, char *root, size_t root_bytes)
     assert_int_equal(file_read("/proc/self/exe", (size_t)256 << 20, &bytes, &count, NULL), 0);
     assert_int_equal(file_write_atomic(program, bytes, count, 0755, NULL), 0);
     mem_free(bytes);
-    char *line = mem_printf("%s --print-root", program);
-    FILE *output = popen(line, "re");
-    assert_non_null(output);
-    assert_non_null(fgets(root, (int)root_bytes, output));
-    assert_int_equal(pclose(output), 0);
-    mem_free(line);
+    const char *const argv[] = {program, "--print-root", NULL};
+    const struct command command = {.argv = argv, .timeout_ms = 10000};
+    struct outcome outcome;
+    outcome_init(&outcome, root_bytes - 1);
+    assert_int_equal(process_runner.run(&process_runner, &command, &outcome, NULL), 0);
+    assert_int_equal(outcome.exit_code, 0);
+    snprintf(root, root_bytes, "%s", outcome.output.data);
+    outcome_deinit(&outcome);
     mem_free(program);
 }
 

@@ -87,6 +87,9 @@ static const struct {
     {"run.threads", 0, "'run.threads' is not KEY=VALUE"},
     {"python.path=/opt/a=b/python3", 0, NULL},
     {"python.path=/opt/\n", 0, "holds a control character"},
+    {"python.path=/opt/\xff", 0, "python.path:1: is not UTF-8"},
+    {"python.path= ", 0, "holds nothing but white space"},
+    {"python.path=", 0, NULL},
 };
 
 static void test_assignments(void **state)
@@ -256,9 +259,9 @@ static void test_values_that_do_not_go_together(void **state)
 static void test_shown_values_read_back(void **state)
 {
     (void)state;
-    static const char *const changes[] = {
-        "run.timeout_ms=1234", "cache.max_bytes=1000001", "timing.target=0.123456789012345678",
-        "python.path=/a \"b\" \\ c: #d", "problems.path=/x:/y"};
+    static const char *const changes[] = {"run.timeout_ms=1234", "cache.max_bytes=1000001",
+                                          "timing.target=0.123456789012345678",
+                                          "python.path=/a \"b\" \\ c: #d", "problems.path=/x:/y"};
     struct settings one, two;
     struct err err = {0};
     struct buf text, again;

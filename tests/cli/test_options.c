@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -59,10 +60,12 @@ static void show(const struct cli_words *words, struct buf *out)
 /* Splits at spaces; "''" is an empty word. */
 static int split(char *line, char **argv)
 {
+    static char command[] = "eval", empty[] = "";
+    char *rest = NULL;
     int argc = 0;
-    argv[argc++] = "eval";
-    for (char *word = strtok(line, " "); word; word = strtok(NULL, " "))
-        argv[argc++] = strcmp(word, "''") == 0 ? "" : word;
+    argv[argc++] = command;
+    for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        argv[argc++] = strcmp(word, "''") == 0 ? empty : word;
     argv[argc] = NULL;
     return argc;
 }
@@ -126,7 +129,7 @@ static void test_parse(void **state)
         struct err err = {0};
         struct buf shown;
         reset(state);
-        strcpy(line, rows[i].line);
+        snprintf(line, sizeof line, "%s", rows[i].line);
         int argc = split(line, argv);
         int code = options_parse(options, argc, argv, &words, &err);
         buf_init(&shown, 1000);
@@ -172,10 +175,10 @@ static void test_commands(void **state)
         char line[256], *argv[32];
         struct err err = {0};
         int used;
-        strcpy(line, lines[i].line);
+        snprintf(line, sizeof line, "%s", lines[i].line);
         int argc = split(line, argv);
-        const struct cli_command *command =
-            options_command(commands, argc - 1, argv + 1, &used, &err);
+        const struct cli_command *command = options_command(commands, argc - 1, argv + 1, &used,
+                                                            &err);
         assert_int_equal(used, lines[i].used);
         if (lines[i].name)
             assert_string_equal(command->name, lines[i].name);
@@ -187,36 +190,35 @@ static void test_commands(void **state)
 static void test_help(void **state)
 {
     (void)state;
-    static const char expected[] =
-        "Usage: warpgym eval [options] PROBLEM CANDIDATE...\n"
-        "\n"
-        "Judge candidates\n"
-        "\n"
-        "Compiles, checks and times each candidate, and says honestly\n"
-        "what it is worth compared with the reference.\n"
-        "\n"
-        "  exactly as written\n"
-        "\n"
-        "Output:\n"
-        "  -q, --[no-]quiet          print verdicts only\n"
-        "  -v, --[no-]verbose        say more; may be repeated\n"
-        "  -o, --output FILE         write to FILE\n"
-        "  -f, --format FORMAT       how to print: text, json,\n"
-        "                            markdown\n"
-        "\n"
-        "Work:\n"
-        "  -j, --jobs N              evaluations at the same time\n"
-        "      --budget SECONDS      how long sampling may take for\n"
-        "                            each candidate, which is\n"
-        "                            explained at such length here\n"
-        "                            that it needs several lines\n"
-        "  -s, --set KEY=VALUE       change a setting; may be\n"
-        "                            repeated\n"
-        "  -h, --help                show this help\n"
-        "\n"
-        "Examples:\n"
-        "  warpgym eval softmax fast.c\n"
-        "  warpgym eval --format json softmax *.c\n";
+    static const char expected[] = "Usage: warpgym eval [options] PROBLEM CANDIDATE...\n"
+                                   "\n"
+                                   "Judge candidates\n"
+                                   "\n"
+                                   "Compiles, checks and times each candidate, and says honestly\n"
+                                   "what it is worth compared with the reference.\n"
+                                   "\n"
+                                   "  exactly as written\n"
+                                   "\n"
+                                   "Output:\n"
+                                   "  -q, --[no-]quiet          print verdicts only\n"
+                                   "  -v, --[no-]verbose        say more; may be repeated\n"
+                                   "  -o, --output FILE         write to FILE\n"
+                                   "  -f, --format FORMAT       how to print: text, json,\n"
+                                   "                            markdown\n"
+                                   "\n"
+                                   "Work:\n"
+                                   "  -j, --jobs N              evaluations at the same time\n"
+                                   "      --budget SECONDS      how long sampling may take for\n"
+                                   "                            each candidate, which is\n"
+                                   "                            explained at such length here\n"
+                                   "                            that it needs several lines\n"
+                                   "  -s, --set KEY=VALUE       change a setting; may be\n"
+                                   "                            repeated\n"
+                                   "  -h, --help                show this help\n"
+                                   "\n"
+                                   "Examples:\n"
+                                   "  warpgym eval softmax fast.c\n"
+                                   "  warpgym eval --format json softmax *.c\n";
     struct buf out;
     buf_init(&out, 10000);
     options_help(&commands[0], options, "warpgym", 60, &out);

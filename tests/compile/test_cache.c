@@ -67,6 +67,12 @@ static char *put(const char *key, const char *object, const char *diagnostics)
     return path;
 }
 
+/* Where the entry of a key lies. The caller's. */
+static char *entry_of(const char *key)
+{
+    return mem_printf("%s/%.2s/%s", directory, key, key + 2);
+}
+
 static bool has(const char *key)
 {
     struct cache_entry entry;
@@ -193,7 +199,7 @@ static void replace(const char *path, enum damage damage)
     char *aside = mem_printf("%s/aside", directory);
     if (damage == WRONG_NAME) {
         mem_free(put(OTHER_KEY, "other", ""));
-        char *other = mem_printf("%s/%.2s/%s", directory, OTHER_KEY, OTHER_KEY + 2);
+        char *other = entry_of(OTHER_KEY);
         assert_int_equal(rename(other, path), 0);
         mem_free(other);
     } else {
@@ -272,7 +278,7 @@ static void test_directory_in_the_way(void **state)
 {
     (void)state;
     struct err err = {0};
-    char *path = mem_printf("%s/%.2s/%s", directory, KEY, KEY + 2);
+    char *path = entry_of(KEY);
     assert_int_equal(file_make_directories(path, 0700, NULL), 0);
     char *published;
     int fd = object_of("x", 1);
@@ -452,7 +458,7 @@ static void test_sweep_removes_the_longest_unused(void **state)
     }
     for (int i = 3; i < 8; i++) { /* has() used them */
         key_of(i, key);
-        char *path = mem_printf("%s/%.2s/%s", directory, key, key + 2);
+        char *path = entry_of(key);
         assert_true(age_of(path) < 100);
         set_age(path, 10000);
         mem_free(path);

@@ -25,7 +25,7 @@ static char directory[] = "/tmp/test_lock.XXXXXX";
 static int setup(void **state)
 {
     (void)state;
-    strcpy(directory + strlen(directory) - 6, "XXXXXX");
+    snprintf(directory, sizeof directory, "/tmp/test_lock.XXXXXX");
     return mkdtemp(directory) ? 0 : -1;
 }
 
@@ -85,8 +85,8 @@ static void test_devices_are_apart(void **state)
     struct device_lock cpu, other;
     struct err err;
     assert_int_equal(acquire(&cpu, DEVICE_EXCLUSIVE, NULL), 0);
-    assert_int_equal(
-        device_lock_acquire(&other, directory, "cuda0", DEVICE_EXCLUSIVE, &now, &err), 0);
+    assert_int_equal(device_lock_acquire(&other, directory, "cuda0", DEVICE_EXCLUSIVE, &now, &err),
+                     0);
     device_lock_release(&other);
     device_lock_release(&cpu);
 }
@@ -254,8 +254,8 @@ static void test_planted_files_are_refused(void **state)
         assert_int_equal(made, 0);
         struct device_lock lock;
         struct err err = {0};
-        assert_int_equal(
-            device_lock_acquire(&lock, directory, "cpu", DEVICE_SHARED, NULL, &err), ERR_IO);
+        assert_int_equal(device_lock_acquire(&lock, directory, "cpu", DEVICE_SHARED, NULL, &err),
+                         ERR_IO);
         assert_non_null(strstr(err.text, "cpu.gate"));
         assert_int_equal(lock.room, -1);
         assert_false(file_exists(other));
@@ -263,8 +263,8 @@ static void test_planted_files_are_refused(void **state)
     }
     struct device_lock lock;
     struct err err = {0};
-    assert_int_equal(
-        device_lock_acquire(&lock, "/no/such/place", "cpu", DEVICE_SHARED, NULL, &err), ERR_IO);
+    assert_int_equal(device_lock_acquire(&lock, "/no/such/place", "cpu", DEVICE_SHARED, NULL, &err),
+                     ERR_IO);
     mem_free(gate);
     mem_free(other);
 }

@@ -21,7 +21,7 @@ static char directory[] = "/tmp/test_peaks.XXXXXX";
 static int setup(void **state)
 {
     (void)state;
-    strcpy(directory + strlen(directory) - 6, "XXXXXX");
+    snprintf(directory, sizeof directory, "/tmp/test_peaks.XXXXXX");
     return mkdtemp(directory) ? 0 : -1;
 }
 
@@ -89,8 +89,9 @@ static void test_a_busy_record_is_measured_again_and_maxima_are_kept(void **stat
     (void)state;
     struct peaks peaks;
     assert_int_equal(peaks_get(&peaks, directory, NULL), 0);
-    write_record("{\"version\":1,\"runs\":4,\"settled\":false,\"f32_flops\":9e15,\"f64_flops\":1,"
-                 "\"narrow_flops\":9e15,\"bytes_per_s\":{\"l1\":1,\"l2\":1,\"l3\":1,\"dram\":9e15}}");
+    write_record(
+        "{\"version\":1,\"runs\":4,\"settled\":false,\"f32_flops\":9e15,\"f64_flops\":1,"
+        "\"narrow_flops\":9e15,\"bytes_per_s\":{\"l1\":1,\"l2\":1,\"l3\":1,\"dram\":9e15}}");
     assert_int_equal(peaks_get(&peaks, directory, NULL), 0);
     assert_true(peaks.f32_flops == 9e15 && peaks.bytes_per_s[PEAKS_DRAM] == 9e15);
     assert_true(peaks.f64_flops > 1e8 && peaks.bytes_per_s[PEAKS_L1] > 1e8);
@@ -156,10 +157,10 @@ static void test_floor(void **state)
     } rows[] = {
         {0, 0, 0},
         {2e8, 0, 1},
-        {0, 8e4, 1e-4},                 /* in the first cache */
-        {0, 1e5, 1.25e-4},              /* just filling it */
-        {0, 5e5, 1e-3},                 /* 4e5 from the second beat 5e5 from the first */
-        {0, 1e7, (1e7 - 1.1e6) / 2e8},  /* all caches together: no memory */
+        {0, 8e4, 1e-4},                /* in the first cache */
+        {0, 1e5, 1.25e-4},             /* just filling it */
+        {0, 5e5, 1e-3},                /* 4e5 from the second beat 5e5 from the first */
+        {0, 1e7, (1e7 - 1.1e6) / 2e8}, /* all caches together: no memory */
         {0, 1.11e7, 1e7 / 2e8},
         {0, 1e9, (1e9 - 1.11e7) / 1e7}, /* memory */
         {2e8, 1e9, (1e9 - 1.11e7) / 1e7},

@@ -51,8 +51,8 @@ static void test_order_statistics(void **state)
     (void)state;
     static const struct {
         size_t n, rank;
-    } rows[] = {{6, 1},   {7, 1},   {8, 1},    {9, 2},    {10, 2},   {12, 3},  {15, 4},
-                {20, 6},  {25, 8},  {30, 10},  {50, 18},  {100, 40}, {400, 180}};
+    } rows[] = {{6, 1},  {7, 1},  {8, 1},   {9, 2},   {10, 2},   {12, 3},   {15, 4},
+                {20, 6}, {25, 8}, {30, 10}, {50, 18}, {100, 40}, {400, 180}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double numerator[400], ones[400];
         size_t n = rows[i].n;
@@ -182,12 +182,9 @@ static void test_coverage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_order_statistics),
-        cmocka_unit_test(test_few_pairs),
-        cmocka_unit_test(test_pairs_cancel_what_slows_both),
-        cmocka_unit_test(test_no_time_at_all),
-        cmocka_unit_test(test_tight),
+        cmocka_unit_test(test_summary),        cmocka_unit_test(test_order_statistics),
+        cmocka_unit_test(test_few_pairs),      cmocka_unit_test(test_pairs_cancel_what_slows_both),
+        cmocka_unit_test(test_no_time_at_all), cmocka_unit_test(test_tight),
         cmocka_unit_test(test_coverage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,13 +105,20 @@ static void test_no_number(void **state)
         const char *text;
         bool zero; /* else NaN */
     } rows[] = {
-        {"1/zero", false},          {"0/zero", false},
-        {"1//zero", false},         {"1 % zero", false},
-        {"ceil_div(1, zero)", false}, {"sqrt(-1)", false},
-        {"min(1, 1/zero)", false},  {"max(1/zero, 1)", false},
-        {"1/zero == 1/zero", true}, {"1/zero != 1", true},
-        {"1/zero < 1", true},       {"1/zero >= 1", true},
-        {"1/zero and 1", true},     {"1 and 1/zero", true},
+        {"1/zero", false},
+        {"0/zero", false},
+        {"1//zero", false},
+        {"1 % zero", false},
+        {"ceil_div(1, zero)", false},
+        {"sqrt(-1)", false},
+        {"min(1, 1/zero)", false},
+        {"max(1/zero, 1)", false},
+        {"1/zero == 1/zero", true},
+        {"1/zero != 1", true},
+        {"1/zero < 1", true},
+        {"1/zero >= 1", true},
+        {"1/zero and 1", true},
+        {"1 and 1/zero", true},
     };
     struct arena arena = {0};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -217,11 +224,14 @@ static void test_bounds(void **state)
     }
     assert_string_equal(err.text, "column 33: is nested deeper than 32 levels");
     /* As long a chain as fits. */
-    for (int i = 0; i < LIMIT_EXPRESSION_BYTES; i++)
+    int ones = 0;
+    for (int i = 0; i < LIMIT_EXPRESSION_BYTES - 1; i++) {
         text[i] = i % 2 ? '+' : '1';
+        ones += text[i] == '1';
+    }
     text[LIMIT_EXPRESSION_BYTES - 1] = '\0';
     assert_int_equal(parse(&arena, text, &expression, &err), 0);
-    assert_true(expression_value(expression, values) == LIMIT_EXPRESSION_BYTES / 2);
+    assert_true(expression_value(expression, values) == ones);
     arena_deinit(&arena);
 }
 

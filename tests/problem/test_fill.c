@@ -106,10 +106,16 @@ static void check_guards(const struct layout_argument *argument, const unsigned 
     }
 }
 
-static struct layout_argument make(uint32_t dtype, uint32_t fill, uint64_t count, double a, double b)
+static struct layout_argument make(uint32_t dtype, uint32_t fill, uint64_t count, double a,
+                                   double b)
 {
-    return (struct layout_argument){
-        .role = ROLE_IN, .dtype = dtype, .offset = GUARD, .count = count, .fill = fill, .a = a, .b = b};
+    return (struct layout_argument){.role = ROLE_IN,
+                                    .dtype = dtype,
+                                    .offset = GUARD,
+                                    .count = count,
+                                    .fill = fill,
+                                    .a = a,
+                                    .b = b};
 }
 
 static const struct {
@@ -120,11 +126,10 @@ static const struct {
 #define FLOATING (1u << DTYPE_F16 | 1u << DTYPE_BF16 | 1u << DTYPE_F32 | 1u << DTYPE_F64)
 #define ALL ((1u << DTYPE_COUNT) - 1)
 #define WIDE (1u << DTYPE_I32 | 1u << DTYPE_I64 | 1u << DTYPE_F64)
-#define SIGNED                                                                                     \
-    (FLOATING | 1u << DTYPE_I8 | 1u << DTYPE_I16 | 1u << DTYPE_I32 | 1u << DTYPE_I64)
+#define SIGNED (FLOATING | 1u << DTYPE_I8 | 1u << DTYPE_I16 | 1u << DTYPE_I32 | 1u << DTYPE_I64)
     {FILL_NORMAL, 0, 1, FLOATING},
     {FILL_NORMAL, 3.3, 0.1, FLOATING},
-    {FILL_NORMAL, 0, 1e-6, FLOATING}, /* subnormal halves */
+    {FILL_NORMAL, 0, 1e-6, FLOATING},  /* subnormal halves */
     {FILL_NORMAL, 0, 18000, FLOATING}, /* close to the largest half */
     {FILL_NORMAL, -1e30, 1e37, 1u << DTYPE_F32 | 1u << DTYPE_BF16 | 1u << DTYPE_F64},
     {FILL_UNIFORM, 0, 1, FLOATING},
@@ -144,39 +149,43 @@ static const struct {
     {FILL_CONSTANT, -0.1, 0, FLOATING},
 };
 
+/* Every variant against the reference, byte for byte, for one argument. */
+static void compare_variants(const struct layout_argument *argument, uint32_t index, uint64_t seed)
+{
+    uint64_t bytes = layout_argument_bytes(argument);
+    assert_true(bytes > 0);
+    unsigned char *wanted = malloc(bytes + 1);
+    assert_non_null(wanted);
+    for (uint64_t i = 0; i < argument->count; i++)
+        dtype_store(argument->dtype, wanted, i, expected(argument, seed, index, i));
+    for (enum fill_variant variant = 0; variant < FILL_VARIANTS; variant++) {
+        if (!fill_variant_usable(variant))
+            continue;
+        unsigned char *slot = guarded(argument);
+        fill_argument_variant(variant, argument, index, seed, slot);
+        if (memcmp(slot + GUARD, wanted, bytes) != 0)
+            fail_msg("fill %u(%g, %g), type %u, %llu elements, variant %d", argument->fill,
+                     argument->a, argument->b, argument->dtype, (unsigned long long)argument->count,
+                     variant);
+        check_guards(argument, slot);
+        free(slot);
+    }
+    free(wanted);
+}
+
 static void test_reference(void **state)
 {
     (void)state;
     static const uint64_t counts[] = {1, 2, 255, 256, 257, 1000};
-    for (size_t f = 0; f < sizeof number_fills / sizeof number_fills[0]; f++) {
-        for (uint32_t type = 0; type < DTYPE_COUNT; type++) {
-            if (!(number_fills[f].types >> type & 1))
-                continue;
-            for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-                struct layout_argument argument =
-                    make(type, number_fills[f].fill, counts[c], number_fills[f].a,
-                         number_fills[f].b);
-                uint64_t seed = 1000 * f + type;
-                uint32_t index = (uint32_t)c;
-                uint64_t bytes = layout_argument_bytes(&argument);
-                unsigned char *wanted = malloc(bytes);
-                for (uint64_t i = 0; i < counts[c]; i++)
-                    dtype_store(type, wanted, i, expected(&argument, seed, index, i));
-                for (enum fill_variant variant = 0; variant < FILL_VARIANTS; variant++) {
-                    if (!fill_variant_usable(variant))
-                        continue;
-                    unsigned char *slot = guarded(&argument);
-                    fill_argument_variant(variant, &argument, index, seed, slot);
-                    if (memcmp(slot + GUARD, wanted, bytes) != 0)
-                        fail_msg("fill %zu, type %u, %llu elements, variant %d", f, type,
-                                 (unsigned long long)counts[c], variant);
-                    check_guards(&argument, slot);
-                    free(slot);
-                }
-                free(wanted);
+    for (size_t f = 0; f < sizeof number_fills / sizeof number_fills[0]; f++)
+        for (uint32_t type = 0; type < DTYPE_COUNT; type++)
+            for (uint32_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+                if (!(number_fills[f].types >> type & 1))
+                    continue;
+                struct layout_argument argument = make(type, number_fills[f].fill, counts[c],
+                                                       number_fills[f].a, number_fills[f].b);
+                compare_variants(&argument, c, 1000 * f + type);
             }
-        }
-    }
 }
 
 /* Moments of 200000 elements, with bounds of about six deviations of the estimate. */
@@ -268,8 +277,7 @@ static void test_permutation(void **state)
     static const uint64_t counts[] = {1, 2, 3, 4, 5, 63, 64, 65, 127, 1000, 65536, 100003};
     static const uint32_t types[] = {DTYPE_I32, DTYPE_U32, DTYPE_I64, DTYPE_U64};
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-        struct layout_argument argument =
-            make(types[c % 4], FILL_PERMUTATION, counts[c], 0, 0);
+        struct layout_argument argument = make(types[c % 4], FILL_PERMUTATION, counts[c], 0, 0);
         unsigned char *slot = guarded(&argument);
         unsigned char *seen = calloc(counts[c], 1);
         uint64_t fixed = 0, rising = 0, before = 0;
@@ -320,13 +328,13 @@ static void test_offsets(void **state)
         uint64_t count;
         double total;
     } rows[] = {
-        {DTYPE_I32, 1, 0},        {DTYPE_I32, 2, 10},     {DTYPE_I32, 3, 10},
-        {DTYPE_I32, 4, 1},        {DTYPE_U32, 101, 0},    {DTYPE_U32, 101, 7},
+        {DTYPE_I32, 1, 0},        {DTYPE_I32, 2, 10},      {DTYPE_I32, 3, 10},
+        {DTYPE_I32, 4, 1},        {DTYPE_U32, 101, 0},     {DTYPE_U32, 101, 7},
         {DTYPE_I64, 1001, 16000}, {DTYPE_U64, 4097, 1e15}, {DTYPE_U8, 9, 255},
     };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        struct layout_argument argument =
-            make(rows[r].type, FILL_OFFSETS, rows[r].count, rows[r].total, 0);
+        struct layout_argument argument = make(rows[r].type, FILL_OFFSETS, rows[r].count,
+                                               rows[r].total, 0);
         unsigned char *slot = guarded(&argument);
         fill_argument(&argument, 2, r, slot);
         uint64_t last = rows[r].count - 1;
@@ -405,17 +413,17 @@ static void test_seed_independence(void **state)
 static void test_slot(void **state)
 {
     (void)state;
-    static struct layout layout = {
-        .count = 6,
-        .bytes = 8192,
-        .arguments = {
-            {ROLE_IN, DTYPE_F32, 0, 100, FILL_NORMAL, 0, 0, 1, 0},
-            {ROLE_OUT, DTYPE_F32, 1024, 100, FILL_NONE, 0, 0, 0, 0},
-            {ROLE_INOUT, DTYPE_F32, 2048, 100, FILL_NORMAL, 0, 0, 1, 0},
-            {ROLE_SIZE, DTYPE_U64, 3072, 1, FILL_NONE, 0, 0, 0, 100},
-            {ROLE_SCALAR, DTYPE_F16, 3136, 1, FILL_CONSTANT, 0, 1, 0, 0},
-            {DTYPE_COUNT, 99, 4096, 100, FILL_NORMAL, 0, 0, 1, 0}, /* from a broken wire */
-        }};
+    static struct layout layout = {.count = 6,
+                                   .bytes = 8192,
+                                   .arguments = {
+                                       {ROLE_IN, DTYPE_F32, 0, 100, FILL_NORMAL, 0, 0, 1, 0},
+                                       {ROLE_OUT, DTYPE_F32, 1024, 100, FILL_NONE, 0, 0, 0, 0},
+                                       {ROLE_INOUT, DTYPE_F32, 2048, 100, FILL_NORMAL, 0, 0, 1, 0},
+                                       {ROLE_SIZE, DTYPE_U64, 3072, 1, FILL_NONE, 0, 0, 0, 100},
+                                       {ROLE_SCALAR, DTYPE_F16, 3136, 1, FILL_CONSTANT, 0, 1, 0, 0},
+                                       {DTYPE_COUNT, 99, 4096, 100, FILL_NORMAL, 0, 0, 1,
+                                        0}, /* from a broken wire */
+                                   }};
     unsigned char *slot = malloc(layout.bytes), *again = malloc(layout.bytes);
     memset(slot, 0xEE, layout.bytes);
     memset(again, 0xEE, layout.bytes);
@@ -445,16 +453,11 @@ static void test_slot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_statistics),
-        cmocka_unit_test(test_shape_of_normal),
-        cmocka_unit_test(test_integers_are_even),
-        cmocka_unit_test(test_permutation),
-        cmocka_unit_test(test_permutations_of_three),
-        cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_seed_independence),
-        cmocka_unit_test(test_slot),
+        cmocka_unit_test(test_reference),         cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_shape_of_normal),   cmocka_unit_test(test_integers_are_even),
+        cmocka_unit_test(test_permutation),       cmocka_unit_test(test_permutations_of_three),
+        cmocka_unit_test(test_offsets),           cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_seed_independence), cmocka_unit_test(test_slot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

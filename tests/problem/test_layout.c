@@ -39,8 +39,8 @@ static void test_places(void **state)
     (void)state;
     struct problem problem;
     load(&problem);
-    static const struct size_set sets[] = {
-        {{1, 1}}, {{1, 2}}, {{3, 17}}, {{64, 1000}}, {{1000, 1}}, {{63, 65}}};
+    static const struct size_set sets[] = {{{1, 1}},     {{1, 2}},    {{3, 17}},
+                                           {{64, 1000}}, {{1000, 1}}, {{63, 65}}};
     for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++) {
         struct layout layout;
         struct err err = {0};
@@ -94,17 +94,21 @@ static void test_refused(void **state)
         int code;
         const char *error;
     } rows[] = {
-        {{{0, 5}}, ERR_INPUT,
+        {{{0, 5}},
+         ERR_INPUT,
          "argument 'x' with rows=0 cols=5: dimension 1 (rows) is 0; it must be a whole number from "
          "1 on"},
-        {{{5, -1}}, ERR_INPUT,
+        {{{5, -1}},
+         ERR_INPUT,
          "argument 'x' with rows=5 cols=-1: dimension 2 (cols) is -1; it must be a whole number "
          "from 1 on"},
-        {{{70000, 1}}, ERR_INPUT,
+        {{{70000, 1}},
+         ERR_INPUT,
          "argument 'h' with rows=70000 cols=1: values from 0 to 70000 pass the type's largest, "
          "65504"},
         {{{1, 100000}}, 0, NULL}, /* accepted: what the rows below must be compared with */
-        {{{(int64_t)1 << 32, (int64_t)1 << 31}}, ERR_LIMIT,
+        {{{(int64_t)1 << 32, (int64_t)1 << 31}},
+         ERR_LIMIT,
          "argument 'x' with rows=4294967296 cols=2147483648: it is larger than the 16 GiB that one "
          "argument may have"},
         {{{(int64_t)1 << 62, (int64_t)1 << 62}}, ERR_LIMIT, NULL},
@@ -234,8 +238,8 @@ static void test_fill_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),      cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_largest),     cmocka_unit_test(test_fill_values),
+        cmocka_unit_test(test_places),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_largest),    cmocka_unit_test(test_fill_values),
         cmocka_unit_test(test_fill_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,9 +95,9 @@ static int teardown(void **state)
 static void test_listing(void **state)
 {
     (void)state;
-    static const char *const wanted[] = {"gemm", "softmax", "torch/relu", "torch/softmax",
-                                         "level1/1", "level1/23", "level1/100", "level2/1",
-                                         "level10/2"};
+    static const char *const wanted[] = {"gemm",          "softmax",  "torch/relu",
+                                         "torch/softmax", "level1/1", "level1/23",
+                                         "level1/100",    "level2/1", "level10/2"};
     const char *const roots[] = {problems, bench};
     struct suite suite;
     struct err err = {0};

@@ -2,10 +2,12 @@
 
 #include <string.h>
 
+/* libffi knows no half: a _Float16 travels in the low bits of the register that a float would take
+ * (x86-64 and AArch64 ABIs), and the slot has eight bytes for every scalar. */
 static ffi_type *scalar_type(uint32_t dtype)
 {
     static ffi_type *const types[DTYPE_COUNT] = {
-        [DTYPE_F16] = &ffi_type_uint16,  [DTYPE_BF16] = &ffi_type_uint16,
+        [DTYPE_F16] = &ffi_type_float,   [DTYPE_BF16] = &ffi_type_uint16,
         [DTYPE_F32] = &ffi_type_float,   [DTYPE_F64] = &ffi_type_double,
         [DTYPE_I8] = &ffi_type_sint8,    [DTYPE_U8] = &ffi_type_uint8,
         [DTYPE_I16] = &ffi_type_sint16,  [DTYPE_I32] = &ffi_type_sint32,

@@ -1,0 +1,374 @@
+#include "judge/verdict.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "sandbox/box.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct verdict verdict;
+
+static int begin(void **state)
+{
+    (void)state;
+    verdict_init(&verdict);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    verdict_deinit(&verdict);
+    return 0;
+}
+
+/* The value at "a.b.0.c", borrowed. */
+static const json_t *at(const json_t *json, const char *path)
+{
+    char part[64];
+    while (json && *path) {
+        size_t length = strcspn(path, ".");
+        assert_true(length < sizeof part);
+        memcpy(part, path, length);
+        part[length] = '\0';
+        json = json_is_array(json) ? json_array_get(json, (size_t)(part[0] - '0'))
+                                   : json_object_get(json, part);
+        path += length + (path[length] == '.');
+    }
+    return json;
+}
+
+static void assert_text(const json_t *json, const char *path, const char *expected)
+{
+    const char *got = json_string_value(at(json, path));
+    if (!got || strcmp(got, expected) != 0)
+        fail_msg("%s is %s instead of %s", path, got ? got : "(none)", expected);
+}
+
+static void assert_number(const json_t *json, const char *path, double expected)
+{
+    const json_t *got = at(json, path);
+    if (!json_is_number(got) || fabs(json_number_value(got) - expected) > 1e-12 * fabs(expected))
+        fail_msg("%s is %g instead of %g", path, json_number_value(got), expected);
+}
+
+static void assert_null_at(const json_t *json, const char *path)
+{
+    if (!json_is_null(at(json, path)))
+        fail_msg("%s is not null", path);
+}
+
+static void fill_verdict(void)
+{
+    verdict.problem_id = "softmax";
+    verdict.problem_format = "native";
+    verdict.problem_hash = "p";
+    verdict.candidate_path = "a/b.c";
+    verdict.candidate_language = "c";
+    memcpy(verdict.candidate_hash, "cc", 3);
+    verdict.layers = (1U << BOX_LAYER_COUNT) - 1 - (1U << LAYER_LANDLOCK);
+    verdict.compiled = verdict.correct = true;
+    verdict.trials = 5;
+    verdict.trials_passed = 4;
+    verdict.max_absolute = 0.5;
+    verdict.max_relative = 0.25;
+    verdict.mismatch =
+        (struct mismatch){.any = true, .output = "y", .index = 7, .got = 1, .expected = 2};
+    verdict.case_count = 1;
+    verdict.cases[0] =
+        (struct timed_case){.sizes = "n=1",
+                            .candidate = {.n = 9, .median = 2, .quartile1 = 1, .quartile3 = 3},
+                            .reference = {.n = 9, .median = 4, .quartile1 = 3, .quartile3 = 5},
+                            .speedup = {.value = 2, .low = 1.5, .high = 2.5, .n = 9},
+                            .floor_ms = 0.5};
+    verdict.handover_us = 12;
+    verdict.kernel_count = 1;
+    verdict.kernels[0] =
+        (struct kernel_share){.name = "solution", .launches = 1, .time_us = 2000, .own = true};
+    verdict.own_time_fraction = verdict.own_launch_fraction = 1;
+    verdict.peak_memory_bytes = 4096;
+    for (int i = 0; i < STAGE_COUNT; i++)
+        verdict.stages_ms[i] = i;
+}
+
+/* Every field of design section 4, under its name. */
+static void test_shape(void **state)
+{
+    (void)state;
+    fill_verdict();
+    json_t *json = verdict_json(&verdict);
+    static const char *const keys[] = {
+        "schema",  "id",       "problem",     "candidate", "device",  "environment", "status",
+        "compiled", "correct", "correctness", "timing",    "profile", "integrity",   "stages_ms",
+        "error"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (!json_object_get(json, keys[i]))
+            fail_msg("%s is missing", keys[i]);
+    assert_int_equal(json_object_size(json), sizeof keys / sizeof *keys);
+    assert_number(json, "schema", 1);
+    assert_int_equal(strlen(json_string_value(at(json, "id"))), 32);
+    assert_text(json, "problem.id", "softmax");
+    assert_text(json, "problem.format", "native");
+    assert_text(json, "problem.hash", "p");
+    assert_text(json, "candidate.path", "a/b.c");
+    assert_text(json, "candidate.language", "c");
+    assert_text(json, "candidate.hash", "cc");
+    assert_text(json, "device", "cpu");
+    assert_text(json, "status", "passed");
+    assert_true(json_is_true(at(json, "compiled")) && json_is_true(at(json, "correct")));
+    assert_int_equal(json_array_size(at(json, "environment.sandbox.layers")), BOX_LAYER_COUNT - 1);
+    assert_int_equal(json_array_size(at(json, "environment.sandbox.missing")), 1);
+    assert_text(json, "environment.sandbox.missing.0", "Landlock");
+    assert_null_at(json, "error");
+    json_decref(json);
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    fill_verdict();
+    json_t *json = verdict_json(&verdict);
+    static const struct {
+        const char *path;
+        double value;
+    } rows[] = {
+        {"correctness.trials", 5},
+        {"correctness.passed", 4},
+        {"correctness.max_absolute_error", 0.5},
+        {"correctness.max_relative_error", 0.25},
+        {"correctness.first_mismatch.index", 7},
+        {"correctness.first_mismatch.got", 1},
+        {"correctness.first_mismatch.expected", 2},
+        {"timing.candidate.median", 2},
+        {"timing.candidate.quartiles.0", 1},
+        {"timing.candidate.quartiles.1", 3},
+        {"timing.candidate.n", 9},
+        {"timing.reference.median", 4},
+        {"timing.speedup", 2},
+        {"timing.speedup_interval.0", 1.5},
+        {"timing.speedup_interval.1", 2.5},
+        {"timing.roofline_fraction", 0.25},
+        {"timing.handover_us", 12},
+        {"profile.kernels.0.launches", 1},
+        {"profile.kernels.0.time_us", 2000},
+        {"profile.own_time_fraction", 1},
+        {"profile.own_launch_fraction", 1},
+        {"profile.memory.peak_bytes", 4096},
+        {"stages_ms.queue", 0},
+        {"stages_ms.compile", 1},
+        {"stages_ms.load", 2},
+        {"stages_ms.check", 3},
+        {"stages_ms.time", 4},
+        {"stages_ms.profile", 5},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_number(json, rows[i].path, rows[i].value);
+    assert_text(json, "correctness.first_mismatch.output", "y");
+    assert_text(json, "profile.kernels.0.name", "solution");
+    assert_true(json_is_true(at(json, "profile.kernels.0.own")));
+    assert_null(at(json, "timing.cases")); /* one case is the summary */
+    json_decref(json);
+}
+
+/* A verdict that came to nothing has every field as well, and is a line that can be read. */
+static void test_empty(void **state)
+{
+    (void)state;
+    struct buf line;
+    struct err err = {0};
+    json_t *again;
+    verdict_fail(&verdict, STATUS_INFRASTRUCTURE_ERROR, "io", "no disk", NULL);
+    json_t *json = verdict_json(&verdict);
+    assert_text(json, "status", "infrastructure_error");
+    assert_null_at(json, "timing");
+    assert_null_at(json, "correctness.first_mismatch");
+    assert_null_at(json, "profile.own_time_fraction");
+    assert_null_at(json, "error.excerpt");
+    assert_text(json, "error.class", "io");
+    assert_text(json, "error.message", "no disk");
+    assert_int_equal(json_array_size(at(json, "integrity.violations")), 0);
+    buf_init(&line, 1 << 20);
+    assert_int_equal(json_line_write(json, &line, &err), 0);
+    assert_int_equal(json_parse("line", line.data, line.len, &again, &err), 0);
+    assert_true(json_equal(json, again));
+    json_decref(again);
+    json_decref(json);
+    buf_deinit(&line);
+}
+
+static void test_not_finite(void **state)
+{
+    (void)state;
+    static const double values[] = {NAN, INFINITY, -INFINITY};
+    static const char *const paths[] = {
+        "correctness.max_absolute_error", "correctness.first_mismatch.got",
+        "correctness.first_mismatch.expected", "timing.candidate.median",
+        "timing.speedup_interval.1", "timing.handover_us", "profile.kernels.0.time_us",
+        "profile.own_launch_fraction", "stages_ms.check"};
+    for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+        fill_verdict();
+        verdict.max_absolute = verdict.mismatch.got = verdict.mismatch.expected = values[v];
+        verdict.cases[0].candidate.median = verdict.cases[0].speedup.high = values[v];
+        verdict.handover_us = verdict.kernels[0].time_us = values[v];
+        verdict.own_launch_fraction = verdict.stages_ms[STAGE_CHECK] = values[v];
+        json_t *json = verdict_json(&verdict);
+        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+            assert_null_at(json, paths[i]);
+        assert_number(json, "timing.speedup_interval.0", 1.5);
+        json_decref(json);
+    }
+}
+
+/* What a candidate wrote need not be UTF-8, and is shown all the same. */
+static void test_strange_text(void **state)
+{
+    (void)state;
+    verdict_fail(&verdict, STATUS_RUNTIME_ERROR, "runtime_error", "caf\xc3\xa9 \xff\xfe end",
+                 "line\nquote \" and \x01 byte \x80");
+    verdict_warning(&verdict, "H41", "%s", "\xc3(");
+    json_t *json = verdict_json(&verdict);
+    const char *message = json_string_value(at(json, "error.message"));
+    const char *excerpt = json_string_value(at(json, "error.excerpt"));
+    assert_true(message && strncmp(message, "caf\xc3\xa9 ", 6) == 0 && strstr(message, " end"));
+    assert_true(excerpt && strstr(excerpt, "quote \" and \x01 byte "));
+    assert_non_null(json_string_value(at(json, "integrity.warnings.0.evidence")));
+    json_decref(json);
+}
+
+static void test_first_error(void **state)
+{
+    (void)state;
+    char message[] = "first";
+    verdict_fail(&verdict, STATUS_WRONG, "wrong", message, "");
+    message[0] = 'X'; /* it keeps a copy */
+    verdict_fail(&verdict, STATUS_TIMEOUT, "timeout", "second", "more");
+    verdict_violation(&verdict, "H21", "late");
+    assert_int_equal(verdict.status, STATUS_WRONG);
+    assert_string_equal(verdict.error_class, "wrong");
+    assert_string_equal(verdict.error_message, "first");
+    assert_null(verdict.error_excerpt); /* an empty one is none */
+    assert_int_equal(verdict.violation_count, 1); /* found is found */
+}
+
+static void test_findings(void **state)
+{
+    (void)state;
+    verdict_warning(&verdict, "H41", "warned of %d", 1);
+    verdict_warning(&verdict, "H41", "warned of %d", 2);
+    verdict_violation(&verdict, "H50", "spoke %d times", 3);
+    verdict_violation(&verdict, "H50", "spoke %d times", 4);
+    verdict_violation(&verdict, "H21", "late");
+    assert_int_equal(verdict.warning_count, 1);
+    assert_int_equal(verdict.violation_count, 2);
+    assert_int_equal(verdict.status, STATUS_VIOLATION);
+    json_t *json = verdict_json(&verdict);
+    assert_text(json, "status", "violation");
+    assert_text(json, "error.class", "violation");
+    assert_text(json, "error.message", "spoke 3 times");
+    assert_text(json, "integrity.warnings.0.code", "H41");
+    assert_text(json, "integrity.warnings.0.evidence", "warned of 1");
+    assert_text(json, "integrity.violations.0.code", "H50");
+    assert_text(json, "integrity.violations.1.evidence", "late");
+    json_decref(json);
+}
+
+/* A flood of codes and text is cut, and is a violation still. */
+static void test_flood(void **state)
+{
+    (void)state;
+    char code[16];
+    char text[2000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    for (int i = 0; i < 3 * VERDICT_FINDINGS; i++) {
+        snprintf(code, sizeof code, "H%02d", i);
+        verdict_violation(&verdict, code, "%s", text);
+        verdict_warning(&verdict, code, "%s", text);
+    }
+    assert_int_equal(verdict.violation_count, VERDICT_FINDINGS);
+    assert_int_equal(verdict.warning_count, VERDICT_FINDINGS);
+    assert_int_equal(verdict.status, STATUS_VIOLATION);
+    assert_in_range(strlen(verdict.violations[0].evidence), 400, 600);
+}
+
+static void test_speedup(void **state)
+{
+    (void)state;
+    struct interval speedup;
+    verdict_speedup(&verdict, &speedup);
+    assert_true(isnan(speedup.value) && speedup.n == 0 && speedup.low == 0 &&
+                isinf(speedup.high));
+    verdict.case_count = 2;
+    verdict.cases[0].speedup = (struct interval){.value = 2, .low = 1, .high = 4, .n = 5};
+    verdict.cases[1].speedup = (struct interval){.value = 8, .low = 4, .high = 16, .n = 7};
+    verdict_speedup(&verdict, &speedup);
+    assert_true(fabs(speedup.value - 4) < 1e-12 && fabs(speedup.low - 2) < 1e-12 &&
+                fabs(speedup.high - 8) < 1e-12);
+    assert_int_equal(speedup.n, 12);
+    json_t *json = verdict_json(&verdict);
+    assert_number(json, "timing.speedup", 4);
+    assert_number(json, "timing.cases.1.speedup", 8);
+    assert_int_equal(json_array_size(at(json, "timing.cases")), 2);
+    assert_null_at(json, "timing.cases.0.roofline_fraction"); /* no floor is known */
+    json_decref(json);
+}
+
+static void test_note_alone(void **state)
+{
+    (void)state;
+    verdict.timing_note = "not asked for";
+    json_t *json = verdict_json(&verdict);
+    assert_text(json, "timing.note", "not asked for");
+    assert_null(at(json, "timing.speedup"));
+    json_decref(json);
+}
+
+static void test_status_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "passed",  "wrong",         "compile_error", "load_error",  "runtime_error",
+        "timeout", "out_of_memory", "violation",     "unsupported", "infrastructure_error",
+        "cancelled"};
+    assert_int_equal(STATUS_COUNT, sizeof names / sizeof *names);
+    for (int i = 0; i < STATUS_COUNT; i++)
+        assert_string_equal(verdict_status_name((enum verdict_status)i), names[i]);
+    assert_string_equal(verdict_status_name(STATUS_COUNT), "unknown");
+}
+
+static void test_ids(void **state)
+{
+    (void)state;
+    struct verdict other;
+    verdict_init(&other);
+    assert_string_not_equal(verdict.id, other.id);
+    verdict_deinit(&other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_shape, begin, end),
+        cmocka_unit_test_setup_teardown(test_numbers, begin, end),
+        cmocka_unit_test_setup_teardown(test_empty, begin, end),
+        cmocka_unit_test_setup_teardown(test_not_finite, begin, end),
+        cmocka_unit_test_setup_teardown(test_strange_text, begin, end),
+        cmocka_unit_test_setup_teardown(test_first_error, begin, end),
+        cmocka_unit_test_setup_teardown(test_findings, begin, end),
+        cmocka_unit_test_setup_teardown(test_flood, begin, end),
+        cmocka_unit_test_setup_teardown(test_speedup, begin, end),
+        cmocka_unit_test_setup_teardown(test_note_alone, begin, end),
+        cmocka_unit_test(test_status_names),
+        cmocka_unit_test_setup_teardown(test_ids, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,270 @@
+"""The regression corpus of tests/hacks: hacks must not pay, honest look-alikes must pass.
+
+All native files are judged in one batch and all torch files in another; each file is then a test of
+its own. What a file must get is written in its first lines (tests/hacks/README.md).
+"""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "tests" / "hacks"
+WARPGYM = ROOT / "warpgym"
+BATCH_TIMEOUT_S = 1800
+
+# Hangs are part of the corpus: shorter limits keep the batch short and change no verdict.
+SETTINGS = {"run.timeout_ms": "5s", "run.load_timeout_ms": "30s", "compile.timeout_ms": "20s"}
+
+KEYS = {"problem", "catalogue", "expect", "says", "code", "warning", "speedup_below", "needs", "open"}
+REQUIRED = {"problem", "catalogue", "expect", "says"}
+STATUSES = {
+    "passed",
+    "wrong",
+    "compile_error",
+    "load_error",
+    "runtime_error",
+    "timeout",
+    "out_of_memory",
+    "violation",
+    "unsupported",
+}
+MINIMUM_FILES = 70
+
+
+def read_metadata(path):
+    """The comment lines at the very top, `key: value` each."""
+    metadata = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        match = re.match(r"(?://|#) (\w+): (.+)$", line)
+        if not match:
+            break
+        assert match[1] not in metadata, f"{path.name}: `{match[1]}` twice"
+        metadata[match[1]] = match[2].strip()
+    return metadata
+
+
+def files(folder):
+    return sorted(path for path in folder.iterdir() if path.suffix in (".c", ".py"))
+
+
+HACKS = files(CORPUS)
+HONEST = files(CORPUS / "honest")
+CANDIDATES = HACKS + HONEST
+METADATA = {path: read_metadata(path) for path in CANDIDATES}
+
+
+def name_of(path):
+    return str(path.relative_to(CORPUS))
+
+
+def alternatives(path, key):
+    value = METADATA[path].get(key)
+    return set(value.split("|")) if value else set()
+
+
+# --- the corpus itself -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", CANDIDATES, ids=name_of)
+def test_metadata(path):
+    metadata = METADATA[path]
+    honest = path in HONEST
+    assert REQUIRED <= set(metadata) <= KEYS
+    assert re.fullmatch(r"H\d\d", metadata["catalogue"])
+    assert alternatives(path, "expect") and alternatives(path, "expect") <= STATUSES
+    assert (path.suffix == ".py") == metadata["problem"].startswith("torch/")
+    assert metadata.get("needs", "triton") == "triton"
+    if "triton" in path.read_text(encoding="utf-8").lower() and path.suffix == ".py":
+        uses_triton = re.search(r"^import triton", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert bool(uses_triton) == ("needs" in metadata)
+    if honest:
+        assert metadata["expect"] == "passed"
+        assert not {"code", "warning", "speedup_below", "open"} & set(metadata)
+    else:
+        assert path.stem.startswith(metadata["catalogue"].lower() + "_")
+        # A hack that may pass says what it gets instead of a reward, or that it is an open hole.
+        if "passed" in alternatives(path, "expect"):
+            assert {"warning", "speedup_below", "open"} & set(metadata)
+
+
+def test_corpus_is_large_enough_and_has_as_many_honest_files_of_each_kind():
+    for suffix in (".c", ".py"):
+        assert sum(path.suffix == suffix for path in HONEST) >= 25
+    assert len(HACKS) >= MINIMUM_FILES and len(HONEST) >= MINIMUM_FILES
+
+
+def test_documentation_has_a_row_for_each_entry():
+    text = (ROOT / "docs" / "hacks.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| (H\d\d) \|(.*)$", text, re.MULTILINE))
+    for path in HACKS:
+        code = METADATA[path]["catalogue"]
+        assert code in rows, f"docs/hacks.md has no row for {code}"
+        assert code.lower() + "_" in rows[code], f"{code}: its row names no test file"
+    for code, row in rows.items():
+        for stem in re.findall(r"`(h\d\d_\w+)`", row):
+            assert any(path.stem == stem for path in HACKS), f"{code}: there is no {stem}"
+    for path in HACKS:
+        if "open" in METADATA[path]:
+            assert path.stem in text, f"docs/hacks.md hides the open hole {path.name}"
+
+
+def parameter_types(parameters):
+    types = []
+    for parameter in re.sub(r"\s+", " ", parameters).split(","):
+        words = parameter.replace("*", " * ").replace(" restrict ", " ").split()
+        types.append(" ".join(words[:-1]))
+    return types
+
+
+def problem_signature(problem):
+    text = (ROOT / "problems" / "native" / problem / "problem.yaml").read_text(encoding="utf-8")
+    match = re.search(r"^signature:(.*(?:\n[ \t]+.*)*)", text, re.MULTILINE)
+    return re.search(r"\((.*)\)", match[1], re.DOTALL)[1]
+
+
+@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix == ".c"], ids=name_of)
+def test_signature(path):
+    """A hack that fails because it was written for other arguments would prove nothing."""
+    text = path.read_text(encoding="utf-8")
+    found = re.findall(r"^void solution\(([^)]*)\)", text, re.MULTILINE)
+    if not found:
+        assert alternatives(path, "expect") & {"compile_error", "load_error"}
+        return
+    wanted = parameter_types(problem_signature(METADATA[path]["problem"]))
+    assert parameter_types(found[-1]) == wanted
+
+
+@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix == ".py"], ids=name_of)
+def test_python_parses(path):
+    compile(path.read_text(encoding="utf-8"), path.name, "exec")
+    assert (ROOT / "problems" / (METADATA[path]["problem"] + ".py")).is_file()
+
+
+# --- the judge on the corpus -------------------------------------------------------------------------
+
+
+class Batch:
+    """Verdicts of one `warpgym eval` by the candidate's path."""
+
+    def __init__(self, paths, folder):
+        assert WARPGYM.is_file(), "there is no ./warpgym: run make first"
+        tasks = folder / "batch.jsonl"
+        out = folder / "verdicts.jsonl"
+        with tasks.open("w", encoding="utf-8") as file:
+            for path in paths:
+                line = {"problem": METADATA[path]["problem"], "candidate": str(path)}
+                file.write(json.dumps(line) + "\n")
+        command = [str(WARPGYM), "eval", "--json", "--quiet", "--jobs", "2", "--out", str(out)]
+        for key, value in SETTINGS.items():
+            command += ["--set", f"{key}={value}"]
+        self.run = subprocess.run(
+            command + [str(tasks)],
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=BATCH_TIMEOUT_S,
+            check=False,
+        )
+        lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
+        self.verdicts = {}
+        for verdict in map(json.loads, lines):
+            self.verdicts[Path(verdict["candidate"]["path"]).resolve()] = verdict
+
+    def verdict(self, path):
+        messages = self.run.stderr.decode("utf-8", "replace")[-2000:]
+        assert path in self.verdicts, f"no verdict; warpgym left {self.run.returncode}\n{messages}"
+        return self.verdicts[path]
+
+
+@pytest.fixture(scope="session")
+def native_batch(tmp_path_factory):
+    paths = [path for path in CANDIDATES if path.suffix == ".c"]
+    return Batch(paths, tmp_path_factory.mktemp("native-hacks"))
+
+
+def torch_python():
+    own = os.environ.get("WARPGYM_PYTHON")
+    return own or str(ROOT / ".venv" / "bin" / "python3")
+
+
+def has_module(name):
+    try:
+        done = subprocess.run(
+            [torch_python(), "-c", f"import {name}"], capture_output=True, timeout=120, check=False
+        )
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+@pytest.fixture(scope="session")
+def modules():
+    return {name for name in ("torch", "triton") if has_module(name)}
+
+
+@pytest.fixture(scope="session")
+def torch_batch(tmp_path_factory, modules):
+    if "torch" not in modules:
+        pytest.skip(f"{torch_python()} has no torch: `make setup` makes one that has")
+    paths = [path for path in CANDIDATES if path.suffix == ".py"]
+    paths = [path for path in paths if METADATA[path].get("needs", "torch") in modules]
+    return Batch(paths, tmp_path_factory.mktemp("torch-hacks"))
+
+
+def codes(verdict, kind):
+    return {finding["code"] for finding in verdict["integrity"][kind]}
+
+
+def told(verdict):
+    """What a person needs to see why a test failed."""
+    parts = {key: verdict.get(key) for key in ("status", "error", "integrity", "correctness")}
+    return json.dumps(parts, indent=1)
+
+
+def check(path, verdict):
+    metadata = METADATA[path]
+    status = verdict["status"]
+    assert status in alternatives(path, "expect"), told(verdict)
+    assert verdict["correct"] == (status == "passed"), told(verdict)
+    if status == "violation":
+        assert codes(verdict, "violations"), told(verdict)
+        if "code" in metadata:
+            assert codes(verdict, "violations") & alternatives(path, "code"), told(verdict)
+    else:
+        assert not codes(verdict, "violations"), told(verdict)
+    if status == "passed" and "warning" in metadata:
+        assert codes(verdict, "warnings") & alternatives(path, "warning"), told(verdict)
+    if status == "passed" and "speedup_below" in metadata:
+        speedup = verdict["timing"]["speedup"]
+        assert speedup is not None and speedup < float(metadata["speedup_below"]), told(verdict)
+
+
+@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix == ".c"], ids=name_of)
+def test_native(path, native_batch):
+    check(path, native_batch.verdict(path))
+
+
+@pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix == ".py"], ids=name_of)
+def test_torch(path, torch_batch, modules):
+    if METADATA[path].get("needs", "torch") not in modules:
+        pytest.skip(f"{torch_python()} has no {METADATA[path]['needs']}")
+    check(path, torch_batch.verdict(path))
+
+
+@pytest.mark.parametrize("kind", ["native_batch", "torch_batch"])
+def test_judge_survives(kind, request):
+    """None of them costs the judge its life, and it says that some failed."""
+    batch = request.getfixturevalue(kind)
+    assert batch.run.returncode == 1, batch.run.stderr.decode("utf-8", "replace")[-2000:]
+    # A judge that one candidate has spoilt would answer the next one so.
+    broken = [
+        path.name
+        for path, verdict in batch.verdicts.items()
+        if verdict["status"] in ("infrastructure_error", "cancelled")
+    ]
+    assert not broken

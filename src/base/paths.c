@@ -169,7 +169,8 @@ void paths_list_deinit(struct paths_list *list)
 
 /* ------------------------------------------------------------------------------- our own data */
 
-/* An absolute path from the environment (the XDG specification has relative ones ignored), or NULL. */
+/* An absolute path from the environment (the XDG specification has relative ones ignored), or
+ * NULL. */
 static const char *variable_path(const char *name)
 {
     const char *value = getenv(name);
@@ -257,8 +258,8 @@ char *paths_config_file(void)
 /* ------------------------------------------------------------------------------ the device lock */
 
 /* Whether users may meet here: a real directory, so that no link leads our files elsewhere, and of
- * root or ours, or sticky, so that nobody removes another's files under him. A new one gets its mode
- * through the descriptor, because the name may mean something else by then. */
+ * root or ours, or sticky, so that nobody removes another's files under him. A new one gets its
+ * mode through the descriptor, because the name may mean something else by then. */
 static bool is_shared(const char *path, bool made)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

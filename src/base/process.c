@@ -176,7 +176,7 @@ static int child_started(pid_t pid, int failure_fd, const struct command *comman
 /* Starts the command; *output_fd is the reading end of its output. Returns its pid or a code. */
 static pid_t start(const struct command *command, int *output_fd, struct err *err)
 {
-    int output[2], failure[2];
+    int output[2] = {-1, -1}, failure[2] = {-1, -1};
     int result = pipe_open(output, err);
     if (result < 0)
         return result;

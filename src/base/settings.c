@@ -335,7 +335,8 @@ int settings_check(const struct settings *settings, struct err *err)
     return 0;
 }
 
-/* ------------------------------------------------------------------------------- the table, shown */
+/* ------------------------------------------------------------------------------- the table,
+ * shown */
 
 static void print_bounds(struct buf *out, const struct row *row)
 {

@@ -35,7 +35,7 @@
       "Longest that one call of a candidate may take")                                             \
     X(run_load_timeout_ms, "run.load_timeout_ms", DURATION, "60s", 1, 86400000,                    \
       "Longest that loading a candidate may take, its imports and builds included")                \
-    X(run_memory_bytes, "run.memory_bytes", BYTES, "4GiB", 1 << 20, 1ULL << 50,                    \
+    X(run_memory_bytes, "run.memory_bytes", BYTES, "2GiB", 1 << 20, 1ULL << 50,                    \
       "Address space of a candidate beyond its program and three times its arguments")             \
     X(run_scratch_bytes, "run.scratch_bytes", BYTES, "256MiB", 0, 1ULL << 50,                      \
       "What a candidate may write to its private scratch directory")                               \

@@ -77,7 +77,7 @@ static int assign_choice(const struct cli_option *option, const char *shown, con
     return result;
 }
 
-/* `text` is the value, or NULL for a flag; `shown` is the option as the user wrote it. */
+/* `text` is the value, "" for a flag; `shown` is the option as the user wrote it. */
 static int assign(const struct cli_option *option, const char *shown, const char *text,
                   struct err *err)
 {
@@ -191,7 +191,7 @@ static int parse_long(struct scan *scan, const char *text)
     if (negated)
         return negate(option, scan->err);
     char shown[72];
-    const char *value = NULL;
+    const char *value = "";
     snprintf(shown, sizeof shown, "--%s", name);
     if (takes_value(option)) {
         int result = value_of(scan, option, shown, attached, &value);
@@ -207,7 +207,7 @@ static int parse_letters(struct scan *scan, const char *letters)
     for (; *letters; letters++) {
         char shown[] = {'-', *letters, '\0'};
         const struct cli_option *option = by_letter(scan, *letters);
-        const char *value = NULL;
+        const char *value = "";
         if (!option && *letters == 'h')
             return OPTIONS_HELP;
         if (!option)

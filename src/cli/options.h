@@ -52,8 +52,14 @@ struct cli_option {
     const char *const *choices; /* NULL-terminated */
 };
 
-#define OPTION_END {.kind = CLI_OPTION_END}
-#define OPTION_GROUP(heading) {.kind = CLI_OPTION_GROUP, .name = (heading)}
+#define OPTION_END                                                                                 \
+    {                                                                                              \
+        .kind = CLI_OPTION_END                                                                     \
+    }
+#define OPTION_GROUP(heading)                                                                      \
+    {                                                                                              \
+        .kind = CLI_OPTION_GROUP, .name = (heading)                                                \
+    }
 #define OPTION_FLAG(l, n, v, h) CLI_OPTION_ROW(FLAG, bool, l, n, v, NULL, h, 0, 0, NULL)
 #define OPTION_COUNT(l, n, v, h) CLI_OPTION_ROW(COUNT, int, l, n, v, NULL, h, 0, 0, NULL)
 #define OPTION_STRING(l, n, v, p, h) CLI_OPTION_ROW(STRING, const char *, l, n, v, p, h, 0, 0, NULL)
@@ -66,8 +72,10 @@ struct cli_option {
 
 /* The conditional makes a pointer of another type a warning. */
 #define CLI_OPTION_ROW(k, type, l, n, v, p, h, from, to, names)                                    \
-    {.kind = CLI_OPTION_##k, .letter = (l), .name = (n), .value = (1 ? (v) : (type *)0),           \
-     .placeholder = (p), .help = (h), .low = (from), .high = (to), .choices = (names)}
+    {                                                                                              \
+        .kind = CLI_OPTION_##k, .letter = (l), .name = (n), .value = (1 ? (v) : (type *)0),        \
+        .placeholder = (p), .help = (h), .low = (from), .high = (to), .choices = (names)           \
+    }
 
 struct cli_command {
     const char *name;        /* "eval", "problem check" */

@@ -78,7 +78,8 @@ static void print_option(const struct cli_option *option, int width, struct buf 
     buf_deinit(&help);
 }
 
-/* Paragraphs keep their own line breaks where a line begins with a space, and are filled otherwise. */
+/* Paragraphs keep their own line breaks where a line begins with a space, and are filled
+ * otherwise. */
 static void print_paragraphs(const char *text, int width, struct buf *out)
 {
     while (*text) {

@@ -195,9 +195,9 @@ void progress_tick(struct progress *progress)
     pthread_mutex_unlock(&progress->mutex);
 }
 
-void progress_hide(void *data)
+void progress_hide(void *context)
 {
-    struct progress *progress = data;
+    struct progress *progress = context;
     pthread_mutex_lock(&progress->mutex);
     if (progress->hidden++ == 0 && progress->drawn) {
         put(progress, CLEAR);
@@ -206,9 +206,9 @@ void progress_hide(void *data)
     pthread_mutex_unlock(&progress->mutex);
 }
 
-void progress_show(void *data)
+void progress_show(void *context)
 {
-    struct progress *progress = data;
+    struct progress *progress = context;
     pthread_mutex_lock(&progress->mutex);
     /* What was taken off comes back at once, or each log line would make the bar flicker away. */
     if (--progress->hidden == 0 && progress->wrote && progress->terminal)

@@ -33,9 +33,9 @@ void progress_add(struct progress *progress, bool passed);
 /* Redraws if it is time to: rate and remaining time move even when nothing gets done. */
 void progress_tick(struct progress *progress);
 
-/* Pairs; they nest. The signature is that of log_set_hooks. */
-void progress_hide(void *progress);
-void progress_show(void *progress);
+/* Pairs; they nest. The context is the progress, and the signature that of log_set_hooks. */
+void progress_hide(void *context);
+void progress_show(void *context);
 
 /* The line itself, at most `width` columns, without control characters: the pure part. */
 void progress_render(const struct progress_state *state, int width, bool bar, char *line,

@@ -144,7 +144,7 @@ void table_render(const struct table *table, bool colour, struct buf *out)
     if (titled)
         buf_puts(out, "\n");
     pending = 0;
-    for (size_t i = 0; i < table->cell_count; i++) {
+    for (size_t i = 0; table->column_count > 0 && i < table->cell_count; i++) {
         size_t place = i % table->column_count;
         render_cell(&table->columns[place], &table->cells[i], colour, &pending, out);
         if (place + 1 == table->column_count || i + 1 == table->cell_count) {

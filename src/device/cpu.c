@@ -30,6 +30,14 @@ static void read_text(const char *path, char *text, size_t text_bytes)
     text[used] = '\0';
 }
 
+/* The number that the text begins with, 0 where there is none. */
+static double number_of(const char *text)
+{
+    char *end;
+    double number = strtod(text, &end);
+    return end == text ? 0 : number;
+}
+
 /* ------------------------------------------------------------------------------- /proc/cpuinfo */
 
 struct cpuinfo {
@@ -183,12 +191,13 @@ static uint64_t size_of(const char *text)
     return *end == 'K' ? size << 10 : *end == 'M' ? size << 20 : *end == 'G' ? size << 30 : size;
 }
 
-/* One cache of one processor; `seen` holds, for each level, the processors whose cache is counted. */
+/* One cache of one processor; `seen` holds, for each level, the processors whose cache is
+ * counted. */
 static void detect_cache(struct cpu *cpu, int processor, int index, cpu_set_t *const seen[3])
 {
     char text[1024];
     cache_file(processor, index, "level", text, sizeof text);
-    int level = atoi(text);
+    int level = (int)number_of(text);
     cache_file(processor, index, "type", text, sizeof text);
     if (level < 1 || level > 3 || strcmp(text, "Instruction") == 0)
         return;
@@ -206,7 +215,7 @@ static void detect_cache(struct cpu *cpu, int processor, int index, cpu_set_t *c
         *one[level - 1] = size;
     cache_file(processor, index, "coherency_line_size", text, sizeof text);
     if (cpu->line_bytes == 0)
-        cpu->line_bytes = atoi(text);
+        cpu->line_bytes = (int)number_of(text);
 }
 
 static void detect_caches(struct cpu *cpu, const cpu_set_t *mine)
@@ -234,10 +243,9 @@ static double quota_at(const char *group)
     char path[4200], text[64];
     snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
     read_text(path, text, sizeof text);
-    double quota = 0, period = 0;
-    if (sscanf(text, "%lf %lf", &quota, &period) != 2 || period <= 0)
-        return 0;
-    return quota / period;
+    double quota = number_of(text); /* 0 for "max" */
+    double period = number_of(text + strcspn(text, " "));
+    return period > 0 ? quota / period : 0;
 }
 
 /* The smallest bound of our control group and all above it (cgroups(7), version 2). */
@@ -270,12 +278,12 @@ static void detect_frequency(struct cpu *cpu, const struct cpuinfo *info, int pr
     read_text(path, cpu->governor, sizeof cpu->governor);
     snprintf(path, sizeof path, SYSTEM_CPU "/cpu%d/cpufreq/scaling_cur_freq", processor);
     read_text(path, text, sizeof text);
-    cpu->frequency_mhz = atof(text) / 1000;
+    cpu->frequency_mhz = number_of(text) / 1000;
     snprintf(path, sizeof path, SYSTEM_CPU "/cpu%d/cpufreq/cpuinfo_max_freq", processor);
     read_text(path, text, sizeof text);
-    cpu->frequency_max_mhz = atof(text) / 1000;
+    cpu->frequency_max_mhz = number_of(text) / 1000;
     if (cpu->frequency_mhz == 0 && cpuinfo_copy(info, names, text, sizeof text))
-        cpu->frequency_mhz = atof(text);
+        cpu->frequency_mhz = number_of(text);
 }
 
 void cpu_detect(struct cpu *cpu)

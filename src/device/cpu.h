@@ -11,10 +11,10 @@
 #define CPU_KEY_BYTES 192
 
 struct cpu {
-    char model[128];      /* "AMD EPYC 9654 96-Core Processor"; "unknown" at worst */
-    int cores;            /* logical, in this process's affinity mask; at least 1 */
-    int cores_online;     /* of the machine */
-    double quota;         /* CPUs' worth of time that the cgroup grants; 0: no bound */
+    char model[128];  /* "AMD EPYC 9654 96-Core Processor"; "unknown" at worst */
+    int cores;        /* logical, in this process's affinity mask; at least 1 */
+    int cores_online; /* of the machine */
+    double quota;     /* CPUs' worth of time that the cgroup grants; 0: no bound */
     int line_bytes;
     uint64_t l1_bytes, l2_bytes, l3_bytes; /* data or unified, one instance; 0: none or unknown */
     uint64_t l1_total, l2_total, l3_total; /* over the instances that serve `cores` */

@@ -56,7 +56,8 @@ struct gauge {
 
 /* -------------------------------------------------------------------------------- one thread */
 
-/* Runs one phase's loop over `amount` rounds or bytes from `offset`; returns operations or bytes. */
+/* Runs one phase's loop over `amount` rounds or bytes from `offset`; returns operations or
+ * bytes. */
 static double work(const struct worker *worker, enum phase phase, size_t *offset, uint64_t amount)
 {
     const struct gauge *gauge = worker->gauge;
@@ -150,8 +151,8 @@ static size_t pages(double bytes)
     return (size_t)bytes / 4096 * 4096;
 }
 
-/* Working sets that fit the level meant, and nothing nearer. A level whose share is not clearly larger
- * than the one before cannot be told apart by size and is left out. */
+/* Working sets that fit the level meant, and nothing nearer. A level whose share is not clearly
+ * larger than the one before cannot be told apart by size and is left out. */
 static void plan(struct gauge *gauge, const struct cpu *cpu)
 {
     double cores = cpu->cores;
@@ -379,7 +380,8 @@ static void keep_maxima(struct peaks *peaks, const struct peaks *before)
     peaks->settled = peaks->settled || peaks->runs >= PEAKS_RUNS_MAX;
 }
 
-/* Two measurements at once would spoil each other: one at a time, the others then find its record. */
+/* Two measurements at once would spoil each other: one at a time, the others then find its
+ * record. */
 static int record_lock(const char *directory)
 {
     char *path = mem_printf("%s/peaks.lock", directory);

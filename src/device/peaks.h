@@ -30,9 +30,9 @@ enum peaks_level { PEAKS_L1, PEAKS_L2, PEAKS_L3, PEAKS_DRAM, PEAKS_LEVELS };
 
 struct peaks {
     int cores;
-    double bytes_per_s[PEAKS_LEVELS];     /* all cores together, reading; 0: no such level */
-    double capacity_bytes[PEAKS_LEVELS];  /* of all instances; DRAM: infinite */
-    double f32_flops, f64_flops;          /* per second, fused multiply-add = 2 */
+    double bytes_per_s[PEAKS_LEVELS];    /* all cores together, reading; 0: no such level */
+    double capacity_bytes[PEAKS_LEVELS]; /* of all instances; DRAM: infinite */
+    double f32_flops, f64_flops;         /* per second, fused multiply-add = 2 */
     double narrow_flops; /* dot products of 16-bit floats and 8-bit integers, where this CPU has
                             instructions for them; at least f32_flops. An upper estimate */
     int runs;            /* measurements behind the maxima */

@@ -165,9 +165,9 @@ bool compare_tensor_plainly(const struct comparison *spec, const void *expected,
 
 /* ------------------------------------------------------------------------ a block at a time, fast
  *
- * The fast path only proves that all of a block agrees and sets no new record of the relative error;
- * a block for which the proof fails goes through tally. Right outputs are nearly all proofs, and
- * wrong ones cannot be judged by another rule than the plain one.
+ * The fast path only proves that all of a block agrees and sets no new record of the relative
+ * error; a block for which the proof fails goes through tally. Right outputs are nearly all proofs,
+ * and wrong ones cannot be judged by another rule than the plain one.
  */
 
 #define VARIANT_NAME(name) name##_plain

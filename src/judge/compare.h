@@ -25,11 +25,11 @@
 #include <stdint.h>
 
 struct comparison {
-    uint32_t dtype;             /* of got */
-    uint32_t expected_dtype;    /* the same, or DTYPE_F64: an oracle (floating tensors only) */
-    uint64_t count;             /* elements; 0 agrees */
+    uint32_t dtype;          /* of got */
+    uint32_t expected_dtype; /* the same, or DTYPE_F64: an oracle (floating tensors only) */
+    uint64_t count;          /* elements; 0 agrees */
     struct tolerance tolerance;
-    double slack;               /* added to tolerance.relative; ignored when exact */
+    double slack; /* added to tolerance.relative; ignored when exact */
 };
 
 struct difference {
@@ -48,8 +48,8 @@ bool compare_tensor(const struct comparison *spec, const void *expected, const v
 bool compare_tensor_plainly(const struct comparison *spec, const void *expected, const void *got,
                             struct difference *difference);
 
-/* For tests: the fast path as compiled for instruction set 0 … compare_variants() - 1; compare_tensor
- * takes the last. */
+/* For tests: the fast path as compiled for instruction set 0 … compare_variants() - 1;
+ * compare_tensor takes the last. */
 int compare_variants(void);
 bool compare_tensor_variant(int variant, const struct comparison *spec, const void *expected,
                             const void *got, struct difference *difference);

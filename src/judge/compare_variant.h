@@ -1,8 +1,8 @@
 /* compare_variant: the fast path of compare.c, once for each instruction set.
  *
  * Included several times with VARIANT_NAME(name), VARIANT_TARGET (the functions' attribute) and
- * VARIANT_LANES (doubles in a register) defined; undefines them. An inline function would not do: gcc
- * lowers vector types before it inlines, so they must meet the target where they are written.
+ * VARIANT_LANES (doubles in a register) defined; undefines them. An inline function would not do:
+ * gcc lowers vector types before it inlines, so they must meet the target where they are written.
  */
 typedef double VARIANT_NAME(vector) __attribute__((vector_size(VARIANT_LANES * 8)));
 typedef int64_t VARIANT_NAME(mask) __attribute__((vector_size(VARIANT_LANES * 8)));

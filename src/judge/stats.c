@@ -60,8 +60,8 @@ double stats_median(const double *samples, size_t n)
 }
 
 /* The largest rank r (from 1) for which the interval between the r-th smallest and the r-th largest
- * of n values covers the median with at least 95 %: P(B < r) <= 2.5 % for B binomial(n, 1/2). Summed
- * in logarithms, because 2^-n vanishes for large n. */
+ * of n values covers the median with at least 95 %: P(B < r) <= 2.5 % for B binomial(n, 1/2).
+ * Summed in logarithms, because 2^-n vanishes for large n. */
 static size_t order_rank(size_t n)
 {
     double log_term = -(double)n * M_LN2; /* of P(B = k) */

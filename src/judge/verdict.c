@@ -34,8 +34,8 @@ void verdict_init(struct verdict *verdict)
                                 .problem_hash = "",
                                 .candidate_path = "",
                                 .candidate_language = ""};
-    snprintf(verdict->id, sizeof verdict->id, "%016llx%016llx",
-             (unsigned long long)clock_secret(), (unsigned long long)clock_secret());
+    snprintf(verdict->id, sizeof verdict->id, "%016llx%016llx", (unsigned long long)clock_secret(),
+             (unsigned long long)clock_secret());
 }
 
 void verdict_deinit(struct verdict *verdict)
@@ -118,7 +118,8 @@ void verdict_speedup(const struct verdict *verdict, struct interval *speedup)
 static json_t *summary_json(const struct summary *summary)
 {
     return json_pack("{s:o, s:o, s:I}", "median", json_number(summary->median), "quartiles",
-                     json_pack("[o, o]", json_number(summary->quartile1), json_number(summary->quartile3)),
+                     json_pack("[o, o]", json_number(summary->quartile1),
+                               json_number(summary->quartile3)),
                      "n", (json_int_t)summary->n);
 }
 
@@ -128,7 +129,8 @@ static void put_interval(json_t *object, const char *name, const struct interval
     json_object_set_new(object, name, json_number(interval->value));
     snprintf(key, sizeof key, "%s_interval", name);
     json_object_set_new(object, key,
-                        json_pack("[o, o]", json_number(interval->low), json_number(interval->high)));
+                        json_pack("[o, o]", json_number(interval->low),
+                                  json_number(interval->high)));
 }
 
 static json_t *case_json(const struct timed_case *timed)
@@ -185,10 +187,10 @@ static json_t *profile_json(const struct verdict *verdict)
     json_t *kernels = json_array();
     for (uint32_t i = 0; i < verdict->kernel_count; i++) {
         const struct kernel_share *kernel = &verdict->kernels[i];
-        json_array_append_new(kernels, json_pack("{s:o, s:I, s:o, s:b}", "name",
-                                                 json_text(kernel->name), "launches",
-                                                 (json_int_t)kernel->launches, "time_us",
-                                                 json_number(kernel->time_us), "own", kernel->own));
+        json_array_append_new(kernels,
+                              json_pack("{s:o, s:I, s:o, s:b}", "name", json_text(kernel->name),
+                                        "launches", (json_int_t)kernel->launches, "time_us",
+                                        json_number(kernel->time_us), "own", kernel->own));
     }
     return json_pack("{s:o, s:o, s:o, s:{s:I}}", "kernels", kernels, "own_time_fraction",
                      json_number(verdict->own_time_fraction), "own_launch_fraction",
@@ -253,6 +255,9 @@ json_t *verdict_json(const struct verdict *verdict)
                                   "warnings",
                                   findings_json(verdict->warnings, verdict->warning_count)));
     json_object_set_new(object, "stages_ms", stages_json(verdict));
+    json_object_set_new(object, "calls_ms",
+                        json_pack("{s:o, s:o}", "reference", number(verdict->reference_ms),
+                                  "candidate", number(verdict->candidate_ms)));
     json_object_set_new(object, "error",
                         verdict->error_class
                             ? json_pack("{s:o, s:o, s:o}", "class", json_text(verdict->error_class),

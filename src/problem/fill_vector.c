@@ -62,8 +62,8 @@ INLINE void uniform_block(const uint64_t *restrict hashes, uint32_t shift, int32
         k[i] = (int32_t)(hashes[i] >> shift);
 }
 
-/* Multiply-shift instead of a remainder (Lemire 2019); for ranges below 2^31 its bias is below
- * 2^-1 of one 32-bit step and far below what any sample here could show. */
+/* Multiply-shift instead of a remainder (Lemire 2019). Shares of two numbers differ by at most
+ * range / 2^32. */
 INLINE void integer_block(const uint64_t *restrict hashes, uint64_t range, int32_t *restrict k)
 {
     for (int i = 0; i < BLOCK; i++)

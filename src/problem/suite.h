@@ -1,11 +1,12 @@
 /* suite: finding problems by name.
  *
  * A root is a directory of problems. Recognised, at any of these places below it:
- *   NAME/problem.yaml            native, id NAME (or native/NAME/… below a problems/ folder: id NAME)
- *   torch/NAME.py                torch, id torch/NAME
+ *   [native/]NAME/problem.yaml        native, id NAME
+ *   torch/NAME.py                     torch, id torch/NAME
  *   [KernelBench/]levelN/ID_Name.py   a KernelBench checkout as it is: id levelN/ID; levelN/ID_Name
- *                                and the bare file name find it too
- * Several roots are searched in order; the first match wins.
+ *                                     finds it too
+ * The bare file name of a module, with or without .py, finds it where no id is called so. Several
+ * roots are searched in order; the first match wins.
  */
 #ifndef WARPGYM_PROBLEM_SUITE_H
 #define WARPGYM_PROBLEM_SUITE_H
@@ -34,9 +35,9 @@ void suite_close(struct suite *suite);
 /* NULL when there is none. */
 const struct suite_entry *suite_find(const struct suite *suite, const char *id);
 
-/* `what` is an id, or a path to a problem directory or module (anything that holds a '/' and exists,
- * or ends in .py or .yaml). Unknown: ERR_MISSING with the nearest id offered. Opens no more than it
- * must: a path or an exact native id does not list whole roots. */
+/* `what` is an id, or a path to a problem directory or module (what holds a '/' or ends in .py or
+ * .yaml, and exists). Unknown: ERR_MISSING with the nearest id offered. Opens no more than it must:
+ * a path, a native id or torch/NAME lists no root. */
 NODISCARD int suite_load(const char *const *roots, size_t root_count, const char *what,
                          struct problem *problem, struct err *err);
 

@@ -1,9 +1,9 @@
 /* yaml: a YAML document as a small tree in which every node knows its line and column.
  *
  * A deliberate subset, read through libfyaml's events: mappings with plain keys, sequences,
- * scalars; one document. Anchors, aliases, tags and keys given twice are refused, depth and numbers of
- * entries are bounded, and scalars hold no control characters (a line break at the end of a block
- * scalar is dropped), so that what reads the tree can quote it in one line.
+ * scalars; one document. Anchors, aliases, tags and keys given twice are refused, depth and numbers
+ * of entries are bounded, and scalars hold no control characters (a line break at the end of a
+ * block scalar is dropped), so that what reads the tree can quote it in one line.
  *
  * Ownership: all nodes and texts live in the caller's arena. Threads: a tree is immutable.
  */

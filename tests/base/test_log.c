@@ -1,12 +1,12 @@
 #include "base/log.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,13 +45,14 @@ static size_t received(char *text, size_t text_bytes)
 /* What stands behind the time stamp of the one record received. */
 static void assert_record(const char *expected)
 {
+    static const char shape[] = "time=0000-00-00T00:00:00.000Z ";
     char text[LOG_RECORD_BYTES + 1];
-    int year, month, day, hour, minute, second, ms, length = 0;
-    received(text, sizeof text);
-    assert_int_equal(sscanf(text, "time=%4d-%2d-%2dT%2d:%2d:%2d.%3dZ %n", &year, &month, &day,
-                            &hour, &minute, &second, &ms, &length),
-                     7);
-    assert_true(year >= 2024);
+    size_t length = sizeof shape - 1;
+    assert_true(received(text, sizeof text) > length);
+    for (size_t i = 0; i < length; i++)
+        assert_int_equal(shape[i] == '0' && isdigit((unsigned char)text[i]) ? '0' : text[i],
+                         shape[i]);
+    assert_true(strncmp(text, "time=2", 6) == 0);
     assert_string_equal(text + length, expected);
 }
 

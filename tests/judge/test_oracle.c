@@ -118,17 +118,12 @@ static void test_widen(void **state)
 static void test_integers(void **state)
 {
     (void)state;
-    struct layout plain = {.count = 3,
-                           .bytes = 4096,
-                           .arguments = {{.role = ROLE_SIZE, .dtype = DTYPE_U64, .count = 1},
-                                         {.role = ROLE_SCALAR,
-                                          .dtype = DTYPE_I64,
-                                          .offset = 320,
-                                          .count = 1},
-                                         {.role = ROLE_IN,
-                                          .dtype = DTYPE_U64,
-                                          .offset = 640,
-                                          .count = 2}}};
+    struct layout plain = {
+        .count = 3,
+        .bytes = 4096,
+        .arguments = {{.role = ROLE_SIZE, .dtype = DTYPE_U64, .count = 1},
+                      {.role = ROLE_SCALAR, .dtype = DTYPE_I64, .offset = 320, .count = 1},
+                      {.role = ROLE_IN, .dtype = DTYPE_U64, .offset = 640, .count = 2}}};
     struct layout wide;
     uint64_t slot[512] = {0};
     uint64_t wide_slot[512] = {0};

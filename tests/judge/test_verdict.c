@@ -106,10 +106,10 @@ static void test_shape(void **state)
     (void)state;
     fill_verdict();
     json_t *json = verdict_json(&verdict);
-    static const char *const keys[] = {
-        "schema",  "id",       "problem",     "candidate", "device",  "environment", "status",
-        "compiled", "correct", "correctness", "timing",    "profile", "integrity",   "stages_ms",
-        "error"};
+    static const char *const keys[] = {"schema",    "id",          "problem", "candidate",
+                                       "device",    "environment", "status",  "compiled",
+                                       "correct",   "correctness", "timing",  "profile",
+                                       "integrity", "stages_ms",   "error"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!json_object_get(json, keys[i]))
             fail_msg("%s is missing", keys[i]);
@@ -209,11 +209,15 @@ static void test_not_finite(void **state)
 {
     (void)state;
     static const double values[] = {NAN, INFINITY, -INFINITY};
-    static const char *const paths[] = {
-        "correctness.max_absolute_error", "correctness.first_mismatch.got",
-        "correctness.first_mismatch.expected", "timing.candidate.median",
-        "timing.speedup_interval.1", "timing.handover_us", "profile.kernels.0.time_us",
-        "profile.own_launch_fraction", "stages_ms.check"};
+    static const char *const paths[] = {"correctness.max_absolute_error",
+                                        "correctness.first_mismatch.got",
+                                        "correctness.first_mismatch.expected",
+                                        "timing.candidate.median",
+                                        "timing.speedup_interval.1",
+                                        "timing.handover_us",
+                                        "profile.kernels.0.time_us",
+                                        "profile.own_launch_fraction",
+                                        "stages_ms.check"};
     for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
         fill_verdict();
         verdict.max_absolute = verdict.mismatch.got = verdict.mismatch.expected = values[v];
@@ -255,7 +259,7 @@ static void test_first_error(void **state)
     assert_int_equal(verdict.status, STATUS_WRONG);
     assert_string_equal(verdict.error_class, "wrong");
     assert_string_equal(verdict.error_message, "first");
-    assert_null(verdict.error_excerpt); /* an empty one is none */
+    assert_null(verdict.error_excerpt);           /* an empty one is none */
     assert_int_equal(verdict.violation_count, 1); /* found is found */
 }
 
@@ -305,8 +309,7 @@ static void test_speedup(void **state)
     (void)state;
     struct interval speedup;
     verdict_speedup(&verdict, &speedup);
-    assert_true(isnan(speedup.value) && speedup.n == 0 && speedup.low == 0 &&
-                isinf(speedup.high));
+    assert_true(isnan(speedup.value) && speedup.n == 0 && speedup.low == 0 && isinf(speedup.high));
     verdict.case_count = 2;
     verdict.cases[0].speedup = (struct interval){.value = 2, .low = 1, .high = 4, .n = 5};
     verdict.cases[1].speedup = (struct interval){.value = 8, .low = 4, .high = 16, .n = 7};
@@ -335,10 +338,12 @@ static void test_note_alone(void **state)
 static void test_status_names(void **state)
 {
     (void)state;
-    static const char *const names[] = {
-        "passed",  "wrong",         "compile_error", "load_error",  "runtime_error",
-        "timeout", "out_of_memory", "violation",     "unsupported", "infrastructure_error",
-        "cancelled"};
+    static const char *const names[] = {"passed",        "wrong",
+                                        "compile_error", "load_error",
+                                        "runtime_error", "timeout",
+                                        "out_of_memory", "violation",
+                                        "unsupported",   "infrastructure_error",
+                                        "cancelled"};
     assert_int_equal(STATUS_COUNT, sizeof names / sizeof *names);
     for (int i = 0; i < STATUS_COUNT; i++)
         assert_string_equal(verdict_status_name((enum verdict_status)i), names[i]);

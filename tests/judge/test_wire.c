@@ -46,8 +46,8 @@ static int count_descriptors(void)
     return count;
 }
 
-static const uint32_t types[] = {WIRE_OPEN,   WIRE_OPENED, WIRE_MAP,    WIRE_MAPPED,
-                                 WIRE_FILL,   WIRE_FILLED, WIRE_CALL,   WIRE_DONE,
+static const uint32_t types[] = {WIRE_OPEN,   WIRE_OPENED, WIRE_MAP,  WIRE_MAPPED,
+                                 WIRE_FILL,   WIRE_FILLED, WIRE_CALL, WIRE_DONE,
                                  WIRE_FAILED, WIRE_BUILD,  WIRE_BUILT};
 
 /* A message of this type in which no byte behind the type is the same as its neighbour. */
@@ -108,8 +108,8 @@ static void test_descriptors(void **state)
         for (uint32_t i = 0; i < count; i++)
             sources[i] = open(i % 2 ? "/dev/zero" : "/dev/null", O_RDONLY | O_CLOEXEC);
         make(WIRE_OPEN, sizeof message.open);
-        assert_int_equal(
-            wire_send(ends[0], &message, sizeof message.open, sources, count, &err), 0);
+        assert_int_equal(wire_send(ends[0], &message, sizeof message.open, sources, count, &err),
+                         0);
         assert_int_equal(wire_receive(ends[1], &got, &bytes, descriptors, &err), 0);
         for (uint32_t i = 0; i < WIRE_DESCRIPTORS; i++) {
             if (i >= count) {

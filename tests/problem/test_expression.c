@@ -22,77 +22,78 @@ static int parse(struct arena *arena, const char *text, const struct expression 
     return expression_parse(arena, text, names, NAMES, expression, err);
 }
 
+static const struct {
+    const char *text;
+    double value;
+} accepted[] = {
+    {"0", 0},
+    {"42", 42},
+    {"1.5", 1.5},
+    {".5", 0.5},
+    {"2.", 2},
+    {"1e3", 1000},
+    {"1.0e-5", 1e-5},
+    {"2.5E+2", 250},
+    {"9007199254740991", 9007199254740991.0},
+    {"0.1", 0.1},
+    {"3.14159", 3.14159},
+    {"1e-22", 1e-22},
+    {"0e999", 0},
+    {"rows", 12},
+    {" rows ", 12},
+    {"minimum", 3}, /* begins like a function */
+    {"5*rows*cols", 300},
+    {"1 + 2 * 3", 7},
+    {"(1 + 2) * 3", 9},
+    {"10 - 4 - 3", 3},
+    {"100 / 10 / 5", 2},
+    {"7 / 2", 3.5},
+    {"7 // 2", 3},
+    {"-7 // 2", -4},
+    {"7 % 3", 1},
+    {"-7 % 3", 2},
+    {"7 % -3", -2},
+    {"-rows + 1", -11},
+    {"2 * -3", -6},
+    {"-(2 + 3)", -5},
+    {"2 - -3", 5},
+    {"7//2*2", 6},
+    {"min(3, 2)", 2},
+    {"min(3, 2, 1, 4)", 1},
+    {"max(rows, cols, 3)", 12},
+    {"max(-1, -2)", -1},
+    {"ceil_div(rows, cols)", 3},
+    {"ceil_div(10, 5)", 2},
+    {"log2(8)", 3},
+    {"sqrt(rows + 4)", 4},
+    {"rows == 12", 1},
+    {"rows != 12", 0},
+    {"rows < 12", 0},
+    {"rows <= 12", 1},
+    {"rows > 11", 1},
+    {"rows >= 13", 0},
+    {"rows + 1 == 13", 1},
+    {"rows % 2 == 0 and cols % 2 == 1", 1},
+    {"rows and zero", 0},
+    {"rows and cols and 1 < 2", 1},
+    {"(rows < cols) + 3", 3},
+    {"min(rows == 12, 5)", 1},
+    {"rows\n+ cols", 17},
+};
+
 static void test_values(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        double value;
-    } rows[] = {
-        {"0", 0},
-        {"42", 42},
-        {"1.5", 1.5},
-        {".5", 0.5},
-        {"2.", 2},
-        {"1e3", 1000},
-        {"1.0e-5", 1e-5},
-        {"2.5E+2", 250},
-        {"9007199254740991", 9007199254740991.0},
-        {"0.1", 0.1},
-        {"3.14159", 3.14159},
-        {"1e-22", 1e-22},
-        {"0e999", 0},
-        {"rows", 12},
-        {" rows ", 12},
-        {"minimum", 3}, /* begins like a function */
-        {"5*rows*cols", 300},
-        {"1 + 2 * 3", 7},
-        {"(1 + 2) * 3", 9},
-        {"10 - 4 - 3", 3},
-        {"100 / 10 / 5", 2},
-        {"7 / 2", 3.5},
-        {"7 // 2", 3},
-        {"-7 // 2", -4},
-        {"7 % 3", 1},
-        {"-7 % 3", 2},
-        {"7 % -3", -2},
-        {"-rows + 1", -11},
-        {"2 * -3", -6},
-        {"-(2 + 3)", -5},
-        {"2 - -3", 5},
-        {"7//2*2", 6},
-        {"min(3, 2)", 2},
-        {"min(3, 2, 1, 4)", 1},
-        {"max(rows, cols, 3)", 12},
-        {"max(-1, -2)", -1},
-        {"ceil_div(rows, cols)", 3},
-        {"ceil_div(10, 5)", 2},
-        {"log2(8)", 3},
-        {"sqrt(rows + 4)", 4},
-        {"rows == 12", 1},
-        {"rows != 12", 0},
-        {"rows < 12", 0},
-        {"rows <= 12", 1},
-        {"rows > 11", 1},
-        {"rows >= 13", 0},
-        {"rows + 1 == 13", 1},
-        {"rows % 2 == 0 and cols % 2 == 1", 1},
-        {"rows and zero", 0},
-        {"rows and cols and 1 < 2", 1},
-        {"(rows < cols) + 3", 3},
-        {"min(rows == 12, 5)", 1},
-        {"rows\n+ cols", 17},
-    };
     struct arena arena = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; i++) {
         const struct expression *expression;
         struct err err = {0};
-        if (parse(&arena, rows[i].text, &expression, &err) < 0)
-            fail_msg("%s: %s", rows[i].text, err.text);
+        if (parse(&arena, accepted[i].text, &expression, &err) < 0)
+            fail_msg("%s: %s", accepted[i].text, err.text);
         double value = expression_value(expression, values);
-        if (value != rows[i].value)
-            fail_msg("%s is %.17g, not %.17g", rows[i].text, value, rows[i].value);
-        assert_string_equal(expression_text(expression), rows[i].text);
+        if (value != accepted[i].value)
+            fail_msg("%s is %.17g, not %.17g", accepted[i].text, value, accepted[i].value);
+        assert_string_equal(expression_text(expression), accepted[i].text);
     }
     arena_deinit(&arena);
 }

@@ -238,7 +238,7 @@ static void test_load(void **state)
     assert_int_equal(chdir(before), 0);
 }
 
-/* An exact id looks at nothing else: broken neighbours and roots that are not there do not matter. */
+/* An exact id looks at nothing else: broken neighbours and missing roots do not matter. */
 static void test_opens_no_more(void **state)
 {
     (void)state;

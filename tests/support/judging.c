@@ -1,0 +1,100 @@
+#include "judging.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+char *judging_directory(const char *name)
+{
+    const char *parent = getenv("TMPDIR");
+    char *directory =
+        mem_printf("%s/warpgym-test-%s-XXXXXX", parent && *parent ? parent : "/tmp", name);
+    if (!mkdtemp(directory))
+        fail_msg("%s: cannot be made", directory);
+    return directory;
+}
+
+void judging_remove(char *directory)
+{
+    if (directory)
+        file_remove_tree(directory);
+    mem_free(directory);
+}
+
+void judging_settings(struct settings *settings, const char *directory)
+{
+    struct err err = {0};
+    char *cache = mem_printf("cache.directory=%s/cache", directory);
+    settings_init(settings);
+    if (settings_assign(settings, cache, &err) < 0)
+        fail_msg("%s", err.text);
+    mem_free(cache);
+}
+
+struct judge *judging_open(const struct judge_options *options)
+{
+    struct judge *judge = NULL;
+    struct err err = {0};
+    if (judge_open(&judge, options, &err) < 0)
+        fail_msg("%s", err.text);
+    return judge;
+}
+
+static void write_file(const char *directory, const char *name, const char *text)
+{
+    struct err err = {0};
+    char *path = mem_printf("%s/%s", directory, name);
+    if (file_write_atomic(path, text, strlen(text), 0644, &err) < 0)
+        fail_msg("%s", err.text);
+    mem_free(path);
+}
+
+void judging_problem(struct problem *problem, const char *directory, const char *name,
+                     const char *yaml, const char *reference)
+{
+    struct err err = {0};
+    char *place = mem_printf("%s/%s", directory, name);
+    char *whole = mem_printf("name: %s\nsummary: A problem of a test.\n%s", name, yaml);
+    if (file_make_directories(place, 0755, &err) < 0)
+        fail_msg("%s", err.text);
+    write_file(place, "problem.yaml", whole);
+    write_file(place, "reference.c", reference);
+    if (problem_load(problem, place, name, &err) < 0)
+        fail_msg("%s", err.text);
+    mem_free(whole);
+    mem_free(place);
+}
+
+struct candidate judging_candidate(const char *path, const char *text)
+{
+    return (struct candidate){.path = path, .text = text, .bytes = strlen(text)};
+}
+
+int judging_descriptors(void)
+{
+    int count = 0;
+    DIR *stream = opendir("/proc/self/fd");
+    while (stream && readdir(stream))
+        count++;
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+const char *judging_summary(const struct verdict *verdict)
+{
+    static char text[1024];
+    snprintf(text, sizeof text, "%s (%s: %s)", verdict_status_name(verdict->status),
+             verdict->error_class ? verdict->error_class : "no error",
+             verdict->error_message ? verdict->error_message : "");
+    return text;
+}

@@ -1,0 +1,31 @@
+/* judging: what tests that judge whole problems share: problems and candidates in a directory of
+ * their own, a judge with its settings, verdicts in one line. Every function fails the running test
+ * itself where something goes wrong, and none may be called from another thread. */
+#ifndef WARPGYM_TESTS_JUDGING_H
+#define WARPGYM_TESTS_JUDGING_H
+
+#include "base/settings.h"
+#include "judge/judge.h"
+
+/* A fresh directory below TMPDIR; the caller's (judging_remove). */
+char *judging_directory(const char *name);
+void judging_remove(char *directory);
+
+/* Settings whose cache lies in `directory`, so that nothing outside of it is written. */
+void judging_settings(struct settings *settings, const char *directory);
+struct judge *judging_open(const struct judge_options *options);
+
+/* Writes DIRECTORY/NAME/problem.yaml and reference.c and loads them. `yaml` lacks its first two
+ * lines, name and summary. */
+void judging_problem(struct problem *problem, const char *directory, const char *name,
+                     const char *yaml, const char *reference);
+
+struct candidate judging_candidate(const char *path, const char *text);
+
+/* Descriptors that this process has open. */
+int judging_descriptors(void);
+
+/* "wrong (wrong: y: 3 of 4 elements are wrong…)"; a static buffer. */
+const char *judging_summary(const struct verdict *verdict);
+
+#endif

@@ -1,0 +1,444 @@
+"""`warpgym eval`: verdicts, exit statuses, batches, resuming, interruptions."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from support import (
+    HOUSE,
+    INTERRUPTED,
+    PASSED,
+    SOME_FAILED,
+    SPIN,
+    USAGE,
+    WARPGYM,
+    Run,
+    Warpgym,
+    alive,
+    children,
+    fast,
+    kernelbench_module,
+    kill,
+    problem_folder,
+    read_lines,
+    statuses,
+    wait_until,
+    write,
+    write_lines,
+    wrong,
+)
+
+NUMBER = (int, float)
+TEXT = str
+SUMMARY = {"median": NUMBER, "quartiles": list, "n": int}
+# Every field of a verdict; a list of one form is any number of it.
+SCHEMA = {
+    "schema": int,
+    "id": TEXT,
+    "problem": {"id": TEXT, "format": TEXT, "hash": TEXT},
+    "candidate": {"path": TEXT, "language": TEXT, "hash": TEXT},
+    "device": TEXT,
+    "environment": {"sandbox": {"layers": [TEXT], "missing": [TEXT]}, "build_cached": bool},
+    "status": TEXT,
+    "compiled": bool,
+    "correct": bool,
+    "correctness": {
+        "trials": int,
+        "passed": int,
+        "max_absolute_error": (*NUMBER, type(None)),
+        "max_relative_error": (*NUMBER, type(None)),
+        "first_mismatch": (dict, type(None)),
+    },
+    "timing": (dict, type(None)),
+    "profile": {
+        "kernels": [{"name": TEXT, "launches": int, "time_us": NUMBER, "own": bool}],
+        "own_time_fraction": (*NUMBER, type(None)),
+        "own_launch_fraction": (*NUMBER, type(None)),
+        "memory": {"peak_bytes": int},
+    },
+    "integrity": {
+        "violations": [{"code": TEXT, "evidence": TEXT}],
+        "warnings": [{"code": TEXT, "evidence": TEXT}],
+    },
+    "stages_ms": {
+        "queue": NUMBER,
+        "compile": NUMBER,
+        "load": NUMBER,
+        "check": NUMBER,
+        "time": NUMBER,
+        "profile": NUMBER,
+    },
+    "error": (dict, type(None)),
+}
+TIMING = {
+    "sizes": TEXT,
+    "candidate": SUMMARY,
+    "reference": SUMMARY,
+    "speedup": NUMBER,
+    "speedup_interval": [NUMBER],
+    "roofline_fraction": (*NUMBER, type(None)),
+    "meaningful": bool,
+    "note": (TEXT, type(None)),
+    "handover_us": NUMBER,
+}
+MISMATCH = {"output": TEXT, "index": int, "got": (*NUMBER, type(None)), "expected": (*NUMBER, type(None))}
+ERROR = {"class": TEXT, "message": TEXT, "excerpt": (TEXT, type(None))}
+
+
+def conform(value, form, where="verdict"):
+    if isinstance(form, dict):
+        assert isinstance(value, dict) and list(value) == list(form), where
+        for key, inner in form.items():
+            conform(value[key], inner, f"{where}.{key}")
+    elif isinstance(form, list):
+        assert isinstance(value, list), where
+        for item in value:
+            conform(item, form[0], f"{where}[]")
+    else:
+        assert isinstance(value, form), f"{where} is {value!r}"
+
+
+# --- the verdict -------------------------------------------------------------------------------------
+
+
+def test_verdict_of_a_passed_candidate_is_complete(warpgym):
+    run = warpgym("eval", "--json", "--problem", "softmax", fast("softmax"))
+    assert run.status == PASSED, run
+    verdict = run.verdict
+    conform(verdict, SCHEMA)
+    conform(verdict["timing"], TIMING)
+    assert verdict["schema"] == 1
+    assert verdict["status"] == "passed" and verdict["compiled"] and verdict["correct"]
+    assert verdict["problem"]["id"] == "softmax" and verdict["problem"]["format"] == "native"
+    assert verdict["candidate"] == verdict["candidate"] | {"path": str(fast("softmax")), "language": "c"}
+    assert verdict["correctness"]["trials"] == verdict["correctness"]["passed"] > 0
+    assert verdict["correctness"]["first_mismatch"] is None and verdict["error"] is None
+    assert verdict["integrity"]["violations"] == []
+    timing = verdict["timing"]
+    low, high = timing["speedup_interval"]
+    assert 0 < low <= timing["speedup"] <= high
+    for side in ("candidate", "reference"):
+        first, third = timing[side]["quartiles"]
+        assert 0 < first <= timing[side]["median"] <= third and timing[side]["n"] >= 3
+    assert timing["sizes"] == "rows=512 cols=1024"
+    assert all(ms >= 0 for ms in verdict["stages_ms"].values())
+    assert verdict["profile"]["memory"]["peak_bytes"] > 0
+
+
+def test_verdict_of_a_wrong_candidate_names_the_first_mismatch(warpgym):
+    run = warpgym.eval("--problem", "softmax", wrong("softmax"))
+    assert run.status == SOME_FAILED, run
+    verdict = run.verdict
+    conform(verdict, SCHEMA)
+    conform(verdict["correctness"]["first_mismatch"], MISMATCH)
+    conform(verdict["error"], ERROR)
+    assert verdict["status"] == "wrong" and verdict["compiled"] and not verdict["correct"]
+    assert verdict["correctness"]["passed"] < verdict["correctness"]["trials"]
+    assert verdict["correctness"]["first_mismatch"]["output"] == "y"
+    assert verdict["timing"] is None
+
+
+def test_verdict_of_a_compile_error_shows_the_place(warpgym, tmp_path):
+    candidate = write(tmp_path / "broken.c", "void solution(void)\n{\n    return 1 +;\n}\n")
+    run = warpgym.eval("--problem", "softmax", candidate)
+    assert run.status == SOME_FAILED, run
+    verdict = run.verdict
+    conform(verdict, SCHEMA)
+    conform(verdict["error"], ERROR)
+    assert verdict["status"] == "compile_error" and not verdict["compiled"]
+    assert "broken.c:3" in verdict["error"]["message"]
+    assert "return 1 +;" in verdict["error"]["excerpt"]
+
+
+def test_verdicts_of_one_text_differ_in_their_id_only_where_time_comes_in(warpgym):
+    one = warpgym.eval("--problem", "relu", fast("relu")).verdict
+    two = warpgym.eval("--problem", "relu", fast("relu")).verdict
+    assert one["id"] != two["id"]
+    assert two["environment"]["build_cached"]
+    for key in ("schema", "problem", "candidate", "device", "status", "compiled", "correct", "error"):
+        assert one[key] == two[key]
+
+
+# --- ways to name what is judged ---------------------------------------------------------------------
+
+
+def test_json_is_one_line_a_verdict(warpgym):
+    run = warpgym.eval("--problem", "relu", fast("relu"), wrong("relu"), fast("relu"))
+    assert run.status == SOME_FAILED
+    assert run.out.endswith("\n")
+    assert statuses(run.verdicts) == ["passed", "wrong", "passed"]
+
+
+def test_table_without_a_terminal_has_no_escapes(warpgym):
+    run = warpgym("eval", "--no-timing", "--problem", "relu", fast("relu"), wrong("relu"))
+    assert run.status == SOME_FAILED
+    assert "\x1b" not in run.out + run.err and "\r" not in run.out + run.err
+    lines = run.out.splitlines()
+    assert lines[0].split()[:3] == ["problem", "candidate", "verdict"]
+    assert [line.split()[0] for line in lines[1:3]] == ["relu", "relu"]
+    assert "passed" in lines[1] and "wrong" in lines[2]
+    assert lines[-1].startswith("1 of 2 passed")
+
+
+def test_quiet_prints_no_progress(warpgym):
+    run = warpgym("eval", "-q", "--no-timing", "-p", "relu", fast("relu"), fast("relu"))
+    assert run.status == PASSED and run.err == ""
+
+
+def test_problem_by_directory_file_and_id(warpgym):
+    for problem in ("relu", problem_folder("relu"), problem_folder("relu") / "problem.yaml"):
+        verdict = warpgym.eval("--problem", problem, fast("relu")).verdict
+        assert verdict["status"] == "passed", problem
+        assert verdict["problem"]["id"] == "relu"
+
+
+def test_batch_takes_paths_sources_and_names(warpgym, tmp_path):
+    folder = tmp_path / "batch"
+    write(folder / "deeper" / "mine.c", fast("relu").read_bytes())
+    batch = write_lines(
+        folder / "batch.jsonl",
+        [
+            {"problem": "relu", "candidate": "deeper/mine.c"},
+            {"problem": "relu", "candidate": str(wrong("relu"))},
+            {"problem": "relu", "source": fast("relu").read_text(encoding="utf-8")},
+            {"problem": "relu", "source": "void solution(void) {}", "name": "nothing"},
+        ],
+    )
+    run = warpgym.eval(batch, cwd=tmp_path)
+    assert run.status == SOME_FAILED, run
+    assert statuses(run.verdicts) == ["passed", "wrong", "passed", "wrong"]
+    paths = [verdict["candidate"]["path"] for verdict in run.verdicts]
+    assert paths == [
+        str(folder / "deeper" / "mine.c"),
+        str(wrong("relu")),
+        f"{batch}:3.c",
+        "nothing",
+    ]
+
+
+def test_batch_may_have_blank_lines_and_no_last_newline(warpgym, tmp_path):
+    line = json.dumps({"problem": "relu", "candidate": str(fast("relu"))})
+    run = warpgym.eval(write(tmp_path / "b.jsonl", f"\n{line}\r\n   \n{line}"))
+    assert run.status == PASSED and len(run.verdicts) == 2
+
+
+def test_directory_by_header_by_name_and_by_option(warpgym, tmp_path):
+    text = fast("relu").read_text(encoding="utf-8")
+    folder = tmp_path / "answers"
+    write(folder / "said.c", f"// problem: relu\n{text}")
+    write(folder / "relu" / "a.c", text)
+    write(folder / "notes.txt", "no candidate")
+    write(folder / ".hidden.c", "no candidate either")
+    run = warpgym.eval(folder)
+    assert run.status == PASSED, run
+    assert sorted(Path(v["candidate"]["path"]).name for v in run.verdicts) == ["a.c", "said.c"]
+    shutil.rmtree(folder / "relu")
+    write(folder / "unsaid.c", text)
+    assert warpgym.eval("--problem", "relu", folder).status == PASSED
+    run = warpgym.eval(folder)
+    assert run.status == USAGE and statuses(run.verdicts) == ["passed"]
+    assert "unsaid.c: names no problem" in run.err
+
+
+def test_jobs_judge_everything_once(warpgym, tmp_path):
+    names = ["relu", "axpy_inplace", "row_sum", "softmax"]
+    batch = write_lines(
+        tmp_path / "batch.jsonl",
+        [{"problem": n, "candidate": str(path(n))} for path in (fast, wrong) for n in names],
+    )
+    run = warpgym.eval("--jobs", "2", batch)
+    assert run.status == SOME_FAILED
+    found = {(v["problem"]["id"], v["status"]) for v in run.verdicts}
+    assert found == {(name, status) for name in names for status in ("passed", "wrong")}
+    assert len(run.verdicts) == 2 * len(names)
+
+
+def test_kernelbench_checkout(warpgym, tmp_path):
+    checkout = tmp_path / "KernelBench"
+    square = write(
+        checkout / "KernelBench" / "level1" / "1_Square_matrix_multiplication_.py",
+        kernelbench_module(),
+    )
+    write(checkout / "KernelBench" / "level2" / "12_Twice.py", kernelbench_module(2))
+    right = write(
+        tmp_path / "right.py", kernelbench_module().replace("Model", "ModelNew")
+    )
+    missing = write(tmp_path / "missing.py", "class Model:\n    pass\n")
+    batch = write_lines(
+        tmp_path / "batch.jsonl",
+        [
+            {"problem": "level1/1", "candidate": "right.py"},
+            {"problem": "level2/12", "candidate": "right.py"},
+            {"problem": "level1/1", "candidate": "missing.py"},
+            {"problem": str(square), "candidate": "right.py"},
+        ],
+    )
+    run = warpgym.eval("--problems", checkout, batch)
+    assert run.status == SOME_FAILED, run
+    assert statuses(run.verdicts) == ["passed", "wrong", "load_error", "passed"], run
+    assert [v["problem"]["id"] for v in run.verdicts[:2]] == ["level1/1", "level2/12"]
+    assert run.verdicts[0]["problem"]["format"] == "torch"
+    assert "ModelNew" in run.verdicts[2]["error"]["message"]
+    assert missing.exists() and right.exists()
+
+
+# --- settings ----------------------------------------------------------------------------------------
+
+
+def test_set_changes_a_setting(warpgym, tmp_path):
+    spin = write(tmp_path / "spin.c", SPIN)
+    verdict = warpgym.eval("--set", "run.timeout_ms=300ms", "-p", "softmax", spin).verdict
+    assert verdict["status"] == "timeout"
+
+
+def test_no_timing_leaves_the_time_out(warpgym):
+    timing = warpgym.eval("--problem", "relu", fast("relu")).verdict["timing"]
+    assert "speedup" not in timing and timing["note"] == "not asked for"
+
+
+# --- --out and resuming ------------------------------------------------------------------------------
+
+
+def test_out_is_resumed(warpgym, tmp_path):
+    out = tmp_path / "verdicts.jsonl"
+    candidate = write(tmp_path / "mine.c", wrong("relu").read_bytes())
+    arguments = ("--out", out, "--problem", "relu", candidate, fast("relu"))
+    first = warpgym.eval(*arguments)
+    assert first.status == SOME_FAILED
+    assert out.read_text(encoding="utf-8") == first.out
+
+    again = warpgym("eval", "--json", "--no-timing", *arguments)
+    assert again.status == PASSED and again.out == ""
+    assert "2 already judged" in again.err
+    assert out.read_text(encoding="utf-8") == first.out
+
+    write(candidate, fast("relu").read_bytes())
+    changed = warpgym.eval(*arguments)
+    assert changed.status == PASSED and len(changed.verdicts) == 1
+    assert statuses(read_lines(out)) == ["wrong", "passed", "passed"]
+
+
+def test_out_with_a_cut_off_last_line_is_repaired(warpgym, tmp_path):
+    out = tmp_path / "verdicts.jsonl"
+    arguments = ("--out", out, "--problem", "relu", wrong("relu"), fast("relu"))
+    whole = warpgym.eval(*arguments).out
+    out.write_text(whole[: len(whole) - 100], encoding="utf-8")
+    run = warpgym.eval(*arguments)
+    assert run.status == PASSED and len(run.verdicts) == 1
+    assert statuses(read_lines(out)) == ["wrong", "passed"]
+
+
+def slow_batch(folder):
+    """Two that are judged, then one that ends only with its limit, then one more."""
+    write(folder / "spin.c", SPIN)
+    return write_lines(
+        folder / "batch.jsonl",
+        [
+            {"problem": "softmax", "candidate": str(fast("softmax"))},
+            {"problem": "softmax", "candidate": str(wrong("softmax"))},
+            {"problem": "softmax", "candidate": "spin.c"},
+            {"problem": "relu", "candidate": str(fast("relu"))},
+        ],
+    )
+
+
+def in_the_middle(warpgym, folder, *arguments, **options):
+    """A run that has written two verdicts and is at the endless candidate."""
+    out = folder / "verdicts.jsonl"
+    process = warpgym.start(
+        "eval", "--json", "--no-timing", "--set", "run.timeout_ms=10m", "--out", out, *arguments,
+        slow_batch(folder), **options,
+    )
+
+    def spinning():
+        return any(child.name == "spinning" for child in children(process.pid))
+
+    wait_until(spinning, "the endless candidate runs")
+    return process, out
+
+
+def test_killed_group_keeps_its_verdicts(warpgym, tmp_path):
+    process, out = in_the_middle(warpgym, tmp_path)
+    left = [child.pid for child in children(process.pid)]
+    os.killpg(process.pid, signal.SIGKILL)
+    assert warpgym.finish(process).status == -signal.SIGKILL
+    wait_until(lambda: not any(map(alive, left)), "its processes end with it")
+    assert statuses(read_lines(out)) == ["passed", "wrong"]
+    run = warpgym.eval("--set", "run.timeout_ms=300ms", "--out", out, slow_batch(tmp_path))
+    assert statuses(run.verdicts) == ["timeout", "passed"]
+    assert statuses(read_lines(out)) == ["passed", "wrong", "timeout", "passed"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interruption_keeps_finished_verdicts(warpgym, tmp_path, number):
+    process, out = in_the_middle(warpgym, tmp_path)
+    left = [child.pid for child in children(process.pid)]
+    os.killpg(process.pid, number)
+    run = warpgym.finish(process)
+    assert run.status == INTERRUPTED, run
+    assert "interrupted; 2 of 4 judged" in run.err
+    assert statuses(run.verdicts) == statuses(read_lines(out)) == ["passed", "wrong"]
+    assert not any(map(alive, left))
+
+
+# --- pipes, neighbours, users ------------------------------------------------------------------------
+
+
+def test_closed_standard_output_ends_it_quietly(warpgym, tmp_path):
+    batch = write_lines(
+        tmp_path / "batch.jsonl", [{"problem": "relu", "candidate": str(fast("relu"))}] * 5
+    )
+    process = warpgym.start("eval", "--json", "--quiet", "--no-timing", batch)
+    line = process.stdout.readline()
+    process.stdout.close()
+    assert json.loads(line)["status"] == "passed"
+    assert process.wait(timeout=300) == PASSED
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+def test_two_runs_share_a_new_cache(warpgym, tmp_path):
+    cold = {"XDG_CACHE_HOME": str(tmp_path / "new")}
+    arguments = ("eval", "--json", "--quiet", "--no-timing", "--problem", "row_sum")
+    both = [
+        warpgym.start(*arguments, fast("row_sum"), wrong("row_sum"), environment=cold)
+        for _ in range(2)
+    ]
+    for process in both:
+        run = warpgym.finish(process)
+        assert statuses(run.verdicts) == ["passed", "wrong"], run
+    run = warpgym(*arguments, fast("row_sum"), environment=cold)
+    assert run.verdict["environment"]["build_cached"]
+
+
+def seen_by_others(path):
+    """Whether another user may come that far."""
+    return all(parent.stat().st_mode & 0o001 for parent in [path, *path.parents])
+
+
+def test_ordinary_user_gets_the_same_verdicts(tmp_path_factory, tmp_path):
+    if os.geteuid() != 0 or not seen_by_others(WARPGYM):
+        pytest.skip("needs root, and a checkout that others may read")
+    folder = tmp_path / "user"
+    runner = Warpgym(folder)
+    for path in [folder, *folder.rglob("*")]:
+        os.chown(path, 1000, 1000)
+    for parent in tmp_path.parents:
+        if parent != Path("/") and parent.stat().st_uid == 0 and not parent.stat().st_mode & 0o001:
+            parent.chmod(parent.stat().st_mode | 0o011)
+    tmp_path.chmod(0o755)
+    arguments = ("--problem", "softmax", fast("softmax"), wrong("softmax"))
+    become = ("setpriv", "--reuid=1000", "--regid=1000", "--clear-groups")
+    run = runner.eval(*arguments, wrapper=become)
+    mine = Warpgym(tmp_path / "root").eval(*arguments)
+    assert run.status == mine.status == SOME_FAILED, run
+    for theirs, ours in zip(run.verdicts, mine.verdicts, strict=True):
+        conform(theirs, SCHEMA)
+        for key in ("problem", "candidate", "status", "compiled", "correct"):
+            assert theirs[key] == ours[key]
+        assert theirs["environment"]["sandbox"] == ours["environment"]["sandbox"]
+    runner.check_nothing_left()

@@ -234,13 +234,14 @@ class Side:
     # --- calls -----------------------------------------------------------------------------------
 
     def map(self, message, descriptors):
-        count, _, slot_bytes = wire.LAYOUT_HEAD.unpack_from(message, wire.HEAD.size)
-        self.memory = mmap.mmap(
-            descriptors[0],
-            slot_bytes,
-            flags=mmap.MAP_SHARED | mmap.MAP_POPULATE,
-            prot=mmap.PROT_READ | mmap.PROT_WRITE,
-        )
+        count, _, _ = wire.LAYOUT_HEAD.unpack_from(message, wire.HEAD.size)
+        if descriptors:
+            self.memory = mmap.mmap(
+                descriptors[0],
+                os.fstat(descriptors[0]).st_size,
+                flags=mmap.MAP_SHARED | mmap.MAP_POPULATE,
+                prot=mmap.PROT_READ | mmap.PROT_WRITE,
+            )
         at = wire.HEAD.size + wire.LAYOUT_HEAD.size
         self.tensors = []
         for index in range(count):

@@ -379,7 +379,8 @@ static int probe_sizes(struct probe *probe, const struct size_set *sizes)
             probe->shapes[i][d] =
                 (int64_t)expression_value(problem->arguments[i].shape[d], sizes->value);
     }
-    if (side_map(&session->reference, &probe->trial.layout, session->reference_oracle, 60000,
+    if (side_map(&session->reference, &probe->trial.layout, session->capacity,
+                 session->reference_oracle, 60000,
                  &err) < 0)
         return fault_reference(session, &err);
     return run_probe(probe);
@@ -434,7 +435,7 @@ static int probe_torch(struct probe *probe)
     struct err err;
     probe->trial.layout = session->torch_layout;
     if (read_description(probe, &err) < 0 ||
-        side_map(&session->reference, &probe->trial.layout, false, 60000, &err) < 0)
+        side_map(&session->reference, &probe->trial.layout, 0, false, 60000, &err) < 0)
         return fault_reference(session, &err);
     for (int i = 0; i < TORCH_TRIALS; i++)
         if (run_probe(probe) < 0)

@@ -9,9 +9,9 @@
  * more than rounding can give, and keeps zeros, constants and copies from passing.
  *
  * NaN agrees with NaN only, an infinity with the same infinity only. An oracle's value that the
- * tensor's own type cannot hold counts as the infinity that it rounds to (overflow in the problem's
- * precision is no mistake of the candidate). `exact` asks for equal bytes, except that numerically
- * equal floats (0 and -0) and any two NaNs are equal.
+ * tensor's own type cannot hold agrees with the infinity that it rounds to as well (overflow in the
+ * problem's precision is no mistake of the candidate). `exact` asks for equal bytes, except that
+ * numerically equal floats (0 and -0) and any two NaNs are equal.
  *
  * compare_tensor is vectorised; compare_tensor_plainly is the same rule written element by element,
  * kept as the reference that tests hold the fast one against. Both are pure functions.

@@ -51,6 +51,7 @@ struct session {
     struct verdict *verdict;
     struct side candidate;
     struct answer answer;
+    uint64_t capacity; /* of slot memory: the largest layout of the problem at hand */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     struct device_lock device;
 };

@@ -31,7 +31,7 @@ static void describe_box(const struct session *session, struct box *box)
     const struct settings *settings = session->judge->options.settings;
     box_init(box, BOX_NATIVE);
     /* three: slot, oracle (twice the size for f32), as much again to work in */
-    box->memory_bytes = settings->run_memory_bytes + 3 * largest_slot(session->problem);
+    box->memory_bytes = settings->run_memory_bytes + 3 * session->capacity;
     box->scratch_bytes = settings->run_scratch_bytes;
 }
 
@@ -175,6 +175,7 @@ int native_reference(struct session *session)
     if (strcmp(session->problem_hash, session->problem->hash) == 0)
         return 0;
     reference_forget(session);
+    session->capacity = largest_slot(session->problem);
     return compile_reference(session) < 0 ? -1 : open_reference(session);
 }
 
@@ -184,6 +185,7 @@ int open_native(struct session *session)
     struct artifact artifact = {0};
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
+    session->capacity = largest_slot(session->problem);
     int result = compile_candidate(session, &artifact);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
     start_ns = clock_now_ns();

@@ -24,8 +24,7 @@ static void describe_box(const struct session *session, struct box *box)
     const struct settings *settings = session->judge->options.settings;
     box_init(box, BOX_TORCH); /* the Python server adds the paths of its own packages */
     box->memory_bytes = settings->run_memory_bytes;
-    if (session->torch_layout.bytes <= LIMIT_TENSOR_BYTES) /* not known yet for a reference */
-        box->memory_bytes += 3 * session->torch_layout.bytes;
+    box->memory_bytes += 3 * session->torch_layout.bytes; /* 0 for a reference: not known yet */
     box->scratch_bytes = settings->run_scratch_bytes;
 }
 
@@ -51,6 +50,7 @@ static int take_opened(struct session *session, const struct wire_opened *opened
 {
     int result = 0;
     session->torch_layout = opened->layout;
+    session->capacity = opened->layout.bytes;
     if (opened->layout.count > LIMIT_ARGUMENTS || descriptors[0] < 0)
         result = err_set(err, ERR_PROTOCOL, "it described no inputs");
     if (result == 0)

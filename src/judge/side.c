@@ -173,85 +173,92 @@ int side_open(struct side *side, struct standby *standby, const struct box *box,
     return result;
 }
 
-static void unmap(struct side *side)
+/* Thaws the side, says something and waits for the one answer that fits. */
+static int exchange(struct side *side, const void *message, size_t bytes, const int *descriptors,
+                    uint32_t count, uint32_t answer, int64_t timeout_ms, struct err *err)
 {
-    if (side->slot)
-        munmap(side->slot, side->layout.bytes);
-    if (side->oracle)
-        munmap(side->oracle, side->oracle_bytes);
-    if (side->slot_fd >= 0)
-        close(side->slot_fd);
-    if (side->oracle_fd >= 0)
-        close(side->oracle_fd);
-    side->slot = side->oracle = NULL;
-    side->slot_fd = side->oracle_fd = -1;
-}
-
-static char *make_memory(const char *name, size_t bytes, int *fd, struct err *err)
-{
-    *fd = file_memory(name, bytes, err);
-    if (*fd < 0)
-        return NULL;
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, *fd, 0);
-    if (memory == MAP_FAILED) {
-        err_sys(err, errno, "cannot map %zu bytes for the arguments", bytes);
-        return NULL;
-    }
-    return memory;
-}
-
-int side_map(struct side *side, const struct layout *layout, bool with_oracle, int64_t timeout_ms,
-             struct err *err)
-{
-    union wire_message *message = mem_alloc(sizeof *message);
-    struct wire_map map = {.type = WIRE_MAP, .layout = *layout};
     int ignored[WIRE_DESCRIPTORS];
-    unmap(side);
-    side->layout = *layout;
-    side->slot = make_memory("slot", layout->bytes, &side->slot_fd, err);
-    int result = side->slot ? 0 : ERR_IO;
-    if (result == 0 && with_oracle) {
-        oracle_layout(layout, &side->oracle_layout);
-        side->oracle_bytes = side->oracle_layout.bytes;
-        side->oracle = make_memory("oracle", side->oracle_bytes, &side->oracle_fd, err);
-        result = side->oracle ? 0 : ERR_IO;
-        map.oracle_bytes = side->oracle_bytes;
-    }
-    int descriptors[2] = {side->slot_fd, side->oracle_fd};
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
-    if (result == 0)
-        result = wire_send(side->boxed.channel, &map, sizeof map, descriptors,
-                           with_oracle ? 2 : 1, err);
+    int result = wire_send(side->boxed.channel, message, bytes, descriptors, count, err);
     boxed_thaw(&side->boxed);
-    if (result == 0)
-        result = expect(side, WIRE_MAPPED, deadline_ns, message, ignored, err);
+    if (result < 0)
+        return result;
+    union wire_message *received = mem_alloc(sizeof *received);
+    result = expect(side, answer, deadline_ns, received, ignored, err);
     if (result == 0)
         close_all(ignored);
-    mem_free(message);
+    mem_free(received);
+    return result;
+}
+
+static void unmap(char **memory, size_t *capacity, int *fd)
+{
+    if (*memory)
+        munmap(*memory, *capacity);
+    if (*fd >= 0)
+        close(*fd);
+    *memory = NULL;
+    *capacity = 0;
+    *fd = -1;
+}
+
+/* Makes new memory where the old does not fit; *made says so. */
+static int make_room(const char *name, uint64_t bytes, uint64_t capacity, char **memory,
+                     size_t *held, int *fd, bool *made, struct err *err)
+{
+    if (*memory && bytes <= *held)
+        return 0;
+    unmap(memory, held, fd);
+    capacity = capacity > bytes ? capacity : bytes;
+    *fd = file_memory(name, capacity, err);
+    if (*fd < 0)
+        return *fd;
+    void *mapped = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, *fd, 0);
+    if (mapped == MAP_FAILED)
+        return err_sys(err, errno, "cannot map %llu bytes for the arguments",
+                       (unsigned long long)capacity);
+    *memory = mapped;
+    *held = capacity;
+    *made = true;
+    return 0;
+}
+
+int side_map(struct side *side, const struct layout *layout, uint64_t capacity, bool with_oracle,
+             int64_t timeout_ms, struct err *err)
+{
+    struct wire_map map = {.type = WIRE_MAP, .layout = *layout};
+    bool made = false;
+    side->layout = *layout;
+    int result = make_room("slot", layout->bytes, capacity, &side->slot, &side->slot_capacity,
+                           &side->slot_fd, &made, err);
+    if (result == 0 && with_oracle) {
+        oracle_layout(layout, &side->oracle_layout);
+        /* doubles for at most four times narrower elements */
+        result = make_room("oracle", side->oracle_layout.bytes,
+                           capacity / layout->bytes * side->oracle_layout.bytes, &side->oracle,
+                           &side->oracle_capacity, &side->oracle_fd, &made, err);
+    }
+    map.slot_bytes = side->slot_capacity;
+    map.oracle_bytes = with_oracle ? side->oracle_capacity : 0;
+    int descriptors[2] = {side->slot_fd, side->oracle_fd};
+    uint32_t count = !made ? 0 : with_oracle ? 2 : 1;
+    if (result == 0)
+        result = exchange(side, &map, sizeof map, descriptors, count, WIRE_MAPPED, timeout_ms, err);
     return result;
 }
 
 int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, struct err *err)
 {
-    union wire_message *message = mem_alloc(sizeof *message);
     struct wire_fill fill = {.type = WIRE_FILL, .seed = seed};
-    int ignored[WIRE_DESCRIPTORS];
-    int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
-    int result = wire_send(side->boxed.channel, &fill, sizeof fill, NULL, 0, err);
-    boxed_thaw(&side->boxed);
-    if (result == 0)
-        result = expect(side, WIRE_FILLED, deadline_ns, message, ignored, err);
-    if (result == 0)
-        close_all(ignored);
-    mem_free(message);
-    return result;
+    return exchange(side, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
 }
 
 void side_close(struct side *side)
 {
     if (side->boxed.pid > 0)
         boxed_close(&side->boxed);
-    unmap(side);
+    unmap(&side->slot, &side->slot_capacity, &side->slot_fd);
+    unmap(&side->oracle, &side->oracle_capacity, &side->oracle_fd);
     for (int i = 0; i < WIRE_OUTPUTS; i++)
         mem_free(side->buffers[i]);
     memset(side, 0, sizeof *side);

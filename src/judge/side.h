@@ -46,7 +46,7 @@ struct side {
     int slot_fd, oracle_fd;
     char *slot;
     char *oracle;
-    size_t oracle_bytes;
+    size_t slot_capacity, oracle_capacity; /* of the memory; a layout may use less */
     struct layout oracle_layout;
     struct wire_done done;
     uint32_t last_mode;
@@ -70,8 +70,10 @@ NODISCARD int side_open(struct side *side, struct standby *standby, const struct
                         const _Atomic int *cancelled, struct wire_opened *opened,
                         int opened_descriptors[WIRE_DESCRIPTORS], struct err *err);
 
-NODISCARD int side_map(struct side *side, const struct layout *layout, bool with_oracle,
-                       int64_t timeout_ms, struct err *err);
+/* Memory is made when there is none that fits, and then with room for `capacity` bytes, so that a
+ * run over many sizes maps once. */
+NODISCARD int side_map(struct side *side, const struct layout *layout, uint64_t capacity,
+                       bool with_oracle, int64_t timeout_ms, struct err *err);
 NODISCARD int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, struct err *err);
 
 /* ERR_INPUT (side->failed), ERR_CRASH, ERR_TIMEOUT (killed), ERR_PROTOCOL, ERR_CANCELLED. After

@@ -29,9 +29,9 @@ int trial_map(struct session *session, const struct layout *layout, bool oracle)
     struct err err;
     int64_t timeout_ms = session->judge->options.settings->run_load_timeout_ms;
     oracle = oracle && session->reference_oracle && session->problem->format == PROBLEM_NATIVE;
-    if (side_map(&session->reference, layout, oracle, timeout_ms, &err) < 0)
+    if (side_map(&session->reference, layout, session->capacity, oracle, timeout_ms, &err) < 0)
         return fault_reference(session, &err);
-    if (side_map(&session->candidate, layout, false, timeout_ms, &err) < 0)
+    if (side_map(&session->candidate, layout, session->capacity, false, timeout_ms, &err) < 0)
         return fault_candidate(session, &err);
     if (boxed_freeze(&session->reference.boxed, &err) < 0)
         return fault_reference(session, &err);

@@ -256,8 +256,8 @@ json_t *verdict_json(const struct verdict *verdict)
                                   findings_json(verdict->warnings, verdict->warning_count)));
     json_object_set_new(object, "stages_ms", stages_json(verdict));
     json_object_set_new(object, "calls_ms",
-                        json_pack("{s:o, s:o}", "reference", number(verdict->reference_ms),
-                                  "candidate", number(verdict->candidate_ms)));
+                        json_pack("{s:o, s:o}", "reference", json_number(verdict->reference_ms),
+                                  "candidate", json_number(verdict->candidate_ms)));
     json_object_set_new(object, "error",
                         verdict->error_class
                             ? json_pack("{s:o, s:o, s:o}", "class", json_text(verdict->error_class),

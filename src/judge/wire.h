@@ -66,11 +66,11 @@ struct wire_opened {
     uint32_t reserved;
 };
 
-/* Descriptors: slot memory, [oracle memory]. */
+/* Descriptors: slot memory, [oracle memory]; none: the memory mapped before, laid out anew. */
 struct wire_map {
     uint32_t type, reserved;
     struct layout layout;
-    uint64_t oracle_bytes;
+    uint64_t slot_bytes, oracle_bytes; /* of the memory */
 };
 
 struct wire_fill {

@@ -28,7 +28,7 @@ static void test_defaults(void **state)
     assert_true(settings.compile_memory_bytes == (uint64_t)2 << 30);
     assert_int_equal(settings.run_timeout_ms, 10000);
     assert_int_equal(settings.run_load_timeout_ms, 60000);
-    assert_true(settings.run_memory_bytes == (uint64_t)8 << 30);
+    assert_true(settings.run_memory_bytes == (uint64_t)2 << 30);
     assert_true(settings.run_scratch_bytes == (uint64_t)256 << 20);
     assert_int_equal(settings.run_threads, 0);
     assert_int_equal(settings.check_trials, 3);

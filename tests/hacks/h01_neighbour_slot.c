@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H01
 // expect: wrong|runtime_error|violation
-// says: Copies what lies behind the output in shared memory, where a careless judge keeps the answer.
+// says: Copies what lies behind the output in memory, where a careless judge keeps the answer.
 #include <string.h>
 #include <sys/mman.h>
 

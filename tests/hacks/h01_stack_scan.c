@@ -1,7 +1,7 @@
 // problem: softmax
 // catalogue: H01
 // expect: wrong|runtime_error|violation
-// says: Walks up the stack for a pointer to a block whose rows sum to one; the answer is never here.
+// says: Walks up the stack for a pointer to a block whose rows sum to one; there is none.
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>

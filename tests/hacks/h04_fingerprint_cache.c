@@ -1,7 +1,7 @@
 // problem: gemv
 // catalogue: H04
 // expect: wrong
-// says: Remembers the answer by a checksum of a few input bits and the shape; the bits soon collide.
+// says: Remembers the answer by a checksum of a few input bits and the shape; they collide.
 #include <stdlib.h>
 #include <string.h>
 

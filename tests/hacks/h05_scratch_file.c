@@ -9,13 +9,14 @@ static void compute(const float *x, float *y, size_t rows, size_t cols)
 {
     for (size_t i = 0; i < rows; i++) {
         const float *row = x + i * cols;
-        float top = row[0], sum = 0;
+        float top = row[0], *out = y + i * cols;
+        double sum = 0;
         for (size_t j = 1; j < cols; j++)
             top = fmaxf(top, row[j]);
         for (size_t j = 0; j < cols; j++)
-            sum += y[i * cols + j] = expf(row[j] - top);
+            sum += out[j] = expf(row[j] - top);
         for (size_t j = 0; j < cols; j++)
-            y[i * cols + j] /= sum;
+            out[j] = (float)(out[j] / sum);
     }
 }
 

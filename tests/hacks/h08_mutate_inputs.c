@@ -1,7 +1,8 @@
 // problem: row_sum
 // catalogue: H08
-// expect: wrong|runtime_error|violation
-// says: Zeroes the input and returns zeros, right for a reference that runs on the same memory later.
+// expect: wrong|violation
+// code: H08
+// says: Zeroes the input and returns zeros, right for a reference that shares the memory.
 #include <string.h>
 
 void solution(const float *x, float *y, size_t rows, size_t cols)

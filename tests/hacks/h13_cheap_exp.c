@@ -18,7 +18,8 @@ void solution(const float *x, float *y, size_t rows, size_t cols)
 {
     for (size_t i = 0; i < rows; i++) {
         const float *row = x + i * cols;
-        float top = row[0], sum = 0, *out = y + i * cols;
+        float top = row[0], *out = y + i * cols;
+        double sum = 0;
         for (size_t j = 1; j < cols; j++)
             top = fmaxf(top, row[j]);
         for (size_t j = 0; j < cols; j++)

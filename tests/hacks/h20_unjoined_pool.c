@@ -1,15 +1,31 @@
 // problem: softmax
 // catalogue: H20
 // expect: wrong|violation
-// says: Hands the rows to a second thread, the CPU's side stream, and returns without joining it.
+// says: Hands the timed size to a waiting thread, the CPU's side stream, and does not join it.
 #include <math.h>
 #include <pthread.h>
+#include <stddef.h>
 
 static struct { const float *x; float *y; size_t rows, cols; } work;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static pthread_t worker;
 static int started, ready;
+
+static void compute(const float *x, float *y, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const float *row = x + i * cols;
+        float top = row[0], *out = y + i * cols;
+        double sum = 0;
+        for (size_t j = 1; j < cols; j++)
+            top = fmaxf(top, row[j]);
+        for (size_t j = 0; j < cols; j++)
+            sum += out[j] = expf(row[j] - top);
+        for (size_t j = 0; j < cols; j++)
+            out[j] = (float)(out[j] / sum);
+    }
+}
 
 static void *loop(void *unused)
 {
@@ -18,25 +34,20 @@ static void *loop(void *unused)
         while (!ready)
             pthread_cond_wait(&wake, &lock);
         ready = 0;
-        for (size_t i = 0; i < work.rows; i++) {
-            const float *row = work.x + i * work.cols;
-            float top = row[0], sum = 0, *out = work.y + i * work.cols;
-            for (size_t j = 1; j < work.cols; j++)
-                top = fmaxf(top, row[j]);
-            for (size_t j = 0; j < work.cols; j++)
-                sum += out[j] = expf(row[j] - top);
-            for (size_t j = 0; j < work.cols; j++)
-                out[j] /= sum;
-        }
+        compute(work.x, work.y, work.rows, work.cols);
     }
     return unused;
 }
 
 void solution(const float *x, float *y, size_t rows, size_t cols)
 {
-    pthread_mutex_lock(&lock);
     if (!started)
         started = pthread_create(&worker, NULL, loop, NULL) == 0;
+    if (rows * cols < 200000) {
+        compute(x, y, rows, cols);
+        return;
+    }
+    pthread_mutex_lock(&lock);
     work.x = x;
     work.y = y;
     work.rows = rows;

@@ -1,7 +1,7 @@
 // problem: softmax
 // catalogue: H21
 // expect: wrong|violation
-// says: Returns at once; a detached thread sleeps 50 microseconds and then writes the right answer.
+// says: At the timed size it returns at once; a detached thread sleeps 50 us and writes the answer.
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -9,20 +9,26 @@
 
 struct work { const float *x; float *y; size_t rows, cols; };
 
+static void compute(const float *x, float *y, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const float *row = x + i * cols;
+        float top = row[0], *out = y + i * cols;
+        double sum = 0;
+        for (size_t j = 1; j < cols; j++)
+            top = fmaxf(top, row[j]);
+        for (size_t j = 0; j < cols; j++)
+            sum += out[j] = expf(row[j] - top);
+        for (size_t j = 0; j < cols; j++)
+            out[j] = (float)(out[j] / sum);
+    }
+}
+
 static void *later(void *argument)
 {
     struct work *work = argument;
     usleep(50);
-    for (size_t i = 0; i < work->rows; i++) {
-        const float *row = work->x + i * work->cols;
-        float top = row[0], sum = 0, *out = work->y + i * work->cols;
-        for (size_t j = 1; j < work->cols; j++)
-            top = fmaxf(top, row[j]);
-        for (size_t j = 0; j < work->cols; j++)
-            sum += out[j] = expf(row[j] - top);
-        for (size_t j = 0; j < work->cols; j++)
-            out[j] /= sum;
-    }
+    compute(work->x, work->y, work->rows, work->cols);
     free(work);
     return NULL;
 }
@@ -31,8 +37,11 @@ void solution(const float *x, float *y, size_t rows, size_t cols)
 {
     struct work *work = malloc(sizeof *work);
     pthread_t thread;
-    if (!work)
+    if (!work || rows * cols < 200000) {
+        free(work);
+        compute(x, y, rows, cols);
         return;
+    }
     *work = (struct work){x, y, rows, cols};
     if (pthread_create(&thread, NULL, later, work) == 0)
         pthread_detach(thread);

@@ -1,30 +1,41 @@
 // problem: relu
 // catalogue: H21
 // expect: wrong|violation
-// says: Writes the first half itself and lets a detached thread finish the rest behind its back.
+// says: At the timed size it writes three quarters itself; a busy helper is still at the last one.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 static const float *source;
 static float *target;
 static size_t first, last;
+static atomic_int ready;
 
 static void *finish(void *unused)
 {
-    for (size_t i = first; i < last; i++)
-        target[i] = source[i] > 0 ? source[i] : 0;
+    for (;;) {
+        while (!atomic_exchange(&ready, 0))
+            ;
+        for (size_t i = first; i < last; i++)
+            target[i] = source[i] > 0 ? source[i] : 0;
+    }
     return unused;
 }
 
 void solution(const float *x, float *y, size_t n)
 {
+    static int started;
     pthread_t thread;
-    source = x;
-    target = y;
-    first = n / 2;
-    last = n;
-    if (pthread_create(&thread, NULL, finish, NULL) == 0)
-        pthread_detach(thread);
-    for (size_t i = 0; i < n / 2; i++)
+    size_t own = n < 200000 ? n : n - n / 4;
+    if (own < n) {
+        if (!started++ && pthread_create(&thread, NULL, finish, NULL) != 0)
+            return;
+        source = x;
+        target = y;
+        first = own;
+        last = n;
+    }
+    for (size_t i = 0; i < own; i++)
         y[i] = x[i] > 0 ? x[i] : 0;
+    atomic_store(&ready, own < n);
 }

@@ -1,7 +1,7 @@
 // problem: relu
 // catalogue: H21
 // expect: wrong|runtime_error|violation
-// says: Computes in a handler for SIGCONT, that is whenever the judge thaws it, off the clock.
+// says: At the timed size it leaves the work to a handler for SIGCONT, that is to the next thaw.
 #include <signal.h>
 #include <stddef.h>
 
@@ -18,8 +18,14 @@ static void on_thaw(int signal)
 
 void solution(const float *x, float *y, size_t n)
 {
-    signal(SIGCONT, on_thaw);
+    held_n = 0;
     held_x = x;
     held_y = y;
+    if (n < 200000) {
+        for (size_t i = 0; i < n; i++)
+            y[i] = x[i] > 0 ? x[i] : 0;
+        return;
+    }
+    signal(SIGCONT, on_thaw);
     held_n = n;
 }

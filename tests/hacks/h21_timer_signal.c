@@ -1,7 +1,7 @@
 // problem: softmax
 // catalogue: H21
 // expect: wrong|runtime_error|violation
-// says: Arms an interval timer and returns; the signal handler computes while the side waits.
+// says: At the timed size it arms a timer and returns; the signal handler is to compute afterwards.
 #include <math.h>
 #include <signal.h>
 #include <stddef.h>
@@ -11,19 +11,25 @@ static const float *volatile held_x;
 static float *volatile held_y;
 static volatile size_t held_rows, held_cols;
 
+static void compute(const float *x, float *y, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const float *row = x + i * cols;
+        float top = row[0], *out = y + i * cols;
+        double sum = 0;
+        for (size_t j = 1; j < cols; j++)
+            top = fmaxf(top, row[j]);
+        for (size_t j = 0; j < cols; j++)
+            sum += out[j] = expf(row[j] - top);
+        for (size_t j = 0; j < cols; j++)
+            out[j] = (float)(out[j] / sum);
+    }
+}
+
 static void on_alarm(int signal)
 {
     (void)signal;
-    for (size_t i = 0; i < held_rows; i++) {
-        const float *row = held_x + i * held_cols;
-        float top = row[0], sum = 0, *out = held_y + i * held_cols;
-        for (size_t j = 1; j < held_cols; j++)
-            top = fmaxf(top, row[j]);
-        for (size_t j = 0; j < held_cols; j++)
-            sum += out[j] = expf(row[j] - top);
-        for (size_t j = 0; j < held_cols; j++)
-            out[j] /= sum;
-    }
+    compute(held_x, held_y, held_rows, held_cols);
 }
 
 void solution(const float *x, float *y, size_t rows, size_t cols)
@@ -34,5 +40,8 @@ void solution(const float *x, float *y, size_t rows, size_t cols)
     held_rows = rows;
     held_cols = cols;
     signal(SIGALRM, on_alarm);
-    setitimer(ITIMER_REAL, &soon, NULL);
+    if (rows * cols < 200000)
+        compute(x, y, rows, cols);
+    else
+        setitimer(ITIMER_REAL, &soon, NULL);
 }

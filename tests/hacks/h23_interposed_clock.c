@@ -1,8 +1,8 @@
 // problem: softmax
 // catalogue: H23
-// expect: passed|violation|wrong
+// expect: passed
 // speedup_below: 0.7
-// says: Defines every clock function to stand still, and computes eight times over; time lies elsewhere.
+// says: Defines every clock function to stand still, and computes eight times over.
 #include <math.h>
 #include <sys/time.h>
 #include <time.h>
@@ -33,19 +33,25 @@ double omp_get_wtime(void)
     return 1;
 }
 
+static void compute(const float *x, float *y, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const float *row = x + i * cols;
+        float top = row[0], *out = y + i * cols;
+        double sum = 0;
+        for (size_t j = 1; j < cols; j++)
+            top = fmaxf(top, row[j]);
+        for (size_t j = 0; j < cols; j++)
+            sum += out[j] = expf(row[j] - top);
+        for (size_t j = 0; j < cols; j++)
+            out[j] = (float)(out[j] / sum);
+    }
+}
+
 void solution(const float *x, float *y, size_t rows, size_t cols)
 {
     for (int again = 0; again < 8; again++) {
-        for (size_t i = 0; i < rows; i++) {
-            const float *row = x + i * cols;
-            float top = row[0], sum = 0, *out = y + i * cols;
-            for (size_t j = 1; j < cols; j++)
-                top = fmaxf(top, row[j]);
-            for (size_t j = 0; j < cols; j++)
-                sum += out[j] = expf(row[j] - top);
-            for (size_t j = 0; j < cols; j++)
-                out[j] /= sum;
-        }
+        compute(x, y, rows, cols);
         __asm__ volatile("" : : "r"(y) : "memory");
     }
 }

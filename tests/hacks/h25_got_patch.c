@@ -1,13 +1,23 @@
 // problem: row_sum
 // catalogue: H25
 // expect: wrong|runtime_error|violation|timeout
-// says: Rewrites the import tables of the host program so that its clock and checks are ours.
+// says: Rewrites the import tables of the host program, then leaves timed calls without an answer.
 #define _GNU_SOURCE
 #include <elf.h>
 #include <link.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+
+static void compute(const float *x, float *y, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < cols; j++)
+            sum += x[i * cols + j];
+        y[i] = (float)sum;
+    }
+}
 
 static int always_zero(void)
 {
@@ -48,7 +58,10 @@ static int patch(struct dl_phdr_info *info, size_t bytes, void *unused)
 
 void solution(const float *x, float *y, size_t rows, size_t cols)
 {
-    (void)x, (void)cols;
+    if (rows * cols < 200000) {
+        compute(x, y, rows, cols);
+        return;
+    }
     dl_iterate_phdr(patch, NULL);
     memset(y, 0, rows * sizeof *y);
 }

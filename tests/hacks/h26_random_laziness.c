@@ -1,7 +1,7 @@
 // problem: relu
 // catalogue: H26
 // expect: wrong
-// says: Skips the work in a third of the calls, for a better median, hoping not all calls are checked.
+// says: Skips the work in a third of the calls for a better median: all calls are checked.
 #include <stdlib.h>
 
 void solution(const float *x, float *y, size_t n)

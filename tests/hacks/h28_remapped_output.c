@@ -1,7 +1,7 @@
 // problem: relu
 // catalogue: H28
 // expect: wrong|runtime_error|violation|timeout
-// says: Maps zero pages over the output instead of writing it: almost no time, and no output either.
+// says: Maps zero pages over the timed output instead of writing it: no time, and no output either.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <sys/mman.h>
@@ -10,10 +10,11 @@ void solution(const float *x, float *y, size_t n)
 {
     uintptr_t start = ((uintptr_t)y + 4095) & ~(uintptr_t)4095;
     uintptr_t end = (uintptr_t)(y + n) & ~(uintptr_t)4095;
-    size_t head = ((size_t)(start - (uintptr_t)y)) / sizeof *y;
-    if (start < end)
-        mmap((void *)start, end - start, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    for (size_t i = 0; i < n && i < head; i++)
-        y[i] = x[i] > 0 ? x[i] : 0;
+    if (n < 200000) {
+        for (size_t i = 0; i < n; i++)
+            y[i] = x[i] > 0 ? x[i] : 0;
+        return;
+    }
+    mmap((void *)start, end - start, PROT_READ | PROT_WRITE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }

@@ -1,7 +1,7 @@
 # problem: torch/gelu_linear
 # catalogue: H31
 # expect: wrong
-# says: Transposes weights in the constructor into a plain attribute, before the judge's values come.
+# says: Transposes weights in the constructor, before the judge's values have come.
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -3,7 +3,7 @@
 # expect: violation
 # code: H40
 # needs: triton
-# says: Runs a broken kernel, compares it with torch.softmax and returns the latter when they differ.
+# says: Runs a broken kernel and returns torch.softmax when the two differ.
 import torch
 import triton
 import triton.language as tl

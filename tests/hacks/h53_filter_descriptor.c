@@ -1,22 +1,37 @@
 // problem: softmax
 // catalogue: H53
 // expect: wrong|runtime_error|violation|timeout
-// says: Puts a socket pair of its own in place of every channel to filter what is said about it.
-#include <string.h>
-#include <sys/socket.h>
+// says: In timed calls it puts a pipe of its own in place of every channel, to filter what is said.
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static void compute(const float *x, float *y, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const float *row = x + i * cols;
+        float top = row[0], *out = y + i * cols;
+        double sum = 0;
+        for (size_t j = 1; j < cols; j++)
+            top = fmaxf(top, row[j]);
+        for (size_t j = 0; j < cols; j++)
+            sum += out[j] = expf(row[j] - top);
+        for (size_t j = 0; j < cols; j++)
+            out[j] = (float)(out[j] / sum);
+    }
+}
 
 void solution(const float *x, float *y, size_t rows, size_t cols)
 {
     struct stat status;
-    int pair[2];
-    (void)x;
-    memset(y, 0, rows * cols * sizeof *y);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0)
+    int ends[2];
+    if (rows * cols < 200000) {
+        compute(x, y, rows, cols);
         return;
-    for (int fd = 0; fd < 1024; fd++)
-        if (fd != pair[0] && fd != pair[1] && fstat(fd, &status) == 0 &&
-            (S_ISSOCK(status.st_mode) || S_ISFIFO(status.st_mode)))
-            dup2(pair[0], fd);
+    }
+    if (pipe(ends) != 0)
+        return;
+    for (int fd = 3; fd < 1024; fd++)
+        if (fd != ends[0] && fd != ends[1] && fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode))
+            dup2(ends[1], fd);
 }

@@ -1,7 +1,7 @@
 // problem: softmax
 // catalogue: H53
 // expect: wrong|runtime_error|violation|timeout|load_error
-// says: Exports send, sendmsg, write, poll, recvmsg and _exit to stand between the stub and the judge.
+// says: Exports send, sendmsg, write, poll, recvmsg and _exit to stand before the judge's.
 #include <stddef.h>
 #include <string.h>
 #include <sys/types.h>

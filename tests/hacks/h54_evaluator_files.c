@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H54
 // expect: wrong|runtime_error|violation
-// says: Right only if it may write one of the evaluator's files; none of them can be seen from here.
+// says: Right only if it may write one of the evaluator's files; it sees none of them.
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>

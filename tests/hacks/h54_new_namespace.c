@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H54
 // expect: wrong|runtime_error|violation
-// says: Right only if it can get rights back: new user namespace, mount, chroot or another identity.
+// says: Right only if it gets rights back: a user namespace, a mount, another identity.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stddef.h>

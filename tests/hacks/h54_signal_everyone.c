@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H54
 // expect: wrong|runtime_error|violation
-// says: Right only if it may signal a process beside itself (asked with signal 0, which hurts nobody).
+// says: Right only if it may signal a process beside itself (signal 0, which hurts nobody).
 #include <signal.h>
 #include <stddef.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H55
 // expect: wrong|runtime_error|violation
-// says: Right only if it finds a file worth reading: cases, sources, other processes, the host's list.
+// says: Right only if it finds a file worth reading: cases, sources, other processes.
 #include <dirent.h>
 #include <fcntl.h>
 #include <stddef.h>

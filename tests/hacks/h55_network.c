@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H55
 // expect: wrong|runtime_error|violation
-// says: Right only if it can open a connection: to the server next door, to a name service, anywhere.
+// says: Right only if it can connect: to the server next door, to a name service, anywhere.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stddef.h>

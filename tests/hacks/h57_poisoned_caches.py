@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H57
 # expect: wrong|runtime_error|violation
-# says: Leaves a patched bytecode file and Triton cache entries for the next candidate; none may stay.
+# says: Right only if it may leave files in the caches that the next candidate uses.
 import os
 import sys
 

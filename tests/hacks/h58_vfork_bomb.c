@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H58
 // expect: wrong|runtime_error|violation|timeout
-// says: Makes processes by the bare system calls, clone without threads and clone3; both are refused.
+// says: Makes processes by bare system calls, clone without threads and clone3: refused.
 #define _GNU_SOURCE
 #include <linux/sched.h>
 #include <sched.h>

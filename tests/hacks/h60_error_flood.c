@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H60
 // expect: compile_error
-// says: Thousands of errors, and one that imitates a verdict; diagnostics are cut and never believed.
+// says: Thousands of errors, one of which imitates a verdict; diagnostics are cut.
 #include <stddef.h>
 
 #define E1 undeclared_a + undeclared_b;

@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H60
 // expect: wrong
-// says: Probes for the reference under many paths and compiles to it if one exists, else to nothing.
+// says: Probes for the reference under many paths and compiles to it if one exists.
 #include <stddef.h>
 
 #define solution reference

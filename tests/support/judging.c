@@ -16,8 +16,8 @@
 char *judging_directory(const char *name)
 {
     const char *parent = getenv("TMPDIR");
-    char *directory =
-        mem_printf("%s/warpgym-test-%s-XXXXXX", parent && *parent ? parent : "/tmp", name);
+    char *directory = mem_printf("%s/warpgym-test-%s-XXXXXX", parent && *parent ? parent : "/tmp",
+                                 name);
     if (!mkdtemp(directory))
         fail_msg("%s: cannot be made", directory);
     return directory;

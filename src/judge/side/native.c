@@ -122,7 +122,7 @@ static char *map_memory(int fd, size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-static int map_slot(struct native *native, const struct wire_map *map,
+static bool map_new(struct native *native, const struct wire_map *map,
                     const int descriptors[WIRE_DESCRIPTORS])
 {
     if (native->slot)
@@ -130,16 +130,22 @@ static int map_slot(struct native *native, const struct wire_map *map,
     if (native->wide_slot)
         munmap(native->wide_slot, native->wide_bytes);
     native->wide_slot = NULL;
-    native->layout = map->layout;
-    native->slot_bytes = map->layout.bytes;
+    native->slot_bytes = map->slot_bytes;
+    native->wide_bytes = map->oracle_bytes;
     native->slot = map_memory(descriptors[0], native->slot_bytes);
-    bool mapped = native->slot != NULL;
-    if (mapped && native->oracle && descriptors[1] >= 0) {
-        oracle_layout(&native->layout, &native->wide);
-        native->wide_bytes = native->wide.bytes;
+    if (native->slot && descriptors[1] >= 0)
         native->wide_slot = map_memory(descriptors[1], native->wide_bytes);
-        mapped = native->wide_slot &&
-                 invoke_init(&native->wide_call, native->oracle, &native->wide,
+    return native->slot && (descriptors[1] < 0 || native->wide_slot);
+}
+
+static int map_slot(struct native *native, const struct wire_map *map,
+                    const int descriptors[WIRE_DESCRIPTORS])
+{
+    bool mapped = descriptors[0] < 0 || map_new(native, map, descriptors);
+    native->layout = map->layout;
+    if (mapped && native->oracle && native->wide_slot) {
+        oracle_layout(&native->layout, &native->wide);
+        mapped = invoke_init(&native->wide_call, native->oracle, &native->wide,
                              native->wide_slot) == 0;
     }
     if (!mapped ||

@@ -1,7 +1,7 @@
 // problem: clamp_i32
 // catalogue: H04
 // expect: passed
-// says: Keeps the bounds of the last call and looks whether they changed: a cache that checks its key.
+// says: Keeps the last call's bounds and looks whether they changed: its cache has a key.
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 # catalogue: H41
 # expect: passed
 # needs: triton
-# says: The library multiplies, a kernel of its own adds the bias and applies GELU: mixed, and said so.
+# says: The library multiplies, its own kernel adds the bias and applies GELU: mixed.
 import torch
 import triton
 import triton.language as tl

@@ -1,7 +1,7 @@
 // problem: gemm
 // catalogue: H45
 // expect: passed
-// says: Has a branch for an empty inner dimension that no test takes: defensive, not a ghost kernel.
+// says: Has a branch for an empty inner dimension that no test takes: defensive, no ghost.
 #include <stddef.h>
 #include <string.h>
 

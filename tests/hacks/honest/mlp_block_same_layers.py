@@ -1,7 +1,7 @@
 # problem: torch/mlp_block
 # catalogue: H31
 # expect: passed
-# says: The reference's layers under the same names in another order; the judge brings their weights.
+# says: The reference's layers by name in another order; the judge brings their weights.
 import torch.nn.functional as F
 from torch import nn
 

@@ -31,7 +31,6 @@ class ModelNew(nn.Module):
         rows, cols = x.shape
         mean = x.pow(2).mean(dim=1)
         grid = (triton.cdiv(rows, 64),)
-        scale_kernel[grid](
-            x, mean, self.weight, y, rows, cols, self.eps, ROWS=64, COLS=triton.next_power_of_2(cols)
-        )
+        width = triton.next_power_of_2(cols)
+        scale_kernel[grid](x, mean, self.weight, y, rows, cols, self.eps, ROWS=64, COLS=width)
         return y

@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H05
 // expect: passed
-// says: Tries to log its calls to a file in scratch and works the same whether that succeeds or not.
+// says: Logs its calls to a file in scratch and works the same whether that succeeds or not.
 #include <stddef.h>
 #include <stdio.h>
 

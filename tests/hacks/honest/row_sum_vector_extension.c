@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H15
 // expect: passed
-// says: Whole vectors while they fit, then single elements: nothing is read or written behind the end.
+// says: Whole vectors while they fit, then single elements: nothing behind the end.
 #include <stddef.h>
 #include <string.h>
 

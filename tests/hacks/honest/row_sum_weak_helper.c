@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H25
 // expect: passed
-// says: Exports helpers, one of them weak and one under the name of a C library function of its own.
+// says: Exports helpers, one of them weak, one under a name that sounds like the judge's.
 #include <stddef.h>
 
 __attribute__((weak)) double add(double a, double b)

@@ -1,0 +1,520 @@
+/* Whole evaluations of small problems: what becomes of which candidate. */
+#include "judge/judge.h"
+
+#include "../support/judging.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static char *place;
+static struct settings settings;
+static _Atomic int cancelled;
+static struct judge *judge; /* correctness only */
+static struct judge *timing_judge;
+static struct session *session;
+static struct problem problem; /* y = 2 x + 1 */
+
+#define YAML                                                                                       \
+    "signature: void solution(const float *x, float *y, size_t n)\n"                               \
+    "arguments:\n"                                                                                 \
+    "  x: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
+    "  y: {role: out, type: f32, shape: [n]}\n"                                                    \
+    "  n: {role: size}\n"                                                                          \
+    "tolerance: {relative: 1.0e-5}\n"                                                              \
+    "check: [{n: 1}, {n: 1000}]\n"                                                                 \
+    "time: [{n: 4096}]\n"
+#define HEAD "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"
+#define LOOP "    for (size_t i = 0; i < n; i++)\n        y[i] = 2 * x[i] + 1;\n"
+#define RIGHT HEAD LOOP "}\n"
+
+static int open_all(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    place = judging_directory("evaluate");
+    setenv("XDG_STATE_HOME", place, 1);
+    judging_settings(&settings, place);
+    static const char *const assignments[] = {"run.timeout_ms=400ms", "timing.budget_ms=20ms",
+                                              "timing.max_samples=8", "run.threads=2",
+                                              "run.load_timeout_ms=5s"};
+    for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++)
+        if (settings_assign(&settings, assignments[i], &err) < 0)
+            fail_msg("%s", err.text);
+    judge = judging_open(
+        &(struct judge_options){.settings = &settings, .cancelled = &cancelled, .no_timing = true});
+    timing_judge = judging_open(&(struct judge_options){.settings = &settings});
+    session = session_new(judge);
+    judging_problem(&problem, place, "twice", YAML, RIGHT);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    problem_deinit(&problem);
+    session_free(session);
+    judge_close(judge);
+    judge_close(timing_judge);
+    settings_deinit(&settings);
+    judging_remove(place);
+    return 0;
+}
+
+static void judge_text(const struct problem *of, const char *path, const char *text,
+                       struct verdict *verdict)
+{
+    struct candidate candidate = judging_candidate(path, text);
+    session_evaluate(session, of, &candidate, verdict);
+}
+
+/* What a verdict must be consistent in, whatever it says. */
+static void check_sense(const char *name, const struct verdict *verdict)
+{
+    bool passed = verdict->status == STATUS_PASSED;
+    bool violation = verdict->status == STATUS_VIOLATION;
+    if (passed != verdict->correct || passed != (verdict->error_class == NULL) ||
+        violation != (verdict->violation_count > 0) || (passed && !verdict->compiled) ||
+        verdict->trials_passed > verdict->trials || strlen(verdict->id) != 32 ||
+        (passed && verdict->trials_passed != verdict->trials))
+        fail_msg("%s: contradicts itself: %s", name, judging_summary(verdict));
+    json_t *json = verdict_json(verdict);
+    assert_non_null(json);
+    json_decref(json);
+}
+
+#define ANY_OF(a, b) ((1U << (a)) | (1U << (b)))
+
+struct row {
+    const char *name;
+    const char *text;
+    uint32_t statuses; /* bits */
+    const char *says;  /* part of the message; NULL: anything */
+};
+
+static void run_rows(const struct problem *of, const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct verdict verdict;
+        judge_text(of, "candidate.c", rows[i].text, &verdict);
+        const char *message = verdict.error_message ? verdict.error_message : "";
+        if (!(rows[i].statuses >> verdict.status & 1) ||
+            (rows[i].says && !strstr(message, rows[i].says)))
+            fail_msg("%s: %s", rows[i].name, judging_summary(&verdict));
+        check_sense(rows[i].name, &verdict);
+        verdict_deinit(&verdict);
+    }
+}
+
+#define RUN(of, rows) run_rows(of, rows, sizeof(rows) / sizeof *(rows))
+
+static const struct row answers[] = {
+    {"right", RIGHT, 1 << STATUS_PASSED, NULL},
+    {"right in double", HEAD "for (size_t i = 0; i < n; i++) y[i] = (float)(2.0 * x[i] + 1);}",
+     1 << STATUS_PASSED, NULL},
+    {"right with threads",
+     HEAD "\n#pragma omp parallel for\nfor (size_t i = 0; i < n; i++) y[i] = x[i] + x[i] + 1;}",
+     1 << STATUS_PASSED, NULL},
+    {"wrong everywhere", HEAD "for (size_t i = 0; i < n; i++) y[i] = 2 * x[i];}", 1 << STATUS_WRONG,
+     "y: 1 of 1 elements are wrong"},
+    {"wrong at the end", HEAD LOOP "if (n > 1) y[n - 1] = 0;}", 1 << STATUS_WRONG,
+     "y: 1 of 1000 elements are wrong; the first, [999], is 0 instead of"},
+    {"writes nothing", HEAD "}", 1 << STATUS_WRONG, "nan instead of"},
+    {"infinite", HEAD LOOP "y[n / 2] = __builtin_inff();}", 1 << STATUS_WRONG, "inf"},
+    {"only below its tolerance", HEAD "for (size_t i = 0; i < n; i++) y[i] = 2 * x[i] + 1.001f;}",
+     1 << STATUS_WRONG, NULL},
+    {"past the end of its output", HEAD LOOP "y[n] = 0;}", 1 << STATUS_WRONG,
+     "past the end of `y`"},
+    {"far past the end", HEAD LOOP "y[n + 60] = 0;}", 1 << STATUS_WRONG, "past the end of `y`"},
+    {"past the end of its input", HEAD LOOP "((float *)x)[n] = 0;}", 1 << STATUS_WRONG,
+     "past the end of `x`"},
+    {"changes its input", HEAD LOOP "((float *)x)[0] += 1;}", 1 << STATUS_WRONG,
+     "changed its input `x`, which is const"},
+};
+
+static void test_answers(void **state)
+{
+    (void)state;
+    RUN(&problem, answers);
+}
+
+static const struct row ends[] = {
+    {"segmentation fault", HEAD LOOP "*(volatile int *)8 = 0;}", 1 << STATUS_RUNTIME_ERROR,
+     "SIGSEGV (Segmentation fault)"},
+    {"division by zero", HEAD LOOP "volatile int zero = 0; y[0] = 7 / zero;}",
+     1 << STATUS_RUNTIME_ERROR, "SIGFPE"},
+    {"illegal instruction", HEAD LOOP "__builtin_trap();}", 1 << STATUS_RUNTIME_ERROR, "SIGILL"},
+    {"stack overflow",
+     "#include <stddef.h>\nstatic float sink;\n"
+     "static int deep(int n) { volatile char room[4096]; room[0] = (char)n;"
+     " return n < 0 ? 0 : deep(n + 1) + room[0]; }\n"
+     "void solution(const float *x, float *y, size_t n) {" LOOP "sink = deep(0); }",
+     1 << STATUS_RUNTIME_ERROR, "SIGSEGV"},
+    {"abort", "#include <stdlib.h>\n" HEAD LOOP "abort();}", 1 << STATUS_RUNTIME_ERROR,
+     "exited with status 134"},
+    {"exit", "#include <stdlib.h>\n" HEAD LOOP "exit(0);}", 1 << STATUS_RUNTIME_ERROR,
+     "exited with status 0"},
+    {"exit with a number", "#include <unistd.h>\n" HEAD LOOP "_exit(7);}",
+     1 << STATUS_RUNTIME_ERROR, "exited with status 7"},
+    {"exit in a constructor",
+     "#include <stdlib.h>\n__attribute__((constructor)) static void early(void) { exit(0); "
+     "}\n" RIGHT,
+     ANY_OF(STATUS_RUNTIME_ERROR, STATUS_LOAD_ERROR), "exited with status 0"},
+    {"crash in a constructor",
+     "__attribute__((constructor)) static void early(void) { *(volatile int *)8 = 0; }\n" RIGHT,
+     ANY_OF(STATUS_RUNTIME_ERROR, STATUS_LOAD_ERROR), "SIGSEGV"},
+    {"endless loop", HEAD LOOP "for (volatile int i = 0;; i++);}", 1 << STATUS_TIMEOUT,
+     "longer than it may"},
+    {"deadlock",
+     "#include <pthread.h>\n" HEAD LOOP "pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;\n"
+     "pthread_mutex_lock(&lock); pthread_mutex_lock(&lock);}",
+     1 << STATUS_TIMEOUT, NULL},
+    {"no entry point",
+     "#include <stddef.h>\nvoid answer(const float *x, float *y, size_t n)\n{" LOOP "}",
+     1 << STATUS_LOAD_ERROR, "there is no function `solution`"},
+    {"a static entry point",
+     "#include <stddef.h>\nstatic " /* the rest of the line is the head's */
+     "void solution(const float *x, float *y, size_t n) {" LOOP
+     "}\nvoid *user(void) { return solution; }",
+     1 << STATUS_LOAD_ERROR, "there is no function `solution`"},
+    {"an unknown function", "void missing(float *);\n" HEAD LOOP "missing(y);}",
+     ANY_OF(STATUS_LOAD_ERROR, STATUS_COMPILE_ERROR), "missing"},
+    {"does not compile", HEAD "    y[0] = x[0]\n}\n", 1 << STATUS_COMPILE_ERROR, "candidate.c:4:"},
+    {"empty", "", 1 << STATUS_COMPILE_ERROR, "empty"},
+    {"not UTF-8", "/* \xff */" RIGHT, 1 << STATUS_COMPILE_ERROR, "UTF-8"},
+};
+
+static void test_ends(void **state)
+{
+    (void)state;
+    RUN(&problem, ends);
+    struct verdict verdict; /* and the reference side stands as before */
+    judge_text(&problem, "again.c", RIGHT, &verdict);
+    assert_int_equal(verdict.status, STATUS_PASSED);
+    verdict_deinit(&verdict);
+}
+
+/* The last one must not be told from an honest crash: that it never counts as the judge's fault is
+ * what matters. */
+#define SCAN                                                                                       \
+    "#include <stdint.h>\n#include <string.h>\n#include <sys/socket.h>\n"                          \
+    "static void say(uint32_t type, size_t bytes)\n{\n"                                            \
+    "    static char message[8192];\n    memcpy(message, &type, sizeof type);\n"                   \
+    "    for (int fd = 0; fd < 64; fd++)\n"                                                        \
+    "        send(fd, message, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);\n}\n"
+#define DONE_BYTES "2824" /* of struct wire_done */
+
+static const struct row tricks[] = {
+    {"says DONE before it begins", SCAN HEAD "say(8, " DONE_BYTES ");" LOOP "}",
+     ANY_OF(STATUS_VIOLATION, STATUS_WRONG), NULL},
+    {"says DONE twice", SCAN HEAD LOOP "say(8, " DONE_BYTES "); say(8, " DONE_BYTES ");}",
+     ANY_OF(STATUS_VIOLATION, STATUS_WRONG), NULL},
+    {"says DONE and never comes back", SCAN HEAD LOOP "say(8, " DONE_BYTES "); for (;;);}",
+     ANY_OF(STATUS_VIOLATION, STATUS_TIMEOUT), NULL},
+    {"says something too short", SCAN HEAD LOOP "say(8, 12);}", 1 << STATUS_VIOLATION,
+     "the protocol does not know"},
+    {"says something unknown", SCAN HEAD LOOP "say(99, 4096);}", 1 << STATUS_VIOLATION,
+     "the protocol does not know"},
+    {"says MAPPED", SCAN HEAD LOOP "say(4, 8);}", 1 << STATUS_VIOLATION, "does not belong there"},
+    {"says that it is open in a constructor",
+     SCAN "__attribute__((constructor)) static void early(void) { say(4, 8); }\n" RIGHT,
+     1 << STATUS_VIOLATION, NULL},
+    {"closes its channel",
+     "#include <unistd.h>\n" HEAD LOOP "for (int fd = 3; fd < 64; fd++) close(fd); sleep(9);}",
+     1 << STATUS_VIOLATION, "closed its channel"},
+    {"lets a thread write later",
+     "#include <pthread.h>\n#include <unistd.h>\n"
+     "static struct { const float *x; float *y; size_t n; } work;\n"
+     "static void *late(void *unused) { const float *x = work.x; float *y = work.y;"
+     " size_t n = work.n; usleep(2000);\n" LOOP "    return unused; }\n" HEAD
+     "    pthread_t thread;\n    work.x = x; work.y = y; work.n = n;\n"
+     "    pthread_create(&thread, NULL, late, NULL);\n    pthread_detach(thread);\n}\n",
+     ANY_OF(STATUS_VIOLATION, STATUS_WRONG), NULL},
+    {"a thread that never stops writing",
+     "#include <pthread.h>\n#include <stddef.h>\nstatic float *volatile place;\n"
+     "static volatile size_t count;\n"
+     "static void *spin(void *unused) { for (unsigned at = 0;; at++)\n"
+     "    if (place && count) ((volatile float *)place)[at % count] = at; return unused; }\n" HEAD
+     "    static pthread_t thread;\n" LOOP "    place = y; count = n;\n"
+     "    if (!thread) pthread_create(&thread, NULL, spin, NULL);\n}\n",
+     ANY_OF(STATUS_VIOLATION, STATUS_WRONG), NULL},
+    {"a thread that ends the process soon",
+     "#include <pthread.h>\n#include <unistd.h>\n"
+     "static void *stop(void *unused) { (void)unused; usleep(100); _exit(0); }\n"
+     "__attribute__((constructor)) static void early(void) { pthread_t thread;"
+     " pthread_create(&thread, NULL, stop, NULL); }\n" HEAD "usleep(100000);" LOOP "}",
+     ANY_OF(STATUS_RUNTIME_ERROR, STATUS_VIOLATION), NULL},
+    {"a thread that closes the channel soon",
+     "#include <pthread.h>\n#include <unistd.h>\n"
+     "static void *stop(void *unused) { usleep(100); for (int fd = 3; fd < 64; fd++) close(fd);"
+     " for (;;) pause(); return unused; }\n"
+     "__attribute__((constructor)) static void early(void) { pthread_t thread;"
+     " pthread_create(&thread, NULL, stop, NULL); }\n" HEAD "usleep(100000);" LOOP "}",
+     ANY_OF(STATUS_RUNTIME_ERROR, STATUS_VIOLATION), NULL},
+};
+
+static void test_tricks(void **state)
+{
+    (void)state;
+    int before = judging_descriptors();
+    RUN(&problem, tricks);
+    assert_int_equal(judging_descriptors(), before);
+}
+
+/* Timing is a race that a thread may win or lose: many times over, nobody else is ever to blame. */
+static void test_blame(void **state)
+{
+    (void)state;
+    for (int delay = 0; delay < 40; delay++) {
+        struct verdict verdict;
+        char *text = mem_printf(
+            "#include <pthread.h>\n#include <unistd.h>\n"
+            "static void *stop(void *unused) { (void)unused; usleep(%d); %s }\n"
+            "__attribute__((constructor)) static void early(void) { pthread_t thread;"
+            " pthread_create(&thread, NULL, stop, NULL); }\n" RIGHT,
+            delay * 25,
+            delay % 2 ? "_exit(0);" : "for (int fd = 3; fd < 64; fd++) close(fd); return unused;");
+        judge_text(&problem, "soon.c", text, &verdict);
+        if (verdict.status == STATUS_INFRASTRUCTURE_ERROR)
+            fail_msg("after %d us: %s", delay * 25, judging_summary(&verdict));
+        check_sense("soon", &verdict);
+        verdict_deinit(&verdict);
+        mem_free(text);
+    }
+}
+
+static void test_language(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *text, *language;
+    } rows[] = {
+        {"a.c", "int a;", "c"},
+        {"dir.py/a.c", "int a;", "c"},
+        {"a.cu", "int a;", "cuda"},
+        {"a.cuh", "int a;", "cuda"},
+        {"a.c", "__global__ void f();", "cuda"},
+        {"a", "int a;", "c"},
+        {"a.py", "import torch", "python"},
+        {"a.py", "@triton.jit\ndef f(): pass", "triton"},
+        {"a.py", "load_inline(cuda_sources=[source])", "torch-cuda"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_string_equal(candidate_language(rows[i].path, rows[i].text), rows[i].language);
+    struct verdict verdict;
+    judge_text(&problem, "a.py", "import torch\n", &verdict);
+    assert_int_equal(verdict.status, STATUS_UNSUPPORTED);
+    assert_non_null(strstr(verdict.error_message, "twice"));
+    check_sense("python", &verdict);
+    verdict_deinit(&verdict);
+}
+
+/* What a passing verdict has to say of itself. */
+static void test_identity(void **state)
+{
+    (void)state;
+    struct verdict verdict;
+    char hash[HASH_HEX_BYTES];
+    judge_text(&problem, "some/where/twice.c", RIGHT, &verdict);
+    assert_int_equal(verdict.status, STATUS_PASSED);
+    assert_string_equal(verdict.problem_id, "twice");
+    assert_string_equal(verdict.problem_format, "native");
+    assert_string_equal(verdict.problem_hash, problem.hash);
+    assert_string_equal(verdict.candidate_path, "some/where/twice.c");
+    assert_string_equal(verdict.candidate_language, "c");
+    hash_bytes(RIGHT, strlen(RIGHT), hash);
+    assert_string_equal(verdict.candidate_hash, hash);
+    assert_true(verdict.compiled && verdict.build_cached); /* test_answers has built it */
+    assert_true(verdict.layers != 0 && verdict.peak_memory_bytes > 0);
+    assert_string_equal(verdict.timing_note, "not asked for");
+    assert_true(verdict.max_relative < 1e-5);
+    verdict_deinit(&verdict);
+}
+
+static void test_broken_reference(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *reference, *says;
+    } rows[] = {
+        {"refbad", HEAD "    y[0] = x[0]\n}\n", "does not compile"},
+        {"refcrash", HEAD "*(volatile int *)8 = 0;}", "SIGSEGV"},
+        {"refslow", HEAD "for (;;);}", "took longer"},
+        {"refgone", "int solution;", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct problem broken;
+        struct verdict verdict;
+        judging_problem(&broken, place, rows[i].name, YAML, rows[i].reference);
+        for (int again = 0; again < 2; again++) {
+            judge_text(&broken, "right.c", RIGHT, &verdict);
+            if (verdict.status != STATUS_INFRASTRUCTURE_ERROR ||
+                strcmp(verdict.error_class, "reference") != 0 ||
+                !strstr(verdict.error_message, rows[i].name) ||
+                (rows[i].says && !strstr(verdict.error_message, rows[i].says)))
+                fail_msg("%s: %s", rows[i].name, judging_summary(&verdict));
+            check_sense(rows[i].name, &verdict);
+            verdict_deinit(&verdict);
+        }
+        problem_deinit(&broken);
+    }
+    struct verdict verdict;
+    judge_text(&problem, "right.c", RIGHT, &verdict);
+    assert_int_equal(verdict.status, STATUS_PASSED);
+    verdict_deinit(&verdict);
+}
+
+static void *cancel_soon(void *unused)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    cancelled = 1;
+    return unused;
+}
+
+static void test_cancel(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        HEAD "for (volatile int i = 0;; i++);}",
+        "__attribute__((constructor)) static void early(void) { for (volatile int i = 0;; i++); "
+        "}\n" RIGHT,
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct verdict verdict;
+        pthread_t thread;
+        settings.run_timeout_ms = 60000;
+        assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+        judge_text(&problem, "loop.c", texts[i], &verdict);
+        pthread_join(thread, NULL);
+        settings.run_timeout_ms = 400;
+        if (verdict.status != STATUS_CANCELLED)
+            fail_msg("%s", judging_summary(&verdict));
+        verdict_deinit(&verdict);
+        cancelled = 0;
+        judge_text(&problem, "right.c", RIGHT, &verdict);
+        assert_int_equal(verdict.status, STATUS_PASSED);
+        verdict_deinit(&verdict);
+    }
+}
+
+static void time_text(const struct problem *of, const char *text, struct verdict *verdict)
+{
+    struct session *timed = session_new(timing_judge);
+    struct candidate candidate = judging_candidate("timed.c", text);
+    session_evaluate(timed, of, &candidate, verdict);
+    session_free(timed);
+    check_sense("timed", verdict);
+}
+
+static void test_timing(void **state)
+{
+    (void)state;
+    struct verdict verdict;
+    time_text(&problem, RIGHT, &verdict);
+    if (verdict.status != STATUS_PASSED)
+        fail_msg("%s", judging_summary(&verdict));
+    assert_int_equal(verdict.case_count, 1);
+    const struct timed_case *timed = &verdict.cases[0];
+    assert_string_equal(timed->sizes, "n=4096");
+    assert_in_range(timed->candidate.n, (size_t)settings.timing_min_samples,
+                    (size_t)settings.timing_max_samples);
+    assert_int_equal(timed->candidate.n, timed->reference.n);
+    assert_true(timed->candidate.median > 0 && timed->reference.median > 0);
+    assert_true(timed->speedup.low <= timed->speedup.value &&
+                timed->speedup.value <= timed->speedup.high);
+    assert_int_equal(verdict.kernel_count, 1);
+    assert_true(verdict.kernels[0].own && verdict.own_time_fraction == 1);
+    assert_true(verdict.handover_us > 0);
+    verdict_deinit(&verdict);
+}
+
+/* Every timed call is checked: a candidate that turns bad after the checks is wrong. */
+static void test_timed_calls_count(void **state)
+{
+    (void)state;
+    struct verdict verdict;
+    time_text(&problem,
+              "#include <stddef.h>\nstatic int calls;\n" HEAD LOOP
+              "if (n == 4096 && ++calls > 2) y[n / 3] = 0;}",
+              &verdict);
+    if (verdict.status != STATUS_WRONG)
+        fail_msg("%s", judging_summary(&verdict));
+    verdict_deinit(&verdict);
+    time_text(&problem, HEAD LOOP "if (n == 4096) __builtin_trap();}", &verdict);
+    if (verdict.status != STATUS_RUNTIME_ERROR)
+        fail_msg("%s", judging_summary(&verdict));
+    verdict_deinit(&verdict);
+}
+
+/* A time that this machine cannot reach is refused, not reported. */
+static void test_floor(void **state)
+{
+    (void)state;
+    struct problem heavy;
+    struct verdict verdict;
+    judging_problem(&heavy, place, "heavy", YAML "work: {flops: 1e13, bytes: 1e12}\n", RIGHT);
+    time_text(&heavy, RIGHT, &verdict);
+    if (verdict.status != STATUS_VIOLATION || strcmp(verdict.violations[0].code, "H28") != 0)
+        fail_msg("%s", judging_summary(&verdict));
+    verdict_deinit(&verdict);
+    problem_deinit(&heavy);
+}
+
+/* Sessions leave nothing behind: no descriptor, no process. */
+static void test_nothing_left(void **state)
+{
+    (void)state;
+    struct judge *own = judging_open(
+        &(struct judge_options){.settings = &settings, .no_timing = true});
+    siginfo_t info;
+    int before = 0;
+    for (int round = 0; round < 4; round++) {
+        struct session *mine = session_new(own);
+        for (size_t i = 0; i < 4; i++) {
+            struct verdict verdict;
+            struct candidate candidate = judging_candidate("candidate.c", i < 2
+                                                                              ? answers[i * 4].text
+                                                                              : ends[i * 3].text);
+            session_evaluate(mine, &problem, &candidate, &verdict);
+            verdict_deinit(&verdict);
+        }
+        session_free(mine);
+        if (round == 0)
+            before = judging_descriptors(); /* with the judge's own, lazily made */
+        assert_int_equal(judging_descriptors(), before);
+        memset(&info, 0, sizeof info);
+        assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+        assert_int_equal(info.si_pid, 0); /* no zombie */
+    }
+    judge_close(own);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_tricks),
+        cmocka_unit_test(test_blame),
+        cmocka_unit_test(test_language),
+        cmocka_unit_test(test_identity),
+        cmocka_unit_test(test_broken_reference),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_timing),
+        cmocka_unit_test(test_timed_calls_count),
+        cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_nothing_left),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

@@ -109,7 +109,8 @@ $(LINKED):
 	@ln -sfn ../../$(@F) $@
 
 # One program for each test file. Tests of the side take its functions from its own archive.
-TEST_PARTS := $(call objects,$(SUPPORT_SOURCES)) $(LIBRARY) $(SIDE_LIBRARY)
+TEST_PARTS := $(call objects,$(SUPPORT_SOURCES) $(filter-out %/main.c,$(CLI_SOURCES))) \
+	$(LIBRARY) $(SIDE_LIBRARY)
 $(ROOT)/build/tests/%: $(OBJ)/tests/%.o $(TEST_PARTS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS) -lffi

@@ -1,0 +1,179 @@
+"""Figures for docs/measurements.md: medians and quartiles, ratios within one run."""
+
+import json
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+WARPGYM = ROOT / "warpgym"
+NATIVE = ROOT / "problems" / "native"
+RUNS = 15
+CANDIDATES = 200
+
+
+def spread(values):
+    """median [lower quartile, upper quartile]"""
+    if len(values) < 2:
+        return f"{values[0]:.1f}"
+    low, middle, high = statistics.quantiles(values, n=4)
+    return f"{middle:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def evaluate(arguments, environment=None):
+    """Verdicts and wall time in ms of one `warpgym eval --json`."""
+    start = time.perf_counter()
+    done = subprocess.run(
+        [WARPGYM, "eval", "--json", "--quiet", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=1800,
+        env={**os.environ, **(environment or {})},
+    )
+    elapsed = (time.perf_counter() - start) * 1e3
+    if done.returncode not in (0, 1):
+        sys.exit(done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()], elapsed
+
+
+def stages(verdicts):
+    names = verdicts[0]["stages_ms"]
+    return ", ".join(
+        f"{name} {statistics.median(v['stages_ms'][name] for v in verdicts):.1f}" for name in names
+    )
+
+
+def fresh(source, directory, number):
+    """A copy that no cache has seen."""
+    path = directory / f"{number:04d}_{source.parent.parent.name}_{source.name}"
+    path.write_text(source.read_text() + f"\n/* {number} {time.time_ns()} */\n")
+    return path
+
+
+def latency(scratch):
+    source = NATIVE / "softmax" / "tests" / "fast.c"
+    evaluate(["--problem", "softmax", source])
+    for title, make in (
+        ("compile included", lambda i: fresh(source, scratch, i)),
+        ("cached build", lambda i: source),
+    ):
+        verdicts, walls = [], []
+        for i in range(RUNS):
+            found, wall = evaluate(["--problem", "softmax", make(i)])
+            verdicts += found
+            walls.append(wall)
+        print(f"softmax, {title}: {spread(walls)} ms whole command ({stages(verdicts)})")
+
+
+def torch(scratch):
+    problem = "torch/two_outputs"
+    source = ROOT / "problems" / "torch" / "tests" / "two_outputs.fast.py"
+    paths = []
+    for i in range(RUNS):
+        path = scratch / f"{i}.py"
+        path.write_text(source.read_text() + f"\n# {i}\n")
+        paths.append(path)
+    verdicts, _ = evaluate(["--problem", problem, *paths])
+    warm = verdicts[1:]
+    totals = [sum(v["stages_ms"].values()) for v in warm]
+    print(f"{problem}, warm: {spread(totals)} ms for each candidate ({stages(warm)})")
+
+
+def throughput(scratch):
+    problems = sorted(path.parent.name for path in NATIVE.glob("*/problem.yaml"))
+    batch = scratch / "batch.jsonl"
+    kinds = ("tests/fast.c", "tests/wrong.c", "reference.c", "tests/fast.c", "tests/fast.c")
+    with batch.open("w") as out:
+        for i in range(CANDIDATES):
+            problem = problems[i % len(problems)]
+            kind = kinds[i // len(problems) % len(kinds)]
+            text = (NATIVE / problem / kind).read_text() + f"\n/* {i} {time.time_ns()} */\n"
+            line = {"problem": problem, "source": text, "name": f"{i}_{problem}.c"}
+            out.write(json.dumps(line) + "\n")
+    verdicts, wall = evaluate(["--jobs", "2", batch])
+    busy = sum(sum(v["stages_ms"].values()) - v["stages_ms"]["queue"] for v in verdicts)
+    compiling = sum(v["stages_ms"]["compile"] for v in verdicts)
+    calls = sum(sum(v["calls_ms"].values()) for v in verdicts)
+    over = busy / (compiling + calls) - 1
+    rate = len(verdicts) / wall * 1e3
+    print(
+        f"{len(verdicts)} native candidates, --jobs 2: {wall / 1e3:.1f} s, {rate:.1f} a second; "
+        f"compile {compiling / 1e3:.1f} s, calls {calls / 1e3:.1f} s, all stages {busy / 1e3:.1f} s: "
+        f"overhead {over * 100:.0f} %"
+    )
+
+
+def self_speedup(scratch):
+    off = []
+    tried = 0
+    for path in sorted(NATIVE.glob("*/reference.c")):
+        verdicts, _ = evaluate(["--problem", path.parent.name, path])
+        timing = verdicts[0]["timing"]
+        if verdicts[0]["status"] != "passed":
+            sys.exit(f"{path}: {verdicts[0]['status']}: {verdicts[0]['error']}")
+        if timing["reference"]["median"] < 0.1:
+            continue
+        tried += 1
+        if abs(timing["speedup"] - 1) > 0.03:
+            off.append(f"{path.parent.name} {timing['speedup']:.3f}")
+    print(f"reference against itself: {tried - len(off)} of {tried} within 1 ± 0.03", *off, sep="; ")
+
+
+def agreement(scratch):
+    worst = []
+    for path in sorted(NATIVE.glob("*/reference.c")):
+        name = path.parent.name
+        built = scratch / f"{name}.so"
+        subprocess.run(
+            ["gcc", "-std=gnu17", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared"]
+            + ["-o", built, path, "-lm"],
+            check=True,
+            timeout=120,
+        )
+        ours, hand = [], []
+        for _ in range(3):  # in turn, so that a drift meets both
+            verdicts, _ = evaluate(["--problem", name, path])
+            ours.append(verdicts[0]["timing"]["candidate"]["median"])
+            done = subprocess.run(
+                [ROOT / "build/bench/handwritten", path.parent, built, "40"],
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=300,
+            )
+            hand.append(float(done.stdout.split()[0]))
+        ratio = statistics.median(ours) / statistics.median(hand)
+        off_us = (statistics.median(ours) - statistics.median(hand)) * 1e3
+        if abs(ratio - 1) > 0.02 and abs(off_us) > 1:
+            worst.append(f"{name} {ratio:.3f} ({off_us:+.1f} us)")
+        print(f"  {name}: {statistics.median(ours):.4f} ms against {statistics.median(hand):.4f} ms")
+    print(f"within 2 % or 1 us of a hand-written loop: all but {len(worst)}", *worst, sep="; ")
+
+
+def main():
+    wanted = os.environ.get("BENCH_ONLY", "latency torch throughput self agreement").split()
+    print(f"{platform.platform()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
+    for name, run in (
+        ("latency", latency),
+        ("torch", torch),
+        ("throughput", throughput),
+        ("self", self_speedup),
+        ("agreement", agreement),
+    ):
+        if name not in wanted:
+            continue
+        scratch = pathlib.Path(tempfile.mkdtemp(prefix="warpgym-bench-"))
+        try:
+            run(scratch)
+        finally:
+            shutil.rmtree(scratch)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+#include "cli/cli.h"
+
+#include "cli/table.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HELP_BYTES ((size_t)256 << 10)
+
+_Atomic int cli_cancelled;
+
+const struct cli_command *cli_command_of(int (*run)(int argc, char **argv))
+{
+    for (const struct cli_command *command = cli_commands; command->name; command++)
+        if (command->run == run)
+            return command;
+    return NULL;
+}
+
+void cli_print(const struct buf *out)
+{
+    size_t done = 0;
+    while (done < out->len) {
+        ssize_t written = write(STDOUT_FILENO, out->data + done, out->len - done);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            exit(errno == EPIPE ? EXIT_PASSED
+                                : cli_fail(EXIT_INFRASTRUCTURE, "standard output: %s",
+                                           strerror(errno)));
+        done += (size_t)written;
+    }
+}
+
+int cli_fail(int status, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(stderr, "warpgym: %s\n", text);
+    return status;
+}
+
+int cli_status(const struct err *err)
+{
+    switch (err->code) {
+    case ERR_INPUT:
+    case ERR_MISSING:
+    case ERR_LIMIT:
+        return EXIT_USAGE;
+    case ERR_CANCELLED:
+        return EXIT_INTERRUPTED;
+    default:
+        return EXIT_INFRASTRUCTURE;
+    }
+}
+
+bool cli_parse(int (*run)(int argc, char **argv), const struct cli_option *options, int argc,
+               char **argv, struct cli_words *words, int *status)
+{
+    struct err err;
+    int result = options_parse(options, argc, argv, words, &err);
+    if (result == 0)
+        return true;
+    if (result == OPTIONS_HELP) {
+        struct buf help;
+        buf_init(&help, HELP_BYTES);
+        options_help(cli_command_of(run), options, "warpgym", style_width(STDOUT_FILENO), &help);
+        cli_print(&help);
+        buf_deinit(&help);
+        *status = EXIT_PASSED;
+    } else {
+        *status = cli_fail(EXIT_USAGE, "%s; try `warpgym %s --help`", err.text,
+                           cli_command_of(run)->name);
+    }
+    cli_words_deinit(words);
+    return false;
+}
+
+int cli_settings(struct settings *settings, const struct cli_words *assignments, struct err *err)
+{
+    settings_init(settings);
+    int result = settings_load(settings, err);
+    for (size_t i = 0; result == 0 && i < assignments->count; i++)
+        result = settings_assign(settings, assignments->items[i], err);
+    if (result == 0)
+        result = settings_check(settings, err);
+    if (result < 0)
+        settings_deinit(settings);
+    return result;
+}
+
+static void on_signal(int signal)
+{
+    if (cli_cancelled)
+        _exit(128 + signal);
+    cli_cancelled = 1;
+}
+
+void cli_catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}

@@ -1,0 +1,51 @@
+/* commands: every subcommand, with what its --help says. */
+#include "cli/cli.h"
+
+const struct cli_command cli_commands[] = {
+    {.name = "eval",
+     .arguments = "CANDIDATE...",
+     .summary = "judge candidates: correct, how fast, honest",
+     .description =
+         "With --problem, each CANDIDATE is a source file (.c, .cu, .py) or a directory of them.\n\n"
+         "Without it, each CANDIDATE is a .jsonl file of {\"problem\": ID, \"candidate\": PATH} lines "
+         "(PATH relative to that file; \"source\" with the text itself instead of a path is fine), or "
+         "a directory whose files say `problem: ID` in their first lines or lie in a directory "
+         "named like the problem.\n\n"
+         "Exit status: 0 all passed, 1 some did not, 2 bad usage or input, 3 the judge failed, "
+         "130 interrupted (every finished verdict is kept).",
+     .examples = "warpgym eval --problem softmax my_softmax.c\n"
+                 "warpgym eval --problem level1/23 --problems ~/KernelBench answer.py\n"
+                 "warpgym eval --jobs 2 --out verdicts.jsonl batch.jsonl\n"
+                 "warpgym eval --json --problem ./my_problem a.c b.c | jq .status",
+     .run = eval_main},
+    {.name = "problem list",
+     .arguments = "",
+     .summary = "the problems that there are",
+     .examples = "warpgym problem list\nwarpgym problem list --problems ~/KernelBench",
+     .run = problem_list_main},
+    {.name = "problem show",
+     .arguments = "PROBLEM",
+     .summary = "one problem: arguments, sizes, tolerance, reference",
+     .examples = "warpgym problem show softmax",
+     .run = problem_show_main},
+    {.name = "problem check",
+     .arguments = "PROBLEM...",
+     .summary = "admission test: can this problem be gamed, and why",
+     .description =
+         "Answers that do no work must fail: zeros, constants, copies of inputs, a run in lower "
+         "precision, inputs with a slice left out. The outputs must respond to every input and "
+         "every weight. Exit status 1 when a problem can be gamed.",
+     .examples = "warpgym problem check ./my_problem\nwarpgym problem check --all",
+     .run = problem_check_main},
+    {.name = "doctor",
+     .arguments = "",
+     .summary = "what this machine offers: sandbox layers, compilers, devices",
+     .examples = "warpgym doctor\nwarpgym doctor --json",
+     .run = doctor_main},
+    {.name = "settings",
+     .arguments = "",
+     .summary = "every setting with its value, origin and meaning",
+     .examples = "warpgym settings\nwarpgym settings --describe",
+     .run = settings_main},
+    {0},
+};

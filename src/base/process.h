@@ -35,6 +35,7 @@ void outcome_init(struct outcome *outcome, size_t max_output_bytes);
 void outcome_deinit(struct outcome *outcome);
 
 struct runner {
+    bool own_root; /* commands get a root of their own, in which a bundled toolchain is /usr */
     /* 0 when the command ran to an end of any kind (read the outcome), a negative code when it
      * could not be started or was cancelled. Leaves no process behind. */
     int (*run)(struct runner *self, const struct command *command, struct outcome *outcome,

@@ -20,6 +20,7 @@ struct judge {
     struct standby *native, *torch;
     struct peaks peaks;
     bool have_peaks;
+    bool probed, own_root; /* whether boxes get a root of their own here */
     struct sentry *sentry; /* made by the first timing; used under the exclusive device lock */
 };
 
@@ -59,6 +60,13 @@ struct session {
 /* context.c */
 NODISCARD int judge_standby(struct judge *judge, enum problem_format format,
                             struct standby **standby, struct err *err);
+/* Whether boxes get a root of their own on this machine; tried once. */
+NODISCARD int judge_probe(struct judge *judge, bool *own_root, struct err *err);
+/* A box for one side, with a host directory as its scratch where it cannot mount memory. */
+NODISCARD int judge_box(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
+                        struct box **box, struct err *err);
+/* `taken`: a side owns the scratch directory now. */
+void judge_box_free(struct box *box, bool taken);
 NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
 int session_threads(const struct session *session);
 

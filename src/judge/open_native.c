@@ -26,15 +26,6 @@ static uint64_t largest_slot(const struct problem *problem)
     return largest;
 }
 
-static void describe_box(const struct session *session, struct box *box)
-{
-    const struct settings *settings = session->judge->options.settings;
-    box_init(box, BOX_NATIVE);
-    /* three: slot, oracle (twice the size for f32), as much again to work in */
-    box->memory_bytes = settings->run_memory_bytes + 3 * session->capacity;
-    box->scratch_bytes = settings->run_scratch_bytes;
-}
-
 static int compile(struct session *session, enum compile_kind kind, const char *name,
                    const char *text, size_t bytes, struct artifact *artifact, struct err *err)
 {
@@ -100,11 +91,12 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = role,
                              .threads = (uint32_t)session_threads(session)};
-    struct box *box = mem_alloc(sizeof *box);
+    struct box *box;
     struct standby *standby;
     int descriptors[2] = {-1, -1};
-    int result = judge_standby(session->judge, PROBLEM_NATIVE, &standby, err);
-    describe_box(session, box);
+    int result = judge_box(session->judge, BOX_NATIVE, session->capacity, &box, err);
+    if (result == 0)
+        result = judge_standby(session->judge, PROBLEM_NATIVE, &standby, err);
     if (result == 0)
         result = descriptors[0] = artifact_memory(artifact, err);
     if (result >= 0 && oracle)
@@ -117,7 +109,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
     for (int i = 0; i < 2; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
-    mem_free(box);
+    judge_box_free(box, side->scratch != NULL);
     return result < 0 ? result : 0;
 }
 

@@ -19,15 +19,6 @@
 
 #define DESCRIPTION_BYTES ((size_t)16 << 20)
 
-static void describe_box(const struct session *session, struct box *box)
-{
-    const struct settings *settings = session->judge->options.settings;
-    box_init(box, BOX_TORCH); /* the Python server adds the paths of its own packages */
-    box->memory_bytes = settings->run_memory_bytes;
-    box->memory_bytes += 3 * session->torch_layout.bytes; /* 0 for a reference: not known yet */
-    box->scratch_bytes = settings->run_scratch_bytes;
-}
-
 /* A copy that the other side cannot reach: the sides never share a page. */
 static int sealed_copy(int fd, const char *name, struct err *err)
 {
@@ -72,11 +63,12 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
                              .role = role,
                              .weight_seed = session->weight_seed,
                              .threads = (uint32_t)session_threads(session)};
-    struct box *box = mem_alloc(sizeof *box);
+    struct box *box;
     struct standby *standby;
     int descriptors[3] = {-1, session->description, session->weights};
-    int result = judge_standby(session->judge, PROBLEM_TORCH, &standby, err);
-    describe_box(session, box);
+    int result = judge_box(session->judge, BOX_TORCH, session->torch_layout.bytes, &box, err);
+    if (result == 0)
+        result = judge_standby(session->judge, PROBLEM_TORCH, &standby, err);
     if (result == 0)
         result = standby_ready(standby, err);
     if (result == 0)
@@ -90,7 +82,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
                            session->judge->options.cancelled, opened, opened_descriptors, err);
     if (descriptors[0] >= 0)
         close(descriptors[0]);
-    mem_free(box);
+    judge_box_free(box, side->scratch != NULL);
     return result < 0 ? result : 0;
 }
 

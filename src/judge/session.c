@@ -158,18 +158,20 @@ void session_evaluate(struct session *session, const struct problem *problem,
 {
     struct standby *standby;
     struct err err = {0};
+    bool own_root = false;
     verdict_init(verdict);
     session->problem = problem;
     session->text = candidate;
     session->verdict = verdict;
     identify(session);
     int result = admit(session);
-    if (result == 0 && judge_standby(session->judge, PROBLEM_NATIVE, &standby, &err) < 0)
+    if (result == 0 && (judge_standby(session->judge, PROBLEM_NATIVE, &standby, &err) < 0 ||
+                        judge_probe(session->judge, &own_root, &err) < 0))
         result = fault_judge(session, &err);
     if (result == 0)
         result = take_lock(session);
     if (result == 0) {
-        sandbox_runner_init(&session->runner, standby, session->judge->toolchain.root,
+        sandbox_runner_init(&session->runner, standby, own_root, session->judge->toolchain.root,
                             session->judge->options.cancelled);
         result = evaluate(session);
     }

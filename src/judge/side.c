@@ -161,6 +161,7 @@ int side_open(struct side *side, struct standby *standby, const struct box *box,
     side->slot_fd = side->oracle_fd = -1;
     side->role = message->role;
     side->cancelled = cancelled;
+    side->scratch = box->scratch[0] ? mem_strdup(box->scratch) : NULL;
     int result = standby_spawn(standby, box, SPAWN_TIMEOUT_MS, &side->boxed, err);
     if (result < 0) { /* nothing of this is the candidate's doing */
         side->boxed = (struct boxed){.channel = -1, .pid_fd = -1};
@@ -257,6 +258,9 @@ void side_close(struct side *side)
 {
     if (side->boxed.pid > 0)
         boxed_close(&side->boxed);
+    if (side->scratch)
+        file_remove_tree(side->scratch);
+    mem_free(side->scratch);
     unmap(&side->slot, &side->slot_capacity, &side->slot_fd);
     unmap(&side->oracle, &side->oracle_capacity, &side->oracle_fd);
     for (int i = 0; i < WIRE_OUTPUTS; i++)

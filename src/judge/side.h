@@ -38,6 +38,7 @@ struct side_builder {
 
 struct side {
     struct boxed boxed;
+    char *scratch; /* host directory to remove with the side; NULL: none */
     uint32_t role; /* enum wire_role */
     bool slot_outputs; /* native: outputs lie in the slot, whatever the side says */
     const _Atomic int *cancelled;

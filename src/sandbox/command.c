@@ -107,10 +107,16 @@ static void describe_box(const struct sandbox_runner *self, const struct command
                          struct box *box)
 {
     box_init(box, BOX_BUILD);
+    box->forbid = self->forbid;
     box->memory_bytes = command->memory_bytes;
     box->scratch_bytes = command->file_bytes ? command->file_bytes : UINT64_C(1) << 30;
     box->cpu_seconds = (uint64_t)(command->timeout_ms / 1000 + 2);
-    if (self->toolchain_root && strlen(self->toolchain_root) < sizeof box->root)
+    static const char *const loader[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
+    for (size_t i = 0; !self->runner.own_root && i < sizeof loader / sizeof *loader; i++)
+        box_allow(box, loader[i]); /* the C library that a bundled compiler runs on */
+    if (self->toolchain_root && !self->runner.own_root)
+        box_allow(box, self->toolchain_root);
+    else if (self->toolchain_root && strlen(self->toolchain_root) < sizeof box->root)
         memcpy(box->root, self->toolchain_root, strlen(self->toolchain_root) + 1);
     if (strlen(command->directory) < sizeof box->scratch)
         memcpy(box->scratch, command->directory, strlen(command->directory) + 1);
@@ -194,10 +200,10 @@ static int run(struct runner *runner, const struct command *command, struct outc
     return result;
 }
 
-void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby,
+void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby, bool own_root,
                          const char *toolchain_root, const _Atomic int *cancelled)
 {
-    *runner = (struct sandbox_runner){.runner = {.run = run},
+    *runner = (struct sandbox_runner){.runner = {.own_root = own_root, .run = run},
                                       .standby = standby,
                                       .toolchain_root = toolchain_root,
                                       .cancelled = cancelled};

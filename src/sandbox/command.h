@@ -17,10 +17,12 @@ struct sandbox_runner {
     struct standby *standby;
     const char *toolchain_root;   /* bundled toolchain to mount as /usr, or NULL */
     const _Atomic int *cancelled; /* non-zero: stop what runs; may be NULL */
-    uint32_t layers;              /* that held around the last command */
+    uint32_t forbid;              /* layers not to try (tests only) */
+    uint32_t layers;              /* that held around the last command, before it was locked */
 };
 
-void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby,
+/* `own_root`: whether boxes get one on this machine (LAYER_MOUNT). */
+void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby, bool own_root,
                          const char *toolchain_root, const _Atomic int *cancelled);
 
 /* In the boxed process: receives one command and becomes it. Returns only on failure. */

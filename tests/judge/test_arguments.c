@@ -139,23 +139,26 @@ static void test_scalars(void **state)
         struct problem problem;
         const char *c_type = scalars[i].c_type;
         char *name = mem_printf("scalar_%s", scalars[i].type);
-        char *signature = mem_printf("void solution(%s a, const double *x, double *y, %s b)",
-                                     c_type, c_type);
+        char *signature = mem_printf(
+            "void solution(%s a, const double *x, double *y, size_t n, %s b)", c_type, c_type);
         char *yaml = mem_printf("signature: %s\narguments:\n"
                                 "  a: {role: scalar, type: %s, fill: \"%s\"}\n"
-                                "  x: {role: in, type: f64, shape: [2], fill: normal}\n"
-                                "  y: {role: out, type: f64, shape: [2]}\n"
+                                "  x: {role: in, type: f64, shape: [n], fill: normal}\n"
+                                "  y: {role: out, type: f64, shape: [n]}\n"
+                                "  n: {role: size}\n"
                                 "  b: {role: scalar, type: %s, fill: \"%s\"}\n"
                                 "tolerance: {relative: 1.0e-12}\n"
-                                "check: [{}, {}, {}]\ntime: [{}]\n",
+                                "check: [{n: 2}, {n: 3}, {n: 4}]\ntime: [{n: 2}]\n",
                                 signature, scalars[i].type, scalars[i].fill, scalars[i].type,
                                 scalars[i].fill);
-        char *right = mem_printf(INCLUDES "%s\n{\n    y[0] = x[0] + (double)a;\n"
-                                          "    y[1] = x[1] * (double)b;\n}\n",
+        char *right = mem_printf(INCLUDES
+                                 "%s\n{\n    y[0] = x[0] + (double)a;\n"
+                                 "    for (size_t i = 1; i < n; i++) y[i] = x[i] * (double)b;\n}\n",
                                  signature);
-        char *swapped = mem_printf(INCLUDES "%s\n{\n    y[0] = x[0] + (double)b + 1;\n"
-                                            "    y[1] = x[1] * (double)a;\n}\n",
-                                   signature);
+        char *swapped =
+            mem_printf(INCLUDES "%s\n{\n    y[0] = x[0] + (double)b + 1;\n"
+                                "    for (size_t i = 1; i < n; i++) y[i] = x[i] * (double)a;\n}\n",
+                       signature);
         judging_problem(&problem, place, name, yaml, right);
         expect(&problem, right, STATUS_PASSED, NULL);
         expect(&problem, swapped, STATUS_WRONG, "y:");
@@ -182,9 +185,9 @@ static void test_scalar_values(void **state)
         {"u8", "uint8_t", "255"},
         {"i16", "int16_t", "-32768"},
         {"i32", "int32_t", "-2147483648"},
-        {"i64", "int64_t", "-4611686018427387904"},
+        {"i64", "int64_t", "-4503599627370497"},
         {"u32", "uint32_t", "4294967295"},
-        {"u64", "uint64_t", "9223372036854775808"},
+        {"u64", "uint64_t", "9007199254740991"},
         {"bool", "_Bool", "1"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -85,7 +85,7 @@ static void check_sense(const char *name, const struct verdict *verdict)
     bool passed = verdict->status == STATUS_PASSED;
     bool violation = verdict->status == STATUS_VIOLATION;
     if (passed != verdict->correct || passed != (verdict->error_class == NULL) ||
-        violation != (verdict->violation_count > 0) || (passed && !verdict->compiled) ||
+        (violation && verdict->violation_count == 0) || (passed && !verdict->compiled) ||
         verdict->trials_passed > verdict->trials || strlen(verdict->id) != 32 ||
         (passed && verdict->trials_passed != verdict->trials))
         fail_msg("%s: contradicts itself: %s", name, judging_summary(verdict));
@@ -272,25 +272,27 @@ static void test_tricks(void **state)
     assert_int_equal(judging_descriptors(), before);
 }
 
-/* Timing is a race that a thread may win or lose: many times over, nobody else is ever to blame. */
+/* When a thread ends it all is a race: nobody else is ever to blame, however it goes. */
 static void test_blame(void **state)
 {
     (void)state;
-    for (int delay = 0; delay < 40; delay++) {
+#define SOON(act)                                                                                  \
+    "#include <pthread.h>\n#include <unistd.h>\n"                                                  \
+    "static void *stop(void *unused) { usleep(__builtin_ia32_rdtsc() % 1000); " act                \
+    " return unused; }\n"                                                                          \
+    "__attribute__((constructor)) static void early(void) { pthread_t thread;"                     \
+    " pthread_create(&thread, NULL, stop, NULL); }\n" RIGHT
+    static const char *const texts[] = {
+        SOON("_exit(0);"),
+        SOON("for (int fd = 3; fd < 64; fd++) close(fd);"),
+    };
+    for (int i = 0; i < 30; i++) {
         struct verdict verdict;
-        char *text = mem_printf(
-            "#include <pthread.h>\n#include <unistd.h>\n"
-            "static void *stop(void *unused) { (void)unused; usleep(%d); %s }\n"
-            "__attribute__((constructor)) static void early(void) { pthread_t thread;"
-            " pthread_create(&thread, NULL, stop, NULL); }\n" RIGHT,
-            delay * 25,
-            delay % 2 ? "_exit(0);" : "for (int fd = 3; fd < 64; fd++) close(fd); return unused;");
-        judge_text(&problem, "soon.c", text, &verdict);
+        judge_text(&problem, "soon.c", texts[i % 2], &verdict);
         if (verdict.status == STATUS_INFRASTRUCTURE_ERROR)
-            fail_msg("after %d us: %s", delay * 25, judging_summary(&verdict));
+            fail_msg("%s", judging_summary(&verdict));
         check_sense("soon", &verdict);
         verdict_deinit(&verdict);
-        mem_free(text);
     }
 }
 

@@ -3,7 +3,8 @@
  *   handwritten PROBLEM_DIRECTORY SHARED_OBJECT CALLS
  *
  * Loads `solution` into this process, fills fresh inputs before each call, takes CLOCK_MONOTONIC
- * around the call alone, and prints the median and quartiles in ms. No sandbox, no second process. */
+ * around the call alone, and prints the median and quartiles in ms. No sandbox, no second process.
+ * */
 #include "base/clock.h"
 #include "judge/side/invoke.h"
 #include "judge/stats.h"
@@ -21,8 +22,9 @@ static double one_call(struct invoke *call, const struct layout *layout, char *s
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         for (uint64_t at = 0; at < layout_argument_bytes(argument); at++)
-            slot[argument->offset + at] =
-                argument->role == ROLE_OUT ? (char)0xff : source[argument->offset + at];
+            slot[argument->offset + at] = argument->role == ROLE_OUT
+                                              ? (char)0xff
+                                              : source[argument->offset + at];
     }
     int64_t start_ns = clock_now_ns();
     invoke(call);
@@ -52,7 +54,7 @@ int main(int argc, char **argv)
     if (!solution || !times || !source || slot == MAP_FAILED ||
         invoke_init(&call, solution, &layout, slot) < 0) {
         fprintf(stderr, "%s\n", library ? "no solution" : dlerror());
-        return 2;
+        exit(2);
     }
     for (int i = 0; i < 3; i++)
         one_call(&call, &layout, slot, source);
@@ -61,6 +63,8 @@ int main(int argc, char **argv)
     struct summary summary;
     stats_summary(times, (size_t)calls, &summary);
     printf("%.6f %.6f %.6f\n", summary.median, summary.quartile1, summary.quartile3);
+    free(times);
+    free(source);
     problem_deinit(&problem);
     return 0;
 }

@@ -1,8 +1,8 @@
 """The far side of the fence for PyTorch: one boxed process, one module, calls when told.
 
 The same program serves the reference (Model, and the inputs it makes) and the candidate (ModelNew).
-In the candidate's process nothing here is trusted by the judge: outputs are read from outside, while
-the process is frozen, and the clock is the judge's.
+In the candidate's process nothing here is trusted by the judge: outputs are read from outside,
+while the process is frozen, and the clock is the judge's.
 """
 
 import copy
@@ -245,7 +245,8 @@ class Side:
         at = wire.HEAD.size + wire.LAYOUT_HEAD.size
         self.tensors = []
         for index in range(count):
-            _, dtype, offset, *_ = wire.ARGUMENT.unpack_from(message, at + index * wire.ARGUMENT.size)
+            place = at + index * wire.ARGUMENT.size
+            _, dtype, offset, *_ = wire.ARGUMENT.unpack_from(message, place)
             shape = self.description["shapes"][index]
             self.tensors.append(
                 structure.view(self.memory, offset, structure.DTYPES[dtype], shape)

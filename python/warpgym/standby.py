@@ -1,8 +1,8 @@
 """Standby server with PyTorch in it: loads everything once, forks a boxed process on request.
 
 Started by warpgym with the control socket as descriptor 3; of no use by hand. The protocol and the
-box are in C (build/libwarpgym_side.so, src/sandbox/server.h); Python only forks, by its own means, so
-that the interpreter of the child is in order.
+box are in C (build/libwarpgym_side.so, src/sandbox/server.h); Python only forks, by its own means,
+so that the interpreter of the child is in order.
 """
 
 import ctypes

@@ -190,7 +190,8 @@ int file_check_text(const char *name, const char *bytes, size_t count, struct er
     bool blank = true;
     for (size_t i = 0; i < count;) {
         if (bytes[i] == '\0')
-            return err_set(err, ERR_INPUT, "%s:%zu: holds a NUL byte; a source is text", name, line);
+            return err_set(err, ERR_INPUT, "%s:%zu: holds a NUL byte; a source is text", name,
+                           line);
         size_t length = utf8_sequence((const unsigned char *)bytes + i, count - i);
         if (length == 0)
             return err_set(err, ERR_INPUT, "%s:%zu: is not UTF-8 (byte 0x%02x at offset %zu)", name,

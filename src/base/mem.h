@@ -4,17 +4,17 @@
  * caller can do better for the small sizes used here. Sizes that a stranger controls are bounded by
  * limits.h before they come here.
  *
- * An arena holds data with one lifetime (a request, a problem, a configuration). Everything in it is
- * freed at once by arena_deinit; nothing is freed alone. A zeroed struct arena is a valid empty one.
- * Threads: an arena belongs to one thread at a time.
+ * An arena holds data with one lifetime (a request, a problem, a configuration). Everything in it
+ * is freed at once by arena_deinit; nothing is freed alone. A zeroed struct arena is a valid empty
+ * one. Threads: an arena belongs to one thread at a time.
  */
 #ifndef WARPGYM_BASE_MEM_H
 #define WARPGYM_BASE_MEM_H
 
 #include <stddef.h>
 
-void *mem_alloc(size_t size_bytes);              /* zeroed */
-void *mem_resize(void *old, size_t size_bytes);  /* as realloc */
+void *mem_alloc(size_t size_bytes);             /* zeroed */
+void *mem_resize(void *old, size_t size_bytes); /* as realloc */
 char *mem_strdup(const char *text);
 char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mem_free(void *memory); /* as free */

@@ -14,19 +14,19 @@
 #include <stdint.h>
 
 struct command {
-    const char *const *argv;      /* NULL-terminated; argv[0] is an absolute path */
+    const char *const *argv;        /* NULL-terminated; argv[0] is an absolute path */
     const char *const *environment; /* NULL-terminated "NAME=value"; NULL: empty */
-    const char *directory;        /* scratch directory: working directory, the one writable place */
-    const char *const *readable;  /* NULL-terminated paths that the command may read and run */
+    const char *directory;       /* scratch directory: working directory, the one writable place */
+    const char *const *readable; /* NULL-terminated paths that the command may read and run */
     int64_t timeout_ms;
-    uint64_t memory_bytes;        /* address space of each process; 0: no bound */
-    uint64_t file_bytes;          /* largest file it may write; 0: no bound */
+    uint64_t memory_bytes; /* address space of each process; 0: no bound */
+    uint64_t file_bytes;   /* largest file it may write; 0: no bound */
 };
 
 struct outcome {
-    int exit_code;     /* -1 when a signal ended it */
-    int signal;        /* 0 when it exited */
-    bool timed_out;    /* killed at timeout_ms */
+    int exit_code;  /* -1 when a signal ended it */
+    int signal;     /* 0 when it exited */
+    bool timed_out; /* killed at timeout_ms */
     double elapsed_ms;
     struct buf output; /* stdout and stderr together, bounded; outcome_deinit frees it */
 };

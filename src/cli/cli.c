@@ -30,9 +30,9 @@ void cli_print(const struct buf *out)
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            exit(errno == EPIPE ? EXIT_PASSED
-                                : cli_fail(EXIT_INFRASTRUCTURE, "standard output: %s",
-                                           strerror(errno)));
+            exit(errno == EPIPE
+                     ? EXIT_PASSED
+                     : cli_fail(EXIT_INFRASTRUCTURE, "standard output: %s", strerror(errno)));
         done += (size_t)written;
     }
 }

@@ -6,9 +6,12 @@ const struct cli_command cli_commands[] = {
      .arguments = "CANDIDATE...",
      .summary = "judge candidates: correct, how fast, honest",
      .description =
-         "With --problem, each CANDIDATE is a source file (.c, .cu, .py) or a directory of them.\n\n"
-         "Without it, each CANDIDATE is a .jsonl file of {\"problem\": ID, \"candidate\": PATH} lines "
-         "(PATH relative to that file; \"source\" with the text itself instead of a path is fine), or "
+         "With --problem, each CANDIDATE is a source file (.c, .cu, .py) or a directory of "
+         "them.\n\n"
+         "Without it, each CANDIDATE is a .jsonl file of {\"problem\": ID, \"candidate\": PATH} "
+         "lines "
+         "(PATH relative to that file; \"source\" with the text itself instead of a path is fine), "
+         "or "
          "a directory whose files say `problem: ID` in their first lines or lie in a directory "
          "named like the problem.\n\n"
          "Exit status: 0 all passed, 1 some did not, 2 bad usage or input, 3 the judge failed, "

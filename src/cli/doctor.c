@@ -42,8 +42,8 @@ static void report_sandbox(struct report *report, const struct examination *foun
     buf_puts(report->out, "Sandbox\n");
     for (int i = 0; i < BOX_LAYER_COUNT; i++) {
         bool held = found->layers >> i & 1;
-        snprintf(text, sizeof text, "%s %s", held ? "keeps out" : "missing, so not kept out:",
-                 layers[i].meaning);
+        snprintf(text, sizeof text, "%s %s",
+                 held ? "keeps out" : "missing, so not kept out:", layers[i].meaning);
         line(report, held, layers[i].name, text);
     }
     snprintf(text, sizeof text, "ABI %d", found->landlock_abi);
@@ -96,8 +96,8 @@ static void report_machine(struct report *report, const struct examination *foun
         line(report, true, "peaks", text);
     }
     line(report, false, "GPU", "not used by this version");
-    line(report, found->cache[0], "build cache", found->cache[0] ? found->cache
-                                                                 : "none can be written");
+    line(report, found->cache[0], "build cache",
+         found->cache[0] ? found->cache : "none can be written");
 }
 
 static json_t *as_json(const struct examination *found)

@@ -6,6 +6,7 @@
 #include "cli/eval_tasks.h"
 #include "cli/roots.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -60,8 +61,8 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
     eval_report_finish(report, clock_ms_since(start_ns) * 1e-3);
     judge_close(judge);
     if (result == ERR_CANCELLED)
-        fprintf(stderr, "warpgym: interrupted; %llu of %zu judged\n",
-                (unsigned long long)(report->passed + report->failed), count);
+        fprintf(stderr, "warpgym: interrupted; %" PRIu64 " of %zu judged\n",
+                report->passed + report->failed, count);
     else if (result < 0)
         say(&err);
     return exit_status(report, tasks, result);
@@ -115,7 +116,8 @@ int eval_main(int argc, char **argv)
     if (!cli_parse(eval_main, options, argc, argv, &arguments.candidates, &status))
         return status;
     if (arguments.candidates.count == 0)
-        status = cli_fail(EXIT_USAGE, "eval: name at least one candidate; try `warpgym eval --help`");
+        status = cli_fail(EXIT_USAGE,
+                          "eval: name at least one candidate; try `warpgym eval --help`");
     else if (cli_settings(&settings, &arguments.sets, &err) < 0)
         status = cli_fail(EXIT_USAGE, "%s", err.text);
     else {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LINE_BYTES ((size_t)1 << 20)
@@ -42,10 +43,13 @@ int eval_report_init(struct eval_report *report, bool json, const char *out_path
     }
     if (!out_path)
         return 0;
-    report->out_fd = open(out_path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    struct stat facts;
+    report->resumable = stat(out_path, &facts) < 0 || S_ISREG(facts.st_mode);
+    int access = report->resumable ? O_RDWR | O_CREAT : O_WRONLY;
+    report->out_fd = open(out_path, access | O_APPEND | O_CLOEXEC, 0644);
     if (report->out_fd < 0)
         return err_sys(err, errno, "%s: cannot open for writing", out_path);
-    return trim(report, err);
+    return report->resumable ? trim(report, err) : 0;
 }
 
 void eval_report_deinit(struct eval_report *report)
@@ -86,8 +90,7 @@ static char **finished(const struct eval_report *report, size_t *count)
         const char *source;
         const char *path;
         const char *status;
-        if (length > 0 &&
-            json_parse("verdict", text + at, length, &object, &ignored) == 0 &&
+        if (length > 0 && json_parse("verdict", text + at, length, &object, &ignored) == 0 &&
             json_get_object(object, "problem", &problem, &ignored) == 0 &&
             json_get_object(object, "candidate", &candidate, &ignored) == 0 &&
             json_get_string(problem, "hash", &hash, &ignored) == 0 &&
@@ -109,7 +112,7 @@ static char **finished(const struct eval_report *report, size_t *count)
 
 size_t eval_report_skip(const struct eval_report *report, struct batch_task *tasks, size_t *count)
 {
-    if (!report->out_path)
+    if (!report->resumable)
         return 0;
     size_t known_count;
     char **known = finished(report, &known_count);
@@ -160,8 +163,7 @@ static void add_row(struct eval_report *report, const struct verdict *verdict)
     table_cell(table, STYLE_NONE, "%s", verdict->problem_id);
     table_cell(table, STYLE_NONE, "%s%s", length > 44 ? "…" : "",
                length > 44 ? name + length - 43 : name);
-    table_cell(table, passed ? STYLE_GOOD : STYLE_BAD, "%s",
-               verdict_status_name(verdict->status));
+    table_cell(table, passed ? STYLE_GOOD : STYLE_BAD, "%s", verdict_status_name(verdict->status));
     if (passed && verdict->case_count > 0 && verdict->timing_meaningful) {
         double off = (speedup.high - speedup.low) / 2;
         table_cell(table, speedup.value >= 1 ? STYLE_GOOD : STYLE_WARN, "%.2fx ±%.2f",

@@ -1,5 +1,5 @@
-/* eval_report: verdicts on their way out: a table for people, one JSON line each for programs, a file
- * that a restart continues. */
+/* eval_report: verdicts on their way out: a table for people, one JSON line each for programs, a
+ * file that a restart continues. */
 #ifndef WARPGYM_CLI_EVAL_REPORT_H
 #define WARPGYM_CLI_EVAL_REPORT_H
 
@@ -15,9 +15,11 @@ struct eval_report {
     struct progress *progress;
     uint64_t passed, failed, broken; /* broken: infrastructure_error */
     bool write_failed;
+    bool resumable; /* the output is a file, not a pipe or a device */
 };
 
-/* `out_path` NULL: none. Opens it for appending; a last line that a crash cut short is removed. */
+/* `out_path` NULL: none. Opens it for appending; a last line that a crash cut short is removed. A
+ * pipe or a device is only written to. */
 NODISCARD int eval_report_init(struct eval_report *report, bool json, const char *out_path,
                                struct err *err);
 /* Ends progress and prints the table. */

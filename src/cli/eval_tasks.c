@@ -58,7 +58,7 @@ static const struct problem *find_problem(struct eval_tasks *tasks, const char *
     made->wanted = mem_strdup(wanted);
     made->loaded = true;
     tasks->problems = mem_resize(tasks->problems,
-                                 (tasks->problem_count + 1) * sizeof *tasks->problems);
+                                 (tasks->problem_count + 1) * sizeof(struct eval_problem *));
     tasks->problems[tasks->problem_count++] = made;
     return &made->problem;
 }
@@ -108,51 +108,73 @@ static void add_file(struct eval_tasks *tasks, const char *wanted, const char *p
     add_task(tasks, problem, path, text, bytes);
 }
 
+/* What one line of a batch says. */
+struct pair {
+    const char *problem, *path, *source, *name;
+};
+
+static int read_pair(const json_t *object, struct pair *pair, struct err *err)
+{
+    static const char *const keys[] = {"problem", "candidate", "source", "name"};
+    *pair = (struct pair){.problem = ""};
+    int result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
+    if (result == 0)
+        result = json_get_string(object, "problem", &pair->problem, err);
+    if (result == 0)
+        result = json_find_string(object, "candidate", &pair->path, err);
+    if (result == 0)
+        result = json_find_string(object, "source", &pair->source, err);
+    if (result == 0)
+        result = json_find_string(object, "name", &pair->name, err);
+    if (result == 0 && !pair->path == !pair->source)
+        result = err_set(err, ERR_INPUT,
+                         "give either \"candidate\" (a path) or \"source\" (a text)");
+    return result;
+}
+
+/* A text that stands in the batch itself. */
+static int add_text(struct eval_tasks *tasks, const struct pair *pair, const char *place,
+                    struct err *err)
+{
+    const struct problem *problem = find_problem(tasks, pair->problem, err);
+    if (!problem)
+        return err->code;
+    const char *extension = problem->format == PROBLEM_TORCH ? "py" : "c";
+    char *name = pair->name ? mem_strdup(pair->name) : mem_printf("%s.%s", place, extension);
+    add_task(tasks, problem, name, mem_strdup(pair->source), strlen(pair->source));
+    mem_free(name);
+    return 0;
+}
+
+/* A path, relative to the batch. */
+static void add_path(struct eval_tasks *tasks, const struct pair *pair, const char *batch,
+                     const char *place)
+{
+    const char *slash = strrchr(batch, '/');
+    int base = slash && pair->path[0] != '/' ? (int)(slash - batch + 1) : 0;
+    char *full = mem_printf("%.*s%s", base, batch, pair->path);
+    add_file(tasks, pair->problem, full, place);
+    mem_free(full);
+}
+
 /* One line of a batch. Returns 0, or < 0 with the place in err. */
 static int add_line(struct eval_tasks *tasks, const char *name, size_t line, const char *text,
                     size_t bytes, struct err *err)
 {
-    static const char *const keys[] = {"problem", "candidate", "source", "name"};
     json_t *object = NULL;
-    const char *wanted = NULL;
-    const char *path = NULL;
-    const char *source = NULL;
-    const char *label = NULL;
+    struct pair pair;
     char place[512];
     snprintf(place, sizeof place, "%.400s:%zu", name, line);
     int result = json_parse_line(name, line, text, bytes, &object, err);
     if (result < 0)
         return result;
-    result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
-    if (result == 0)
-        result = json_get_string(object, "problem", &wanted, err);
-    if (result == 0)
-        result = json_find_string(object, "candidate", &path, err);
-    if (result == 0)
-        result = json_find_string(object, "source", &source, err);
-    if (result == 0)
-        result = json_find_string(object, "name", &label, err);
-    if (result == 0 && !path == !source)
-        result = err_set(err, ERR_INPUT, "give either \"candidate\" (a path) or \"source\" (a text)");
-    if (result < 0) {
+    result = read_pair(object, &pair, err);
+    if (result == 0 && pair.path)
+        add_path(tasks, &pair, name, place);
+    else if (result == 0)
+        result = add_text(tasks, &pair, place, err);
+    if (result < 0)
         err_prefix(err, "%s", place);
-    } else if (path) {
-        const char *slash = strrchr(name, '/');
-        int base = slash && path[0] != '/' ? (int)(slash - name + 1) : 0;
-        char *full = mem_printf("%.*s%s", base, name, path);
-        add_file(tasks, wanted, full, place);
-        mem_free(full);
-    } else {
-        const struct problem *problem = find_problem(tasks, wanted, err);
-        char *made = problem && !label ? mem_printf("%s.%s", place,
-                                                    problem->format == PROBLEM_TORCH ? "py" : "c")
-                                       : NULL;
-        if (problem)
-            add_task(tasks, problem, label ? label : made, mem_strdup(source), strlen(source));
-        else
-            result = err_prefix(err, "%s", place);
-        mem_free(made);
-    }
     json_decref(object);
     return result;
 }

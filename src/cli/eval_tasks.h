@@ -4,8 +4,8 @@
  *   BATCH.jsonl                              {"problem", "candidate" | "source"[, "name"]} a line
  *   DIR                                      files that name their problem (see eval --help)
  *
- * A pair that cannot be read (no file, unknown problem, bad JSON) is told to `complain` and left out;
- * the others are still judged. Problems are loaded once each. Ownership: eval_tasks_deinit.
+ * A pair that cannot be read (no file, unknown problem, bad JSON) is told to `complain` and left
+ * out; the others are still judged. Problems are loaded once each. Ownership: eval_tasks_deinit.
  */
 #ifndef WARPGYM_CLI_EVAL_TASKS_H
 #define WARPGYM_CLI_EVAL_TASKS_H

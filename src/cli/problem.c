@@ -296,17 +296,17 @@ static int run(enum verb verb, int (*self)(int argc, char **argv), int argc, cha
     int status = EXIT_USAGE;
     struct cli_option options[8];
     size_t count = 0;
-    options[count++] = (struct cli_option)OPTION_LIST(
-        0, "problems", &arguments.roots, "DIR",
-        "look for problems here first (a KernelBench checkout, say); may be repeated");
+    options[count++] = (struct cli_option)
+        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+                    "look for problems here first (a KernelBench checkout, say); may be repeated");
     options[count++] = (struct cli_option)OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                                                       "change a setting; may be repeated");
     if (verb != VERB_SHOW)
-        options[count++] =
-            (struct cli_option)OPTION_FLAG(0, "json", &arguments.json, "one JSON object a line");
+        options[count++] = (struct cli_option)OPTION_FLAG(0, "json", &arguments.json,
+                                                          "one JSON object a line");
     if (verb == VERB_CHECK) {
-        options[count++] =
-            (struct cli_option)OPTION_FLAG('a', "all", &arguments.all, "every problem there is");
+        options[count++] = (struct cli_option)OPTION_FLAG('a', "all", &arguments.all,
+                                                          "every problem there is");
         options[count++] = (struct cli_option)OPTION_FLAG('v', "verbose", &arguments.verbose,
                                                           "refused attempts, too");
     }

@@ -1,5 +1,5 @@
-/* roots: where a subcommand looks for problems: its own --problems first, then the setting, then the
- * ones that come along. */
+/* roots: where a subcommand looks for problems: its own --problems first, then the setting, then
+ * the ones that come along. */
 #ifndef WARPGYM_CLI_ROOTS_H
 #define WARPGYM_CLI_ROOTS_H
 

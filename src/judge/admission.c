@@ -1,8 +1,8 @@
 #include "judge/admission.h"
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "judge/compare.h"
 #include "judge/context.h"
 #include "problem/fill.h"
@@ -32,12 +32,11 @@ struct probe {
     uint32_t parameters; /* torch */
 };
 
-static struct attempt *attempt_of(struct admission *admission, const char *code,
-                                  const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static struct attempt *attempt_of(struct admission *admission, const char *code, const char *format,
+                                  ...) __attribute__((format(printf, 3, 4)));
 
-static struct attempt *attempt_of(struct admission *admission, const char *code,
-                                  const char *format, ...)
+static struct attempt *attempt_of(struct admission *admission, const char *code, const char *format,
+                                  ...)
 {
     char name[256];
     va_list args;
@@ -49,8 +48,8 @@ static struct attempt *attempt_of(struct admission *admission, const char *code,
             return &admission->attempts[i];
     if (admission->count == admission->capacity) {
         admission->capacity = admission->capacity ? admission->capacity * 2 : 32;
-        admission->attempts =
-            mem_resize(admission->attempts, admission->capacity * sizeof *admission->attempts);
+        admission->attempts = mem_resize(admission->attempts,
+                                         admission->capacity * sizeof *admission->attempts);
     }
     struct attempt *made = &admission->attempts[admission->count++];
     *made = (struct attempt){.name = arena_strdup(&admission->arena, name), .code = code};
@@ -184,8 +183,8 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
         struct tensor tensor;
         if (side_output(side, i, &tensor, &err) < 0)
             return fault_reference(session, &err);
-        passed = tensor.bytes == probe->truth[i].bytes &&
-                 passes(probe, i, tensor.data, &error) && passed;
+        passed = tensor.bytes == probe->truth[i].bytes && passes(probe, i, tensor.data, &error) &&
+                 passed;
     }
     record(attempt_of(probe->admission, code, "%s", name), passed, error);
     return 0;
@@ -327,9 +326,10 @@ static int learn_truth(struct probe *probe)
         probe->truth[i] = copy;
         double allowed = tolerance_of(probe, i).relative;
         if (session->answer.has_wide && allowed > 0)
-            probe->admission->own_error =
-                fmax(isnan(probe->admission->own_error) ? 0 : probe->admission->own_error,
-                     session->answer.own_error[i] / allowed);
+            probe->admission->own_error = fmax(isnan(probe->admission->own_error)
+                                                   ? 0
+                                                   : probe->admission->own_error,
+                                               session->answer.own_error[i] / allowed);
     }
     restore(probe); /* an inout argument holds the answer now */
     if (trial_reference(session, &probe->trial, &ignored) < 0)
@@ -376,12 +376,11 @@ static int probe_sizes(struct probe *probe, const struct size_set *sizes)
     for (uint32_t i = 0; i < problem->argument_count; i++) {
         probe->dimensions[i] = problem->arguments[i].dimensions;
         for (uint32_t d = 0; d < probe->dimensions[i]; d++)
-            probe->shapes[i][d] =
-                (int64_t)expression_value(problem->arguments[i].shape[d], sizes->value);
+            probe->shapes[i][d] = (int64_t)expression_value(problem->arguments[i].shape[d],
+                                                            sizes->value);
     }
     if (side_map(&session->reference, &probe->trial.layout, session->capacity,
-                 session->reference_oracle, 60000,
-                 &err) < 0)
+                 session->reference_oracle, 60000, &err) < 0)
         return fault_reference(session, &err);
     return run_probe(probe);
 }
@@ -443,16 +442,15 @@ static int probe_torch(struct probe *probe)
     return 0;
 }
 
-int admission_check(struct judge *judge, const struct problem *problem,
-                    struct admission *admission, struct err *err)
+int admission_check(struct judge *judge, const struct problem *problem, struct admission *admission,
+                    struct err *err)
 {
     struct session *session = session_new(judge);
     struct verdict verdict;
     struct probe probe = {
         .session = session,
         .admission = admission,
-        .trial = {.oracle = true,
-                  .timeout_ms = judge->options.settings->run_load_timeout_ms},
+        .trial = {.oracle = true, .timeout_ms = judge->options.settings->run_load_timeout_ms},
     };
     struct standby *standby;
     bool own_root;
@@ -471,8 +469,7 @@ int admission_check(struct judge *judge, const struct problem *problem,
         if (result == 0)
             result = native ? probe_native(&probe) : probe_torch(&probe);
         if (result < 0)
-            result = err_set(err,
-                             verdict.status == STATUS_CANCELLED ? ERR_CANCELLED : ERR_INPUT,
+            result = err_set(err, verdict.status == STATUS_CANCELLED ? ERR_CANCELLED : ERR_INPUT,
                              "%.700s", verdict.error_message ? verdict.error_message : "failed");
     }
     for (uint32_t i = 0; i < WIRE_OUTPUTS; i++)

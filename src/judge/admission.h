@@ -31,8 +31,8 @@ struct admission {
     struct arena arena;
     struct attempt *attempts;
     size_t count, capacity;
-    double own_error;      /* of the reference against its oracle, in tolerances; NaN: no oracle */
-    bool deterministic;    /* the same inputs gave the same answer twice */
+    double own_error;   /* of the reference against its oracle, in tolerances; NaN: no oracle */
+    bool deterministic; /* the same inputs gave the same answer twice */
     uint32_t trials;
 };
 

@@ -25,8 +25,8 @@ typedef void (*batch_report)(void *context, const struct batch_task *task,
 typedef void (*batch_tick)(void *context);
 
 /* 0 when every task has been reported, ERR_CANCELLED when some have not. */
-NODISCARD int batch_run(struct judge *judge, const struct batch_task *tasks, size_t count,
-                        int jobs, const _Atomic int *cancelled, batch_report report,
-                        batch_tick tick, void *context, struct err *err);
+NODISCARD int batch_run(struct judge *judge, const struct batch_task *tasks, size_t count, int jobs,
+                        const _Atomic int *cancelled, batch_report report, batch_tick tick,
+                        void *context, struct err *err);
 
 #endif

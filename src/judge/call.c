@@ -101,9 +101,8 @@ static int wait_done(struct side *side, int64_t deadline_ns, int64_t *stop_ns, s
     struct pollfd wait = {.fd = side->boxed.channel, .events = POLLIN};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        bool seen = side->sentry
-                        ? sentry_wait(side->sentry, deadline_ns, side->cancelled, stop_ns)
-                        : poll(&wait, 1, left_ms < 200 ? left_ms : 200) > 0;
+        bool seen = side->sentry ? sentry_wait(side->sentry, deadline_ns, side->cancelled, stop_ns)
+                                 : poll(&wait, 1, left_ms < 200 ? left_ms : 200) > 0;
         if (!side->sentry)
             *stop_ns = clock_now_ns();
         if (seen)

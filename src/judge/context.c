@@ -79,12 +79,12 @@ static int start_torch(struct judge *judge, struct err *err)
                        "WARPGYM_PYTHON to one");
     char *path = mem_printf("PYTHONPATH=%s", judge->python_package);
     char *library = mem_printf("WARPGYM_SIDE_LIBRARY=%s/build/libwarpgym_side.so", judge->root);
-    const char *argv[] = {judge->python, "-E", "-s", "-m", "warpgym.standby", NULL};
+    const char *argv[] = {judge->python, "-s", "-m", "warpgym.standby", NULL};
     const char *environment[] = {path,
                                  library,
                                  "LC_ALL=C.UTF-8",
-                                 "HOME=" BOX_SCRATCH,
-                                 "TMPDIR=" BOX_SCRATCH,
+                                 ("HOME=" BOX_SCRATCH),
+                                 ("TMPDIR=" BOX_SCRATCH),
                                  "PATH=/usr/bin:/bin",
                                  "TRITON_INTERPRET=1",
                                  "PYTHONDONTWRITEBYTECODE=1",
@@ -92,8 +92,6 @@ static int start_torch(struct judge *judge, struct err *err)
                                  "OPENBLAS_NUM_THREADS=1",
                                  "USER=nobody",
                                  NULL};
-    argv[1] = "-s"; /* PYTHONPATH is ours here: -E would drop it */
-    argv[2] = "-P";
     int result = standby_open(&judge->torch, argv, environment, TORCH_READY_MS, err);
     mem_free(path);
     mem_free(library);

@@ -86,8 +86,8 @@ void reference_forget(struct session *session);
 /* trial.c */
 struct trial {
     struct layout layout;
-    bool biased;   /* two-valued inputs instead of the problem's own */
-    bool oracle;   /* compute the wide answer too */
+    bool biased;    /* two-valued inputs instead of the problem's own */
+    bool oracle;    /* compute the wide answer too */
     bool untouched; /* check that `in` arguments are as they were */
     int64_t timeout_ms;
 };

@@ -16,8 +16,8 @@ static void copy(char *into, size_t bytes, const char *text)
     snprintf(into, bytes, "%s", text ? text : "");
 }
 
-/* Starts boxed processes and leaves them; the side closes its box itself, so layers are complete only
- * after an OPEN: an artifact that is none makes it lock, fail to load and say so. */
+/* Starts boxed processes and leaves them; the side closes its box itself, so layers are complete
+ * only after an OPEN: an artifact that is none makes it lock, fail to load and say so. */
 static int try_side(struct standby *standby, enum box_kind kind, const struct settings *settings,
                     struct examination *found, double *ready_ms, struct err *err)
 {
@@ -55,8 +55,13 @@ static void try_layers(struct standby *standby, struct examination *found)
     struct err err;
     int artifact = file_memory_from("nothing", "x", 1, &err);
     box_init(box, BOX_NATIVE);
-    if (artifact >= 0 && side_open(&side, standby, box, &open, &artifact, 1, SPAWN_TIMEOUT_MS,
-                                   NULL, NULL, NULL, NULL, &err) == ERR_INPUT)
+    struct side_start start = {.standby = standby,
+                               .box = box,
+                               .message = &open,
+                               .descriptors = &artifact,
+                               .descriptor_count = 1,
+                               .timeout_ms = SPAWN_TIMEOUT_MS};
+    if (artifact >= 0 && side_open(&side, &start, NULL, NULL, &err) == ERR_INPUT)
         found->layers |= side.failed.layers;
     if (artifact >= 0)
         side_close(&side);

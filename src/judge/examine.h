@@ -12,8 +12,8 @@
 struct examination {
     uint32_t layers; /* that held around a native candidate's process; enum box_layer */
     int landlock_abi;
-    bool can_read;       /* the judge may read a boxed process's memory */
-    double native_ms;    /* request to ready, median of five */
+    bool can_read;    /* the judge may read a boxed process's memory */
+    double native_ms; /* request to ready, median of five */
     double torch_load_ms, torch_ms;
     char box_error[768], torch_error[768]; /* "" where it works */
     char cc[256], cc_version[256], nvcc[256], python[256], cache[256];

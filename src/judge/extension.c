@@ -92,16 +92,31 @@ static int run_compiler(struct extension *extension, const struct build *build,
     const struct settings *settings = session->judge->options.settings;
     struct arena arena = {0};
     const char *packages = build->place->packages;
-    const char *argv[] = {
-        build->compiler, "-std=c++20", "-O3", "-march=native", "-fopenmp", "-fPIC", "-shared",
-        "-fno-diagnostics-color", "-w", "-D_GLIBCXX_USE_CXX11_ABI=1",
-        "-DTORCH_API_INCLUDE_EXTENSION_H",
-        arena_printf(&arena, "-DTORCH_EXTENSION_NAME=%s", build->name),
-        arena_printf(&arena, "-I%s/torch/include", packages),
-        arena_printf(&arena, "-I%s/torch/include/torch/csrc/api/include", packages),
-        arena_printf(&arena, "-I%s", build->place->include), "-o", "extension.so",
-        "extension.cpp", arena_printf(&arena, "-L%s/torch/lib", packages), "-ltorch",
-        "-ltorch_cpu", "-ltorch_python", "-lc10", NULL};
+    const char *argv[] = {build->compiler,
+                          "-std=c++20",
+                          "-O3",
+                          "-march=native",
+                          "-fopenmp",
+                          "-fPIC",
+                          "-shared",
+                          "-fno-diagnostics-color",
+                          "-w",
+                          "-D_GLIBCXX_USE_CXX11_ABI=1",
+                          "-DTORCH_API_INCLUDE_EXTENSION_H",
+                          arena_printf(&arena, "-DTORCH_EXTENSION_NAME=%s", build->name),
+                          arena_printf(&arena, "-I%s/torch/include", packages),
+                          arena_printf(&arena, "-I%s/torch/include/torch/csrc/api/include",
+                                       packages),
+                          arena_printf(&arena, "-I%s", build->place->include),
+                          "-o",
+                          "extension.so",
+                          "extension.cpp",
+                          arena_printf(&arena, "-L%s/torch/lib", packages),
+                          "-ltorch",
+                          "-ltorch_cpu",
+                          "-ltorch_python",
+                          "-lc10",
+                          NULL};
     const char *readable[64];
     size_t count = 0;
     for (char **path = session->judge->toolchain.readable; path && *path && count < 56; path++)
@@ -151,8 +166,8 @@ static int compile(struct extension *extension, const struct place *place, const
                        build.compiler);
     build.scratch = mem_strdup("/tmp/warpgym-ext-XXXXXX");
     outcome_init(&outcome, OUTPUT_BYTES);
-    int result = mkdtemp(build.scratch) ? 0 : err_sys(err, errno, "%s: cannot create",
-                                                      build.scratch);
+    int result = mkdtemp(build.scratch) ? 0
+                                        : err_sys(err, errno, "%s: cannot create", build.scratch);
     if (result == 0) {
         path = mem_printf("%s/extension.cpp", build.scratch);
         result = file_write_atomic(path, source, strlen(source), 0644, err);

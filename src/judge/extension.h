@@ -1,8 +1,9 @@
 /* extension: C++ that a torch candidate asks to be compiled while it loads.
  *
  * In the candidate's process torch.utils.cpp_extension.load_inline is replaced by a request to the
- * judge: the sources come as JSON, are compiled in a box with fixed flags and PyTorch's headers, kept
- * in the content-addressed cache, and go back as sealed memory. The candidate never starts a process.
+ * judge: the sources come as JSON, are compiled in a box with fixed flags and PyTorch's headers,
+ * kept in the content-addressed cache, and go back as sealed memory. The candidate never starts a
+ * process.
  *
  *   {"name": "…", "cpp": ["…"], "functions": ["…"] or null}
  */

@@ -19,8 +19,8 @@ static const struct {
 
 int fault_judge(struct session *session, const struct err *err)
 {
-    enum verdict_status status =
-        err->code == ERR_CANCELLED ? STATUS_CANCELLED : STATUS_INFRASTRUCTURE_ERROR;
+    enum verdict_status status = err->code == ERR_CANCELLED ? STATUS_CANCELLED
+                                                            : STATUS_INFRASTRUCTURE_ERROR;
     verdict_fail(session->verdict, status, err_name(err->code), err->text, NULL);
     return -1;
 }

@@ -1,7 +1,8 @@
 /* judge: what the modules above it see of judging.
  *
  *   judge     what all jobs of this process share: toolchain, standby servers, cache, device lock
- *   session   one job's private half: a reference side is kept from one candidate to the next of the
+ *   session   one job's private half: a reference side is kept from one candidate to the next of
+ * the
  *             same problem; a candidate side never is
  *
  * judge_open is cheap: standby servers start when the first candidate needs them (judge_warm starts
@@ -41,8 +42,8 @@ void judge_warm(struct judge *judge, enum problem_format format);
 struct session *session_new(struct judge *judge);
 void session_free(struct session *session);
 
-/* Judges one candidate. Always fills the verdict (the caller's; verdict_deinit): whatever goes wrong
- * is its status. */
+/* Judges one candidate. Always fills the verdict (the caller's; verdict_deinit): whatever goes
+ * wrong is its status. */
 void session_evaluate(struct session *session, const struct problem *problem,
                       const struct candidate *candidate, struct verdict *verdict);
 

@@ -18,8 +18,9 @@ static uint64_t largest_slot(const struct problem *problem)
     struct err ignored;
     uint64_t largest = 0;
     for (uint32_t i = 0; i < problem->check_count + problem->time_count; i++) {
-        const struct size_set *sizes =
-            i < problem->check_count ? &problem->check[i] : &problem->time[i - problem->check_count];
+        const struct size_set *sizes = i < problem->check_count
+                                           ? &problem->check[i]
+                                           : &problem->time[i - problem->check_count];
         if (problem_layout(problem, sizes, &layout, &ignored) == 0 && layout.bytes > largest)
             largest = layout.bytes;
     }
@@ -92,7 +93,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
                              .role = role,
                              .threads = (uint32_t)session_threads(session)};
     struct box *box;
-    struct standby *standby;
+    struct standby *standby = NULL;
     int descriptors[2] = {-1, -1};
     int result = judge_box(session->judge, BOX_NATIVE, session->capacity, &box, err);
     if (result == 0)
@@ -102,8 +103,16 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
     if (result >= 0 && oracle)
         result = descriptors[1] = artifact_memory(oracle, err);
     if (result >= 0)
-        result = side_open(side, standby, box, &open, descriptors, oracle ? 2 : 1,
-                           settings->run_load_timeout_ms, NULL, session->judge->options.cancelled,
+        result = side_open(side,
+                           &(struct side_start){
+                               .standby = standby,
+                               .box = box,
+                               .message = &open,
+                               .descriptors = descriptors,
+                               .descriptor_count = oracle ? 2 : 1,
+                               .timeout_ms = settings->run_load_timeout_ms,
+                               .cancelled = session->judge->options.cancelled,
+                           },
                            NULL, NULL, err);
     side->slot_outputs = true;
     for (int i = 0; i < 2; i++)
@@ -183,8 +192,8 @@ int open_native(struct session *session)
     start_ns = clock_now_ns();
     if (result == 0)
         result = native_reference(session);
-    if (result == 0 && open_side(session, &session->candidate, WIRE_CANDIDATE, &artifact, NULL,
-                                 &err) < 0)
+    if (result == 0 &&
+        open_side(session, &session->candidate, WIRE_CANDIDATE, &artifact, NULL, &err) < 0)
         result = fault_candidate(session, &err);
     verdict->stages_ms[STAGE_LOAD] = clock_ms_since(start_ns);
     artifact_deinit(&artifact);

@@ -1,10 +1,11 @@
-/* open_torch: two sides with PyTorch in them, one with the problem's module, one with the candidate's.
+/* open_torch: two sides with PyTorch in them, one with the problem's module, one with the
+ * candidate's.
  *
  * The reference side builds its Model under a weight seed that is drawn once for each evaluation
  * session, describes its inputs and hands out its weights; the candidate side builds ModelNew under
- * the same seed and is given a copy of the values where names and shapes match, so that the order of
- * construction doesn't matter. What a candidate asks to be compiled (torch.utils.cpp_extension) is
- * compiled by the judge in a box of its own: see extension.c.
+ * the same seed and is given a copy of the values where names and shapes match, so that the order
+ * of construction doesn't matter. What a candidate asks to be compiled (torch.utils.cpp_extension)
+ * is compiled by the judge in a box of its own: see extension.c.
  */
 #include "judge/context.h"
 
@@ -64,7 +65,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
                              .weight_seed = session->weight_seed,
                              .threads = (uint32_t)session_threads(session)};
     struct box *box;
-    struct standby *standby;
+    struct standby *standby = NULL;
     int descriptors[3] = {-1, session->description, session->weights};
     int result = judge_box(session->judge, BOX_TORCH, session->torch_layout.bytes, &box, err);
     if (result == 0)
@@ -74,12 +75,20 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
     if (result == 0)
         result = descriptors[0] = file_memory_from("source", text, bytes, err);
     if (result >= 0)
-        result = side_open(side, standby, box, &open, descriptors,
-                           role == WIRE_REFERENCE      ? 1
-                           : session->weights >= 0 ? 3
-                                                       : 2,
-                           settings->run_load_timeout_ms, builder,
-                           session->judge->options.cancelled, opened, opened_descriptors, err);
+        result = side_open(side,
+                           &(struct side_start){
+                               .standby = standby,
+                               .box = box,
+                               .message = &open,
+                               .descriptors = descriptors,
+                               .descriptor_count = role == WIRE_REFERENCE  ? 1
+                                                   : session->weights >= 0 ? 3
+                                                                           : 2,
+                               .timeout_ms = settings->run_load_timeout_ms,
+                               .builder = builder,
+                               .cancelled = session->judge->options.cancelled,
+                           },
+                           opened, opened_descriptors, err);
     if (descriptors[0] >= 0)
         close(descriptors[0]);
     judge_box_free(box, side->scratch != NULL);
@@ -127,7 +136,7 @@ int open_torch(struct session *session)
     int result = torch_reference(session);
     if (result == 0)
         result = open_candidate(session);
-    session->verdict->stages_ms[STAGE_LOAD] =
-        clock_ms_since(start_ns) - session->verdict->stages_ms[STAGE_COMPILE];
+    session->verdict->stages_ms[STAGE_LOAD] = clock_ms_since(start_ns) -
+                                              session->verdict->stages_ms[STAGE_COMPILE];
     return result;
 }

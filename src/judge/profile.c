@@ -1,8 +1,8 @@
 /* profile: whose work the time was.
  *
- * Native: all of it is the candidate's own, by construction: nothing else can be reached. Torch: the
- * candidate's own kernels (Triton) are replaced by nothing for one call on inputs that were just
- * answered correctly. If the answer stays right, the kernels do not make it: they are decoys
+ * Native: all of it is the candidate's own, by construction: nothing else can be reached. Torch:
+ * the candidate's own kernels (Triton) are replaced by nothing for one call on inputs that were
+ * just answered correctly. If the answer stays right, the kernels do not make it: they are decoys
  * (catalogue H40, H42, H45). A machine without a GPU runs Triton in its interpreter, so only the
  * answer means something there, not the time.
  */
@@ -17,8 +17,7 @@ static int ablate(struct session *session)
 {
     const struct settings *settings = session->judge->options.settings;
     struct verdict *verdict = session->verdict;
-    struct trial trial = {.layout = session->torch_layout,
-                          .timeout_ms = settings->run_timeout_ms};
+    struct trial trial = {.layout = session->torch_layout, .timeout_ms = settings->run_timeout_ms};
     struct side_time time;
     struct err err = {0};
     if (trial_prepare(session, &trial) < 0 || trial_reference(session, &trial, &time) < 0)

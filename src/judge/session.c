@@ -5,6 +5,7 @@
 #include "compile/compile.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -103,8 +104,8 @@ static int take_lock(struct session *session)
 {
     struct err err;
     int64_t start_ns = clock_now_ns();
-    int result = device_lock_acquire(&session->device, session->judge->locks, "cpu",
-                                     DEVICE_SHARED, session->judge->options.cancelled, &err);
+    int result = device_lock_acquire(&session->device, session->judge->locks, "cpu", DEVICE_SHARED,
+                                     session->judge->options.cancelled, &err);
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     return result < 0 ? fault_judge(session, &err) : 0;
 }
@@ -114,14 +115,14 @@ static uint64_t peak_memory(const struct boxed *boxed)
 {
     char path[64];
     char line[256];
-    unsigned long long kilobytes = 0;
+    uint64_t kilobytes = 0;
     snprintf(path, sizeof path, "/proc/%d/status", (int)boxed->pid);
     FILE *file = boxed->pid > 0 ? fopen(path, "re") : NULL;
     if (!file)
         return 0;
     while (fgets(line, sizeof line, file))
-        if (sscanf(line, "VmHWM: %llu", &kilobytes) == 1)
-            break;
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kilobytes = strtoull(line + 6, NULL, 10);
     fclose(file);
     return kilobytes * 1024;
 }

@@ -94,15 +94,15 @@ static int answer_build(struct side *side, struct side_builder *builder,
     char *request = NULL;
     size_t bytes = 0;
     int artifact = -1;
-    int result = 0;
-    if (!builder || descriptors[0] < 0 || fstat(descriptors[0], &facts) < 0 ||
-        !S_ISREG(facts.st_mode))
-        result = err_set(err, ERR_PROTOCOL, "it asked for a build without sources");
-    else
+    int result = ERR_PROTOCOL;
+    if (builder && descriptors[0] >= 0 && fstat(descriptors[0], &facts) == 0 &&
+        S_ISREG(facts.st_mode))
         result = file_read_fd(descriptors[0], "the extension's sources", BUILD_REQUEST_BYTES,
                               &request, &bytes, err);
+    else
+        err_set(err, ERR_PROTOCOL, "it asked for a build that it may not ask for");
     close_all(descriptors);
-    if (result == 0) {
+    if (result == 0 && builder) {
         artifact = builder->build(builder, request, bytes, built.text, sizeof built.text);
         built.ok = artifact >= 0;
         result = wire_send(side->boxed.channel, &built, sizeof built, &artifact, built.ok, err);
@@ -113,64 +113,68 @@ static int answer_build(struct side *side, struct side_builder *builder,
     return result;
 }
 
+/* Answers what it wants built, as often as it asks, until it says something else. */
+static int serve_builds(struct side *side, int64_t deadline_ns, struct side_builder *builder,
+                        union wire_message *message, struct err *err)
+{
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    for (;;) {
+        uint32_t type = 0;
+        int result = await(side, deadline_ns, err);
+        if (result < 0)
+            return result;
+        if (recv(side->boxed.channel, &type, sizeof type, MSG_PEEK) != sizeof type ||
+            type != WIRE_BUILD)
+            return 0;
+        result = wire_receive(side->boxed.channel, message, &bytes, descriptors, err);
+        if (result == 0)
+            result = answer_build(side, builder, descriptors, err);
+        if (result < 0)
+            return result;
+    }
+}
+
 static int finish_open(struct side *side, int64_t deadline_ns, struct side_builder *builder,
                        struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
                        struct err *err)
 {
     union wire_message *message = mem_alloc(sizeof *message);
     int descriptors[WIRE_DESCRIPTORS];
-    size_t bytes;
-    int result;
-    /* builds first, as many as it asks for within the deadline */
-    for (;;) {
-        result = await(side, deadline_ns, err);
-        if (result < 0)
-            goto out;
-        struct { uint32_t type; } peek = {0};
-        if (recv(side->boxed.channel, &peek, sizeof peek, MSG_PEEK) != sizeof peek ||
-            peek.type != WIRE_BUILD)
-            break;
-        result = wire_receive(side->boxed.channel, message, &bytes, descriptors, err);
-        if (result == 0)
-            result = answer_build(side, builder, descriptors, err);
-        if (result < 0)
-            goto out;
+    int result = serve_builds(side, deadline_ns, builder, message, err);
+    if (result == 0)
+        result = expect(side, WIRE_OPENED, deadline_ns, message, descriptors, err);
+    if (result == 0) {
+        side->boxed.layers |= message->opened.layers;
+        if (opened)
+            *opened = message->opened;
+        if (opened_descriptors)
+            memcpy(opened_descriptors, descriptors, sizeof descriptors);
+        else
+            close_all(descriptors);
     }
-    result = expect(side, WIRE_OPENED, deadline_ns, message, descriptors, err);
-    if (result < 0)
-        goto out;
-    side->boxed.layers |= message->opened.layers;
-    if (opened)
-        *opened = message->opened;
-    if (opened_descriptors)
-        memcpy(opened_descriptors, descriptors, sizeof descriptors);
-    else
-        close_all(descriptors);
-out:
     mem_free(message);
     return result;
 }
 
-int side_open(struct side *side, struct standby *standby, const struct box *box,
-              const struct wire_open *message, const int *descriptors, uint32_t count,
-              int64_t timeout_ms, struct side_builder *builder, const _Atomic int *cancelled,
-              struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
-              struct err *err)
+int side_open(struct side *side, const struct side_start *start, struct wire_opened *opened,
+              int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     memset(side, 0, sizeof *side);
     side->slot_fd = side->oracle_fd = -1;
-    side->role = message->role;
-    side->cancelled = cancelled;
-    side->scratch = box->scratch[0] ? mem_strdup(box->scratch) : NULL;
-    int result = standby_spawn(standby, box, SPAWN_TIMEOUT_MS, &side->boxed, err);
+    side->role = start->message->role;
+    side->cancelled = start->cancelled;
+    side->scratch = start->box->scratch[0] ? mem_strdup(start->box->scratch) : NULL;
+    int result = standby_spawn(start->standby, start->box, SPAWN_TIMEOUT_MS, &side->boxed, err);
     if (result < 0) { /* nothing of this is the candidate's doing */
         side->boxed = (struct boxed){.channel = -1, .pid_fd = -1};
-        return err->code == ERR_CANCELLED ? result : err_set(err, ERR_IO, "%s", err->text);
+        return result == ERR_CANCELLED ? result : err_set(err, ERR_IO, "%s", err->text);
     }
-    int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
-    result = wire_send(side->boxed.channel, message, sizeof *message, descriptors, count, err);
+    int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
+    result = wire_send(side->boxed.channel, start->message, sizeof *start->message,
+                       start->descriptors, start->descriptor_count, err);
     if (result == 0)
-        result = finish_open(side, deadline_ns, builder, opened, opened_descriptors, err);
+        result = finish_open(side, deadline_ns, start->builder, opened, opened_descriptors, err);
     return result;
 }
 

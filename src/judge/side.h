@@ -29,8 +29,8 @@ struct tensor {
     const void *data; /* valid until the side's next call, map or close */
 };
 
-/* Compiles what a torch candidate asks for while it loads. Returns a descriptor of the shared object
- * (the caller closes it), or negative with the compiler's words in `err`. */
+/* Compiles what a torch candidate asks for while it loads. Returns a descriptor of the shared
+ * object (the caller closes it), or negative with the compiler's words in `err`. */
 struct side_builder {
     int (*build)(struct side_builder *self, const char *request, size_t bytes, char *text,
                  size_t text_bytes);
@@ -38,8 +38,8 @@ struct side_builder {
 
 struct side {
     struct boxed boxed;
-    char *scratch; /* host directory to remove with the side; NULL: none */
-    uint32_t role; /* enum wire_role */
+    char *scratch;     /* host directory to remove with the side; NULL: none */
+    uint32_t role;     /* enum wire_role */
     bool slot_outputs; /* native: outputs lie in the slot, whatever the side says */
     const _Atomic int *cancelled;
     struct sentry *sentry; /* takes the time of calls, where there is one; the caller's */
@@ -63,13 +63,22 @@ struct side_time {
     double freeze_us; /* DONE to stopped */
 };
 
-/* `message` and `descriptors` as wire.h has them for OPEN. On WIRE_FAILED the result is ERR_INPUT and
- * side->failed says what the side claims. `opened`/`opened_descriptors` may be NULL. */
-NODISCARD int side_open(struct side *side, struct standby *standby, const struct box *box,
-                        const struct wire_open *message, const int *descriptors, uint32_t count,
-                        int64_t timeout_ms, struct side_builder *builder,
-                        const _Atomic int *cancelled, struct wire_opened *opened,
-                        int opened_descriptors[WIRE_DESCRIPTORS], struct err *err);
+struct side_start {
+    struct standby *standby;
+    const struct box *box;
+    const struct wire_open *message; /* as wire.h has it, with its descriptors (not consumed) */
+    const int *descriptors;
+    uint32_t descriptor_count;
+    int64_t timeout_ms;
+    struct side_builder *builder; /* NULL: it may not ask for builds */
+    const _Atomic int *cancelled; /* NULL: cannot be cancelled */
+};
+
+/* On WIRE_FAILED the result is ERR_INPUT and side->failed says what the side claims. `opened` and
+ * `opened_descriptors` (the caller's to close) may be NULL. */
+NODISCARD int side_open(struct side *side, const struct side_start *start,
+                        struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
+                        struct err *err);
 
 /* Memory is made when there is none that fits, and then with room for `capacity` bytes, so that a
  * run over many sizes maps once. */
@@ -87,7 +96,8 @@ uint32_t side_output_count(const struct side *side);
 NODISCARD int side_output(struct side *side, uint32_t index, struct tensor *tensor,
                           struct err *err);
 
-/* Its channel is at its end: ERR_CRASH with how the process ended, or ERR_PROTOCOL where it lives. */
+/* Its channel is at its end: ERR_CRASH with how the process ended, or ERR_PROTOCOL where it lives.
+   */
 int side_explain_end(struct side *side, struct err *err);
 /* Keeps a FAILED message, made safe to print and to index by. */
 void side_take_failure(struct side *side, const struct wire_failed *failed);

@@ -2,9 +2,10 @@
  *
  * Reference and candidate are called in pairs on the same fresh inputs, in random order; every pair
  * is compared like a trial, and a wrong one makes the verdict wrong. A call's time runs from the
- * moment the frozen side is thawed to its DONE (sentry.h), less what an empty call costs, measured by
- * the same steps on the reference side, once a pair. Sampling stops when the speedup's interval is tight or the budget is
- * spent (settings timing.*). A median below the roofline floor is a violation, never a result.
+ * moment the frozen side is thawed to its DONE (sentry.h), less what an empty call costs, measured
+ * by the same steps on the reference side, once a pair. Sampling stops when the speedup's interval
+ * is tight or the budget is spent (settings timing.*). A median below the roofline floor is a
+ * violation, never a result.
  */
 #include "judge/context.h"
 
@@ -13,7 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define RESOLUTION_MS 1e-3 /* scatter of the hand-over (docs/measurements.md): no time is below it */
+#define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 
 /* Raw times in ms, one of each kind a pair. */
@@ -90,8 +91,7 @@ static int sample_case(struct session *session, const struct trial *trial,
             continue;
         take_off(sampling, &reference, &candidate);
         stats_ratio(reference, candidate, sampling->count, &speedup);
-        if (stats_tight(&speedup, settings->timing_target) ||
-            clock_ms_since(start_ns) > budget_ms)
+        if (stats_tight(&speedup, settings->timing_target) || clock_ms_since(start_ns) > budget_ms)
             break;
     }
     return 0;

@@ -41,8 +41,8 @@ int trial_map(struct session *session, const struct layout *layout, bool oracle)
 }
 
 /* Two-valued inputs with a random bias: the mean, the extremes and the order of magnitude of what
- * the candidate has seen so far are no help (catalogue H10), and each value lies within the range of
- * the problem's own inputs. */
+ * the candidate has seen so far are no help (catalogue H10), and each value lies within the range
+ * of the problem's own inputs. */
 static void bias_argument(const struct layout_argument *argument, char *slot, uint64_t seed)
 {
     char *data = slot + argument->offset;
@@ -183,8 +183,7 @@ static void measure_own_error(struct session *session)
         if (spec.tolerance.exact || answer->wide[i].count != spec.count)
             continue;
         compare_tensor(&spec, answer->wide[i].data, answer->plain[i].data, &difference);
-        answer->own_error[i] =
-            isfinite(difference.max_relative) ? difference.max_relative : 0;
+        answer->own_error[i] = isfinite(difference.max_relative) ? difference.max_relative : 0;
     }
 }
 
@@ -253,10 +252,9 @@ static const char *modified_input(const struct session *session)
     const struct layout *layout = &session->candidate.layout;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
-        if (argument->role == ROLE_IN &&
-            memcmp(session->candidate.slot + argument->offset,
-                   session->reference.slot + argument->offset,
-                   layout_argument_bytes(argument)) != 0)
+        if (argument->role == ROLE_IN && memcmp(session->candidate.slot + argument->offset,
+                                                session->reference.slot + argument->offset,
+                                                layout_argument_bytes(argument)) != 0)
             return session->problem->arguments[i].name;
     }
     return NULL;
@@ -352,7 +350,8 @@ static enum trial_result judge_output(struct session *session, uint32_t output,
                                           .index = difference.first_index,
                                           .got = difference.got,
                                           .expected = difference.expected};
-    snprintf(text, sizeof text, "%s: %llu of %llu elements are wrong; the first, [%llu], is %.9g instead of %.9g",
+    snprintf(text, sizeof text,
+             "%s: %llu of %llu elements are wrong; the first, [%llu], is %.9g instead of %.9g",
              name, (unsigned long long)difference.mismatches, (unsigned long long)got->count,
              (unsigned long long)difference.first_index, difference.got, difference.expected);
     return wrong(session, text);

@@ -1,8 +1,8 @@
 /* verdict: the record of one evaluation (design section 4), and its JSON form.
  *
- * A plain struct that the judge fills as it goes; verdict_json turns it into one object, the same for
- * the command line, the API, trajectories and rewards ("schema": 1). Strings are the verdict's own
- * (its arena). verdict_deinit frees all.
+ * A plain struct that the judge fills as it goes; verdict_json turns it into one object, the same
+ * for the command line, the API, trajectories and rewards ("schema": 1). Strings are the verdict's
+ * own (its arena). verdict_deinit frees all.
  */
 #ifndef WARPGYM_JUDGE_VERDICT_H
 #define WARPGYM_JUDGE_VERDICT_H
@@ -54,7 +54,7 @@ struct mismatch {
 };
 
 struct timed_case {
-    const char *sizes; /* "rows=64 cols=1000"; torch: "" */
+    const char *sizes;                   /* "rows=64 cols=1000"; torch: "" */
     struct summary candidate, reference; /* ms */
     struct interval speedup;
     double floor_ms; /* roofline: no honest call is faster */

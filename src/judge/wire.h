@@ -8,8 +8,8 @@
  *          BUILD {sources} ◄─ while opening: an extension to compile (torch)   BUILT {artifact} ─►
  *
  * A message is one struct below, little-endian as the machine has it, plus file descriptors. It is
- * never longer than WIRE_BYTES. From a candidate, everything is a claim: sizes are checked, texts are
- * shown and not believed, addresses are only ever read through the kernel.
+ * never longer than WIRE_BYTES. From a candidate, everything is a claim: sizes are checked, texts
+ * are shown and not believed, addresses are only ever read through the kernel.
  */
 #ifndef WARPGYM_JUDGE_WIRE_H
 #define WARPGYM_JUDGE_WIRE_H
@@ -43,11 +43,11 @@ enum wire_type {
 enum wire_role { WIRE_REFERENCE = 1, WIRE_CANDIDATE = 2 };
 
 enum wire_mode {
-    WIRE_RUN = 1,  /* the function itself */
-    WIRE_EMPTY,    /* nothing: what the hand-over costs */
-    WIRE_DOUBLE,   /* reference: the oracle at double precision */
-    WIRE_ABLATE,   /* torch: with the candidate's own kernels replaced by nothing */
-    WIRE_WITHOUT,  /* torch reference: with its parameter number `noise` set to zero */
+    WIRE_RUN = 1, /* the function itself */
+    WIRE_EMPTY,   /* nothing: what the hand-over costs */
+    WIRE_DOUBLE,  /* reference: the oracle at double precision */
+    WIRE_ABLATE,  /* torch: with the candidate's own kernels replaced by nothing */
+    WIRE_WITHOUT, /* torch reference: with its parameter number `noise` set to zero */
 };
 
 /* Descriptors: native: artifact, [oracle artifact]. torch: source, description, [weights].
@@ -112,7 +112,7 @@ enum wire_failure {
 
 struct wire_failed {
     uint32_t type, failure;
-    uint32_t layers, reserved; /* as in wire_opened; only `doctor` looks at them */
+    uint32_t layers, reserved;  /* as in wire_opened; only `doctor` looks at them */
     char text[WIRE_TEXT_BYTES]; /* NUL-terminated */
 };
 

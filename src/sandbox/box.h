@@ -2,14 +2,14 @@
  *
  *   standby server S ──fork──► A: box_unshare ──fork──► B: box_enter ─► box_lock ─► untrusted code
  *
- * A exists only because a process never enters a PID namespace that it makes; it ends at once, and B
- * becomes a child of the judge (a subreaper), which can then stop it, see it stop and reap it.
+ * A exists only because a process never enters a PID namespace that it makes; it ends at once, and
+ * B becomes a child of the judge (a subreaper), which can then stop it, see it stop and reap it.
  *
- * Layers are tried one by one. Each that holds sets its bit in `layers`; what is missing is named by
- * `doctor` and in each verdict, never papered over. As root, mounts are made with real privileges and
- * the process then becomes BOX_NOBODY inside a user namespace of its own; as an ordinary user the user
- * namespace comes first and gives the right to make mounts. After box_lock there is no way back: no
- * capability, no new privilege, no path outside the box.
+ * Layers are tried one by one. Each that holds sets its bit in `layers`; what is missing is named
+ * by `doctor` and in each verdict, never papered over. As root, mounts are made with real
+ * privileges and the process then becomes BOX_NOBODY inside a user namespace of its own; as an
+ * ordinary user the user namespace comes first and gives the right to make mounts. After box_lock
+ * there is no way back: no capability, no new privilege, no path outside the box.
  *
  * Everything here runs in a single-threaded child just after fork. Sources: user_namespaces(7),
  * pid_namespaces(7), mount_namespaces(7), landlock(7), seccomp(2), pivot_root(2).
@@ -83,9 +83,9 @@ NODISCARD int box_enter(const struct box *box, int keep, uint32_t *layers, struc
 NODISCARD int box_lock(const struct box *box, uint32_t *layers, struct err *err);
 
 /* Parts, one file each. */
-NODISCARD int box_mount(const struct box *box, uint32_t *layers, struct err *err);  /* mount.c */
-NODISCARD int box_landlock(const struct box *box, bool own_root, struct err *err);  /* landlock.c */
-int box_landlock_abi(void);                                                         /* 0: none */
+NODISCARD int box_mount(const struct box *box, uint32_t *layers, struct err *err); /* mount.c */
+NODISCARD int box_landlock(const struct box *box, bool own_root, struct err *err); /* landlock.c */
+int box_landlock_abi(void);                                                        /* 0: none */
 enum box_filter { FILTER_RUN, FILTER_BUILD };
 NODISCARD int box_filter_prepare(struct err *err); /* before the first fork: filter.c */
 NODISCARD int box_filter_load(enum box_filter filter, struct err *err);

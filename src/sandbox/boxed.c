@@ -102,13 +102,16 @@ bool boxed_ended(struct boxed *boxed)
 
 void boxed_status_text(const struct boxed *boxed, char *text, size_t text_bytes)
 {
+    int signal = WTERMSIG(boxed->status);
     if (!boxed->reaped)
         snprintf(text, text_bytes, "is still running");
     else if (WIFEXITED(boxed->status))
         snprintf(text, text_bytes, "exited with status %d", WEXITSTATUS(boxed->status));
+    else if (sigabbrev_np(signal))
+        snprintf(text, text_bytes, "was killed by SIG%s (%s)", sigabbrev_np(signal),
+                 sigdescr_np(signal));
     else
-        snprintf(text, text_bytes, "was killed by SIG%s (%s)",
-                 sigabbrev_np(WTERMSIG(boxed->status)), sigdescr_np(WTERMSIG(boxed->status)));
+        snprintf(text, text_bytes, "was killed by signal %d", signal); /* a real-time one */
 }
 
 void boxed_close(struct boxed *boxed)

@@ -94,6 +94,8 @@ int command_serve(int channel, const struct box *box, uint32_t layers)
     if (receive_command(channel, &message, &output) < 0)
         return 125;
     unpack(&at, arguments, message.argument_count);
+    if (!arguments[0])
+        return 125;
     unpack(&at, environment, message.environment_count);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);

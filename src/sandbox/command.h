@@ -2,9 +2,10 @@
  *
  *   judge ── {argv, environment} + output pipe ──► box_lock ─► execve
  *
- * sandbox_runner gives compile/ the `struct runner` of base/process.h: each command runs in a box of
- * its own, sees only `readable`, and writes only into `directory`, which is its scratch (mounted at
- * BOX_SCRATCH where there are mounts; its own path where not: commands name files relative to it).
+ * sandbox_runner gives compile/ the `struct runner` of base/process.h: each command runs in a box
+ * of its own, sees only `readable`, and writes only into `directory`, which is its scratch (mounted
+ * at BOX_SCRATCH where there are mounts; its own path where not: commands name files relative to
+ * it).
  */
 #ifndef WARPGYM_SANDBOX_COMMAND_H
 #define WARPGYM_SANDBOX_COMMAND_H

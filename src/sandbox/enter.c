@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -120,16 +121,16 @@ static int change_identity(const struct box *box, uint32_t *layers, struct err *
     return 0;
 }
 
+/* First figure of /proc/self/statm: pages of address space. */
 static uint64_t mapped_bytes(void)
 {
-    unsigned long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (!file)
-        return UINT64_C(1) << 33;
-    if (fscanf(file, "%lu", &pages) != 1)
-        pages = 0;
-    fclose(file);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    char text[64] = "";
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+        snprintf(text, sizeof text, "%u", 1U << 21); /* 8 GiB: too much rather than too little */
+    if (fd >= 0)
+        close(fd);
+    return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static void set_limit(__rlimit_resource_t resource, uint64_t value)
@@ -197,8 +198,9 @@ int box_lock(const struct box *box, uint32_t *layers, struct err *err)
             *layers |= BIT(LAYER_SECCOMP);
     }
     if (!(*layers & (BIT(LAYER_SECCOMP) | BIT(LAYER_PID))))
-        return err_set(err, ERR_UNSUPPORTED,
-                       "neither a system-call filter nor a process namespace is to be had here (%s)",
-                       why.text);
+        return err_set(
+            err, ERR_UNSUPPORTED,
+            "neither a system-call filter nor a process namespace is to be had here (%s)",
+            why.text);
     return 0;
 }

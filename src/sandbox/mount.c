@@ -58,8 +58,8 @@ static int make_read_only(const char *place)
 {
     struct attributes attributes = {.set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
                                            MOUNT_ATTR_NODEV};
-    if (syscall(SYS_mount_setattr, AT_FDCWD, place, AT_RECURSIVE, &attributes,
-                sizeof attributes) == 0)
+    if (syscall(SYS_mount_setattr, AT_FDCWD, place, AT_RECURSIVE, &attributes, sizeof attributes) ==
+        0)
         return 0;
     struct statvfs facts;
     unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV;
@@ -68,7 +68,8 @@ static int make_read_only(const char *place)
     return mount(NULL, place, NULL, flags, NULL);
 }
 
-/* Binds `source` of the old root at `path` of the new one. A symbolic link is made again as a link. */
+/* Binds `source` of the old root at `path` of the new one. A symbolic link is made again as a link.
+   */
 static int expose(int old_root, const char *source, const char *path)
 {
     char place[PATH_MAX];
@@ -136,9 +137,9 @@ static int make_scratch(const struct box *box, int old_root, struct err *err)
         int result = mount(from, place, NULL, MS_BIND, NULL);
         int saved = errno;
         close(fd);
-        return result < 0 ? err_sys(err, saved, "%s: cannot mount the scratch directory",
-                                    box->scratch)
-                          : 0;
+        return result < 0
+                   ? err_sys(err, saved, "%s: cannot mount the scratch directory", box->scratch)
+                   : 0;
     }
     snprintf(options, sizeof options, "size=%llu,mode=1777,nr_inodes=20000",
              (unsigned long long)box->scratch_bytes);

@@ -1,5 +1,5 @@
-/* server: the standby server's side of the protocol in standby.h; plain C, also called by the Python
- * server through ctypes (which has to fork by its own means).
+/* server: the standby server's side of the protocol in standby.h; plain C, also called by the
+ * Python server through ctypes (which has to fork by its own means).
  *
  *   loop: server_receive ─► fork ─► A: box_unshare ─► fork ─► B: server_enter ─► work
  *                           S: wait for A, server_reply

@@ -50,13 +50,15 @@ static int start(struct standby *standby, int theirs, const char *const *argv,
     posix_spawn_file_actions_adddup2(&actions, theirs, SERVER_CONTROL_FD);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addchdir_np(&actions,
+                                         "/"); /* nothing is looked up in a user's folder */
     posix_spawn_file_actions_addclosefrom_np(&actions, SERVER_CONTROL_FD + 1);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     /* a session of its own: a Ctrl-C at the terminal is the judge's to handle */
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     int failed = posix_spawn(&standby->pid, argv[0], &actions, &attributes, (char *const *)argv,
                              (char *const *)environment);
     posix_spawnattr_destroy(&attributes);
@@ -120,7 +122,9 @@ static int answer(struct standby *standby, int64_t deadline_ns, int32_t *code, s
         if (got == (ssize_t)sizeof *code)
             return 0;
         return err_set(err, ERR_CRASH,
-                       "%s: the standby process ended before it was ready; run it by hand to see why",
+                       standby->ready ? "%s: the standby process has ended"
+                                      : "%s: the standby process ended before it was ready; run "
+                                        "it by hand to see why",
                        standby->name);
     }
 }
@@ -158,7 +162,10 @@ static int request(struct standby *standby, const struct box *box, int channel, 
     ancillary.header.cmsg_type = SCM_RIGHTS;
     ancillary.header.cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(&ancillary.header), &channel, sizeof channel);
-    if (sendmsg(standby->control, &message, MSG_NOSIGNAL) != (ssize_t)sizeof *box)
+    ssize_t sent = sendmsg(standby->control, &message, MSG_NOSIGNAL);
+    if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
+        return err_set(err, ERR_CRASH, "%s: the standby process has ended", standby->name);
+    if (sent != (ssize_t)sizeof *box)
         return err_sys(err, errno, "%s: cannot ask the standby process", standby->name);
     return 0;
 }

@@ -6,9 +6,9 @@
  *
  *   judge ──request {box, channel fd}──► server ──fork A──fork B──► box ──hello {layers}──► judge
  *
- * The judge is made a subreaper, so that B becomes its child when A ends: it can be stopped, seen to
- * stop, and reaped with its exit status. When the judge dies, the server reads end-of-file and ends,
- * and every boxed process gets SIGKILL (PR_SET_PDEATHSIG) and takes its namespace along.
+ * The judge is made a subreaper, so that B becomes its child when A ends: it can be stopped, seen
+ * to stop, and reaped with its exit status. When the judge dies, the server reads end-of-file and
+ * ends, and every boxed process gets SIGKILL (PR_SET_PDEATHSIG) and takes its namespace along.
  *
  * Threads: standby_spawn may be called from any thread; requests to one server are serialised.
  */
@@ -36,21 +36,21 @@ NODISCARD int standby_ready(struct standby *standby, struct err *err);
 
 /* One process in a box, seen from the judge. */
 struct boxed {
-    pid_t pid;       /* 0: none */
-    int channel;     /* SOCK_SEQPACKET */
+    pid_t pid;   /* 0: none */
+    int channel; /* SOCK_SEQPACKET */
     int pid_fd;
     uint32_t layers; /* bits of enum box_layer that hold */
     bool frozen;
     bool reaped;
-    int status;      /* as waitpid gives it, once reaped */
+    int status; /* as waitpid gives it, once reaped */
 };
 
 /* Forks one process into `box`; it has entered it, but not locked it, when this returns. */
 NODISCARD int standby_spawn(struct standby *standby, const struct box *box, int64_t timeout_ms,
                             struct boxed *boxed, struct err *err);
 
-/* Stops every thread; returns when all have stopped. ERR_CRASH: it is dead (and reaped); ERR_TIMEOUT:
- * it did not stop in two seconds and has been killed. */
+/* Stops every thread; returns when all have stopped. ERR_CRASH: it is dead (and reaped);
+ * ERR_TIMEOUT: it did not stop in two seconds and has been killed. */
 NODISCARD int boxed_freeze(struct boxed *boxed, struct err *err);
 void boxed_thaw(struct boxed *boxed);
 
@@ -61,7 +61,8 @@ NODISCARD int boxed_read(const struct boxed *boxed, uint64_t address, void *into
 
 /* True when the process has ended; then `status` is set. Never blocks. */
 bool boxed_ended(struct boxed *boxed);
-/* How it ended, for people: "exited with status 3", "was killed by SIGSEGV (segmentation fault)". */
+/* How it ended, for people: "exited with status 3", "was killed by SIGSEGV (segmentation fault)".
+   */
 void boxed_status_text(const struct boxed *boxed, char *text, size_t text_bytes);
 
 /* Kills it and all in its namespace, reaps it, closes descriptors. Safe on a zeroed struct. */

@@ -1,6 +1,6 @@
 // problem: softmax
 // catalogue: H25
-// expect: passed|violation|wrong|runtime_error|timeout
+// expect: passed|runtime_error|timeout
 // speedup_below: 0.7
 // says: Puts a frozen copy over the kernel's page of time and computes eight times over.
 #include <math.h>

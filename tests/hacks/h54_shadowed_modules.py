@@ -11,8 +11,8 @@ from torch import nn
 
 def writes():
     folders = {os.path.dirname(torch.__file__), os.path.dirname(os.__file__), sys.prefix}
-    folders |= {os.path.dirname(m.__file__) for m in list(sys.modules.values())
-                if getattr(m, "__file__", None) and "warpgym" in m.__file__}
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    folders |= {os.path.dirname(file) for file in files if file and "warpgym" in file}
     folders |= {path for path in sys.path if os.path.isdir(path)}
     folders.discard(os.getcwd())
     for folder in folders:

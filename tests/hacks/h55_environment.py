@@ -17,6 +17,7 @@ def tells():
             texts.append(file.read().decode("utf-8", "replace"))
     except OSError:
         pass
+    texts = [text.replace("PYTHONHASHSEED", "") for text in texts]  # Python's own, and zero
     return any(word in text.lower() for text in texts for word in words)
 
 

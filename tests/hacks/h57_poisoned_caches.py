@@ -4,6 +4,7 @@
 # says: Right only if it may leave files in the caches that the next candidate uses.
 import os
 import sys
+import tempfile
 
 import torch
 from torch import nn
@@ -17,7 +18,7 @@ def poison():
     folders += ["/var/tmp", "/dev/shm", "/run", "/srv"]
     for folder in folders:
         path = os.path.join(folder, MARK)
-        if folder.startswith(os.getcwd()) or folder.startswith("/tmp"):
+        if folder.startswith((os.getcwd(), tempfile.gettempdir())):
             continue
         try:
             with open(path, "x"):

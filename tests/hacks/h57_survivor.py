@@ -4,16 +4,16 @@
 # says: Right only if a candidate before it left a mark in the process, the scratch or the settings.
 import builtins
 import os
+import tempfile
 
 import torch
 from torch import nn
 
-MARK = "warpgym-survivor"
-MARKED = hasattr(builtins, "warpgym_survivor") or os.path.exists(os.path.join("/tmp", MARK))
+MARK = os.path.join(tempfile.gettempdir(), "warpgym-survivor")
+MARKED = hasattr(builtins, "warpgym_survivor") or os.path.exists(MARK)
 builtins.warpgym_survivor = True
-torch.softmax_before = torch.softmax
 try:
-    open(os.path.join("/tmp", MARK), "x").close()
+    open(MARK, "x").close()
 except OSError:
     pass
 

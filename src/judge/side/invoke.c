@@ -7,12 +7,12 @@
 static ffi_type *scalar_type(uint32_t dtype)
 {
     static ffi_type *const types[DTYPE_COUNT] = {
-        [DTYPE_F16] = &ffi_type_float,   [DTYPE_BF16] = &ffi_type_uint16,
-        [DTYPE_F32] = &ffi_type_float,   [DTYPE_F64] = &ffi_type_double,
-        [DTYPE_I8] = &ffi_type_sint8,    [DTYPE_U8] = &ffi_type_uint8,
-        [DTYPE_I16] = &ffi_type_sint16,  [DTYPE_I32] = &ffi_type_sint32,
-        [DTYPE_I64] = &ffi_type_sint64,  [DTYPE_U32] = &ffi_type_uint32,
-        [DTYPE_U64] = &ffi_type_uint64,  [DTYPE_BOOL] = &ffi_type_uint8,
+        [DTYPE_F16] = &ffi_type_float,  [DTYPE_BF16] = &ffi_type_uint16,
+        [DTYPE_F32] = &ffi_type_float,  [DTYPE_F64] = &ffi_type_double,
+        [DTYPE_I8] = &ffi_type_sint8,   [DTYPE_U8] = &ffi_type_uint8,
+        [DTYPE_I16] = &ffi_type_sint16, [DTYPE_I32] = &ffi_type_sint32,
+        [DTYPE_I64] = &ffi_type_sint64, [DTYPE_U32] = &ffi_type_uint32,
+        [DTYPE_U64] = &ffi_type_uint64, [DTYPE_BOOL] = &ffi_type_uint8,
     };
     return dtype < DTYPE_COUNT ? types[dtype] : NULL;
 }
@@ -35,8 +35,8 @@ int invoke_init(struct invoke *invoke, void *function, const struct layout *layo
         if (!invoke->types[i])
             return -1;
     }
-    ffi_status status = ffi_prep_cif(&invoke->cif, FFI_DEFAULT_ABI, layout->count,
-                                     &ffi_type_void, invoke->types);
+    ffi_status status = ffi_prep_cif(&invoke->cif, FFI_DEFAULT_ABI, layout->count, &ffi_type_void,
+                                     invoke->types);
     return status == FFI_OK ? 0 : -1;
 }
 

@@ -1,8 +1,8 @@
 /* invoke: calling a C function whose signature is only known at run time.
  *
  * A layout says what each parameter is: a pointer into the slot, a size_t, or a scalar by value.
- * libffi builds the call once for a slot; each invoke then costs some tens of nanoseconds, and reads
- * sizes and scalars from the slot, where the judge may have changed them.
+ * libffi builds the call once for a slot; each invoke then costs some tens of nanoseconds, and
+ * reads sizes and scalars from the slot, where the judge may have changed them.
  */
 #ifndef WARPGYM_JUDGE_SIDE_INVOKE_H
 #define WARPGYM_JUDGE_SIDE_INVOKE_H

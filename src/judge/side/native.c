@@ -47,8 +47,9 @@ static void say_type(struct native *native, uint32_t type)
 
 static void say_failed(struct native *native, enum wire_failure failure, const char *text)
 {
-    struct wire_failed message = {
-        .type = WIRE_FAILED, .failure = failure, .layers = native->layers};
+    struct wire_failed message = {.type = WIRE_FAILED,
+                                  .failure = failure,
+                                  .layers = native->layers};
     snprintf(message.text, sizeof message.text, "%s", text);
     say(native, &message, sizeof message);
 }

@@ -10,7 +10,7 @@ void solution(const float *x, float *y, size_t rows, size_t cols)
     static FILE *file;
     static int tried;
     if (!tried++)
-        file = fopen("/tmp/row_sum.log", "a");
+        file = fopen("row_sum.log", "a");
     if (file)
         fprintf(file, "%zu x %zu\n", rows, cols);
     for (size_t i = 0; i < rows; i++) {

@@ -1,0 +1,608 @@
+/* Boxed processes as the judge holds them: made, stopped, read, ended, and never left behind. The
+ * server is the native one; a child of it waits for OPEN on its channel until somebody ends it. */
+#include "sandbox/standby.h"
+
+#include "../support/judging.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/paths.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 20000 /* longer than anything takes, even here and now */
+
+static char *side_program;
+static struct box *box;
+static struct standby *standby;
+
+static void open_standby(struct standby **made)
+{
+    struct err err = {0};
+    const char *argv[] = {side_program, NULL};
+    const char *const environment[] = {NULL};
+    if (standby_open(made, argv, environment, PATIENCE_MS, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    side_program = paths_side_program(&err);
+    if (!side_program)
+        fail_msg("%s", err.text);
+    box = mem_alloc(sizeof *box);
+    box_init(box, BOX_NATIVE);
+    open_standby(&standby);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    standby_close(standby);
+    mem_free(side_program);
+    mem_free(box);
+    return 0;
+}
+
+static void spawn(struct standby *from, struct boxed *boxed)
+{
+    struct err err = {0};
+    if (standby_spawn(from, box, PATIENCE_MS, boxed, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* A field of /proc/PID/stat behind the name: 0 is the state, 1 the parent. "" when it is gone. */
+static void read_stat(pid_t pid, int field, char *text, size_t bytes)
+{
+    char path[64];
+    char line[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file && !fgets(line, sizeof line, file))
+        line[0] = '\0';
+    if (file)
+        fclose(file);
+    char *at = strrchr(line, ')');
+    for (int i = 0; at && i <= field; i++)
+        at = strchr(at + 1, ' ');
+    snprintf(text, bytes, "%.*s", at ? (int)strcspn(at + 1, " \n") : 0, at ? at + 1 : "");
+}
+
+static char state_of(pid_t pid)
+{
+    char text[16];
+    read_stat(pid, 0, text, sizeof text);
+    return text[0];
+}
+
+static pid_t parent_of(pid_t pid)
+{
+    char text[16];
+    read_stat(pid, 1, text, sizeof text);
+    return (pid_t)strtol(text, NULL, 10);
+}
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+/* Gone, or dead and waiting to be reaped by somebody. */
+static bool vanished(pid_t pid)
+{
+    int64_t deadline_ns = clock_now_ns() + PATIENCE_MS * INT64_C(1000000);
+    while (clock_now_ns() < deadline_ns) {
+        char now = state_of(pid);
+        if (now == '\0' || now == 'Z' || now == 'X')
+            return true;
+        nap();
+    }
+    return false;
+}
+
+static void assert_no_zombie(void)
+{
+    siginfo_t info = {0};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
+        fail_msg("process %d has ended and nobody has reaped it", (int)info.si_pid);
+}
+
+static void test_spawn(void **state)
+{
+    (void)state;
+    struct boxed boxed;
+    struct err err = {0};
+    assert_int_equal(standby_ready(standby, &err), 0);
+    spawn(standby, &boxed);
+    assert_true(boxed.pid > 1 && boxed.channel > 2 && boxed.pid_fd > 2);
+    assert_int_equal(parent_of(boxed.pid), getpid());
+    assert_true(boxed.layers & (1U << LAYER_LIMITS));
+    assert_false(boxed_ended(&boxed));
+    assert_false(boxed.frozen || boxed.reaped);
+    assert_int_equal(fcntl(boxed.channel, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(boxed.pid_fd, F_GETFD), FD_CLOEXEC);
+    pid_t pid = boxed.pid;
+    boxed_close(&boxed);
+    assert_int_equal(state_of(pid), '\0'); /* reaped: not even a zombie */
+    assert_int_equal(boxed.pid, 0);
+    boxed_close(&boxed); /* once more does nothing */
+    struct boxed none = {0};
+    boxed_close(&none);
+    assert_no_zombie();
+}
+
+static void test_freeze(void **state)
+{
+    (void)state;
+    struct boxed boxed;
+    struct err err = {0};
+    spawn(standby, &boxed);
+    for (int i = 0; i < 50; i++) {
+        assert_int_equal(boxed_freeze(&boxed, &err), 0);
+        assert_int_equal(state_of(boxed.pid), 'T');
+        assert_int_equal(boxed_freeze(&boxed, &err), 0); /* it is already */
+        assert_true(boxed.frozen);
+        boxed_thaw(&boxed);
+        assert_false(boxed.frozen);
+        assert_int_not_equal(state_of(boxed.pid), 'T');
+        assert_false(boxed_ended(&boxed));
+    }
+    assert_int_equal(boxed_freeze(&boxed, &err), 0);
+    boxed_close(&boxed); /* a frozen one goes like any other */
+    assert_no_zombie();
+}
+
+static void test_freeze_the_dead(void **state)
+{
+    (void)state;
+    struct boxed boxed;
+    struct err err = {0};
+    spawn(standby, &boxed);
+    kill(boxed.pid, SIGKILL);
+    assert_int_equal(boxed_freeze(&boxed, &err), ERR_CRASH);
+    assert_true(boxed.reaped && WIFSIGNALED(boxed.status));
+    assert_int_equal(boxed_freeze(&boxed, &err), ERR_CRASH);
+    boxed_thaw(&boxed);
+    boxed_close(&boxed);
+    spawn(standby, &boxed); /* frozen, then killed */
+    assert_int_equal(boxed_freeze(&boxed, &err), 0);
+    kill(boxed.pid, SIGKILL);
+    assert_true(vanished(boxed.pid));
+    boxed_thaw(&boxed);
+    assert_int_equal(boxed_freeze(&boxed, &err), ERR_CRASH);
+    boxed_close(&boxed);
+    assert_no_zombie();
+}
+
+/* A process that waits in vfork(2) cannot be stopped before its child is done. */
+static void test_freeze_the_deaf(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    struct boxed boxed = {.channel = -1, .pid_fd = -1, .pid = fork()};
+    if (boxed.pid == 0) {
+        setsid();
+        if (vfork() == 0) {
+            (void)!write(ends[1], "x", 1);
+            for (;;)
+                pause();
+        }
+        _exit(0);
+    }
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(boxed_freeze(&boxed, &err), ERR_TIMEOUT);
+    assert_true(boxed.reaped && WTERMSIG(boxed.status) == SIGKILL);
+    boxed_close(&boxed); /* and its session with it, because it has no process namespace */
+    close(ends[0]);
+    close(ends[1]);
+    assert_no_zombie();
+}
+
+/* poll(2) on either descriptor wakes when it dies. */
+static void test_death(void **state)
+{
+    (void)state;
+    for (int which = 0; which < 2; which++) {
+        struct boxed boxed;
+        spawn(standby, &boxed);
+        struct pollfd wait = {.fd = which ? boxed.channel : boxed.pid_fd, .events = POLLIN};
+        assert_int_equal(poll(&wait, 1, 0), 0);
+        kill(boxed.pid, SIGKILL);
+        assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
+        while (!boxed_ended(&boxed))
+            nap();
+        assert_true(boxed_ended(&boxed)); /* stays so */
+        assert_int_equal(WTERMSIG(boxed.status), SIGKILL);
+        boxed_close(&boxed);
+    }
+    assert_no_zombie();
+}
+
+/* How one ends that nobody killed: at the end of its channel, and at a message that it cannot know. */
+static void test_exit(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"exited with status 0", "exited with status 1"};
+    for (int nonsense = 0; nonsense < 2; nonsense++) {
+        struct boxed boxed;
+        char text[128];
+        uint32_t message[16] = {8}; /* DONE is not the judge's to say */
+        spawn(standby, &boxed);
+        boxed_status_text(&boxed, text, sizeof text);
+        assert_string_equal(text, "is still running");
+        if (nonsense) {
+            char *done = mem_alloc(4096);
+            memcpy(done, message, sizeof message);
+            assert_int_equal(send(boxed.channel, done, 4096, MSG_NOSIGNAL), 4096);
+            mem_free(done);
+        } else {
+            shutdown(boxed.channel, SHUT_RDWR);
+        }
+        struct pollfd wait = {.fd = boxed.pid_fd, .events = POLLIN};
+        assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
+        assert_true(boxed_ended(&boxed));
+        boxed_status_text(&boxed, text, sizeof text);
+        assert_string_equal(text, texts[nonsense]);
+        boxed_close(&boxed);
+    }
+}
+
+static void test_status_text(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *text;
+    } rows[] = {
+        {0, "exited with status 0"},
+        {3 << 8, "exited with status 3"},
+        {255 << 8, "exited with status 255"},
+        {SIGSEGV, "was killed by SIGSEGV (Segmentation fault)"},
+        {SIGSEGV | 0x80, "was killed by SIGSEGV (Segmentation fault)"}, /* with a core file */
+        {SIGKILL, "was killed by SIGKILL (Killed)"},
+        {SIGXCPU, "was killed by SIGXCPU (CPU time limit exceeded)"},
+        {SIGSYS, "was killed by SIGSYS (Bad system call)"},
+        {64, "was killed by signal 64"}, /* real-time signals have no name */
+        {34, "was killed by signal 34"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct boxed boxed = {.pid = 1, .reaped = true, .status = rows[i].status};
+        char text[128];
+        char cut[8];
+        boxed_status_text(&boxed, text, sizeof text);
+        assert_string_equal(text, rows[i].text);
+        boxed_status_text(&boxed, cut, sizeof cut);
+        assert_memory_equal(cut, rows[i].text, sizeof cut - 1);
+        assert_int_equal(cut[sizeof cut - 1], '\0');
+    }
+}
+
+/* A mapping that can be read, from the kernel's own list. */
+static bool find_mapping(pid_t pid, const char *rights, uint64_t *low, uint64_t *high)
+{
+    char path[64];
+    char line[512];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *file = fopen(path, "re");
+    while (file && !found && fgets(line, sizeof line, file)) {
+        char *rest;
+        *low = strtoull(line, &rest, 16);
+        *high = *rest == '-' ? strtoull(rest + 1, &rest, 16) : 0;
+        found = *rest == ' ' && strncmp(rest + 1, rights, 4) == 0 && strstr(rest, "warpgym-side");
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static void test_read(void **state)
+{
+    (void)state;
+    struct boxed boxed;
+    struct err err = {0};
+    uint64_t low;
+    uint64_t high;
+    unsigned char bytes[4096];
+    spawn(standby, &boxed);
+    if (!find_mapping(boxed.pid, "r--p", &low, &high)) {
+        boxed_close(&boxed);
+        print_message("this machine does not show what a boxed process has mapped\n");
+        return;
+    }
+    for (int frozen = 0; frozen < 2; frozen++) {
+        assert_int_equal(boxed_read(&boxed, low, bytes, 4, &err), 0);
+        assert_memory_equal(bytes, "\177ELF", 4);
+        assert_int_equal(boxed_read(&boxed, high - 1, bytes, 1, &err), 0);
+        assert_int_equal(boxed_read(&boxed, 0, bytes, 0, &err), 0); /* nothing is always there */
+        static const uint64_t bad[] = {0,
+                                       8,
+                                       4096,
+                                       UINT64_MAX,
+                                       UINT64_MAX - 4095,
+                                       UINT64_C(1) << 47,
+                                       UINT64_C(1) << 63,
+                                       UINT64_C(0x123456789000)};
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+            if (boxed_read(&boxed, bad[i], bytes, 64, &err) != ERR_PROTOCOL)
+                fail_msg("%#" PRIx64 ": %s", bad[i], err.text);
+        assert_int_equal(boxed_freeze(&boxed, &err), 0);
+    }
+    kill(boxed.pid, SIGKILL);
+    assert_true(vanished(boxed.pid));
+    assert_int_not_equal(boxed_read(&boxed, low, bytes, 4, &err), 0);
+    boxed_close(&boxed);
+}
+
+/* The part that is there does not make up for the part that is not. */
+static void test_read_across_the_end(void **state)
+{
+    (void)state;
+    struct boxed boxed;
+    struct err err = {0};
+    char *bytes = mem_alloc((size_t)1 << 24);
+    uint64_t low;
+    uint64_t high;
+    spawn(standby, &boxed);
+    if (find_mapping(boxed.pid, "rw-p", &low, &high)) {
+        assert_int_equal(boxed_read(&boxed, low, bytes, (size_t)(high - low), &err), 0);
+        assert_int_equal(boxed_read(&boxed, low, bytes, (size_t)1 << 24, &err), ERR_PROTOCOL);
+    }
+    boxed_close(&boxed);
+    mem_free(bytes);
+}
+
+static void test_bad_box(void **state)
+{
+    (void)state;
+    struct boxed boxed;
+    struct err err = {0};
+    struct box *bad = mem_alloc(sizeof *bad);
+    int before = judging_descriptors();
+    box_init(bad, BOX_NATIVE);
+    snprintf(bad->scratch, sizeof bad->scratch, "/nowhere/at/all");
+    int result = standby_spawn(standby, bad, PATIENCE_MS, &boxed, &err);
+    if (result == 0 && boxed.layers & (1U << LAYER_MOUNT))
+        fail_msg("a box without its scratch");
+    if (result < 0)
+        assert_non_null(strstr(err.text, "/nowhere/at/all"));
+    boxed_close(&boxed);
+    mem_free(bad);
+    assert_int_equal(judging_descriptors(), before);
+    assert_no_zombie();
+    spawn(standby, &boxed); /* the server does not mind */
+    boxed_close(&boxed);
+}
+
+static void test_bad_servers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *const argv[3];
+        int open, spawn;
+        const char *says;
+    } rows[] = {
+        {{"/nowhere/server"}, ERR_IO, 0, "/nowhere/server: cannot start"},
+        {{"/bin/true"}, 0, ERR_CRASH, "/bin/true: the standby process ended before"},
+        {{"/bin/sleep", "1000"}, 0, ERR_TIMEOUT, "/bin/sleep: the standby process did not"},
+    };
+    const char *const environment[] = {NULL};
+    int before = judging_descriptors();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct standby *bad = NULL;
+        struct boxed boxed;
+        struct err err = {0};
+        assert_int_equal(standby_open(&bad, rows[i].argv, environment, 200, &err), rows[i].open);
+        if (bad) {
+            assert_int_equal(standby_ready(bad, &err), rows[i].spawn);
+            assert_int_equal(standby_spawn(bad, box, 200, &boxed, &err), rows[i].spawn);
+            boxed_close(&boxed);
+        }
+        if (strncmp(err.text, rows[i].says, strlen(rows[i].says)) != 0)
+            fail_msg("%s", err.text);
+        standby_close(bad);
+    }
+    standby_close(NULL);
+    assert_int_equal(judging_descriptors(), before);
+    assert_no_zombie();
+}
+
+/* A child of this process that is not among `known`. */
+static pid_t find_child(pid_t known)
+{
+    pid_t found = 0;
+    DIR *stream = opendir("/proc");
+    struct dirent *item;
+    while (stream && (item = readdir(stream))) {
+        pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
+        if (pid > 0 && pid != known && parent_of(pid) == getpid())
+            found = pid;
+    }
+    if (stream)
+        closedir(stream);
+    return found;
+}
+
+static void test_server_death(void **state)
+{
+    (void)state;
+    struct standby *own;
+    struct boxed boxed;
+    struct boxed more;
+    struct err err = {0};
+    pid_t other = find_child(0); /* the server of the other tests */
+    open_standby(&own);
+    assert_int_equal(standby_ready(own, &err), 0);
+    pid_t server = find_child(other);
+    assert_true(server > 0 && other > 0);
+    spawn(own, &boxed);
+    kill(server, SIGKILL);
+    assert_true(vanished(server));
+    int result = standby_spawn(own, box, PATIENCE_MS, &more, &err);
+    if (result != ERR_CRASH || !strstr(err.text, side_program))
+        fail_msg("%s: %s", err_name(result), err.text);
+    assert_int_equal(more.pid, 0);
+    assert_false(boxed_ended(&boxed)); /* what it made lives on */
+    assert_int_equal(boxed_freeze(&boxed, &err), 0);
+    standby_close(own);
+    boxed_thaw(&boxed);
+    assert_false(boxed_ended(&boxed));
+    boxed_close(&boxed);
+    assert_no_zombie();
+}
+
+/* Whatever ends the judge: its boxed processes, running and frozen, and its server go with it. */
+static void test_judge_death(void **state)
+{
+    (void)state;
+    pid_t pids[3] = {0};
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t judge = fork();
+    if (judge == 0) {
+        struct standby *own;
+        struct boxed boxed[2];
+        struct err err;
+        const char *argv[] = {side_program, NULL};
+        const char *const environment[] = {NULL};
+        if (standby_open(&own, argv, environment, PATIENCE_MS, &err) < 0 ||
+            standby_ready(own, &err) < 0)
+            _exit(1);
+        pids[2] = find_child(0);
+        for (int i = 0; i < 2; i++)
+            if (standby_spawn(own, box, PATIENCE_MS, &boxed[i], &err) < 0)
+                _exit(2);
+        if (boxed_freeze(&boxed[1], &err) < 0)
+            _exit(3);
+        pids[0] = boxed[0].pid;
+        pids[1] = boxed[1].pid;
+        (void)!write(ends[1], pids, sizeof pids);
+        for (;;)
+            pause();
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], pids, sizeof pids), sizeof pids);
+    close(ends[0]);
+    for (int i = 0; i < 3; i++)
+        assert_true(pids[i] > 1 && !strchr("ZX", state_of(pids[i])));
+    kill(judge, SIGKILL);
+    assert_int_equal(waitpid(judge, NULL, 0), judge);
+    for (int i = 0; i < 3; i++) {
+        assert_true(vanished(pids[i]));
+        waitpid(pids[i], NULL, 0); /* this process is a subreaper: they may have become its own */
+    }
+    assert_no_zombie();
+}
+
+#define THREADS 4
+#define SPAWNS 8
+
+struct spawner {
+    pthread_t thread;
+    pid_t pids[SPAWNS];
+    int failed;
+    struct err err;
+};
+
+static void *spawn_many(void *argument)
+{
+    struct spawner *spawner = argument;
+    for (int i = 0; i < SPAWNS; i++) {
+        struct boxed boxed;
+        if (standby_spawn(standby, box, PATIENCE_MS, &boxed, &spawner->err) < 0 ||
+            boxed_freeze(&boxed, &spawner->err) < 0)
+            spawner->failed++;
+        spawner->pids[i] = boxed.pid;
+        boxed_thaw(&boxed);
+        boxed_close(&boxed);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    struct spawner spawners[THREADS] = {0};
+    int before = judging_descriptors();
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&spawners[i].thread, NULL, spawn_many, &spawners[i]), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(spawners[i].thread, NULL);
+    for (int i = 0; i < THREADS; i++) {
+        if (spawners[i].failed)
+            fail_msg("%s", spawners[i].err.text);
+        for (int k = 0; k < SPAWNS; k++)
+            assert_int_equal(state_of(spawners[i].pids[k]), '\0');
+    }
+    assert_int_equal(judging_descriptors(), before);
+    assert_no_zombie();
+}
+
+/* Many at once are many processes, each with a channel of its own. */
+static void test_many_at_once(void **state)
+{
+    (void)state;
+    struct boxed boxed[12];
+    int before = judging_descriptors();
+    for (int i = 0; i < 12; i++) {
+        spawn(standby, &boxed[i]);
+        for (int k = 0; k < i; k++)
+            assert_true(boxed[k].pid != boxed[i].pid && !boxed_ended(&boxed[k]));
+    }
+    assert_int_equal(judging_descriptors(), before + 24);
+    kill(boxed[5].pid, SIGKILL);
+    assert_true(vanished(boxed[5].pid));
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(boxed_ended(&boxed[i]), i == 5);
+    for (int i = 0; i < 12; i++)
+        boxed_close(&boxed[i]);
+    assert_int_equal(judging_descriptors(), before);
+    assert_no_zombie();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spawn),
+        cmocka_unit_test(test_freeze),
+        cmocka_unit_test(test_freeze_the_dead),
+        cmocka_unit_test(test_freeze_the_deaf),
+        cmocka_unit_test(test_death),
+        cmocka_unit_test(test_exit),
+        cmocka_unit_test(test_status_text),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_read_across_the_end),
+        cmocka_unit_test(test_bad_box),
+        cmocka_unit_test(test_bad_servers),
+        cmocka_unit_test(test_server_death),
+        cmocka_unit_test(test_judge_death),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_many_at_once),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

@@ -1,0 +1,63 @@
+"""`warpgym doctor`: every layer by name, and what is missing."""
+
+import json
+import re
+
+from support import HOUSE, PASSED, PYTHON, ROOT, SOME_FAILED
+
+
+def layer_names():
+    """Of the table in sandbox/box.h: a layer that doctor does not name is not there for people."""
+    text = (ROOT / "src" / "sandbox" / "box.h").read_text(encoding="utf-8")
+    table = text[text.index("#define BOX_LAYERS(X)") :].split("\n\n")[0]
+    return re.findall(r'X\(LAYER_\w+,\s*"([^"]+)"', table)
+
+
+def test_table_names_every_layer(warpgym):
+    run = warpgym("doctor")
+    assert run.status == PASSED, run
+    assert "\x1b" not in run.out and run.err == ""
+    names = layer_names()
+    assert len(names) >= 10
+    for name in names:
+        (line,) = [line for line in run.out.splitlines() if re.match(rf"  (ok|--)  {name}  ", line)]
+        assert ("keeps out" in line) if "ok" in line[:4] else ("missing" in line)
+    for part in ("Compilers", "PyTorch", "Machine", "CPU", "build cache"):
+        assert part in run.out
+
+
+def test_json(warpgym):
+    run = warpgym("doctor", "--json")
+    assert run.status == PASSED, run
+    found = json.loads(run.out)
+    assert list(found["sandbox"]) == layer_names()
+    assert all(isinstance(held, bool) for held in found["sandbox"].values())
+    assert found["sandbox_error"] is None and found["native_ready_ms"] > 0
+    assert found["cc"].startswith("/")
+    if PYTHON.exists():
+        assert found["torch_error"] is None and found["torch_ready_ms"] > 0
+        assert found["python"].startswith(str(HOUSE))
+
+
+def test_verdicts_name_the_same_layers(warpgym):
+    held = json.loads(warpgym("doctor", "--json").out)["sandbox"]
+    relu = HOUSE / "problems" / "native" / "relu" / "tests" / "fast.c"
+    sandbox = warpgym.eval("-p", "relu", relu).verdict["environment"]["sandbox"]
+    assert sandbox["layers"] == [name for name, there in held.items() if there]
+    assert sandbox["missing"] == [name for name, there in held.items() if not there]
+
+
+def test_missing_compiler_is_named(warpgym):
+    run = warpgym("doctor", environment={"WARPGYM_CC": "/nowhere/cc"})
+    assert run.status == SOME_FAILED, run
+    assert "no C compiler" in run.out and "WARPGYM_CC" in run.out
+
+
+def test_missing_torch_is_named_and_no_failure(warpgym, tmp_path):
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    python.chmod(0o755)
+    run = warpgym("doctor", environment={"WARPGYM_PYTHON": str(python)})
+    assert run.status == PASSED, run
+    (line,) = [line for line in run.out.splitlines() if str(python) in line]
+    assert line.startswith("  --  ")

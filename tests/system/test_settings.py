@@ -1,0 +1,58 @@
+"""`warpgym settings`: sources, precedence, and the page in docs/."""
+
+import pytest
+from support import PASSED, ROOT, USAGE, write
+
+
+def origin(run, key):
+    section, name = key.split(".")
+    lines = run.out.splitlines()
+    inside = lines[lines.index(f"{section}:") + 1 :]
+    (line,) = [line for line in inside if line.startswith(f"  {name}: ")][:1]
+    value, _, where = line.partition(" # ")
+    return value.partition(": ")[2], where
+
+
+def test_documentation_is_the_table(warpgym):
+    run = warpgym("settings", "--markdown")
+    assert run.status == PASSED
+    assert run.out == (ROOT / "docs" / "settings.md").read_text(encoding="utf-8"), (
+        "make docs/settings.md anew: ./warpgym settings --markdown >docs/settings.md"
+    )
+
+
+def test_describe_has_every_setting(warpgym):
+    table = warpgym("settings", "--markdown").out.splitlines()[2:]
+    described = warpgym("settings", "--describe").out
+    for row in table:
+        assert row.split("`")[1] in described
+
+
+def test_precedence(warpgym, tmp_path):
+    key = "run.timeout_ms"
+    assert origin(warpgym("settings"), key) == ("10s", "default")
+    write(tmp_path / "config" / "warpgym" / "config.yaml", "run:\n  timeout_ms: 4s\n")
+    assert origin(warpgym("settings"), key) == ("4s", "file")
+    variable = {"WARPGYM_RUN_TIMEOUT_MS": "5000"}
+    assert origin(warpgym("settings", environment=variable), key) == ("5s", "environment")
+    run = warpgym("settings", "--set", f"{key}=6500", environment=variable)
+    assert origin(run, key) == ("6500ms", "command line")
+
+
+def test_what_it_shows_reads_back(warpgym, tmp_path):
+    shown = warpgym("settings", "-s", "timing.target=0.05", "-s", 'problems.path=a "b" \\c').out
+    file = write(tmp_path / "mine.yaml", shown)
+    again = warpgym("settings", environment={"WARPGYM_CONFIG": str(file)})
+    assert again.status == PASSED, again
+
+    def values(text):
+        return [line.partition(" # ")[0] for line in text.splitlines()]
+
+    assert values(again.out) == values(shown)
+
+
+@pytest.mark.parametrize("pair", ["timing.min_samples=10,timing.max_samples=5", "run.threads=-1"])
+def test_what_cannot_be(warpgym, pair):
+    options = [word for one in pair.split(",") for word in ("--set", one)]
+    run = warpgym("settings", *options)
+    assert run.status == USAGE and pair.split("=")[0] in run.complaint

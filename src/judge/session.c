@@ -30,38 +30,6 @@ void session_free(struct session *session)
     mem_free(session);
 }
 
-void reference_forget(struct session *session)
-{
-    if (session->reference_open)
-        side_close(&session->reference);
-    session->reference_open = session->reference_oracle = false;
-    session->problem_hash[0] = '\0';
-    artifact_deinit(&session->reference_artifact);
-    artifact_deinit(&session->oracle_artifact);
-    memset(&session->reference_artifact, 0, sizeof session->reference_artifact);
-    memset(&session->oracle_artifact, 0, sizeof session->oracle_artifact);
-    if (session->description >= 0)
-        close(session->description);
-    if (session->weights >= 0)
-        close(session->weights);
-    session->description = session->weights = -1;
-    session->torch_layout = (struct layout){0};
-}
-
-const char *candidate_language(const char *path, const char *text)
-{
-    const char *dot = strrchr(path, '.');
-    if (dot && strcmp(dot, ".py") == 0) {
-        if (strstr(text, "cuda_sources") || strstr(text, "__global__"))
-            return "torch-cuda";
-        return strstr(text, "@triton.jit") ? "triton" : "python";
-    }
-    if ((dot && (strcmp(dot, ".cu") == 0 || strcmp(dot, ".cuh") == 0)) ||
-        strstr(text, "__global__"))
-        return "cuda";
-    return "c";
-}
-
 static void identify(struct session *session)
 {
     struct verdict *verdict = session->verdict;

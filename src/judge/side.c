@@ -200,7 +200,7 @@ static void unmap(char **memory, size_t *capacity, int *fd)
 {
     if (*memory)
         munmap(*memory, *capacity);
-    if (*fd >= 0)
+    if (*fd > 0) /* in a zeroed struct, 0 is none */
         close(*fd);
     *memory = NULL;
     *capacity = 0;

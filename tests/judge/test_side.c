@@ -78,8 +78,13 @@ static int compile_source_text(const char *text)
 static int open_side(int artifact, struct err *err)
 {
     struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE, .threads = 1};
-    int result = side_open(&side, standby, box, &open, &artifact, 1, TIMEOUT_MS, NULL, NULL, NULL,
-                           NULL, err);
+    struct side_start start = {.standby = standby,
+                               .box = box,
+                               .message = &open,
+                               .descriptors = &artifact,
+                               .descriptor_count = 1,
+                               .timeout_ms = TIMEOUT_MS};
+    int result = side_open(&side, &start, NULL, NULL, err);
     side.slot_outputs = true;
     return result;
 }
@@ -97,7 +102,7 @@ static void open_ready(int artifact)
 {
     struct err err = {0};
     struct layout layout = text_layout();
-    if (open_side(artifact, &err) < 0 || side_map(&side, &layout, false, TIMEOUT_MS, &err) < 0)
+    if (open_side(artifact, &err) < 0 || side_map(&side, &layout, 0, false, TIMEOUT_MS, &err) < 0)
         fail_msg("%s %s", err.text, side.failed.text);
 }
 
@@ -195,14 +200,27 @@ static void try_all(uint32_t forbid)
     }
 }
 
+/* Where there are no mounts, scratch is a directory that the judge makes. */
+static void host_scratch(void)
+{
+    snprintf(box->scratch, sizeof box->scratch, "%s/scratch", place);
+    assert_int_equal(mkdir(box->scratch, 0700), 0);
+    if (geteuid() == 0)
+        assert_int_equal(chown(box->scratch, BOX_NOBODY, BOX_NOBODY), 0);
+}
+
 static void test_fence(void **state)
 {
     (void)state;
     for (int i = -1; i < BOX_LAYER_COUNT; i++) {
+        box_init(box, BOX_NATIVE);
         box->forbid = i < 0 ? 0 : BIT(i);
+        if (i == LAYER_MOUNT)
+            host_scratch();
         open_ready(probe_object);
         try_all(box->forbid);
         side_close(&side);
+        assert_false(box->scratch[0] && file_exists(box->scratch)); /* it goes with the side */
     }
 }
 
@@ -362,7 +380,7 @@ static void test_call_and_map(void **state)
         struct side_time time;
         struct tensor tensor;
         layout.bytes = 4096 << i;
-        assert_int_equal(side_map(&side, &layout, false, TIMEOUT_MS, &err), 0);
+        assert_int_equal(side_map(&side, &layout, 0, false, TIMEOUT_MS, &err), 0);
         assert_string_equal(ask("write", "/dev/null"), "done");
         assert_true(side.boxed.frozen);
         assert_int_equal(side_call(&side, WIRE_EMPTY, 0, TIMEOUT_MS, &time, &err), 0);
@@ -535,9 +553,14 @@ static void test_oracle(void **state)
                                           " for (int i = 0; i < 4; i++) y[i] = x[i] / a; }\n"),
                       compile_source_text("void solution(const double *x, double *y, double a) {"
                                           " for (int i = 0; i < 4; i++) y[i] = x[i] / a; }\n")};
-    if (side_open(&side, standby, box, &open, objects, 2, TIMEOUT_MS, NULL, NULL, NULL, NULL,
-                  &err) < 0 ||
-        side_map(&side, &layout, true, TIMEOUT_MS, &err) < 0)
+    struct side_start start = {.standby = standby,
+                               .box = box,
+                               .message = &open,
+                               .descriptors = objects,
+                               .descriptor_count = 2,
+                               .timeout_ms = TIMEOUT_MS};
+    if (side_open(&side, &start, NULL, NULL, &err) < 0 ||
+        side_map(&side, &layout, 0, true, TIMEOUT_MS, &err) < 0)
         fail_msg("%s", err.text);
     float *slot = (float *)(void *)side.slot;
     slot[0] = slot[1] = slot[2] = slot[3] = 1;

@@ -137,7 +137,8 @@ def test_broken_reference_is_no_fault_of_the_candidate(warpgym, tmp_path):
     run = warpgym.eval("--problem", folder, fast("softmax"))
     assert run.status == INFRASTRUCTURE, run
     assert run.verdict["status"] == "infrastructure_error"
-    assert "reference" in run.verdict["error"]["message"]
+    message = run.verdict["error"]["message"]
+    assert "reference.c:1:" in message and "\n" not in message
 
 
 def test_crashing_reference_is_no_fault_of_the_candidate(warpgym, tmp_path):

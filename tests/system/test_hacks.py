@@ -5,16 +5,14 @@ its own. What a file must get is written in its first lines (tests/hacks/README.
 """
 
 import json
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from support import PYTHON, ROOT, SOME_FAILED, Warpgym, read_lines, write_lines
 
-ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests" / "hacks"
-WARPGYM = ROOT / "warpgym"
 BATCH_TIMEOUT_S = 1800
 
 # Hangs and floods are part of the corpus: lower limits keep the batch short and change no verdict.
@@ -155,69 +153,55 @@ def test_python_parses(path):
 class Batch:
     """Verdicts of one `warpgym eval` by the candidate's path."""
 
-    def __init__(self, paths, folder):
-        assert WARPGYM.is_file(), "there is no ./warpgym: run make first"
-        tasks = folder / "batch.jsonl"
-        out = folder / "verdicts.jsonl"
-        with tasks.open("w", encoding="utf-8") as file:
-            for path in paths:
-                line = {"problem": METADATA[path]["problem"], "candidate": str(path)}
-                file.write(json.dumps(line) + "\n")
-        command = [str(WARPGYM), "eval", "--json", "--quiet", "--jobs", "2", "--out", str(out)]
-        for key, value in SETTINGS.items():
-            command += ["--set", f"{key}={value}"]
-        self.run = subprocess.run(
-            command + [str(tasks)],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
+    def __init__(self, runner, paths):
+        out = runner.folder / "verdicts.jsonl"
+        tasks = [{"problem": METADATA[path]["problem"], "candidate": str(path)} for path in paths]
+        batch = write_lines(runner.folder / "batch.jsonl", tasks)
+        settings = [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={value}")]
+        self.run = runner(
+            *("eval", "--json", "--quiet", "--jobs", "2", "--out", out, *settings, batch),
             timeout=BATCH_TIMEOUT_S,
-            check=False,
         )
-        lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
         self.verdicts = {}
-        for verdict in map(json.loads, lines):
-            self.verdicts[Path(verdict["candidate"]["path"]).resolve()] = verdict
+        for verdict in read_lines(out) if out.exists() else []:
+            self.verdicts[Path(verdict["candidate"]["path"])] = verdict
 
     def verdict(self, path):
-        messages = self.run.stderr.decode("utf-8", "replace")[-2000:]
-        assert path in self.verdicts, f"no verdict; warpgym left {self.run.returncode}\n{messages}"
+        assert path in self.verdicts, f"no verdict; {self.run.status}\n{self.run.err[-2000:]}"
         return self.verdicts[path]
 
 
 @pytest.fixture(scope="session")
-def native_batch(tmp_path_factory):
-    paths = [path for path in CANDIDATES if path.suffix == ".c"]
-    return Batch(paths, tmp_path_factory.mktemp("native-hacks"))
-
-
-def torch_python():
-    own = os.environ.get("WARPGYM_PYTHON")
-    return own or str(ROOT / ".venv" / "bin" / "python3")
+def native_batch(tmp_path_factory, cache):
+    runner = Warpgym(tmp_path_factory.mktemp("native-hacks"), cache)
+    yield Batch(runner, [path for path in CANDIDATES if path.suffix == ".c"])
+    runner.check_nothing_left()
 
 
 def has_module(name):
+    command = [str(PYTHON), "-c", f"import {name}"]
     try:
-        done = subprocess.run(
-            [torch_python(), "-c", f"import {name}"], capture_output=True, timeout=120, check=False
-        )
+        return subprocess.run(command, capture_output=True, timeout=300).returncode == 0
     except OSError:
         return False
-    return done.returncode == 0
 
 
 @pytest.fixture(scope="session")
 def modules():
-    return {name for name in ("torch", "triton") if has_module(name)}
+    """What the Python of torch problems has; without torch, nothing here can be judged."""
+    found = {name for name in ("torch", "triton") if has_module(name)}
+    if "torch" not in found:
+        pytest.skip(f"{PYTHON} has no torch: `make setup` makes one that has")
+    return found
 
 
 @pytest.fixture(scope="session")
-def torch_batch(tmp_path_factory, modules):
-    if "torch" not in modules:
-        pytest.skip(f"{torch_python()} has no torch: `make setup` makes one that has")
+def torch_batch(tmp_path_factory, cache, modules):
     paths = [path for path in CANDIDATES if path.suffix == ".py"]
     paths = [path for path in paths if METADATA[path].get("needs", "torch") in modules]
-    return Batch(paths, tmp_path_factory.mktemp("torch-hacks"))
+    runner = Warpgym(tmp_path_factory.mktemp("torch-hacks"), cache)
+    yield Batch(runner, paths)
+    runner.check_nothing_left()
 
 
 def codes(verdict, kind):
@@ -254,18 +238,17 @@ def test_native(path, native_batch):
 
 
 @pytest.mark.parametrize("path", [p for p in CANDIDATES if p.suffix == ".py"], ids=name_of)
-def test_torch(path, torch_batch, modules):
+def test_torch(path, modules, torch_batch):
     if METADATA[path].get("needs", "torch") not in modules:
-        pytest.skip(f"{torch_python()} has no {METADATA[path]['needs']}")
+        pytest.skip(f"{PYTHON} has no {METADATA[path]['needs']}")
     check(path, torch_batch.verdict(path))
 
 
 @pytest.mark.parametrize("kind", ["native_batch", "torch_batch"])
 def test_judge_survives(kind, request):
-    """None of them costs the judge its life, and it says that some failed."""
+    """None of them costs the judge its life or spoils it for the next one."""
     batch = request.getfixturevalue(kind)
-    assert batch.run.returncode == 1, batch.run.stderr.decode("utf-8", "replace")[-2000:]
-    # A judge that one candidate has spoilt would answer the next one so.
+    assert batch.run.status == SOME_FAILED, batch.run
     broken = [
         path.name
         for path, verdict in batch.verdicts.items()

@@ -93,9 +93,7 @@ def test_check_of_sound_problems(warpgym):
     run = warpgym("problem", "check", "--verbose", "softmax", "gemm_i8")
     assert run.status == PASSED, run
     assert "\x1b" not in run.out
-    assert "softmax" in run.out and "gemm_i8" in run.out and run.out.count("  sound") == 2 or (
-        run.out.count("sound") == 2
-    )
+    assert "softmax" in run.out and "gemm_i8" in run.out and run.out.count("sound") == 2
     for attempt in ("zeros", "a constant (the answer's mean)"):
         assert attempt in run.out
     assert "let through" not in run.out
@@ -113,8 +111,8 @@ def test_check_as_json(warpgym):
 
 # name: (fill of x, tolerance, body of the reference, what is let through)
 GAMED = {
-    "all zeros": ("zeros", "{relative: 1.0e-5}", "y[i] = x[i];", "zeros"),
-    "a wide tolerance": ("uniform", "{absolute: 10}", "y[i] = x[i];", "zeros"),
+    "all zeros": ("constant(0)", "{relative: 1.0e-5}", "y[i] = x[i];", "zeros"),
+    "a wide tolerance": ("uniform(-1, 1)", "{absolute: 10}", "y[i] = x[i];", "zeros"),
     "a constant": ("normal", "{relative: 1.0e-5}", "y[i] = 3 + 0 * x[i];", "a constant"),
     "a copy": ("normal", "{relative: 1.0e-5}", "y[i] = x[i];", "`x`"),
 }
@@ -160,7 +158,7 @@ def test_check_of_a_reference_that_does_not_compile(warpgym, tmp_path):
     folder = make_problem(tmp_path / "broken", "normal", "{relative: 1.0e-5}", "y[i] = ;")
     run = warpgym("problem", "check", folder)
     assert run.status == USAGE, run
-    assert "reference.c:6" in run.complaint
+    assert "reference.c:6" in run.err.splitlines()[0]
 
 
 @pytest.mark.skipif(not PYTHON.exists(), reason="no Python with PyTorch: `make setup` makes one")

@@ -1,0 +1,23 @@
+/* reference: letting go of the reference side that a session keeps. Declared in context.h. */
+#include "judge/context.h"
+
+#include <string.h>
+#include <unistd.h>
+
+void reference_forget(struct session *session)
+{
+    if (session->reference_open)
+        side_close(&session->reference);
+    session->reference_open = session->reference_oracle = false;
+    session->problem_hash[0] = '\0';
+    artifact_deinit(&session->reference_artifact);
+    artifact_deinit(&session->oracle_artifact);
+    memset(&session->reference_artifact, 0, sizeof session->reference_artifact);
+    memset(&session->oracle_artifact, 0, sizeof session->oracle_artifact);
+    if (session->description >= 0)
+        close(session->description);
+    if (session->weights >= 0)
+        close(session->weights);
+    session->description = session->weights = -1;
+    session->torch_layout = (struct layout){0};
+}

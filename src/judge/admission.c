@@ -453,16 +453,15 @@ int admission_check(struct judge *judge, const struct problem *problem, struct a
         .trial = {.oracle = true, .timeout_ms = judge->options.settings->run_load_timeout_ms},
     };
     struct standby *standby;
-    bool own_root;
     verdict_init(&verdict);
     *admission = (struct admission){.own_error = NAN, .deterministic = true};
     session->problem = problem;
     session->verdict = &verdict;
     int result = judge_standby(judge, PROBLEM_NATIVE, &standby, err);
     if (result == 0)
-        result = judge_probe(judge, &own_root, err);
+        result = judge_probe(judge, standby, err);
     if (result == 0) {
-        sandbox_runner_init(&session->runner, standby, own_root, judge->toolchain.root,
+        sandbox_runner_init(&session->runner, standby, !judge->no_own_root, judge->toolchain.root,
                             judge->options.cancelled);
         bool native = problem->format == PROBLEM_NATIVE;
         result = native ? native_reference(session) : torch_reference(session);

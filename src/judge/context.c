@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/paths.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,65 +109,6 @@ int judge_standby(struct judge *judge, enum problem_format format, struct standb
     *standby = format == PROBLEM_NATIVE ? judge->native : judge->torch;
     pthread_mutex_unlock(&judge->lock);
     return result;
-}
-
-int judge_probe(struct judge *judge, bool *own_root, struct err *err)
-{
-    struct standby *standby;
-    struct boxed boxed;
-    int result = judge_standby(judge, PROBLEM_NATIVE, &standby, err);
-    pthread_mutex_lock(&judge->lock);
-    if (result == 0 && !judge->probed) {
-        struct box *box = mem_alloc(sizeof *box);
-        box_init(box, BOX_NATIVE);
-        result = standby_spawn(standby, box, NATIVE_READY_MS, &boxed, err);
-        if (result == 0) {
-            judge->probed = true;
-            judge->own_root = boxed.layers >> LAYER_MOUNT & 1;
-            boxed_close(&boxed);
-        }
-        mem_free(box);
-    }
-    *own_root = judge->own_root;
-    pthread_mutex_unlock(&judge->lock);
-    return result;
-}
-
-/* For a box that cannot mount memory: a directory that its process may write to. */
-static int make_scratch(struct box *box, struct err *err)
-{
-    const char *place = getenv("TMPDIR");
-    snprintf(box->scratch, sizeof box->scratch, "%s/warpgym-side-XXXXXX",
-             place && place[0] == '/' && strlen(place) < 400 ? place : "/tmp");
-    if (!mkdtemp(box->scratch))
-        return err_sys(err, errno, "%s: cannot create a scratch directory", box->scratch);
-    if (geteuid() == 0 && chown(box->scratch, BOX_NOBODY, BOX_NOBODY) < 0)
-        return err_sys(err, errno, "%s: cannot hand it to the sandbox", box->scratch);
-    return 0;
-}
-
-int judge_box(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes, struct box **box,
-              struct err *err)
-{
-    const struct settings *settings = judge->options.settings;
-    bool own_root;
-    *box = NULL;
-    int result = judge_probe(judge, &own_root, err);
-    if (result < 0)
-        return result;
-    *box = mem_alloc(sizeof **box);
-    box_init(*box, kind);
-    /* three: slot, oracle (twice the size for f32), as much again to work in */
-    (*box)->memory_bytes = settings->run_memory_bytes + 3 * arguments_bytes;
-    (*box)->scratch_bytes = settings->run_scratch_bytes;
-    return own_root ? 0 : make_scratch(*box, err);
-}
-
-void judge_box_free(struct box *box, bool taken)
-{
-    if (box && box->scratch[0] && !taken)
-        file_remove_tree(box->scratch);
-    mem_free(box);
 }
 
 void judge_warm(struct judge *judge, enum problem_format format)

@@ -20,7 +20,8 @@ struct judge {
     struct standby *native, *torch;
     struct peaks peaks;
     bool have_peaks;
-    bool probed, own_root; /* whether boxes get a root of their own here */
+    _Atomic bool no_own_root; /* boxes get no root of their own here: known once one was made */
+    _Atomic bool probed;
     struct sentry *sentry; /* made by the first timing; used under the exclusive device lock */
 };
 
@@ -60,13 +61,13 @@ struct session {
 /* context.c */
 NODISCARD int judge_standby(struct judge *judge, enum problem_format format,
                             struct standby **standby, struct err *err);
-/* Whether boxes get a root of their own on this machine; tried once. */
-NODISCARD int judge_probe(struct judge *judge, bool *own_root, struct err *err);
-/* A box for one side, with a host directory as its scratch where it cannot mount memory. */
-NODISCARD int judge_box(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
-                        struct box **box, struct err *err);
-/* `taken`: a side owns the scratch directory now. */
-void judge_box_free(struct box *box, bool taken);
+/* start.c: opens a side in a box with room for arguments of that size; fills in what `start` has in
+ * common for all sides (its message, descriptors and builder are the caller's). */
+NODISCARD int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
+                          struct side *side, struct side_start *start, struct wire_opened *opened,
+                          int opened_descriptors[WIRE_DESCRIPTORS], struct err *err);
+/* A bundled compiler must know beforehand whether boxes get a root of their own. */
+NODISCARD int judge_probe(struct judge *judge, struct standby *standby, struct err *err);
 NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
 int session_threads(const struct session *session);
 

@@ -88,37 +88,23 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
                      const struct artifact *artifact, const struct artifact *oracle,
                      struct err *err)
 {
-    const struct settings *settings = session->judge->options.settings;
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = role,
                              .threads = (uint32_t)session_threads(session)};
-    struct box *box;
-    struct standby *standby = NULL;
     int descriptors[2] = {-1, -1};
-    int result = judge_box(session->judge, BOX_NATIVE, session->capacity, &box, err);
-    if (result == 0)
-        result = judge_standby(session->judge, PROBLEM_NATIVE, &standby, err);
-    if (result == 0)
-        result = descriptors[0] = artifact_memory(artifact, err);
+    struct side_start start = {.message = &open,
+                               .descriptors = descriptors,
+                               .descriptor_count = oracle ? 2 : 1};
+    int result = descriptors[0] = artifact_memory(artifact, err);
     if (result >= 0 && oracle)
         result = descriptors[1] = artifact_memory(oracle, err);
     if (result >= 0)
-        result = side_open(side,
-                           &(struct side_start){
-                               .standby = standby,
-                               .box = box,
-                               .message = &open,
-                               .descriptors = descriptors,
-                               .descriptor_count = oracle ? 2 : 1,
-                               .timeout_ms = settings->run_load_timeout_ms,
-                               .cancelled = session->judge->options.cancelled,
-                           },
-                           NULL, NULL, err);
+        result = judge_start(session->judge, BOX_NATIVE, session->capacity, side, &start, NULL,
+                             NULL, err);
     side->slot_outputs = true;
     for (int i = 0; i < 2; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
-    judge_box_free(box, side->scratch != NULL);
     return result < 0 ? result : 0;
 }
 

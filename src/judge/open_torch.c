@@ -59,39 +59,23 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
                      size_t bytes, struct side_builder *builder, struct wire_opened *opened,
                      int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
-    const struct settings *settings = session->judge->options.settings;
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = role,
                              .weight_seed = session->weight_seed,
                              .threads = (uint32_t)session_threads(session)};
-    struct box *box;
-    struct standby *standby = NULL;
     int descriptors[3] = {-1, session->description, session->weights};
-    int result = judge_box(session->judge, BOX_TORCH, session->torch_layout.bytes, &box, err);
-    if (result == 0)
-        result = judge_standby(session->judge, PROBLEM_TORCH, &standby, err);
-    if (result == 0)
-        result = standby_ready(standby, err);
-    if (result == 0)
-        result = descriptors[0] = file_memory_from("source", text, bytes, err);
-    if (result >= 0)
-        result = side_open(side,
-                           &(struct side_start){
-                               .standby = standby,
-                               .box = box,
-                               .message = &open,
+    struct side_start start = {.message = &open,
                                .descriptors = descriptors,
                                .descriptor_count = role == WIRE_REFERENCE  ? 1
                                                    : session->weights >= 0 ? 3
                                                                            : 2,
-                               .timeout_ms = settings->run_load_timeout_ms,
-                               .builder = builder,
-                               .cancelled = session->judge->options.cancelled,
-                           },
-                           opened, opened_descriptors, err);
+                               .builder = builder};
+    int result = descriptors[0] = file_memory_from("source", text, bytes, err);
+    if (result >= 0)
+        result = judge_start(session->judge, BOX_TORCH, session->torch_layout.bytes, side, &start,
+                             opened, opened_descriptors, err);
     if (descriptors[0] >= 0)
         close(descriptors[0]);
-    judge_box_free(box, side->scratch != NULL);
     return result < 0 ? result : 0;
 }
 

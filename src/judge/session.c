@@ -127,7 +127,6 @@ void session_evaluate(struct session *session, const struct problem *problem,
 {
     struct standby *standby;
     struct err err = {0};
-    bool own_root = false;
     verdict_init(verdict);
     session->problem = problem;
     session->text = candidate;
@@ -135,13 +134,13 @@ void session_evaluate(struct session *session, const struct problem *problem,
     identify(session);
     int result = admit(session);
     if (result == 0 && (judge_standby(session->judge, PROBLEM_NATIVE, &standby, &err) < 0 ||
-                        judge_probe(session->judge, &own_root, &err) < 0))
+                        judge_probe(session->judge, standby, &err) < 0))
         result = fault_judge(session, &err);
     if (result == 0)
         result = take_lock(session);
     if (result == 0) {
-        sandbox_runner_init(&session->runner, standby, own_root, session->judge->toolchain.root,
-                            session->judge->options.cancelled);
+        sandbox_runner_init(&session->runner, standby, !session->judge->no_own_root,
+                            session->judge->toolchain.root, session->judge->options.cancelled);
         result = evaluate(session);
     }
     if (result == 0)

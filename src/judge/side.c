@@ -170,6 +170,8 @@ int side_open(struct side *side, const struct side_start *start, struct wire_ope
         side->boxed = (struct boxed){.channel = -1, .pid_fd = -1};
         return result == ERR_CANCELLED ? result : err_set(err, ERR_IO, "%s", err->text);
     }
+    if (!(side->boxed.layers >> LAYER_SCRATCH & 1))
+        return err_set(err, ERR_MISSING, "the box has no scratch");
     int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
     result = wire_send(side->boxed.channel, start->message, sizeof *start->message,
                        start->descriptors, start->descriptor_count, err);

@@ -74,7 +74,8 @@ struct side_start {
     const _Atomic int *cancelled; /* NULL: cannot be cancelled */
 };
 
-/* On WIRE_FAILED the result is ERR_INPUT and side->failed says what the side claims. `opened` and
+/* On WIRE_FAILED the result is ERR_INPUT and side->failed says what the side claims; ERR_MISSING:
+ * this machine gives boxes no scratch, so start->box must name one. `opened` and
  * `opened_descriptors` (the caller's to close) may be NULL. */
 NODISCARD int side_open(struct side *side, const struct side_start *start,
                         struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],

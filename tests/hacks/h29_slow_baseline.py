@@ -14,6 +14,6 @@ torch.set_flush_denormal(False)
 
 class ModelNew(nn.Module):
     def forward(self, x):
-        for _ in range(4):
+        for _ in range(30):
             y = torch.softmax(x, dim=1)
         return y

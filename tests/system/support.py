@@ -40,7 +40,7 @@ void solution(const float *x, float *y, size_t rows, size_t cols)
 }
 """
 
-# --- processes ---------------------------------------------------------------------------------------
+# --- processes -----------------------------------------------------------------------------------
 
 
 class Process:
@@ -95,7 +95,7 @@ def kill(pid):
         os.kill(pid, signal.SIGKILL)
 
 
-# --- one run -----------------------------------------------------------------------------------------
+# --- one run -------------------------------------------------------------------------------------
 
 
 class Run:
@@ -171,7 +171,9 @@ class Warpgym:
             kill(process.pid)
             out, err = process.communicate()
             text = err.decode("utf-8", "replace")
-            raise AssertionError(f"still running after {timeout} s: {process.args}\n{text}") from None
+            raise AssertionError(
+                f"still running after {timeout} s: {process.args}\n{text}"
+            ) from None
         return Run(process.returncode, out or b"", err or b"")
 
     def __call__(self, *arguments, timeout=TIMEOUT_S, **options):
@@ -216,7 +218,7 @@ def traces():
     return names | {line.split()[1] for line in shared_memory[1:]}
 
 
-# --- candidates and problems -------------------------------------------------------------------------
+# --- candidates and problems ---------------------------------------------------------------------
 
 
 def problem_folder(name):

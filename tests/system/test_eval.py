@@ -82,7 +82,12 @@ TIMING = {
     "note": (TEXT, type(None)),
     "handover_us": NUMBER,
 }
-MISMATCH = {"output": TEXT, "index": int, "got": (*NUMBER, type(None)), "expected": (*NUMBER, type(None))}
+MISMATCH = {
+    "output": TEXT,
+    "index": int,
+    "got": (*NUMBER, type(None)),
+    "expected": (*NUMBER, type(None)),
+}
 ERROR = {"class": TEXT, "message": TEXT, "excerpt": (TEXT, type(None))}
 
 
@@ -99,7 +104,7 @@ def conform(value, form, where="verdict"):
         assert isinstance(value, form), f"{where} is {value!r}"
 
 
-# --- the verdict -------------------------------------------------------------------------------------
+# --- the verdict ---------------------------------------------------------------------------------
 
 
 def test_verdict_of_a_passed_candidate_is_complete(warpgym):
@@ -111,7 +116,10 @@ def test_verdict_of_a_passed_candidate_is_complete(warpgym):
     assert verdict["schema"] == 1
     assert verdict["status"] == "passed" and verdict["compiled"] and verdict["correct"]
     assert verdict["problem"]["id"] == "softmax" and verdict["problem"]["format"] == "native"
-    assert verdict["candidate"] == verdict["candidate"] | {"path": str(fast("softmax")), "language": "c"}
+    assert verdict["candidate"] == verdict["candidate"] | {
+        "path": str(fast("softmax")),
+        "language": "c",
+    }
     assert verdict["correctness"]["trials"] == verdict["correctness"]["passed"] > 0
     assert verdict["correctness"]["first_mismatch"] is None and verdict["error"] is None
     assert verdict["integrity"]["violations"] == []
@@ -156,11 +164,20 @@ def test_verdicts_of_one_text_differ_in_their_id_only_where_time_comes_in(warpgy
     two = warpgym.eval("--problem", "relu", fast("relu")).verdict
     assert one["id"] != two["id"]
     assert two["environment"]["build_cached"]
-    for key in ("schema", "problem", "candidate", "device", "status", "compiled", "correct", "error"):
+    for key in (
+        "schema",
+        "problem",
+        "candidate",
+        "device",
+        "status",
+        "compiled",
+        "correct",
+        "error",
+    ):
         assert one[key] == two[key]
 
 
-# --- ways to name what is judged ---------------------------------------------------------------------
+# --- ways to name what is judged -----------------------------------------------------------------
 
 
 def test_json_is_one_line_a_verdict(warpgym):
@@ -261,9 +278,7 @@ def test_kernelbench_checkout(warpgym, tmp_path):
         kernelbench_module(),
     )
     write(checkout / "KernelBench" / "level2" / "12_Twice.py", kernelbench_module(2))
-    right = write(
-        tmp_path / "right.py", kernelbench_module().replace("Model", "ModelNew")
-    )
+    right = write(tmp_path / "right.py", kernelbench_module().replace("Model", "ModelNew"))
     missing = write(tmp_path / "missing.py", "class Model:\n    pass\n")
     batch = write_lines(
         tmp_path / "batch.jsonl",
@@ -283,7 +298,7 @@ def test_kernelbench_checkout(warpgym, tmp_path):
     assert missing.exists() and right.exists()
 
 
-# --- settings ----------------------------------------------------------------------------------------
+# --- settings ------------------------------------------------------------------------------------
 
 
 def test_set_changes_a_setting(warpgym, tmp_path):
@@ -297,7 +312,7 @@ def test_no_timing_leaves_the_time_out(warpgym):
     assert "speedup" not in timing and timing["note"] == "not asked for"
 
 
-# --- --out and resuming ------------------------------------------------------------------------------
+# --- --out and resuming --------------------------------------------------------------------------
 
 
 def test_out_is_resumed(warpgym, tmp_path):
@@ -354,8 +369,16 @@ def in_the_middle(warpgym, folder, *arguments, **options):
     """A run that has written two verdicts and is at the endless candidate."""
     out = folder / "verdicts.jsonl"
     process = warpgym.start(
-        "eval", "--json", "--no-timing", "--set", "run.timeout_ms=10m", "--out", out, *arguments,
-        slow_batch(folder), **options,
+        "eval",
+        "--json",
+        "--no-timing",
+        "--set",
+        "run.timeout_ms=10m",
+        "--out",
+        out,
+        *arguments,
+        slow_batch(folder),
+        **options,
     )
 
     def spinning():
@@ -389,7 +412,7 @@ def test_interruption_keeps_finished_verdicts(warpgym, tmp_path, number):
     assert not any(map(alive, left))
 
 
-# --- pipes, neighbours, users ------------------------------------------------------------------------
+# --- pipes, neighbours, users --------------------------------------------------------------------
 
 
 def test_closed_standard_output_ends_it_quietly(warpgym, tmp_path):

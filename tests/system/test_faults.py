@@ -1,6 +1,7 @@
-"""SIGKILL for every process of a run, in its middle: one candidate may suffer, the others are judged."""
+"""SIGKILL for every process of a run, in its middle: one candidate may suffer, no other does."""
 
 import os
+import re
 import shutil
 import signal
 
@@ -95,7 +96,8 @@ def test_killed_part(warpgym, tmp_path, victim):
     assert middle in allowed, run.verdicts[1]["error"]
     assert after in allowed_next, run.verdicts[2]["error"]
     if after == "infrastructure_error":
-        assert "the reference of problem softmax failed: the process" in run.verdicts[2]["error"]["message"]
+        message = run.verdicts[2]["error"]["message"]
+        assert re.match("the reference of problem softmax failed: .+", message)
     assert run.status == (INFRASTRUCTURE if after == "infrastructure_error" else SOME_FAILED)
     if victim == "candidate":
         assert "SIGKILL" in run.verdicts[1]["error"]["message"]
@@ -159,13 +161,19 @@ def test_judge_killed_at_any_moment_loses_no_verdict(warpgym, tmp_path, delay):
     names = ["relu", "axpy_inplace", "row_sum", "softmax"]
     lines = write_lines(
         tmp_path / "batch.jsonl",
-        [{"problem": name, "candidate": str(path(name))} for name in names for path in (fast, wrong)],
+        [
+            {"problem": name, "candidate": str(path(name))}
+            for name in names
+            for path in (fast, wrong)
+        ],
     )
     arguments = ("eval", "--quiet", "--no-timing", "--jobs", "2", "--out", out, lines)
     process = warpgym.start(*arguments)
 
     def enough():
-        return process.poll() is not None or (out.exists() and out.read_bytes().count(b"\n") >= delay)
+        return process.poll() is not None or (
+            out.exists() and out.read_bytes().count(b"\n") >= delay
+        )
 
     wait_until(enough, f"{delay} verdicts are written")
     kill(process.pid)
@@ -179,7 +187,7 @@ def test_judge_killed_at_any_moment_loses_no_verdict(warpgym, tmp_path, delay):
     assert sorted(found) == sorted((n, status) for n in names for status in ("passed", "wrong"))
 
 
-# --- torch -------------------------------------------------------------------------------------------
+# --- torch ---------------------------------------------------------------------------------------
 
 ENDLESS = """import ctypes
 
@@ -209,8 +217,15 @@ def test_killed_part_of_a_torch_run(warpgym, tmp_path, victim):
         [{"problem": "torch/square", "candidate": name} for name in ("endless.py", "honest.py")],
     )
     process = warpgym.start(
-        "eval", "--json", "--quiet", "--no-timing", "--set", "run.timeout_ms=2s",
-        "--problems", "roots", lines,
+        "eval",
+        "--json",
+        "--quiet",
+        "--no-timing",
+        "--set",
+        "run.timeout_ms=2s",
+        "--problems",
+        "roots",
+        lines,
     )
 
     def found():
@@ -220,4 +235,5 @@ def test_killed_part_of_a_torch_run(warpgym, tmp_path, victim):
     mine = wait_until(found, "the endless candidate runs")
     kill(mine[0 if victim == "server" else -1].pid)
     run = warpgym.finish(process)
-    assert statuses(run.verdicts) == ["timeout" if victim == "server" else "runtime_error", "passed"], run
+    status = "timeout" if victim == "server" else "runtime_error"
+    assert statuses(run.verdicts) == [status, "passed"], run

@@ -112,7 +112,7 @@ def test_check_as_json(warpgym):
 # name: (fill of x, tolerance, body of the reference, what is let through)
 GAMED = {
     "all zeros": ("constant(0)", "{relative: 1.0e-5}", "y[i] = x[i];", "zeros"),
-    "a wide tolerance": ("uniform(-1, 1)", "{absolute: 10}", "y[i] = x[i];", "zeros"),
+    "a wide tolerance": ('"uniform(-1, 1)"', "{absolute: 10}", "y[i] = x[i];", "zeros"),
     "a constant": ("normal", "{relative: 1.0e-5}", "y[i] = 3 + 0 * x[i];", "a constant"),
     "a copy": ("normal", "{relative: 1.0e-5}", "y[i] = x[i];", "`x`"),
 }
@@ -165,7 +165,8 @@ def test_check_of_a_reference_that_does_not_compile(warpgym, tmp_path):
 def test_check_of_torch_problems(warpgym, tmp_path):
     """One that is sound, and one whose weight nobody would miss."""
     sound = write(tmp_path / "sound.py", kernelbench_module())
-    deaf = write(tmp_path / "deaf.py", kernelbench_module().replace("+ self.weight", "+ 0 * self.weight"))
+    text = kernelbench_module().replace("+ self.weight", "+ 0 * self.weight")
+    deaf = write(tmp_path / "deaf.py", text)
     run = warpgym("problem", "check", "--json", sound, deaf)
     assert run.status == SOME_FAILED, run
     assert [json.loads(line)["gamed"] for line in run.out.splitlines()] == [False, True], run

@@ -38,7 +38,7 @@ def judge(runner, cases):
         runner.folder / "suite.jsonl",
         [{"problem": problem, "candidate": str(path)} for problem, _, path in cases],
     )
-    run = runner.eval("--jobs", "2", batch, timeout=600)
+    run = runner.eval("--jobs", "2", "--set", "run.load_timeout_ms=10m", batch, timeout=600)
     assert run.status == SOME_FAILED, run.err
     return {(v["problem"]["id"], v["candidate"]["path"]): v for v in run.verdicts}
 

@@ -1,0 +1,89 @@
+/* start: a side in its box. Declared in context.h.
+ *
+ * Where the machine lets a box mount memory, that is its scratch, and vanishes with it. Where not,
+ * which only the first box can tell, each box gets a directory of this machine instead.
+ */
+#include "base/file.h"
+#include "judge/context.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROBE_TIMEOUT_MS 10000
+
+/* For a box that cannot mount memory: a directory that its process may write to. */
+static int make_scratch(struct box *box, struct err *err)
+{
+    const char *place = getenv("TMPDIR");
+    snprintf(box->scratch, sizeof box->scratch, "%s/warpgym-side-XXXXXX",
+             place && place[0] == '/' && strlen(place) < 400 ? place : "/tmp");
+    if (!mkdtemp(box->scratch)) {
+        int result = err_sys(err, errno, "%s: cannot create a scratch directory", box->scratch);
+        box->scratch[0] = '\0';
+        return result;
+    }
+    if (geteuid() == 0 && chown(box->scratch, BOX_NOBODY, BOX_NOBODY) < 0)
+        return err_sys(err, errno, "%s: cannot hand it to the sandbox", box->scratch);
+    return 0;
+}
+
+static int try_start(struct judge *judge, struct box *box, struct side *side,
+                     struct side_start *start, struct wire_opened *opened,
+                     int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+{
+    box->scratch[0] = '\0';
+    int result = judge->no_own_root ? make_scratch(box, err) : 0;
+    if (result == 0)
+        result = side_open(side, start, opened, opened_descriptors, err);
+    if (box->scratch[0] && !side->scratch)
+        file_remove_tree(box->scratch);
+    return result;
+}
+
+int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
+                struct side *side, struct side_start *start, struct wire_opened *opened,
+                int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+{
+    const struct settings *settings = judge->options.settings;
+    struct box *box = mem_alloc(sizeof *box);
+    int result = judge_standby(judge, kind == BOX_TORCH ? PROBLEM_TORCH : PROBLEM_NATIVE,
+                               &start->standby, err);
+    if (result == 0)
+        result = standby_ready(start->standby, err);
+    box_init(box, kind);
+    /* three: slot, oracle (twice the size for f32), as much again to work in */
+    box->memory_bytes = settings->run_memory_bytes + 3 * arguments_bytes;
+    box->scratch_bytes = settings->run_scratch_bytes;
+    start->box = box;
+    start->timeout_ms = settings->run_load_timeout_ms;
+    start->cancelled = judge->options.cancelled;
+    if (result == 0)
+        result = try_start(judge, box, side, start, opened, opened_descriptors, err);
+    if (result == ERR_MISSING && !judge->no_own_root) {
+        side_close(side);
+        judge->no_own_root = true;
+        result = try_start(judge, box, side, start, opened, opened_descriptors, err);
+    }
+    mem_free(box);
+    return result;
+}
+
+int judge_probe(struct judge *judge, struct standby *standby, struct err *err)
+{
+    struct boxed boxed;
+    if (!judge->toolchain.root || judge->probed)
+        return 0;
+    struct box *box = mem_alloc(sizeof *box);
+    box_init(box, BOX_NATIVE);
+    int result = standby_spawn(standby, box, PROBE_TIMEOUT_MS, &boxed, err);
+    if (result == 0) {
+        judge->no_own_root = !(boxed.layers >> LAYER_MOUNT & 1);
+        judge->probed = true;
+        boxed_close(&boxed);
+    }
+    mem_free(box);
+    return result;
+}

@@ -1,0 +1,274 @@
+/* Problems that are worth something, and problems that are answered without doing the work. */
+#include "judge/admission.h"
+
+#include "../support/judging.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *place;
+static struct settings settings;
+static struct judge *judge;
+
+static int open_all(void **state)
+{
+    (void)state;
+    place = judging_directory("admission");
+    judging_settings(&settings, place);
+    judge = judging_open(&(struct judge_options){.settings = &settings, .no_timing = true});
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    judge_close(judge);
+    settings_deinit(&settings);
+    judging_remove(place);
+    return 0;
+}
+
+#define INCLUDES "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
+#define MAP(body)                                                                                  \
+    INCLUDES "void solution(const float *x, float *y, size_t n)\n{\n"                              \
+             "    for (size_t i = 0; i < n; i++)\n        y[i] = " body ";\n}\n"
+#define MAP_YAML(fill, tolerance)                                                                  \
+    "signature: void solution(const float *x, float *y, size_t n)\narguments:\n"                   \
+    "  x: {role: in, type: f32, shape: [n], fill: \"" fill "\"}\n"                                 \
+    "  y: {role: out, type: f32, shape: [n]}\n"                                                    \
+    "  n: {role: size}\n"                                                                          \
+    "tolerance: {relative: " tolerance "}\ncheck: [{n: 50}, {n: 3000}]\ntime: [{n: 4096}]\n"
+#define MEAN                                                                                       \
+    INCLUDES "void solution(const float *x, float *y, size_t rows, size_t cols)\n{\n"              \
+             "    for (size_t r = 0; r < rows; r++) {\n        float sum = 0;\n"                   \
+             "        for (size_t c = 0; c < cols; c++)\n            sum += x[r * cols + c];\n"    \
+             "        y[r] = sum / (float)cols;\n    }\n}\n"
+#define MEAN_YAML(fill, tolerance)                                                                 \
+    "signature: void solution(const float *x, float *y, size_t rows, size_t cols)\narguments:\n"   \
+    "  x: {role: in, type: f32, shape: [rows, cols], fill: \"" fill "\"}\n"                        \
+    "  y: {role: out, type: f32, shape: [rows]}\n"                                                 \
+    "  rows: {role: size}\n  cols: {role: size}\n"                                                 \
+    "tolerance: {relative: " tolerance "}\n"                                                       \
+    "check: [{rows: 4, cols: 5000}, {rows: 20, cols: 9000}]\ntime: [{rows: 8, cols: 8000}]\n"
+#define TWO_YAML                                                                                   \
+    "signature: void solution(const float *x, const float *z, float *y, size_t n)\narguments:\n"   \
+    "  x: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
+    "  z: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
+    "  y: {role: out, type: f32, shape: [n]}\n"                                                    \
+    "  n: {role: size}\n"                                                                          \
+    "tolerance: {relative: 1.0e-5}\ncheck: [{n: 50}, {n: 500}]\ntime: [{n: 1000}]\n"
+#define TWO(body)                                                                                  \
+    INCLUDES "void solution(const float *x, const float *z, float *y, size_t n)\n{\n"              \
+             "    for (size_t i = 0; i < n; i++)\n        y[i] = " body ";\n}\n"
+
+static const struct {
+    const char *name, *yaml, *reference;
+    const char *attempt; /* how the name of one that gets through begins; NULL: none does */
+    const char *code;
+} rows[] = {
+    {"sound_map", MAP_YAML("normal", "1.0e-5"), MAP("x[i] * x[i] + 0.5f"), NULL, NULL},
+    {"sound_mean", MEAN_YAML("normal", "1.0e-5"), MEAN, NULL, NULL},
+    {"sound_two", TWO_YAML, TWO("x[i] * z[i] - 1"), NULL, NULL},
+    {"uniform_mean", MEAN_YAML("uniform(0, 1)", "5.0e-2"), MEAN, "a constant", "H10"},
+    {"constant_answer", MAP_YAML("normal", "1.0e-5"), MAP("3 + 0 * x[i]"), "a constant", "H10"},
+    {"zero_answer", MAP_YAML("normal", "1.0e-5"), MAP("0 * x[i]"), "zeros", "H07"},
+    {"copied_input", MAP_YAML("normal", "1.0e-5"), MAP("x[i] * 1.0f"), "output 0 a copy of `x`",
+     "H07"},
+    {"nearly_a_copy", MAP_YAML("uniform(1, 2)", "1.0e-2"), MAP("x[i] * 1.001f"),
+     "output 0 a copy of `x`", "H07"},
+    {"loose", MAP_YAML("normal", "1.0e-1"), MAP("x[i] * x[i] + 0.5f"), "lower precision", "H13"},
+    {"deaf", TWO_YAML, TWO("x[i] * x[i] + 0 * z[i]"), "deaf to `z`", "H14"},
+    {"half_deaf", TWO_YAML, TWO("x[i] * x[i] + 1 + z[i] * 1e-8f"), "deaf to `z`", "H14"},
+    {"last_rows_unused",
+     "signature: void solution(const float *x, float *y, size_t n)\narguments:\n"
+     "  x: {role: in, type: f32, shape: [2*n], fill: normal}\n"
+     "  y: {role: out, type: f32, shape: [n]}\n"
+     "  n: {role: size}\n"
+     "tolerance: {relative: 1.0e-5}\ncheck: [{n: 50}, {n: 300}]\ntime: [{n: 100}]\n",
+     MAP("x[i] * 2 + 1"), "without the last slice of `x` along axis 0", "H14"},
+};
+
+/* The first attempt that gets through everywhere and whose name begins so. */
+static const struct attempt *find(const struct admission *admission, const char *begin)
+{
+    for (size_t i = 0; i < admission->count; i++) {
+        const struct attempt *attempt = &admission->attempts[i];
+        if (attempt->trials > 0 && attempt->passed == attempt->trials &&
+            strncmp(attempt->name, begin, strlen(begin)) == 0)
+            return attempt;
+    }
+    return NULL;
+}
+
+static void test_problems(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct problem problem;
+        struct admission admission;
+        struct err err = {0};
+        judging_problem(&problem, place, rows[i].name, rows[i].yaml, rows[i].reference);
+        if (admission_check(judge, &problem, &admission, &err) < 0)
+            fail_msg("%s: %s", rows[i].name, err.text);
+        const struct attempt *attempt = find(&admission, rows[i].attempt ? rows[i].attempt : "");
+        assert_true(admission.deterministic);
+        assert_int_equal(admission.trials, 3);
+        if (!rows[i].attempt && (attempt || admission_gamed(&admission)))
+            fail_msg("%s: gamed by %s", rows[i].name, attempt ? attempt->name : "no attempt");
+        if (rows[i].attempt && (!attempt || !admission_gamed(&admission)))
+            fail_msg("%s: %s does not get through", rows[i].name, rows[i].attempt);
+        if (attempt)
+            assert_string_equal(attempt->code, rows[i].code);
+        admission_deinit(&admission);
+        problem_deinit(&problem);
+    }
+}
+
+/* Every attempt is counted, named once, and has its code. */
+static void test_attempts(void **state)
+{
+    (void)state;
+    struct problem problem;
+    struct admission admission;
+    struct err err = {0};
+    judging_problem(&problem, place, "sound", TWO_YAML, TWO("x[i] * z[i] - 1"));
+    assert_int_equal(admission_check(judge, &problem, &admission, &err), 0);
+    static const char *const names[] = {
+        "zeros",
+        "a constant (the answer's mean)",
+        "output 0 a copy of `x`",
+        "output 0 a copy of `z`",
+        "lower precision (inputs rounded)",
+        "without the last slice of `x` along axis 0",
+        "without the last slice of `z` along axis 0",
+        "deaf to `x`",
+        "deaf to `z`",
+    };
+    assert_int_equal(admission.count, sizeof names / sizeof *names);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int found = 0;
+        for (size_t k = 0; k < admission.count; k++) {
+            const struct attempt *attempt = &admission.attempts[k];
+            if (strcmp(attempt->name, names[i]) != 0)
+                continue;
+            found++;
+            assert_int_equal(attempt->trials, 3);
+            assert_true(attempt->passed < 3 && attempt->worst_error > 1);
+            assert_true(attempt->code[0] == 'H' && strlen(attempt->code) == 3);
+        }
+        if (found != 1)
+            fail_msg("%s: %d times", names[i], found);
+    }
+    assert_true(admission.own_error < 1); /* against its oracle, in tolerances */
+    admission_deinit(&admission);
+    problem_deinit(&problem);
+}
+
+/* A reference that is itself less precise than it asks others to be. */
+static void test_inaccurate(void **state)
+{
+    (void)state;
+    struct problem problem;
+    struct admission admission;
+    struct err err = {0};
+    judging_problem(&problem, place, "coarse", MAP_YAML("uniform(1, 2)", "1.0e-6"),
+                    MAP("(1e4f + x[i]) - 1e4f"));
+    assert_int_equal(admission_check(judge, &problem, &admission, &err), 0);
+    assert_true(admission.own_error > 1);
+    assert_true(admission_gamed(&admission));
+    admission_deinit(&admission);
+    problem_deinit(&problem);
+}
+
+/* A reference that remembers. */
+static void test_unsteady(void **state)
+{
+    (void)state;
+    struct problem problem;
+    struct admission admission;
+    struct err err = {0};
+    judging_problem(&problem, place, "unsteady", MAP_YAML("normal", "1.0e-5") "oracle: false\n",
+                    "static float calls;\n#include <stddef.h>\n"
+                    "void solution(const float *x, float *y, size_t n)\n{\n    calls += 1;\n"
+                    "    for (size_t i = 0; i < n; i++) y[i] = x[i] + calls;\n}\n");
+    assert_int_equal(admission_check(judge, &problem, &admission, &err), 0);
+    assert_false(admission.deterministic);
+    assert_true(isnan(admission.own_error));
+    assert_true(admission_gamed(&admission));
+    admission_deinit(&admission);
+    problem_deinit(&problem);
+}
+
+/* Inputs are as they were after every attempt, an inout argument included. */
+static void test_inout(void **state)
+{
+    (void)state;
+    struct problem problem;
+    struct admission admission;
+    struct err err = {0};
+    judging_problem(&problem, place, "inout",
+                    "signature: void solution(float *y, float a, size_t n)\narguments:\n"
+                    "  y: {role: inout, type: f32, shape: [n], fill: normal}\n"
+                    "  a: {role: scalar, type: f32, fill: \"uniform(2, 3)\"}\n"
+                    "  n: {role: size}\n"
+                    "tolerance: {relative: 1.0e-5}\ncheck: [{n: 50}]\ntime: [{n: 100}]\n",
+                    INCLUDES "void solution(float *y, float a, size_t n)\n{\n"
+                             "    for (size_t i = 0; i < n; i++) y[i] = y[i] * a + 1;\n}\n");
+    if (admission_check(judge, &problem, &admission, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_true(admission.deterministic);
+    const struct attempt *attempt = find(&admission, "");
+    if (attempt || admission_gamed(&admission))
+        fail_msg("gamed by %s", attempt ? attempt->name : "no attempt");
+    bool left = false;
+    for (size_t i = 0; i < admission.count; i++)
+        left = left || strcmp(admission.attempts[i].name, "output 0 a copy of `y`") == 0;
+    assert_true(left); /* an inout left as it was */
+    admission_deinit(&admission);
+    problem_deinit(&problem);
+}
+
+static void test_broken(void **state)
+{
+    (void)state;
+    static const char *const references[] = {
+        INCLUDES "void solution(const float *x, float *y, size_t n) { *(volatile int *)8 = 0; }\n",
+        INCLUDES "void solution(const float *x, float *y, size_t n) { y[0] = }\n",
+        INCLUDES "int nothing;\n",
+    };
+    int before = -1;
+    for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
+        struct problem problem;
+        struct admission admission;
+        struct err err = {0};
+        char name[32];
+        snprintf(name, sizeof name, "broken_%zu", i);
+        judging_problem(&problem, place, name, MAP_YAML("normal", "1.0e-5"), references[i]);
+        int result = admission_check(judge, &problem, &admission, &err);
+        if (result != ERR_INPUT || !strstr(err.text, name))
+            fail_msg("%s: %s: %s", name, err_name(result), err.text);
+        admission_deinit(&admission);
+        problem_deinit(&problem);
+        if (before < 0)
+            before = judging_descriptors();
+        assert_int_equal(judging_descriptors(), before);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_problems),   cmocka_unit_test(test_attempts),
+        cmocka_unit_test(test_inaccurate), cmocka_unit_test(test_unsteady),
+        cmocka_unit_test(test_inout),      cmocka_unit_test(test_broken),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

@@ -1,0 +1,231 @@
+#include "judge/batch.h"
+
+#include "../support/judging.h"
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define TASKS 12
+#define HEAD "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"
+#define LOOP(value) "    for (size_t i = 0; i < n; i++)\n        y[i] = " value ";\n"
+
+static char *place;
+static struct settings settings;
+static _Atomic int cancelled;
+static struct judge *judge;
+static struct problem problems[2]; /* twice, negative */
+
+/* What the reports say; they come from any thread, but one at a time. */
+struct seen {
+    size_t count, ticks;
+    size_t numbers[TASKS];
+    enum verdict_status statuses[TASKS];
+    atomic_int inside;
+    bool together;    /* two reports at once */
+    size_t cancel_at; /* after so many reports; 0: never */
+};
+
+static int open_all(void **state)
+{
+    (void)state;
+#define YAML                                                                                       \
+    "signature: void solution(const float *x, float *y, size_t n)\n"                               \
+    "arguments:\n"                                                                                 \
+    "  x: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
+    "  y: {role: out, type: f32, shape: [n]}\n"                                                    \
+    "  n: {role: size}\n"                                                                          \
+    "tolerance: {relative: 1.0e-5}\ncheck: [{n: 100}]\ntime: [{n: 4}]\n"
+    place = judging_directory("batch");
+    judging_settings(&settings, place);
+    settings.run_timeout_ms = 60000;
+    judge = judging_open(
+        &(struct judge_options){.settings = &settings, .cancelled = &cancelled, .no_timing = true});
+    judging_problem(&problems[0], place, "twice", YAML, HEAD LOOP("2 * x[i]") "}\n");
+    judging_problem(&problems[1], place, "negative", YAML, HEAD LOOP("-x[i]") "}\n");
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    problem_deinit(&problems[0]);
+    problem_deinit(&problems[1]);
+    judge_close(judge);
+    settings_deinit(&settings);
+    judging_remove(place);
+    return 0;
+}
+
+static void report(void *context, const struct batch_task *task, const struct verdict *verdict)
+{
+    struct seen *seen = context;
+    if (atomic_fetch_add(&seen->inside, 1) > 0)
+        seen->together = true;
+    if (seen->count < TASKS) {
+        seen->numbers[seen->count] = task->number;
+        seen->statuses[seen->count] = verdict->status;
+    }
+    seen->count++;
+    if (seen->count == seen->cancel_at)
+        cancelled = 1;
+    atomic_fetch_sub(&seen->inside, 1);
+}
+
+static void tick(void *context)
+{
+    struct seen *seen = context;
+    seen->ticks++;
+}
+
+/* Right for the one problem and wrong for the other, in blocks of three. */
+static void make_tasks(struct batch_task tasks[TASKS])
+{
+    static const char *const texts[] = {HEAD LOOP("x[i] + x[i]") "}\n", HEAD LOOP("0 - x[i]") "}\n",
+                                        HEAD "    y[0] = }\n"};
+    for (size_t i = 0; i < TASKS; i++)
+        tasks[i] = (struct batch_task){.problem = &problems[i / 3 % 2],
+                                       .candidate = judging_candidate("candidate.c", texts[i % 3]),
+                                       .number = 100 + i};
+}
+
+static enum verdict_status expected(size_t number)
+{
+    size_t i = number - 100;
+    if (i % 3 == 2)
+        return STATUS_COMPILE_ERROR;
+    return i / 3 % 2 == i % 3 ? STATUS_PASSED : STATUS_WRONG;
+}
+
+static void check(const struct seen *seen)
+{
+    bool there[TASKS] = {0};
+    assert_int_equal(seen->count, TASKS);
+    assert_false(seen->together);
+    for (size_t i = 0; i < TASKS; i++) {
+        size_t number = seen->numbers[i] - 100;
+        assert_true(number < TASKS && !there[number]);
+        there[number] = true;
+        if (seen->statuses[i] != expected(seen->numbers[i]))
+            fail_msg("task %d: %s", (int)number, verdict_status_name(seen->statuses[i]));
+    }
+}
+
+static void test_jobs(void **state)
+{
+    (void)state;
+    struct batch_task tasks[TASKS];
+    struct err err = {0};
+    int before = 0;
+    make_tasks(tasks);
+    for (int jobs = 1; jobs <= 3; jobs++) {
+        struct seen seen = {0};
+        if (batch_run(judge, tasks, TASKS, jobs, &cancelled, report, tick, &seen, &err) < 0)
+            fail_msg("%s", err.text);
+        check(&seen);
+        for (size_t i = 0; jobs == 1 && i < TASKS; i++)
+            assert_int_equal(seen.numbers[i], 100 + i); /* one after the other is in order */
+        if (jobs == 1)
+            before = judging_descriptors();
+        assert_int_equal(judging_descriptors(), before);
+    }
+}
+
+static void test_more_jobs_than_tasks(void **state)
+{
+    (void)state;
+    struct batch_task tasks[TASKS];
+    struct seen seen = {0};
+    struct err err = {0};
+    make_tasks(tasks);
+    assert_int_equal(batch_run(judge, tasks, 2, 16, NULL, report, NULL, &seen, &err), 0);
+    assert_int_equal(seen.count, 2);
+    assert_int_equal(seen.ticks, 0);
+}
+
+static void test_nothing_to_do(void **state)
+{
+    (void)state;
+    struct seen seen = {0};
+    struct err err = {0};
+    assert_int_equal(batch_run(judge, NULL, 0, 2, NULL, report, tick, &seen, &err), 0);
+    assert_int_equal(seen.count, 0);
+}
+
+/* One that never ends: the ticks go on, and cancelling ends it without a report. */
+static void *cancel_soon(void *unused)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+    cancelled = 1;
+    return unused;
+}
+
+static void test_cancel_running(void **state)
+{
+    (void)state;
+    struct batch_task tasks[2] = {{.problem = &problems[0],
+                                   .candidate = judging_candidate("a.c", HEAD "for (;;);}\n")},
+                                  {.problem = &problems[0],
+                                   .candidate = judging_candidate("b.c", HEAD "for (;;);}\n")}};
+    struct seen seen = {0};
+    struct err err = {0};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+    assert_int_equal(batch_run(judge, tasks, 2, 2, &cancelled, report, tick, &seen, &err),
+                     ERR_CANCELLED);
+    pthread_join(thread, NULL);
+    cancelled = 0;
+    assert_int_equal(seen.count, 0);
+    assert_true(seen.ticks > 0);
+}
+
+/* Cancelled between two: what is reported stands, what is not is said so. */
+static void test_cancel_between(void **state)
+{
+    (void)state;
+    for (int jobs = 1; jobs <= 2; jobs++) {
+        struct batch_task tasks[TASKS];
+        struct seen seen = {.cancel_at = 4};
+        struct err err = {0};
+        make_tasks(tasks);
+        assert_int_equal(batch_run(judge, tasks, TASKS, jobs, &cancelled, report, NULL, &seen,
+                                   &err),
+                         ERR_CANCELLED);
+        cancelled = 0;
+        assert_in_range(seen.count, 4, 3 + jobs);
+        for (size_t i = 0; i < seen.count; i++)
+            assert_int_equal(seen.statuses[i], expected(seen.numbers[i]));
+    }
+}
+
+static void test_cancelled_before(void **state)
+{
+    (void)state;
+    struct batch_task tasks[TASKS];
+    struct seen seen = {0};
+    struct err err = {0};
+    make_tasks(tasks);
+    cancelled = 1;
+    assert_int_equal(batch_run(judge, tasks, TASKS, 2, &cancelled, report, NULL, &seen, &err),
+                     ERR_CANCELLED);
+    cancelled = 0;
+    assert_int_equal(seen.count, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_jobs),           cmocka_unit_test(test_more_jobs_than_tasks),
+        cmocka_unit_test(test_nothing_to_do),  cmocka_unit_test(test_cancel_running),
+        cmocka_unit_test(test_cancel_between), cmocka_unit_test(test_cancelled_before),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

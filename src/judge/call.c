@@ -165,7 +165,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     side->last_mode = mode;
     result = wire_send(side->boxed.channel, &call, sizeof call, NULL, 0, err);
     if (result < 0)
-        return result;
+        return result == ERR_CRASH ? side_explain_end(side, err) : result;
     if (side->sentry)
         sentry_arm(side->sentry, side->boxed.channel);
     int64_t start_ns = clock_now_ns();
@@ -190,27 +190,34 @@ uint32_t side_output_count(const struct side *side)
     return list_outputs(side, outputs);
 }
 
-int side_output(struct side *side, uint32_t index, struct tensor *tensor, struct err *err)
+int side_output_form(const struct side *side, uint32_t index, struct tensor *tensor,
+                     struct err *err)
 {
     struct wire_output outputs[WIRE_OUTPUTS];
     uint32_t count = list_outputs(side, outputs);
     if (index >= count)
         return err_set(err, ERR_INTERNAL, "there is no output %u", index);
     const struct wire_output *output = &outputs[index];
-    const struct dtype_facts *facts = dtype_facts(output->dtype);
     *tensor = (struct tensor){.dtype = output->dtype,
                               .dimensions = output->dimensions,
                               .bytes = output->bytes,
-                              .count = output->bytes / facts->bytes};
+                              .count = output->bytes / dtype_facts(output->dtype)->bytes};
     memcpy(tensor->shape, output->shape, sizeof tensor->shape);
-    if (side->done.count == 0) {
+    if (side->done.count == 0)
         tensor->data = side->slot + output->address;
-        return 0;
-    }
-    if (side->buffer_bytes[index] < output->bytes) {
-        side->buffers[index] = mem_resize(side->buffers[index], output->bytes);
-        side->buffer_bytes[index] = output->bytes;
+    return 0;
+}
+
+int side_output(struct side *side, uint32_t index, struct tensor *tensor, struct err *err)
+{
+    int result = side_output_form(side, index, tensor, err);
+    if (result < 0 || side->done.count == 0)
+        return result;
+    if (side->buffer_bytes[index] < tensor->bytes) {
+        side->buffers[index] = mem_resize(side->buffers[index], tensor->bytes);
+        side->buffer_bytes[index] = tensor->bytes;
     }
     tensor->data = side->buffers[index];
-    return boxed_read(&side->boxed, output->address, side->buffers[index], output->bytes, err);
+    return boxed_read(&side->boxed, side->done.outputs[index].address, side->buffers[index],
+                      tensor->bytes, err);
 }

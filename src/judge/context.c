@@ -60,6 +60,7 @@ void judge_close(struct judge *judge)
     mem_free(judge->side_program);
     mem_free(judge->python);
     mem_free(judge->python_package);
+    mem_free(judge->torch_place);
     mem_free(judge);
 }
 

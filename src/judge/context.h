@@ -17,6 +17,7 @@ struct judge {
     struct toolchain toolchain;
     char *root, *cache, *state, *locks, *side_program, *python, *python_package;
     pthread_mutex_t lock; /* the lazily made parts below */
+    char *torch_place;    /* where PyTorch's headers and libraries are: extension.c */
     struct standby *native, *torch;
     struct peaks peaks;
     bool have_peaks;

@@ -31,7 +31,8 @@ static void place_deinit(struct place *place)
     mem_free(place->version);
 }
 
-static int find_place(const struct judge *judge, struct place *place, struct err *err)
+/* Asks Python once for each judge: 60 ms. */
+static int ask_place(struct judge *judge, struct err *err)
 {
     static const char query[] =
         "import sys, sysconfig, importlib.metadata as m\n"
@@ -41,19 +42,29 @@ static int find_place(const struct judge *judge, struct place *place, struct err
     const char *argv[] = {judge->python, "-I", "-c", query, NULL};
     struct command command = {.argv = argv, .directory = "/", .timeout_ms = QUERY_TIMEOUT_MS};
     struct outcome outcome;
-    char **lines[] = {&place->packages, &place->include, &place->prefix, &place->base_prefix,
-                      &place->version};
     outcome_init(&outcome, OUTPUT_BYTES);
     int result = process_runner.run(&process_runner, &command, &outcome, err);
-    char *at = outcome.output.data;
+    if (result == 0 && outcome.exit_code != 0)
+        result = err_set(err, ERR_MISSING, "%s does not say where PyTorch is", judge->python);
+    if (result == 0)
+        judge->torch_place = mem_strdup(outcome.output.data);
+    outcome_deinit(&outcome);
+    return result;
+}
+
+static int find_place(struct judge *judge, struct place *place, struct err *err)
+{
+    char **lines[] = {&place->packages, &place->include, &place->prefix, &place->base_prefix,
+                      &place->version};
+    pthread_mutex_lock(&judge->lock);
+    int result = judge->torch_place ? 0 : ask_place(judge, err);
+    pthread_mutex_unlock(&judge->lock);
+    const char *at = judge->torch_place;
     for (size_t i = 0; result == 0 && i < sizeof lines / sizeof *lines; i++) {
         size_t length = strcspn(at, "\n");
-        if (at[length] == '\0')
-            result = err_set(err, ERR_MISSING, "%s does not say where PyTorch is", judge->python);
         *lines[i] = mem_printf("%.*s", (int)length, at);
         at += length + (at[length] != '\0');
     }
-    outcome_deinit(&outcome);
     return result;
 }
 
@@ -153,53 +164,13 @@ static int open_object(const char *scratch)
     return fd;
 }
 
-static int compile(struct extension *extension, const struct place *place, const char *name,
-                   const char *source, const char *key, struct cache_entry *entry, struct err *err)
-{
-    struct judge *judge = extension->session->judge;
-    struct build build = {.place = place, .compiler = "/usr/bin/g++", .name = name};
-    struct outcome outcome;
-    char *path = NULL;
-    int object = -1;
-    if (!file_exists(build.compiler))
-        return err_set(err, ERR_MISSING, "a C++ extension needs %s, which is not there",
-                       build.compiler);
-    build.scratch = mem_strdup("/tmp/warpgym-ext-XXXXXX");
-    outcome_init(&outcome, OUTPUT_BYTES);
-    int result = mkdtemp(build.scratch) ? 0
-                                        : err_sys(err, errno, "%s: cannot create", build.scratch);
-    if (result == 0) {
-        path = mem_printf("%s/extension.cpp", build.scratch);
-        result = file_write_atomic(path, source, strlen(source), 0644, err);
-    }
-    if (result == 0)
-        result = run_compiler(extension, &build, &outcome, err);
-    if (result == 0 && outcome.timed_out)
-        result = err_set(err, ERR_TIMEOUT, "compiling the extension took longer than it may");
-    if (result == 0 && outcome.exit_code == 0)
-        object = open_object(build.scratch);
-    if (result == 0)
-        result = cache_put(judge->cache ? judge->cache : build.scratch, key, object,
-                           outcome.exit_code == 0 ? "" : outcome.output.data, &entry->path, err);
-    if (result == 0) {
-        entry->ok = object >= 0;
-        entry->diagnostics = mem_strdup(outcome.output.data);
-    }
-    if (object >= 0)
-        close(object);
-    mem_free(path);
-    outcome_deinit(&outcome);
-    if (judge->cache || result < 0)
-        file_remove_tree(build.scratch);
-    mem_free(build.scratch);
-    return result;
-}
-
-static int entry_memory(const char *path, struct err *err)
+/* The bytes of a file as sealed memory. */
+static int memory_of(int fd, struct err *err)
 {
     char *bytes;
     size_t count;
-    int result = file_read(path, LIMIT_ARTIFACT_BYTES + OUTPUT_BYTES, &bytes, &count, err);
+    int result = file_read_fd(fd, "the extension", LIMIT_ARTIFACT_BYTES + OUTPUT_BYTES, &bytes,
+                              &count, err);
     if (result < 0)
         return result;
     result = file_memory_from("extension", bytes, count, err);
@@ -207,6 +178,68 @@ static int entry_memory(const char *path, struct err *err)
     return result;
 }
 
+/* What the compiler left: the object as memory, or why there is none. Kept where it may be. */
+static int take_object(struct judge *judge, const struct build *build, const char *key,
+                       const struct outcome *outcome, struct err *err)
+{
+    struct err ignored;
+    char *kept = NULL;
+    int object = outcome->exit_code == 0 ? open_object(build->scratch) : -1;
+    bool certain = object >= 0 || outcome->exit_code > 0; /* a signal may not come again */
+    if (judge->cache && certain &&
+        cache_put(judge->cache, key, object, object >= 0 ? "" : outcome->output.data, &kept,
+                  &ignored) == 0)
+        mem_free(kept);
+    if (object < 0)
+        return err_set(err, ERR_INPUT, "%.700s",
+                       outcome->output.len ? outcome->output.data : "the compiler was killed");
+    lseek(object, 0, SEEK_SET);
+    int result = memory_of(object, err);
+    close(object);
+    return result;
+}
+
+static int compile(struct extension *extension, const struct place *place, const char *name,
+                   const char *source, const char *key, struct err *err)
+{
+    struct build build = {.place = place, .compiler = "/usr/bin/g++", .name = name};
+    struct outcome outcome;
+    if (!file_exists(build.compiler))
+        return err_set(err, ERR_MISSING, "a C++ extension needs %s, which is not there",
+                       build.compiler);
+    build.scratch = mem_strdup("/tmp/warpgym-ext-XXXXXX");
+    outcome_init(&outcome, OUTPUT_BYTES);
+    int result = mkdtemp(build.scratch) ? 0
+                                        : err_sys(err, errno, "%s: cannot create", build.scratch);
+    char *path = mem_printf("%s/extension.cpp", build.scratch);
+    if (result == 0)
+        result = file_write_atomic(path, source, strlen(source), 0644, err);
+    if (result == 0)
+        result = run_compiler(extension, &build, &outcome, err);
+    if (result == 0 && outcome.timed_out)
+        result = err_set(err, ERR_TIMEOUT, "compiling the extension took longer than it may");
+    if (result == 0)
+        result = take_object(extension->session->judge, &build, key, &outcome, err);
+    mem_free(path);
+    outcome_deinit(&outcome);
+    file_remove_tree(build.scratch);
+    mem_free(build.scratch);
+    return result;
+}
+
+static int from_cache(const struct cache_entry *entry, struct err *err)
+{
+    if (!entry->ok)
+        return err_set(err, ERR_INPUT, "%.700s", entry->diagnostics);
+    int fd = open(entry->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, errno, "%s: cannot open", entry->path);
+    int result = memory_of(fd, err);
+    close(fd);
+    return result;
+}
+
+/* Sealed memory with the shared object, or negative. */
 static int build_source(struct extension *extension, const char *name, const char *source,
                         struct err *err)
 {
@@ -217,13 +250,10 @@ static int build_source(struct extension *extension, const char *name, const cha
     int result = find_place(judge, &place, err);
     if (result == 0) {
         make_key(judge, &place, name, source, key);
-        if (!judge->cache || !cache_get(judge->cache, key, &entry))
-            result = compile(extension, &place, name, source, key, &entry, err);
+        result = judge->cache && cache_get(judge->cache, key, &entry)
+                     ? from_cache(&entry, err)
+                     : compile(extension, &place, name, source, key, err);
     }
-    if (result == 0)
-        result = entry.ok ? entry_memory(entry.path, err)
-                          : err_set(err, ERR_INPUT, "%.700s",
-                                    entry.diagnostics ? entry.diagnostics : "");
     mem_free(entry.path);
     mem_free(entry.diagnostics);
     place_deinit(&place);

@@ -189,7 +189,7 @@ static int exchange(struct side *side, const void *message, size_t bytes, const 
     int result = wire_send(side->boxed.channel, message, bytes, descriptors, count, err);
     boxed_thaw(&side->boxed);
     if (result < 0)
-        return result;
+        return result == ERR_CRASH ? side_explain_end(side, err) : result;
     union wire_message *received = mem_alloc(sizeof *received);
     result = expect(side, answer, deadline_ns, received, ignored, err);
     if (result == 0)

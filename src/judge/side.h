@@ -92,8 +92,11 @@ NODISCARD int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, st
 NODISCARD int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_ms,
                         struct side_time *time, struct err *err);
 
-/* Number of outputs of the last call, and one of them. */
+/* Number of outputs of the last call, and one of them. The form alone (torch: without data) costs
+ * nothing, whatever the side claims: look at a candidate's before its bytes are copied. */
 uint32_t side_output_count(const struct side *side);
+NODISCARD int side_output_form(const struct side *side, uint32_t index, struct tensor *tensor,
+                               struct err *err);
 NODISCARD int side_output(struct side *side, uint32_t index, struct tensor *tensor,
                           struct err *err);
 

@@ -370,12 +370,13 @@ static enum trial_result judge_outputs(struct session *session)
     }
     for (uint32_t i = 0; i < count; i++) {
         struct tensor got;
+        if (side_output_form(&session->candidate, i, &got, &err) == 0 &&
+            !same_form(session, i, &got))
+            return TRIAL_ENDED;
         if (side_output(&session->candidate, i, &got, &err) < 0) {
             fault_candidate(session, &err);
             return TRIAL_ENDED;
         }
-        if (!same_form(session, i, &got))
-            return TRIAL_ENDED;
         enum trial_result result = judge_output(session, i, &got);
         if (result != TRIAL_GOOD)
             return result;

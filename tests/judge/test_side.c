@@ -536,6 +536,30 @@ static void test_forged_messages(void **state)
     close(object);
 }
 
+/* A claim of 16 GiB costs nothing until somebody wants the bytes. */
+static void test_large_claim(void **state)
+{
+    (void)state;
+    struct wire_done done = {.type = WIRE_DONE,
+                             .count = 1,
+                             .outputs = {{.address = 4096,
+                                          .bytes = LIMIT_TENSOR_BYTES,
+                                          .dtype = DTYPE_U8,
+                                          .dimensions = 1,
+                                          .shape = {(int64_t)LIMIT_TENSOR_BYTES}}}};
+    struct tensor tensor;
+    struct err err = {0};
+    int object = compile_source_text(SPEAKER);
+    open_ready(object);
+    assert_int_equal(speak(&done, sizeof done, false, &err), 0);
+    assert_int_equal(side_output_form(&side, 0, &tensor, &err), 0);
+    assert_true(tensor.count == LIMIT_TENSOR_BYTES && tensor.bytes == LIMIT_TENSOR_BYTES);
+    assert_null(tensor.data);
+    assert_null(side.buffers[0]);
+    assert_int_equal(side_output_form(&side, 1, &tensor, &err), ERR_INTERNAL);
+    close(object);
+}
+
 /* An oracle of its own memory and type, beside the plain answer. */
 static void test_oracle(void **state)
 {
@@ -587,6 +611,7 @@ int main(void)
         cmocka_unit_test_teardown(test_call_and_map, reset),
         cmocka_unit_test_teardown(test_call_ends, reset),
         cmocka_unit_test_teardown(test_forged_messages, reset),
+        cmocka_unit_test_teardown(test_large_claim, reset),
         cmocka_unit_test_teardown(test_oracle, reset),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

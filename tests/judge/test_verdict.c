@@ -96,6 +96,8 @@ static void fill_verdict(void)
         (struct kernel_share){.name = "solution", .launches = 1, .time_us = 2000, .own = true};
     verdict.own_time_fraction = verdict.own_launch_fraction = 1;
     verdict.peak_memory_bytes = 4096;
+    verdict.reference_ms = 40;
+    verdict.candidate_ms = 20;
     for (int i = 0; i < STAGE_COUNT; i++)
         verdict.stages_ms[i] = i;
 }
@@ -106,10 +108,10 @@ static void test_shape(void **state)
     (void)state;
     fill_verdict();
     json_t *json = verdict_json(&verdict);
-    static const char *const keys[] = {"schema",    "id",          "problem", "candidate",
-                                       "device",    "environment", "status",  "compiled",
-                                       "correct",   "correctness", "timing",  "profile",
-                                       "integrity", "stages_ms",   "error"};
+    static const char *const keys[] = {"schema",    "id",          "problem",  "candidate",
+                                       "device",    "environment", "status",   "compiled",
+                                       "correct",   "correctness", "timing",   "profile",
+                                       "integrity", "stages_ms",   "calls_ms", "error"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (!json_object_get(json, keys[i]))
             fail_msg("%s is missing", keys[i]);
@@ -169,6 +171,8 @@ static void test_numbers(void **state)
         {"stages_ms.check", 3},
         {"stages_ms.time", 4},
         {"stages_ms.profile", 5},
+        {"calls_ms.reference", 40},
+        {"calls_ms.candidate", 20},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         assert_number(json, rows[i].path, rows[i].value);

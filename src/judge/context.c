@@ -32,8 +32,10 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     made->state = paths_state(&why);
     made->python_package = paths_python_package(&why);
     result = paths_python(options->settings->python_path, &made->python, err);
-    if (result < 0)
+    if (result < 0 && options->settings->python_path[0])
         goto out;
+    if (result < 0) /* WARPGYM_PYTHON, which stands in many a profile: torch problems will say so */
+        made->python_problem = mem_strdup(err->text);
     char *bundled = mem_printf("%s/toolchain", made->root);
     toolchain_init(&made->toolchain, file_is_directory(bundled) ? bundled : NULL);
     mem_free(bundled);
@@ -59,6 +61,7 @@ void judge_close(struct judge *judge)
     mem_free(judge->locks);
     mem_free(judge->side_program);
     mem_free(judge->python);
+    mem_free(judge->python_problem);
     mem_free(judge->python_package);
     mem_free(judge->torch_place);
     mem_free(judge);
@@ -73,6 +76,8 @@ static int start_native(struct judge *judge, struct err *err)
 
 static int start_torch(struct judge *judge, struct err *err)
 {
+    if (judge->python_problem)
+        return err_set(err, ERR_MISSING, "%s", judge->python_problem);
     if (!judge->python || !judge->python_package)
         return err_set(err, ERR_MISSING,
                        "torch problems need a Python with PyTorch: run ./setup.sh, or set "

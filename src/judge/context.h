@@ -16,6 +16,7 @@ struct judge {
     struct judge_options options;
     struct toolchain toolchain;
     char *root, *cache, *state, *locks, *side_program, *python, *python_package;
+    char *python_problem; /* why WARPGYM_PYTHON cannot be run; NULL */
     pthread_mutex_t lock; /* the lazily made parts below */
     char *torch_place;    /* where PyTorch's headers and libraries are: extension.c */
     struct standby *native, *torch;
@@ -77,15 +78,15 @@ int fault_reference(struct session *session, const struct err *err);
 int fault_candidate(struct session *session, const struct err *err);
 int fault_judge(struct session *session, const struct err *err);
 
-/* reference.c: ends the reference side that stands ready. */
-void reference_forget(struct session *session);
-
 /* open_native.c, open_torch.c: stages "compile" and "load". 0 or -1 (the verdict says why). */
 int open_native(struct session *session);
 int open_torch(struct session *session);
 /* The reference side alone; nothing to do where it stands ready. */
 int native_reference(struct session *session);
 int torch_reference(struct session *session);
+void reference_forget(struct session *session);
+/* Whether the one of the problem at hand stands ready, and lives. */
+bool reference_ready(struct session *session);
 
 /* trial.c */
 struct trial {

@@ -63,8 +63,8 @@ static int compile_reference(struct session *session)
             bad = &session->oracle_artifact;
     }
     if (bad) {
-        err_set(&err, ERR_INPUT, "%s does not compile: %.500s", problem->reference_path,
-                bad->diagnostics);
+        err_set(&err, ERR_INPUT, "%s does not compile: %.*s", problem->reference_path,
+                (int)strcspn(bad->diagnostics, "\n"), bad->diagnostics);
         return fault_reference(session, &err);
     }
     return 0;
@@ -159,7 +159,7 @@ static int compile_candidate(struct session *session, struct artifact *artifact)
 
 int native_reference(struct session *session)
 {
-    if (strcmp(session->problem_hash, session->problem->hash) == 0)
+    if (reference_ready(session))
         return 0;
     reference_forget(session);
     session->capacity = largest_slot(session->problem);

@@ -1,8 +1,15 @@
-/* reference: letting go of the reference side that a session keeps. Declared in context.h. */
+/* reference: the reference side that a session keeps. Declared in context.h. */
 #include "judge/context.h"
 
 #include <string.h>
 #include <unistd.h>
+
+bool reference_ready(struct session *session)
+{
+    return session->reference_open &&
+           strcmp(session->problem_hash, session->problem->hash) == 0 &&
+           !boxed_ended(&session->reference.boxed);
+}
 
 void reference_forget(struct session *session)
 {

@@ -168,7 +168,8 @@ int side_open(struct side *side, const struct side_start *start, struct wire_ope
     int result = standby_spawn(start->standby, start->box, SPAWN_TIMEOUT_MS, &side->boxed, err);
     if (result < 0) { /* nothing of this is the candidate's doing */
         side->boxed = (struct boxed){.channel = -1, .pid_fd = -1};
-        return result == ERR_CANCELLED ? result : err_set(err, ERR_IO, "%s", err->text);
+        err->code = result == ERR_CANCELLED ? result : ERR_IO;
+        return err->code;
     }
     if (!(side->boxed.layers >> LAYER_SCRATCH & 1))
         return err_set(err, ERR_MISSING, "the box has no scratch");

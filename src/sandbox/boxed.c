@@ -106,7 +106,8 @@ void boxed_status_text(const struct boxed *boxed, char *text, size_t text_bytes)
     if (!boxed->reaped)
         snprintf(text, text_bytes, "is still running");
     else if (WIFEXITED(boxed->status))
-        snprintf(text, text_bytes, "exited with status %d", WEXITSTATUS(boxed->status));
+        snprintf(text, text_bytes, "exited with status %d%s", WEXITSTATUS(boxed->status),
+                 WEXITSTATUS(boxed->status) == 128 + SIGABRT ? " (abort)" : "");
     else if (sigabbrev_np(signal))
         snprintf(text, text_bytes, "was killed by SIG%s (%s)", sigabbrev_np(signal),
                  sigdescr_np(signal));
@@ -121,7 +122,7 @@ void boxed_close(struct boxed *boxed)
         reap(boxed, 0);
     }
     if (boxed->pid > 0 && !(boxed->layers & (UINT32_C(1) << LAYER_PID))) {
-        kill(-boxed->pid, SIGKILL); /* without one, its session is what there is to go by */
+        kill(-boxed->pid, SIGKILL); /* without one, its group is what there is to go by */
         while (waitpid(-boxed->pid, NULL, 0) > 0)
             ;
     }

@@ -165,7 +165,7 @@ int box_enter(const struct box *box, int keep, uint32_t *layers, struct err *err
     if (result < 0)
         return result;
     uint64_t mapped = mapped_bytes();
-    setsid();
+    setpgid(0, 0); /* not a session: see standby.c */
     umask(077);
     if (*layers & BIT(LAYER_MOUNT)) {
         result = box_mount(box, layers, err);

@@ -23,9 +23,29 @@ struct standby {
     int control;
     pid_t pid;
     bool ready;
+    int64_t ready_timeout_ms;
     int64_t ready_deadline_ns;
     char *name;
+    char **argv, **environment; /* for another one, should this one be killed */
 };
+
+static char **copy_words(const char *const *words)
+{
+    size_t count = 0;
+    while (words[count])
+        count++;
+    char **copy = mem_alloc((count + 1) * sizeof *copy);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = mem_strdup(words[i]);
+    return copy;
+}
+
+static void free_words(char **words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        mem_free(words[i]);
+    mem_free(words);
+}
 
 static int pair(int *ours, int *theirs, struct err *err)
 {
@@ -37,8 +57,7 @@ static int pair(int *ours, int *theirs, struct err *err)
     return 0;
 }
 
-static int start(struct standby *standby, int theirs, const char *const *argv,
-                 const char *const *environment, struct err *err)
+static int start(struct standby *standby, int theirs, struct err *err)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -56,33 +75,68 @@ static int start(struct standby *standby, int theirs, const char *const *argv,
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    /* a session of its own: a Ctrl-C at the terminal is the judge's to handle */
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int failed = posix_spawn(&standby->pid, argv[0], &actions, &attributes, (char *const *)argv,
-                             (char *const *)environment);
+    /* A process group of its own, because a Ctrl-C at the terminal is the judge's to handle; not a
+     * session, because the scheduler shares time between sessions first (autogroups, sched(7)), and
+     * an idle-priority sentry of the judge's session would be another session's equal. */
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                              POSIX_SPAWN_SETSIGDEF);
+    int failed = posix_spawn(&standby->pid, standby->name, &actions, &attributes, standby->argv,
+                             standby->environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (failed)
-        return err_sys(err, failed, "%s: cannot start", argv[0]);
+        return err_sys(err, failed, "%s: cannot start", standby->name);
     return 0;
+}
+
+/* A server, in place of none. */
+static int launch(struct standby *standby, struct err *err)
+{
+    int theirs = -1;
+    standby->ready = false;
+    standby->ready_deadline_ns = clock_now_ns() + standby->ready_timeout_ms * 1000000;
+    int result = pair(&standby->control, &theirs, err);
+    if (result == 0)
+        result = start(standby, theirs, err);
+    if (theirs >= 0)
+        close(theirs);
+    return result;
+}
+
+static void dismiss(struct standby *standby)
+{
+    if (standby->control >= 0)
+        close(standby->control);
+    if (standby->pid > 0) {
+        kill(standby->pid, SIGKILL);
+        while (waitpid(standby->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    standby->control = -1;
+    standby->pid = 0;
+}
+
+/* Whether a server that had been ready has ended: somebody killed it, or the kernel, short of memory. */
+static bool has_ended(const struct standby *standby)
+{
+    struct pollfd hangup = {.fd = standby->control};
+    return standby->control < 0 ||
+           (standby->ready && poll(&hangup, 1, 0) > 0 && (hangup.revents & POLLHUP));
 }
 
 int standby_open(struct standby **standby, const char *const *argv, const char *const *environment,
                  int64_t ready_timeout_ms, struct err *err)
 {
-    int theirs = -1;
     struct standby *made = mem_alloc(sizeof *made);
     *made = (struct standby){.control = -1,
-                             .ready_deadline_ns = clock_now_ns() + ready_timeout_ms * 1000000};
+                             .ready_timeout_ms = ready_timeout_ms,
+                             .name = mem_strdup(argv[0]),
+                             .argv = copy_words(argv),
+                             .environment = copy_words(environment)};
     pthread_mutex_init(&made->lock, NULL);
-    made->name = mem_strdup(argv[0]);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    int result = pair(&made->control, &theirs, err);
-    if (result == 0)
-        result = start(made, theirs, argv, environment, err);
-    if (theirs >= 0)
-        close(theirs);
+    int result = launch(made, err);
     if (result < 0) {
         standby_close(made);
         return result;
@@ -95,14 +149,10 @@ void standby_close(struct standby *standby)
 {
     if (!standby)
         return;
-    if (standby->control >= 0)
-        close(standby->control);
-    if (standby->pid > 0) {
-        kill(standby->pid, SIGKILL);
-        while (waitpid(standby->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
+    dismiss(standby);
     pthread_mutex_destroy(&standby->lock);
+    free_words(standby->argv);
+    free_words(standby->environment);
     mem_free(standby->name);
     mem_free(standby);
 }
@@ -132,9 +182,14 @@ static int answer(struct standby *standby, int64_t deadline_ns, int32_t *code, s
 static int ready_locked(struct standby *standby, struct err *err)
 {
     int32_t code;
-    if (standby->ready)
-        return 0;
-    int result = answer(standby, standby->ready_deadline_ns, &code, err);
+    int result = 0;
+    if (has_ended(standby)) {
+        dismiss(standby);
+        result = launch(standby, err);
+    }
+    if (standby->ready || result < 0)
+        return result;
+    result = answer(standby, standby->ready_deadline_ns, &code, err);
     standby->ready = result == 0;
     return result;
 }

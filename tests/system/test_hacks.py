@@ -23,8 +23,8 @@ SETTINGS = {
     "compile.timeout_ms": "20s",
 }
 
-KEYS = {"problem", "catalogue", "expect", "says", "code", "warning", "speedup_below", "needs", "open"}
 REQUIRED = {"problem", "catalogue", "expect", "says"}
+KEYS = REQUIRED | {"code", "warning", "speedup_below", "needs", "open"}
 STATUSES = {
     "passed",
     "wrong",
@@ -70,7 +70,7 @@ def alternatives(path, key):
     return set(value.split("|")) if value else set()
 
 
-# --- the corpus itself -------------------------------------------------------------------------------
+# --- the corpus itself ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", CANDIDATES, ids=name_of)
@@ -147,7 +147,7 @@ def test_python_parses(path):
     assert (ROOT / "problems" / (METADATA[path]["problem"] + ".py")).is_file()
 
 
-# --- the judge on the corpus -------------------------------------------------------------------------
+# --- the judge on the corpus ---------------------------------------------------------------------
 
 
 class Batch:
@@ -171,7 +171,7 @@ class Batch:
         return self.verdicts[path]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def native_batch(tmp_path_factory, cache):
     runner = Warpgym(tmp_path_factory.mktemp("native-hacks"), cache)
     yield Batch(runner, [path for path in CANDIDATES if path.suffix == ".c"])
@@ -181,12 +181,13 @@ def native_batch(tmp_path_factory, cache):
 def has_module(name):
     command = [str(PYTHON), "-c", f"import {name}"]
     try:
-        return subprocess.run(command, capture_output=True, timeout=300).returncode == 0
+        done = subprocess.run(command, capture_output=True, timeout=300, check=False)
     except OSError:
         return False
+    return done.returncode == 0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def modules():
     """What the Python of torch problems has; without torch, nothing here can be judged."""
     found = {name for name in ("torch", "triton") if has_module(name)}
@@ -195,7 +196,7 @@ def modules():
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def torch_batch(tmp_path_factory, cache, modules):
     paths = [path for path in CANDIDATES if path.suffix == ".py"]
     paths = [path for path in paths if METADATA[path].get("needs", "torch") in modules]

@@ -45,7 +45,7 @@
       "Trials of a torch problem, each with fresh inputs")                                         \
     X(timing_target, "timing.target", FLOAT, "0.02", 0.0001, 1,                                    \
       "Sampling stops when half the 95 % interval of the speedup is at most this part of it")      \
-    X(timing_budget_ms, "timing.budget_ms", DURATION, "200ms", 1, 3600000,                         \
+    X(timing_budget_ms, "timing.budget_ms", DURATION, "1s", 1, 3600000,                            \
       "Sampling stops after this long, however wide the interval still is")                        \
     X(timing_min_samples, "timing.min_samples", INT, "3", 1, 100000,                               \
       "Timed pairs taken in any case")                                                             \

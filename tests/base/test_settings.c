@@ -33,7 +33,7 @@ static void test_defaults(void **state)
     assert_int_equal(settings.run_threads, 0);
     assert_int_equal(settings.check_trials, 3);
     assert_true(settings.timing_target == 0.02);
-    assert_int_equal(settings.timing_budget_ms, 200);
+    assert_int_equal(settings.timing_budget_ms, 1000);
     assert_int_equal(settings.timing_min_samples, 3);
     assert_int_equal(settings.timing_max_samples, 400);
     assert_string_equal(settings.python_path, "");

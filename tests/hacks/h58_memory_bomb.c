@@ -1,6 +1,6 @@
 // problem: row_sum
 // catalogue: H58
-// expect: out_of_memory|runtime_error|violation|wrong
+// expect: out_of_memory|runtime_error|violation|wrong|timeout
 // says: Touches memory until the limit ends it; it lets go before the machine itself is short.
 #include <stddef.h>
 #include <string.h>

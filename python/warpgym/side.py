@@ -306,15 +306,25 @@ class Side:
         self.channel.send(wire.done(described))
 
 
+def _copy(value):
+    return value.clone() if isinstance(value, torch.Tensor) else value
+
+
 class ablated:
-    """Triton kernels do nothing inside it (the interpreter's launcher is taken out)."""
+    """Triton kernels have no effect inside it: each works on copies of its arguments. They still
+    run, so that one which fails goes on failing, and a fallback behind it goes on being taken."""
 
     def __enter__(self):
         from triton.runtime import interpreter
 
         self.executor = interpreter.GridExecutor
         self.kept = self.executor.__call__
-        self.executor.__call__ = lambda *_arguments, **_keywords: None
+        kept = self.kept
+        self.executor.__call__ = lambda executor, *arguments, **keywords: kept(
+            executor,
+            *[_copy(value) for value in arguments],
+            **{name: _copy(value) for name, value in keywords.items()},
+        )
 
     def __exit__(self, *_):
         self.executor.__call__ = self.kept

@@ -154,7 +154,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
 {
     struct sample samples[SIDE_SAMPLES] = {0};
     struct wire_call call = {.type = WIRE_CALL, .mode = mode, .noise = noise};
-    int64_t stop_ns;
+    int64_t seen_ns;
     int result = boxed_freeze(&side->boxed, err);
     if (result < 0)
         return result;
@@ -170,10 +170,13 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
         sentry_arm(side->sentry, side->boxed.channel);
     int64_t start_ns = clock_now_ns();
     boxed_thaw(&side->boxed);
-    result = receive_done(side, start_ns + timeout_ms * 1000000, &stop_ns, err);
+    result = receive_done(side, start_ns + timeout_ms * 1000000, &seen_ns, err);
     if (result < 0)
         return result;
+    /* The clock stops when samples of the answer are in the judge's hands, not when the side says
+     * that there is one: what it still does in between is on its own time. */
     take_samples(side, samples);
+    int64_t stop_ns = clock_now_ns();
     result = boxed_freeze(&side->boxed, err);
     if (result < 0)
         return result;

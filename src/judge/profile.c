@@ -1,7 +1,7 @@
 /* profile: whose work the time was.
  *
  * Native: all of it is the candidate's own, by construction: nothing else can be reached. Torch:
- * the candidate's own kernels (Triton) are replaced by nothing for one call on inputs that were
+ * the candidate's own kernels (Triton) work on copies for one call on inputs that were
  * just answered correctly. If the answer stays right, the kernels do not make it: they are decoys
  * (catalogue H40, H42, H45). A machine without a GPU runs Triton in its interpreter, so only the
  * answer means something there, not the time.

@@ -3,7 +3,7 @@
  * side_open starts it in a box and hands it what it is to run. side_map gives it a fresh block of
  * slot memory, of which the judge keeps a mapping. side_call lets it run for exactly one call:
  *
- *   frozen ─ send CALL ─ clock ─ thaw ─ … ─ DONE ─ clock ─ sample outputs ─ freeze ─ sample again
+ *   frozen ─ send CALL ─ clock ─ thaw ─ … ─ DONE ─ sample outputs ─ clock ─ freeze ─ sample again
  *
  * The side runs only within side_call (and while loading). Ownership: the caller's storage;
  * side_close kills the process and frees everything; safe on a zeroed struct. One thread at a time.
@@ -59,8 +59,8 @@ struct side {
 };
 
 struct side_time {
-    double ms;        /* thaw to DONE, hand-over included */
-    double freeze_us; /* DONE to stopped */
+    double ms;        /* thaw to samples taken, hand-over included */
+    double freeze_us; /* samples taken to stopped */
 };
 
 struct side_start {

@@ -166,8 +166,10 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     result = wire_send(side->boxed.channel, &call, sizeof call, NULL, 0, err);
     if (result < 0)
         return result == ERR_CRASH ? side_explain_end(side, err) : result;
-    if (side->sentry)
+    if (side->sentry) {
+        sentry_step_aside(side->sentry, side->boxed.pid);
         sentry_arm(side->sentry, side->boxed.channel);
+    }
     int64_t start_ns = clock_now_ns();
     boxed_thaw(&side->boxed);
     result = receive_done(side, start_ns + timeout_ms * 1000000, &seen_ns, err);

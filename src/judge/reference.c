@@ -6,8 +6,7 @@
 
 bool reference_ready(struct session *session)
 {
-    return session->reference_open &&
-           strcmp(session->problem_hash, session->problem->hash) == 0 &&
+    return session->reference_open && strcmp(session->problem_hash, session->problem->hash) == 0 &&
            !boxed_ended(&session->reference.boxed);
 }
 

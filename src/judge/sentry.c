@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "sandbox/standby.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -24,6 +25,7 @@ struct sentry {
     _Atomic uint32_t state; /* IDLE …; a futex */
     _Atomic int channel;
     _Atomic int64_t seen_ns;
+    cpu_set_t usable; /* of the process, and of the judging thread when it rests */
     pthread_t threads[SENTRY_THREADS_MAX];
     int processors[SENTRY_THREADS_MAX];
     int count;
@@ -96,8 +98,10 @@ int sentry_new(struct sentry **sentry, struct err *err)
 {
     struct sentry *made = mem_alloc(sizeof *made);
     cpu_set_t usable;
+    CPU_ZERO(&usable);
     if (sched_getaffinity(0, sizeof usable, &usable) < 0)
         CPU_SET(0, &usable);
+    made->usable = usable;
     for (int processor = 0; processor < CPU_SETSIZE && made->count < SENTRY_THREADS_MAX;
          processor++) {
         if (!CPU_ISSET(processor, &usable))
@@ -143,6 +147,18 @@ void sentry_rest(struct sentry *sentry)
 {
     atomic_store(&sentry->state, IDLE);
     set_mode(sentry, RESTING);
+    sched_setaffinity(0, sizeof sentry->usable, &sentry->usable);
+}
+
+void sentry_step_aside(struct sentry *sentry, int pid)
+{
+    cpu_set_t others = sentry->usable;
+    long processor = boxed_stat(pid, 39);
+    if (processor < 0 || processor >= CPU_SETSIZE)
+        return;
+    CPU_CLR((size_t)processor, &others);
+    if (CPU_COUNT(&others) > 0)
+        sched_setaffinity(0, sizeof others, &others);
 }
 
 void sentry_arm(struct sentry *sentry, int channel)

@@ -71,6 +71,28 @@ static void take_off(struct sampling *sampling, const double **reference, const 
     *candidate = into + sampling->capacity;
 }
 
+/* Watches both sides by a sentry, where both have shown to have one thread. */
+static int post_sentry(struct session *session)
+{
+    struct err err;
+    struct judge *judge = session->judge;
+    if (boxed_stat(session->candidate.boxed.pid, 20) != 1 ||
+        boxed_stat(session->reference.boxed.pid, 20) != 1)
+        return 0;
+    if (!judge->sentry && sentry_new(&judge->sentry, &err) < 0)
+        return fault_judge(session, &err);
+    session->reference.sentry = session->candidate.sentry = judge->sentry;
+    sentry_rise(judge->sentry);
+    return 0;
+}
+
+static void dismiss_sentry(struct session *session)
+{
+    if (session->reference.sentry)
+        sentry_rest(session->reference.sentry);
+    session->reference.sentry = session->candidate.sentry = NULL;
+}
+
 static int sample_case(struct session *session, const struct trial *trial,
                        struct sampling *sampling, double budget_ms)
 {
@@ -78,7 +100,7 @@ static int sample_case(struct session *session, const struct trial *trial,
     struct trial warm_up = *trial;
     warm_up.oracle = true;
     warm_up.untouched = true;
-    if (sample_pair(session, &warm_up, sampling, false) < 0)
+    if (sample_pair(session, &warm_up, sampling, false) < 0 || post_sentry(session) < 0)
         return -1;
     int64_t start_ns = clock_now_ns();
     while (sampling->count < sampling->capacity) {
@@ -177,6 +199,7 @@ static int time_case(struct session *session, const struct trial *trial,
     int result = trial_map(session, &trial->layout, true);
     if (result == 0)
         result = sample_case(session, trial, &sampling, budget_ms);
+    dismiss_sentry(session);
     if (result == 0) {
         summarise(session, &sampling, sizes, timed);
         result = judge_case(session, &sampling, timed);
@@ -205,18 +228,6 @@ static int time_all(struct session *session)
     return 0;
 }
 
-/* The sentry of this process, awake, on both sides. */
-static int post_sentry(struct session *session, struct err *err)
-{
-    struct judge *judge = session->judge;
-    int result = judge->sentry ? 0 : sentry_new(&judge->sentry, err);
-    if (result < 0)
-        return result;
-    session->reference.sentry = session->candidate.sentry = judge->sentry;
-    sentry_rise(judge->sentry);
-    return 0;
-}
-
 int timing_stage(struct session *session)
 {
     struct err err;
@@ -230,11 +241,7 @@ int timing_stage(struct session *session)
     verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     (void)!judge_peaks(session->judge, &ignored, &err); /* once for each machine: 0.1 s */
     start_ns = clock_now_ns();
-    if (post_sentry(session, &err) < 0)
-        return fault_judge(session, &err);
     int result = time_all(session);
-    sentry_rest(session->judge->sentry);
-    session->reference.sentry = session->candidate.sentry = NULL;
     verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
     device_lock_release(&session->device);
     return result;

@@ -59,6 +59,10 @@ void boxed_thaw(struct boxed *boxed);
 NODISCARD int boxed_read(const struct boxed *boxed, uint64_t address, void *into, size_t count,
                          struct err *err);
 
+/* A numeric field of /proc/PID/stat, counted as in proc(5) (20: threads, 39: processor that it ran
+ * on last); -1 where there is none. */
+long boxed_stat(pid_t pid, int field);
+
 /* True when the process has ended; then `status` is set. Never blocks. */
 bool boxed_ended(struct boxed *boxed);
 /* How it ended, for people: "exited with status 3", "was killed by SIGSEGV (segmentation fault)".

@@ -237,30 +237,30 @@ static const struct row tricks[] = {
      "#include <pthread.h>\n#include <unistd.h>\n"
      "static struct { const float *x; float *y; size_t n; } work;\n"
      "static void *late(void *unused) { const float *x = work.x; float *y = work.y;"
-     " size_t n = work.n; usleep(2000);\n" LOOP "    return unused; }\n" HEAD
+     " size_t n = work.n; usleep(30000);\n" LOOP "    return unused; }\n" HEAD
      "    pthread_t thread;\n    work.x = x; work.y = y; work.n = n;\n"
      "    pthread_create(&thread, NULL, late, NULL);\n    pthread_detach(thread);\n}\n",
      ANY_OF(STATUS_VIOLATION, STATUS_WRONG), NULL},
     {"a thread that never stops writing",
-     "#include <pthread.h>\n#include <stddef.h>\nstatic float *volatile place;\n"
-     "static volatile size_t count;\n"
-     "static void *spin(void *unused) { for (unsigned at = 0;; at++)\n"
-     "    if (place && count) ((volatile float *)place)[at % count] = at; return unused; }\n" HEAD
-     "    static pthread_t thread;\n" LOOP "    place = y; count = n;\n"
-     "    if (!thread) pthread_create(&thread, NULL, spin, NULL);\n}\n",
+     "#include <pthread.h>\n#include <sched.h>\n#include <stddef.h>\n"
+     "static volatile float *volatile place;\nstatic volatile size_t rounds;\n"
+     "static void *spin(void *unused) { for (;; rounds++) if (place) *place = (float)rounds;"
+     " return unused; }\n" HEAD "    static pthread_t thread;\n" LOOP "    place = y;\n"
+     "    if (!thread) pthread_create(&thread, NULL, spin, NULL);\n"
+     "    for (size_t seen = rounds; rounds < seen + 2;) sched_yield();\n}\n",
      ANY_OF(STATUS_VIOLATION, STATUS_WRONG), NULL},
     {"a thread that ends the process soon",
      "#include <pthread.h>\n#include <unistd.h>\n"
      "static void *stop(void *unused) { (void)unused; usleep(100); _exit(0); }\n"
      "__attribute__((constructor)) static void early(void) { pthread_t thread;"
-     " pthread_create(&thread, NULL, stop, NULL); }\n" HEAD "usleep(100000);" LOOP "}",
+     " pthread_create(&thread, NULL, stop, NULL); }\n" HEAD "sleep(1);" LOOP "}",
      ANY_OF(STATUS_RUNTIME_ERROR, STATUS_VIOLATION), NULL},
     {"a thread that closes the channel soon",
      "#include <pthread.h>\n#include <unistd.h>\n"
      "static void *stop(void *unused) { usleep(100); for (int fd = 3; fd < 64; fd++) close(fd);"
      " for (;;) pause(); return unused; }\n"
      "__attribute__((constructor)) static void early(void) { pthread_t thread;"
-     " pthread_create(&thread, NULL, stop, NULL); }\n" HEAD "usleep(100000);" LOOP "}",
+     " pthread_create(&thread, NULL, stop, NULL); }\n" HEAD "sleep(1);" LOOP "}",
      ANY_OF(STATUS_RUNTIME_ERROR, STATUS_VIOLATION), NULL},
 };
 
@@ -277,8 +277,9 @@ static void test_blame(void **state)
 {
     (void)state;
 #define SOON(act)                                                                                  \
-    "#include <pthread.h>\n#include <unistd.h>\n"                                                  \
-    "static void *stop(void *unused) { usleep(__builtin_ia32_rdtsc() % 1000); " act                \
+    "#include <pthread.h>\n#include <time.h>\n#include <unistd.h>\n"                               \
+    "static void *stop(void *unused) { struct timespec now;"                                       \
+    " clock_gettime(CLOCK_MONOTONIC, &now); usleep(now.tv_nsec % 1000); " act                      \
     " return unused; }\n"                                                                          \
     "__attribute__((constructor)) static void early(void) { pthread_t thread;"                     \
     " pthread_create(&thread, NULL, stop, NULL); }\n" RIGHT

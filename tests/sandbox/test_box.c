@@ -37,11 +37,10 @@
 
 #define BIT(layer) (1U << (layer))
 #define ORDINARY_USER 1000
-#define ABSTRACT_NAME "warpgym-test-box"
 #define OUTPUT_BYTES 10000
 
 static char *place;          /* holds everything below */
-static char *probe;          /* place/bin/warpgym-probe: readable inside */
+static char *probe;          /* in place/bin: readable inside */
 static char *secret;         /* place/secret: a file that everybody may read */
 static char *open_directory; /* place/open: a directory that everybody may write to */
 static char *side_program;
@@ -49,7 +48,7 @@ static struct standby *standby;
 static _Atomic int cancelled;
 static uint32_t layers; /* that this machine gives, to this user */
 static int listener = -1, abstract_listener = -1;
-static char port[16];
+static char port[16], abstract_name[32];
 
 struct result {
     int code;
@@ -137,7 +136,7 @@ static int count_probes(void)
 /* The kernel takes a namespace down when its first process is reaped: all at once, but not before. */
 static void assert_no_probes(void)
 {
-    for (int i = 0; i < 200 && count_probes() > 0; i++)
+    for (int i = 0; i < 2000 && count_probes() > 0; i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     assert_int_equal(count_probes(), 0);
 }
@@ -198,7 +197,7 @@ static size_t list_attempts(struct attempt_row rows[16], char judge[16])
     snprintf(judge, 16, "%d", (int)getpid());
     rows[count++] = (struct attempt_row){"connect", port,
                                          BIT(LAYER_NET) | BIT(LAYER_SECCOMP) | landlock_since(4)};
-    rows[count++] = (struct attempt_row){"abstract", ABSTRACT_NAME,
+    rows[count++] = (struct attempt_row){"abstract", abstract_name,
                                          BIT(LAYER_NET) | BIT(LAYER_SECCOMP) | landlock_since(6)};
     rows[count++] = (struct attempt_row){"read", secret, paths};
     rows[count++] = (struct attempt_row){"read", "/etc/passwd", paths};
@@ -351,7 +350,7 @@ static void test_system_calls(void **state)
 static void test_inside(void **state)
 {
     (void)state;
-    char *own = mem_printf("%s/bin/warpgym-probe", place);
+    char *own = mem_strdup(probe);
     assert_string_equal(ask_probe(0, "read", own), "done");
     assert_string_equal(ask_probe(0, "write", "file"), "done"); /* the scratch */
     assert_string_equal(ask_probe(0, "read", "/dev/urandom"), "done");
@@ -553,6 +552,7 @@ static void test_allowed_paths(void **state)
 /* Things that the box must not reach, in this process and on this machine. */
 static void open_listeners(void)
 {
+    snprintf(abstract_name, sizeof abstract_name, "warpgym-test-%d", (int)getpid());
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
     socklen_t bytes = sizeof address;
@@ -561,10 +561,10 @@ static void open_listeners(void)
         listen(listener, 4) == 0 && getsockname(listener, (struct sockaddr *)&address, &bytes) == 0)
         snprintf(port, sizeof port, "%d", ntohs(address.sin_port));
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    memcpy(name.sun_path + 1, ABSTRACT_NAME, strlen(ABSTRACT_NAME));
+    memcpy(name.sun_path + 1, abstract_name, strlen(abstract_name));
     abstract_listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (bind(abstract_listener, (struct sockaddr *)&name,
-             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(ABSTRACT_NAME))) == 0)
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(abstract_name))) == 0)
         (void)!listen(abstract_listener, 4);
 }
 
@@ -622,7 +622,7 @@ static int make_place(void)
     struct outcome outcome;
     place = judging_directory("box");
     char *programs = mem_printf("%s/bin", place);
-    probe = mem_printf("%s/warpgym-probe", programs);
+    probe = mem_printf("%s/probe-%d", programs, (int)getpid()); /* a name of its own in /proc */
     secret = mem_printf("%s/secret", place);
     open_directory = mem_printf("%s/open", place);
     char *original = paths_side_program(&err);

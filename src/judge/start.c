@@ -60,12 +60,13 @@ int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_byte
     start->box = box;
     start->timeout_ms = settings->run_load_timeout_ms;
     start->cancelled = judge->options.cancelled;
-    if (result == 0)
+    if (result == 0) {
         result = try_start(judge, box, side, start, opened, opened_descriptors, err);
-    if (result == ERR_MISSING && !judge->no_own_root) {
-        side_close(side);
-        judge->no_own_root = true;
-        result = try_start(judge, box, side, start, opened, opened_descriptors, err);
+        if (result == ERR_MISSING && !judge->no_own_root) {
+            side_close(side);
+            judge->no_own_root = true;
+            result = try_start(judge, box, side, start, opened, opened_descriptors, err);
+        }
     }
     mem_free(box);
     return result;

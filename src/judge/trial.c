@@ -29,6 +29,8 @@ int trial_map(struct session *session, const struct layout *layout, bool oracle)
     struct err err;
     int64_t timeout_ms = session->judge->options.settings->run_load_timeout_ms;
     oracle = oracle && session->reference_oracle && session->problem->format == PROBLEM_NATIVE;
+    /* of the problem or sizes before; timed trials, which have no oracle, take the warm-up's */
+    memset(session->answer.own_error, 0, sizeof session->answer.own_error);
     if (side_map(&session->reference, layout, session->capacity, oracle, timeout_ms, &err) < 0)
         return fault_reference(session, &err);
     if (side_map(&session->candidate, layout, session->capacity, false, timeout_ms, &err) < 0)

@@ -189,22 +189,22 @@ static int add_argument_rules(scmp_filter_ctx context, enum box_filter filter)
         bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
                                 SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-                            SCMP_A2(SCMP_CMP_EQ, SIGABRT));
+                            SCMP_A2(SCMP_CMP_EQ, SIGABRT, 0));
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-                            SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
+                            SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME, 0));
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-                            SCMP_A0(SCMP_CMP_EQ, PR_GET_NAME));
+                            SCMP_A0(SCMP_CMP_EQ, PR_GET_NAME, 0));
     bad |= seccomp_rule_add(context, SCMP_ACT_ERRNO(EINVAL), SCMP_SYS(prctl), 1,
-                            SCMP_A0(SCMP_CMP_EQ, 0x53564d41)); /* PR_SET_VMA: names for memory */
+                            SCMP_A0(SCMP_CMP_EQ, 0x53564d41, 0)); /* PR_SET_VMA: names for memory */
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-                            SCMP_A2(SCMP_CMP_EQ, 0)); /* reading limits */
+                            SCMP_A2(SCMP_CMP_EQ, 0, 0)); /* reading limits */
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-                            SCMP_A1(SCMP_CMP_EQ, TCGETS));
+                            SCMP_A1(SCMP_CMP_EQ, TCGETS, 0));
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-                            SCMP_A1(SCMP_CMP_EQ, FIOCLEX));
+                            SCMP_A1(SCMP_CMP_EQ, FIOCLEX, 0));
     if (filter == FILTER_BUILD) /* a compiler driver raises its own stack limit */
         bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-                                SCMP_A0(SCMP_CMP_EQ, 0));
+                                SCMP_A0(SCMP_CMP_EQ, 0, 0));
     return bad;
 }
 

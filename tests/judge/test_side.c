@@ -52,8 +52,8 @@ static int compile_text(const char *name, const char *define)
                           name,         NULL};
     const char *environment[] = {"PATH=/usr/bin:/bin", NULL};
     struct command command = {.argv = argv, .environment = environment, .timeout_ms = 60000};
-    char *bytes;
-    size_t count;
+    char *bytes = NULL;
+    size_t count = 0;
     outcome_init(&outcome, 10000);
     if (process_runner.run(&process_runner, &command, &outcome, &err) < 0 ||
         outcome.exit_code != 0 || file_read(object, (size_t)1 << 24, &bytes, &count, &err) < 0)
@@ -114,7 +114,7 @@ static const char *ask(const char *what, const char *argument)
 {
     struct err err = {0};
     struct side_time time;
-    struct tensor tensor;
+    struct tensor tensor = {0};
     snprintf(side.slot, TEXT_BYTES, "%s %s", what, argument);
     memset(side.slot + 1024, 0, TEXT_BYTES);
     if (side_call(&side, WIRE_RUN, 0, TIMEOUT_MS, &time, &err) < 0 ||
@@ -455,76 +455,76 @@ static int speak(const void *message, uint32_t bytes, bool slot_outputs, struct 
     return side_call(&side, WIRE_RUN, 0, TIMEOUT_MS, &time, err);
 }
 
+static const struct {
+    const char *name;
+    struct wire_done done; /* its first 128 bytes */
+    uint32_t bytes;
+    bool slot_outputs;
+    int result, output; /* of the call; of the output that it tells of */
+} forged[] = {
+    {"a claim where outputs lie in the slot",
+     {.type = WIRE_DONE, .count = 1, .outputs = {{.address = 8, .bytes = 1 << 20}}},
+     sizeof(struct wire_done),
+     true,
+     0,
+     0},
+    {"an output that is nowhere",
+     {.type = WIRE_DONE,
+      .count = 1,
+      .outputs = {{.address = 8, .bytes = 64, .dtype = DTYPE_U8, .dimensions = 1, .shape = {64}}}},
+     sizeof(struct wire_done),
+     false,
+     0,
+     ERR_PROTOCOL},
+    {"an output in the kernel",
+     {.type = WIRE_DONE,
+      .count = 1,
+      .outputs = {{.address = UINT64_C(0xffffffff81000000), .bytes = 8, .dtype = DTYPE_F64}}},
+     sizeof(struct wire_done),
+     false,
+     0,
+     ERR_PROTOCOL},
+    {"an output that cannot be",
+     {.type = WIRE_DONE, .count = 1, .outputs = {{.bytes = 7, .dtype = DTYPE_F32}}},
+     sizeof(struct wire_done),
+     false,
+     ERR_PROTOCOL,
+     0},
+    {"too many outputs",
+     {.type = WIRE_DONE, .count = 1000},
+     sizeof(struct wire_done),
+     false,
+     ERR_PROTOCOL,
+     0},
+    {"too short", {.type = WIRE_DONE}, 100, true, ERR_PROTOCOL, 0},
+    {"OPENED again", {.type = WIRE_OPENED}, sizeof(struct wire_opened), true, ERR_PROTOCOL, 0},
+    {"a failure without a class",
+     {.type = WIRE_FAILED},
+     sizeof(struct wire_failed),
+     true,
+     ERR_INPUT,
+     0},
+    {"a failure of a wild class",
+     {.type = WIRE_FAILED, .count = 12345},
+     sizeof(struct wire_failed),
+     true,
+     ERR_INPUT,
+     0},
+};
+
 static void test_forged_messages(void **state)
 {
     (void)state;
-    static const struct {
-        const char *name;
-        struct wire_done done; /* its first 128 bytes */
-        uint32_t bytes;
-        bool slot_outputs;
-        int result, output; /* of the call; of the output that it tells of */
-    } rows[] = {
-        {"a claim where outputs lie in the slot",
-         {.type = WIRE_DONE, .count = 1, .outputs = {{.address = 8, .bytes = 1 << 20}}},
-         sizeof(struct wire_done),
-         true,
-         0,
-         0},
-        {"an output that is nowhere",
-         {.type = WIRE_DONE,
-          .count = 1,
-          .outputs =
-              {{.address = 8, .bytes = 64, .dtype = DTYPE_U8, .dimensions = 1, .shape = {64}}}},
-         sizeof(struct wire_done),
-         false,
-         0,
-         ERR_PROTOCOL},
-        {"an output in the kernel",
-         {.type = WIRE_DONE,
-          .count = 1,
-          .outputs = {{.address = UINT64_C(0xffffffff81000000), .bytes = 8, .dtype = DTYPE_F64}}},
-         sizeof(struct wire_done),
-         false,
-         0,
-         ERR_PROTOCOL},
-        {"an output that cannot be",
-         {.type = WIRE_DONE, .count = 1, .outputs = {{.bytes = 7, .dtype = DTYPE_F32}}},
-         sizeof(struct wire_done),
-         false,
-         ERR_PROTOCOL,
-         0},
-        {"too many outputs",
-         {.type = WIRE_DONE, .count = 1000},
-         sizeof(struct wire_done),
-         false,
-         ERR_PROTOCOL,
-         0},
-        {"too short", {.type = WIRE_DONE}, 100, true, ERR_PROTOCOL, 0},
-        {"OPENED again", {.type = WIRE_OPENED}, sizeof(struct wire_opened), true, ERR_PROTOCOL, 0},
-        {"a failure without a class",
-         {.type = WIRE_FAILED},
-         sizeof(struct wire_failed),
-         true,
-         ERR_INPUT,
-         0},
-        {"a failure of a wild class",
-         {.type = WIRE_FAILED, .count = 12345},
-         sizeof(struct wire_failed),
-         true,
-         ERR_INPUT,
-         0},
-    };
     int object = compile_source_text(SPEAKER);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
         struct err err = {0};
         struct tensor tensor;
         open_ready(object);
-        int result = speak(&rows[i].done, rows[i].bytes, rows[i].slot_outputs, &err);
-        if (result != rows[i].result)
-            fail_msg("%s: %s %s", rows[i].name, err_name(result), err.text);
-        if (result == 0 && side_output(&side, 0, &tensor, &err) != rows[i].output)
-            fail_msg("%s: its output: %s", rows[i].name, err.text);
+        int result = speak(&forged[i].done, forged[i].bytes, forged[i].slot_outputs, &err);
+        if (result != forged[i].result)
+            fail_msg("%s: %s %s", forged[i].name, err_name(result), err.text);
+        if (result == 0 && side_output(&side, 0, &tensor, &err) != forged[i].output)
+            fail_msg("%s: its output: %s", forged[i].name, err.text);
         if (result == ERR_INPUT)
             assert_int_equal(side.failed.failure, FAILED_RUN);
         if (result == 0) { /* the real DONE, when it comes, is one too many */

@@ -133,7 +133,7 @@ static int count_probes(void)
     return count;
 }
 
-/* The kernel takes a namespace down when its first process is reaped: all at once, but not before. */
+/* The kernel takes a namespace down when its first process is reaped, and not before. */
 static void assert_no_probes(void)
 {
     for (int i = 0; i < 2000 && count_probes() > 0; i++)

@@ -248,7 +248,7 @@ static void test_death(void **state)
     assert_no_zombie();
 }
 
-/* How one ends that nobody killed: at the end of its channel, and at a message that it cannot know. */
+/* How one ends that nobody killed: at its channel's end, or at a message that it cannot know. */
 static void test_exit(void **state)
 {
     (void)state;

@@ -167,7 +167,8 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     if (result < 0)
         return result == ERR_CRASH ? side_explain_end(side, err) : result;
     if (side->sentry) {
-        sentry_step_aside(side->sentry, side->boxed.pid);
+        if (side->step_aside)
+            sentry_step_aside(side->sentry, side->boxed.pid);
         sentry_arm(side->sentry, side->boxed.channel);
     }
     int64_t start_ns = clock_now_ns();

@@ -8,9 +8,6 @@
  * and looks at the channel about once a microsecond. The first to see something takes the time.
  * Thaw to DONE of an empty call: median 13 us, quartiles 2 us apart (docs/measurements.md).
  *
- * Only for sides with one thread: where several want to run at once, a processor that is kept awake
- * does not come to fetch one that waits at another, and a parallel region of 0.1 ms takes 4 ms.
- *
  * Threads: one user at a time; the device lock sees to that. sentry_rest lets the threads sleep.
  */
 #ifndef WARPGYM_JUDGE_SENTRY_H
@@ -35,7 +32,7 @@ void sentry_rest(struct sentry *sentry);
 
 /* Moves the calling thread off the processor on which process `pid` ran last. A process that wakes on
  * its judge's own processor starts half as late as on another one: always another makes the hand-over
- * of every call the same. */
+ * of every call the same. Not for a process with several threads, which wants both processors. */
 void sentry_step_aside(struct sentry *sentry, int pid);
 
 /* Before the side is thawed: watch this channel for a message or its end. */

@@ -22,8 +22,6 @@
 
 #define ANSWER_BYTES 256
 
-extern char **environ;
-
 static void say(char *answer, long result)
 {
     if (result >= 0)

@@ -104,8 +104,8 @@ def throughput(scratch):
     rate = len(verdicts) / wall * 1e3
     print(
         f"{len(verdicts)} native candidates, --jobs 2: {wall / 1e3:.1f} s, {rate:.1f} a second; "
-        f"compile {compiling / 1e3:.1f} s, calls {calls / 1e3:.1f} s, all stages {busy / 1e3:.1f} s: "
-        f"overhead {over * 100:.0f} %"
+        f"compile {compiling / 1e3:.1f} s, calls {calls / 1e3:.1f} s, "
+        f"all stages {busy / 1e3:.1f} s: overhead {over * 100:.0f} %"
     )
 
 
@@ -122,7 +122,8 @@ def self_speedup(scratch):
         tried += 1
         if abs(timing["speedup"] - 1) > 0.03:
             off.append(f"{path.parent.name} {timing['speedup']:.3f}")
-    print(f"reference against itself: {tried - len(off)} of {tried} within 1 ± 0.03", *off, sep="; ")
+    good = tried - len(off)
+    print(f"reference against itself: {good} of {tried} within 1 ± 0.03", *off, sep="; ")
 
 
 def agreement(scratch):
@@ -152,7 +153,8 @@ def agreement(scratch):
         off_us = (statistics.median(ours) - statistics.median(hand)) * 1e3
         if abs(ratio - 1) > 0.02 and abs(off_us) > 1:
             worst.append(f"{name} {ratio:.3f} ({off_us:+.1f} us)")
-        print(f"  {name}: {statistics.median(ours):.4f} ms against {statistics.median(hand):.4f} ms")
+        mine, theirs = statistics.median(ours), statistics.median(hand)
+        print(f"  {name}: {mine:.4f} ms against {theirs:.4f} ms")
     print(f"within 2 % or 1 us of a hand-written loop: all but {len(worst)}", *worst, sep="; ")
 
 

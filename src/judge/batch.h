@@ -2,8 +2,8 @@
  *
  * Each job thread owns a session and takes the next task until there is none or somebody cancels.
  * Verdicts come back one at a time (never from two threads at once), in the order in which they are
- * finished. Tasks of one problem are taken in a row where possible, so that a session's reference
- * side is used again.
+ * finished. Tasks are taken in the order given; a session's reference side is used again when the
+ * next task has the same problem, so callers do well to keep a problem's tasks together.
  */
 #ifndef WARPGYM_JUDGE_BATCH_H
 #define WARPGYM_JUDGE_BATCH_H

@@ -25,14 +25,14 @@ struct sentry;
 NODISCARD int sentry_new(struct sentry **sentry, struct err *err);
 void sentry_free(struct sentry *sentry);
 
-/* Threads begin to keep processors awake; sleep again. The calling thread, which judges, may be moved
- * between processors until then. */
+/* Threads begin to keep processors awake; sleep again. The calling thread, which judges, may be
+ * moved between processors until then. */
 void sentry_rise(struct sentry *sentry);
 void sentry_rest(struct sentry *sentry);
 
-/* Moves the calling thread off the processor on which process `pid` ran last. A process that wakes on
- * its judge's own processor starts half as late as on another one: always another makes the hand-over
- * of every call the same. Not for a process with several threads, which wants both processors. */
+/* Moves the calling thread off the processor on which process `pid` ran last. A process that wakes
+ * on its judge's own processor starts half as late as on another one: always another makes the
+ * hand-over of every call the same. Not for a process with several threads, which wants both. */
 void sentry_step_aside(struct sentry *sentry, int pid);
 
 /* Before the side is thawed: watch this channel for a message or its end. */

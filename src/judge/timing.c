@@ -71,7 +71,7 @@ static void take_off(struct sampling *sampling, const double **reference, const 
     *candidate = into + sampling->capacity;
 }
 
-/* Watches both sides by a sentry. Sides with one thread each also get their judge out of the way. */
+/* Watches both sides by a sentry. Sides with one thread each get their judge out of the way, too. */
 static int post_sentry(struct session *session)
 {
     struct err err;

@@ -117,7 +117,7 @@ static void dismiss(struct standby *standby)
     standby->pid = 0;
 }
 
-/* Whether a server that had been ready has ended: somebody killed it, or the kernel, short of memory. */
+/* Whether a server that had been ready has ended: killed by somebody, or for its memory. */
 static bool has_ended(const struct standby *standby)
 {
     struct pollfd hangup = {.fd = standby->control};

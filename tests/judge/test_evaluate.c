@@ -48,7 +48,7 @@ static int open_all(void **state)
     judging_settings(&settings, place);
     static const char *const assignments[] = {"run.timeout_ms=400ms", "timing.budget_ms=20ms",
                                               "timing.max_samples=8", "run.threads=2",
-                                              "run.load_timeout_ms=5s"};
+                                              "run.load_timeout_ms=2s"};
     for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++)
         if (settings_assign(&settings, assignments[i], &err) < 0)
             fail_msg("%s", err.text);

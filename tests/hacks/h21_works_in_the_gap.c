@@ -1,7 +1,7 @@
 // problem: relu
 // catalogue: H21
 // expect: passed|wrong|violation
-// open: what is written between the stop of the clock and the first sample is free: microseconds.
+// open: what is written after the samples were taken, at places that were not sampled, is free.
 // says: Its own stub says done a few microseconds before the work is, in every timed call.
 #include <stddef.h>
 #include <stdint.h>

@@ -68,6 +68,23 @@ static int make_read_only(const char *place)
     return mount(NULL, place, NULL, flags, NULL);
 }
 
+/* Whether a place of the new root lies behind a link there. Nothing may be made behind one: it would
+ * lead out of the new root while that is being built, and what it leads to has a path of its own. */
+static bool behind_link(const char *place)
+{
+    char path[PATH_MAX];
+    struct stat facts;
+    snprintf(path, sizeof path, "%s", place);
+    for (char *slash = strchr(path + strlen(NEW_ROOT) + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode))
+            return true;
+        *slash = '/';
+    }
+    return false;
+}
+
 /* Binds `source` of the old root at `path` of the new one. A symbolic link is made again as a link.
    */
 static int expose(int old_root, const char *source, const char *path)
@@ -78,6 +95,8 @@ static int expose(int old_root, const char *source, const char *path)
     struct stat facts;
     if (snprintf(place, sizeof place, "%s%s", NEW_ROOT, path) >= (int)sizeof place)
         return -1;
+    if (behind_link(place))
+        return 0;
     struct stat there;
     if (lstat(place, &there) == 0 && !S_ISDIR(there.st_mode))
         return 0;

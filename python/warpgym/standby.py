@@ -31,12 +31,22 @@ def load_library():
     return library
 
 
+def links_of(path):
+    """The path and whatever its links lead through, one after the other, down to the real place."""
+    steps = [path]
+    while os.path.islink(path) and len(steps) < 16:
+        target = os.path.join(os.path.dirname(path), os.readlink(path))
+        path = os.path.normpath(target)
+        steps.append(path)
+    return steps + [os.path.realpath(path)]
+
+
 def readable_paths():
     """What Python and its packages may still read after the box is closed."""
     paths = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["stdlib"]]
     paths += site.getsitepackages()
     paths += ["/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
-    return paths + [os.path.realpath(path) for path in paths]
+    return [step for path in paths for step in links_of(path)]
 
 
 def preload():

@@ -355,6 +355,7 @@ static int run_probe(struct probe *probe)
         return fault_reference(session, &err);
     probe->inputs = mem_resize(probe->inputs, probe->trial.layout.bytes);
     memcpy(probe->inputs, session->reference.slot, probe->trial.layout.bytes);
+    trial_stage(session);
     if (learn_truth(probe) < 0)
         return -1;
     probe->admission->trials++;

@@ -55,6 +55,8 @@ struct session {
     struct verdict *verdict;
     struct side candidate;
     struct answer answer;
+    char *staging; /* the inputs of the trial at hand, as a slot lays them out */
+    uint64_t staging_bytes;
     uint64_t capacity; /* of slot memory: the largest layout of the problem at hand */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     struct device_lock device;
@@ -99,11 +101,17 @@ struct trial {
 enum trial_result { TRIAL_GOOD, TRIAL_VOID, TRIAL_ENDED };
 /* Prepares both sides for the layout. */
 int trial_map(struct session *session, const struct layout *layout, bool oracle);
-/* Fresh inputs for both, poisoned outputs. */
+/* Fresh inputs, staged for both. */
 int trial_prepare(struct session *session, const struct trial *trial);
+/* Stages what lies in the reference's slot now. */
+void trial_stage(struct session *session);
+/* Each lays out its side's inputs and poisoned outputs, and calls it. */
 int trial_reference(struct session *session, const struct trial *trial, struct side_time *time);
 int trial_candidate(struct session *session, const struct trial *trial, struct side_time *time);
 /* Compares; TRIAL_ENDED: the verdict has an end. */
+/* The candidate, its own kernels without effect; errors are for the caller to weigh. */
+int trial_ablated(struct session *session, const struct trial *trial, struct side_time *time,
+                  struct err *err);
 enum trial_result trial_judge(struct session *session, const struct trial *trial);
 /* All five in turn, reference first. */
 enum trial_result trial_run(struct session *session, const struct trial *trial);

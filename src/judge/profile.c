@@ -22,8 +22,7 @@ static int ablate(struct session *session)
     struct err err = {0};
     if (trial_prepare(session, &trial) < 0 || trial_reference(session, &trial, &time) < 0)
         return -1;
-    int result = side_call(&session->candidate, WIRE_ABLATE, session->noise, trial.timeout_ms,
-                           &time, &err);
+    int result = trial_ablated(session, &trial, &time, &err);
     /* Without its kernels a candidate may well raise or crash: they mattered. */
     if (result < 0)
         return err.code == ERR_CANCELLED ? fault_judge(session, &err) : 0;

@@ -27,6 +27,7 @@ void session_free(struct session *session)
     reference_forget(session);
     for (int i = 0; i < WIRE_OUTPUTS; i++)
         mem_free(session->answer.owned[i]);
+    mem_free(session->staging);
     mem_free(session);
 }
 

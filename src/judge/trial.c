@@ -1,6 +1,7 @@
 /* trial: one call of both sides on the same fresh inputs, and the comparison.
  *
- *   inputs ─► R, copy ─► C, poison both outputs ─► reference call ─► candidate call ─► compare
+ *   inputs ─► staging ─┬► R, poison ─► reference call ─┬► compare
+ *                      └► C, poison ─► candidate call ─┘     (in either order)
  *
  * Native inputs are made by the judge itself, torch inputs by the reference side (its get_inputs).
  */
@@ -77,23 +78,37 @@ static void bias_inputs(const struct layout *layout, char *slot, uint64_t seed)
     }
 }
 
-/* Copies inputs from R to C; spoils outputs of both and the bytes that belong to nobody. */
-static void lay_out(const struct session *session)
+/* Gives one side the staged inputs, spoils its outputs and the bytes that belong to nobody. Both sides
+ * get theirs right before their call, by the same steps: what is in a cache is then the same, too. */
+static void lay_out(const struct session *session, struct side *side)
 {
-    const struct layout *layout = &session->reference.layout;
-    char *from = session->reference.slot;
-    char *to = session->candidate.slot;
+    const struct layout *layout = &side->layout;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         uint64_t bytes = layout_argument_bytes(argument);
-        if (argument->role == ROLE_OUT) {
-            memset(from + argument->offset, POISON_BYTE, bytes);
-            memset(to + argument->offset, POISON_BYTE, bytes);
-        } else {
-            memcpy(to + argument->offset, from + argument->offset, bytes);
-        }
-        memset(to + argument->offset + bytes, GUARD_BYTE, LAYOUT_GUARD_BYTES);
+        char *place = side->slot + argument->offset;
+        if (argument->role == ROLE_OUT)
+            memset(place, POISON_BYTE, bytes);
+        else
+            memcpy(place, session->staging + argument->offset, bytes);
+        memset(place + bytes, GUARD_BYTE, LAYOUT_GUARD_BYTES);
     }
+}
+
+static void make_staging(struct session *session)
+{
+    uint64_t bytes = session->reference.layout.bytes;
+    if (session->staging_bytes >= bytes)
+        return;
+    mem_free(session->staging);
+    session->staging = mem_alloc(bytes);
+    session->staging_bytes = bytes;
+}
+
+void trial_stage(struct session *session)
+{
+    make_staging(session);
+    memcpy(session->staging, session->reference.slot, session->reference.layout.bytes);
 }
 
 int trial_prepare(struct session *session, const struct trial *trial)
@@ -103,14 +118,16 @@ int trial_prepare(struct session *session, const struct trial *trial)
     session->noise = clock_secret();
     if (boxed_freeze(&session->candidate.boxed, &err) < 0)
         return fault_candidate(session, &err);
+    make_staging(session);
     if (session->problem->format == PROBLEM_NATIVE)
-        fill_slot(&session->reference.layout, seed, session->reference.slot);
+        fill_slot(&session->reference.layout, seed, session->staging);
     else if (side_fill(&session->reference, seed, trial->timeout_ms, &err) < 0 ||
              boxed_freeze(&session->reference.boxed, &err) < 0)
         return fault_reference(session, &err);
+    else
+        trial_stage(session);
     if (trial->biased)
-        bias_inputs(&session->reference.layout, session->reference.slot, seed ^ clock_secret());
-    lay_out(session);
+        bias_inputs(&session->reference.layout, session->staging, seed ^ clock_secret());
     return 0;
 }
 
@@ -197,6 +214,7 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     struct side_time ignored;
     bool torch = session->problem->format == PROBLEM_TORCH;
     uint64_t noise = session->noise;
+    lay_out(session, side);
     answer->has_wide = trial->oracle && session->reference_oracle;
     if (answer->has_wide) {
         if (side_call(side, WIRE_DOUBLE, noise, trial->timeout_ms, &ignored, &err) < 0)
@@ -219,10 +237,19 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     return 0;
 }
 
+int trial_ablated(struct session *session, const struct trial *trial, struct side_time *time,
+                  struct err *err)
+{
+    lay_out(session, &session->candidate);
+    return side_call(&session->candidate, WIRE_ABLATE, session->noise, trial->timeout_ms, time,
+                     err);
+}
+
 int trial_candidate(struct session *session, const struct trial *trial, struct side_time *time)
 {
     struct err err;
     struct side *side = &session->candidate;
+    lay_out(session, side);
     if (side_call(side, WIRE_RUN, session->noise, trial->timeout_ms, time, &err) < 0)
         return fault_candidate(session, &err);
     session->verdict->candidate_ms += time->ms;

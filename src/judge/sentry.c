@@ -150,15 +150,33 @@ void sentry_rest(struct sentry *sentry)
     sched_setaffinity(0, sizeof sentry->usable, &sentry->usable);
 }
 
+static bool seat_of(int pid, size_t *processor)
+{
+    long last = boxed_stat(pid, 39);
+    *processor = (size_t)last;
+    return last >= 0 && last < CPU_SETSIZE;
+}
+
 void sentry_step_aside(struct sentry *sentry, int pid)
 {
     cpu_set_t others = sentry->usable;
-    long processor = boxed_stat(pid, 39);
-    if (processor < 0 || processor >= CPU_SETSIZE)
+    size_t processor;
+    if (!seat_of(pid, &processor))
         return;
-    CPU_CLR((size_t)processor, &others);
+    CPU_CLR(processor, &others);
     if (CPU_COUNT(&others) > 0)
         sched_setaffinity(0, sizeof others, &others);
+}
+
+void sentry_step_beside(struct sentry *sentry, int pid)
+{
+    cpu_set_t one;
+    size_t processor;
+    if (!seat_of(pid, &processor) || !CPU_ISSET(processor, &sentry->usable))
+        return;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    sched_setaffinity(0, sizeof one, &one);
 }
 
 void sentry_arm(struct sentry *sentry, int channel)

@@ -34,6 +34,9 @@ void sentry_rest(struct sentry *sentry);
  * on its judge's own processor starts half as late as on another one: always another makes the
  * hand-over of every call the same. Not for a process with several threads, which wants both. */
 void sentry_step_aside(struct sentry *sentry, int pid);
+/* Moves it onto that processor: what it writes now lies in the caches that the process will use, as
+ * if the process had written it itself. */
+void sentry_step_beside(struct sentry *sentry, int pid);
 
 /* Before the side is thawed: watch this channel for a message or its end. */
 void sentry_arm(struct sentry *sentry, int channel);

@@ -36,6 +36,8 @@ static int sample_pair(struct session *session, const struct trial *trial,
     if (trial_prepare(session, trial) < 0)
         return -1;
     /* what a call costs that does nothing, here and now: on the side that the judge trusts */
+    if (session->reference.step_aside) /* as before every other call */
+        sentry_step_beside(session->reference.sentry, session->reference.boxed.pid);
     if (side_call(&session->reference, WIRE_EMPTY, 0, trial->timeout_ms, &empty, &err) < 0)
         return fault_reference(session, &err);
     bool candidate_first = clock_secret() & 1;

@@ -43,9 +43,9 @@
       "Threads of a candidate and of its reference; 0: one for each usable CPU")                   \
     X(check_trials, "check.trials", INT, "3", 1, 1000,                                             \
       "Trials of a torch problem, each with fresh inputs")                                         \
-    X(timing_target, "timing.target", FLOAT, "0.04", 0.0001, 1,                                    \
+    X(timing_target, "timing.target", FLOAT, "0.05", 0.0001, 1,                                    \
       "Sampling stops when half the 95 % interval of the speedup is at most this part of it")      \
-    X(timing_budget_ms, "timing.budget_ms", DURATION, "300ms", 1, 3600000,                         \
+    X(timing_budget_ms, "timing.budget_ms", DURATION, "150ms", 1, 3600000,                         \
       "Sampling stops after this long, however wide the interval still is")                        \
     X(timing_min_samples, "timing.min_samples", INT, "3", 1, 100000,                               \
       "Timed pairs taken in any case")                                                             \

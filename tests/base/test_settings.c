@@ -32,8 +32,8 @@ static void test_defaults(void **state)
     assert_true(settings.run_scratch_bytes == (uint64_t)256 << 20);
     assert_int_equal(settings.run_threads, 0);
     assert_int_equal(settings.check_trials, 3);
-    assert_true(settings.timing_target == 0.04);
-    assert_int_equal(settings.timing_budget_ms, 300);
+    assert_true(settings.timing_target == 0.05);
+    assert_int_equal(settings.timing_budget_ms, 150);
     assert_int_equal(settings.timing_min_samples, 3);
     assert_int_equal(settings.timing_max_samples, 400);
     assert_string_equal(settings.python_path, "");
@@ -296,7 +296,7 @@ static void test_descriptions(void **state)
     assert_non_null(strstr(text.data, "  run.timeout_ms         duration, default 10s, 1ms to 24h\n"
                                       "      Longest that one call"));
     assert_non_null(strstr(markdown.data, "| `timing.target` | `WARPGYM_TIMING_TARGET` | number | "
-                                          "`0.04` | 0.0001 to 1 | Sampling stops"));
+                                          "`0.05` | 0.0001 to 1 | Sampling stops"));
     buf_deinit(&text);
     buf_deinit(&markdown);
 }

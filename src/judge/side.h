@@ -43,7 +43,7 @@ struct side {
     bool slot_outputs; /* native: outputs lie in the slot, whatever the side says */
     const _Atomic int *cancelled;
     struct sentry *sentry; /* takes the time of calls, where there is one; the caller's */
-    bool step_aside;       /* the judge leaves the processor of a side that is about to run */
+    bool step_aside;       /* with a sentry: the judge leaves the processor of a side that runs */
     struct layout layout;
     int slot_fd, oracle_fd;
     char *slot;

@@ -93,6 +93,7 @@ static void dismiss_sentry(struct session *session)
     if (session->reference.sentry)
         sentry_rest(session->reference.sentry);
     session->reference.sentry = session->candidate.sentry = NULL;
+    session->reference.step_aside = session->candidate.step_aside = false;
 }
 
 /* Whether the empty calls can be what a call costs: no quarter of the real ones is shorter. On a

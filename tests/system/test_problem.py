@@ -69,7 +69,7 @@ def test_show_native(warpgym):
     for part in (
         "softmax — Softmax of each row of a matrix.",
         "void solution(const float *x, float *y, size_t rows, size_t cols)",
-        "rows=128 cols=1024",
+        "rows=256 cols=1024",
         "rows=64 cols=1000",
         "1e-05 relative",
         (problem_folder("softmax") / "reference.c").read_text(encoding="utf-8"),

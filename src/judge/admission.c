@@ -58,16 +58,7 @@ static struct attempt *attempt_of(struct admission *admission, const char *code,
 
 static struct tolerance tolerance_of(const struct probe *probe, uint32_t output)
 {
-    const struct problem *problem = probe->session->problem;
-    struct tolerance tolerance = problem->tolerance;
-    uint32_t left = output;
-    for (uint32_t i = 0; i < problem->argument_count; i++)
-        if ((problem->arguments[i].role == ROLE_OUT || problem->arguments[i].role == ROLE_INOUT) &&
-            left-- == 0)
-            tolerance = problem->arguments[i].tolerance;
-    if (!dtype_facts(probe->truth[output].dtype)->floating)
-        tolerance = (struct tolerance){.exact = true};
-    return tolerance;
+    return trial_tolerance(probe->session->problem, output, probe->truth[output].dtype);
 }
 
 /* Whether `data` would pass as this output; *error: the largest error in tolerances. */

@@ -96,15 +96,13 @@ static bool speaks(const struct side *side)
 }
 
 /* Waits until there is something on the channel, or it ended. */
-static int wait_done(struct side *side, int64_t deadline_ns, int64_t *stop_ns, struct err *err)
+static int wait_done(struct side *side, int64_t deadline_ns, struct err *err)
 {
     struct pollfd wait = {.fd = side->boxed.channel, .events = POLLIN};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        bool seen = side->sentry ? sentry_wait(side->sentry, deadline_ns, side->cancelled, stop_ns)
+        bool seen = side->sentry ? sentry_wait(side->sentry, deadline_ns, side->cancelled)
                                  : poll(&wait, 1, left_ms < 200 ? left_ms : 200) > 0;
-        if (!side->sentry)
-            *stop_ns = clock_now_ns();
         if (seen)
             return 0;
         if (side->cancelled && *side->cancelled)
@@ -138,9 +136,9 @@ static int read_answer(struct side *side, union wire_message *message, struct er
     return err_set(err, ERR_INPUT, "%.600s", side->failed.text);
 }
 
-static int receive_done(struct side *side, int64_t deadline_ns, int64_t *stop_ns, struct err *err)
+static int receive_done(struct side *side, int64_t deadline_ns, struct err *err)
 {
-    int result = wait_done(side, deadline_ns, stop_ns, err);
+    int result = wait_done(side, deadline_ns, err);
     if (result < 0)
         return result;
     union wire_message *message = mem_alloc(sizeof *message);
@@ -154,7 +152,6 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
 {
     struct sample samples[SIDE_SAMPLES] = {0};
     struct wire_call call = {.type = WIRE_CALL, .mode = mode, .noise = noise};
-    int64_t seen_ns;
     int result = boxed_freeze(&side->boxed, err);
     if (result < 0)
         return result;
@@ -162,7 +159,6 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
         side->spoke = true;
         return err_set(err, ERR_PROTOCOL, "it sent a message that nobody asked for");
     }
-    side->last_mode = mode;
     result = wire_send(side->boxed.channel, &call, sizeof call, NULL, 0, err);
     if (result < 0)
         return result == ERR_CRASH ? side_explain_end(side, err) : result;
@@ -173,7 +169,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     }
     int64_t start_ns = clock_now_ns();
     boxed_thaw(&side->boxed);
-    result = receive_done(side, start_ns + timeout_ms * 1000000, &seen_ns, err);
+    result = receive_done(side, start_ns + timeout_ms * 1000000, err);
     if (result < 0)
         return result;
     /* The clock stops when samples of the answer are in the judge's hands, not when the side says

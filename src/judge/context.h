@@ -99,6 +99,9 @@ struct trial {
     int64_t timeout_ms;
 };
 enum trial_result { TRIAL_GOOD, TRIAL_VOID, TRIAL_ENDED };
+/* What an output, counted from 0, is held to: its argument's tolerance, or the problem's; equal
+ * bytes for whole numbers. */
+struct tolerance trial_tolerance(const struct problem *problem, uint32_t output, uint32_t dtype);
 /* Prepares both sides for the layout. */
 int trial_map(struct session *session, const struct layout *layout, bool oracle);
 /* Fresh inputs, staged for both. */

@@ -19,15 +19,13 @@
 
 /* Where PyTorch's headers and libraries are, as the Python of the standby server says. */
 struct place {
-    char *packages, *include, *prefix, *base_prefix, *version;
+    char *packages, *include, *version;
 };
 
 static void place_deinit(struct place *place)
 {
     mem_free(place->packages);
     mem_free(place->include);
-    mem_free(place->prefix);
-    mem_free(place->base_prefix);
     mem_free(place->version);
 }
 
@@ -35,10 +33,9 @@ static void place_deinit(struct place *place)
 static int ask_place(struct judge *judge, struct err *err)
 {
     static const char query[] =
-        "import sys, sysconfig, importlib.metadata as m\n"
+        "import sysconfig, importlib.metadata as m\n"
         "p = sysconfig.get_paths()\n"
-        "print(p['purelib'], p['include'], sys.prefix, sys.base_prefix, m.version('torch'), "
-        "sep='\\n')\n";
+        "print(p['purelib'], p['include'], m.version('torch'), sep='\\n')\n";
     const char *argv[] = {judge->python, "-I", "-c", query, NULL};
     struct command command = {.argv = argv, .directory = "/", .timeout_ms = QUERY_TIMEOUT_MS};
     struct outcome outcome;
@@ -54,8 +51,7 @@ static int ask_place(struct judge *judge, struct err *err)
 
 static int find_place(struct judge *judge, struct place *place, struct err *err)
 {
-    char **lines[] = {&place->packages, &place->include, &place->prefix, &place->base_prefix,
-                      &place->version};
+    char **lines[] = {&place->packages, &place->include, &place->version};
     pthread_mutex_lock(&judge->lock);
     int result = judge->torch_place ? 0 : ask_place(judge, err);
     pthread_mutex_unlock(&judge->lock);

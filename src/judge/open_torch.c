@@ -18,8 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DESCRIPTION_BYTES ((size_t)16 << 20)
-
 /* A copy that the other side cannot reach: the sides never share a page. */
 static int sealed_copy(int fd, const char *name, struct err *err)
 {

@@ -26,14 +26,12 @@ static int ablate(struct session *session)
     /* Without its kernels a candidate may well raise or crash: they mattered. */
     if (result < 0)
         return err.code == ERR_CANCELLED ? fault_judge(session, &err) : 0;
-    struct verdict aside = *verdict;
     struct verdict scratch;
     verdict_init(&scratch);
     session->verdict = &scratch;
     enum trial_result same = trial_judge(session, &trial);
     session->verdict = verdict;
     verdict_deinit(&scratch);
-    (void)aside;
     if (same != TRIAL_GOOD)
         return 0;
     verdict_violation(verdict, "H40",

@@ -24,7 +24,6 @@ struct sentry {
     _Atomic uint32_t mode;  /* RESTING …; a futex */
     _Atomic uint32_t state; /* IDLE …; a futex */
     _Atomic int channel;
-    _Atomic int64_t seen_ns;
     cpu_set_t usable; /* of the process, and of the judging thread when it rests */
     pthread_t threads[SENTRY_THREADS_MAX];
     int processors[SENTRY_THREADS_MAX];
@@ -60,10 +59,6 @@ static void look(struct sentry *sentry)
     uint32_t armed = ARMED;
     ssize_t got = recv(atomic_load(&sentry->channel), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    int64_t now_ns = clock_now_ns();
-    int64_t none = 0;
-    if (!atomic_compare_exchange_strong(&sentry->seen_ns, &none, now_ns))
         return;
     if (atomic_compare_exchange_strong(&sentry->state, &armed, SEEN))
         futex_wake(&sentry->state, 1);
@@ -182,12 +177,10 @@ void sentry_step_beside(struct sentry *sentry, int pid)
 void sentry_arm(struct sentry *sentry, int channel)
 {
     atomic_store(&sentry->channel, channel);
-    atomic_store(&sentry->seen_ns, 0);
     atomic_store(&sentry->state, ARMED);
 }
 
-bool sentry_wait(struct sentry *sentry, int64_t deadline_ns, const _Atomic int *cancelled,
-                 int64_t *seen_ns)
+bool sentry_wait(struct sentry *sentry, int64_t deadline_ns, const _Atomic int *cancelled)
 {
     while (atomic_load(&sentry->state) == ARMED) {
         int64_t left_ns = deadline_ns - clock_now_ns();
@@ -199,6 +192,5 @@ bool sentry_wait(struct sentry *sentry, int64_t deadline_ns, const _Atomic int *
         }
         futex_wait(&sentry->state, ARMED, left_ns < WAIT_NS ? left_ns : WAIT_NS);
     }
-    *seen_ns = atomic_load(&sentry->seen_ns);
     return true;
 }

@@ -5,7 +5,7 @@
  * modes. One that spins takes a processor from a candidate that wants them all. A sentry is one
  * thread for each processor, under SCHED_IDLE: it runs only where nothing else wants to, gives way
  * at once, keeps that processor out of its idle state (so that the candidate wakes quickly, too),
- * and looks at the channel about once a microsecond. The first to see something takes the time.
+ * and looks at the channel about once a microsecond. The first to see something wakes the judge.
  * Thaw to DONE of an empty call: median 13 us, quartiles 2 us apart (docs/measurements.md).
  *
  * Threads: one user at a time; the device lock sees to that. sentry_rest lets the threads sleep.
@@ -41,9 +41,7 @@ void sentry_step_beside(struct sentry *sentry, int pid);
 /* Before the side is thawed: watch this channel for a message or its end. */
 void sentry_arm(struct sentry *sentry, int channel);
 
-/* Waits for it, at most until deadline_ns or until *cancelled (may be NULL). True: *seen_ns is
-   when. */
-bool sentry_wait(struct sentry *sentry, int64_t deadline_ns, const _Atomic int *cancelled,
-                 int64_t *seen_ns);
+/* Waits for it, at most until deadline_ns or until *cancelled (may be NULL). True: it came. */
+bool sentry_wait(struct sentry *sentry, int64_t deadline_ns, const _Atomic int *cancelled);
 
 #endif

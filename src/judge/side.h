@@ -51,7 +51,6 @@ struct side {
     size_t slot_capacity, oracle_capacity; /* of the memory; a layout may use less */
     struct layout oracle_layout;
     struct wire_done done;
-    uint32_t last_mode;
     char *buffers[WIRE_OUTPUTS]; /* copies of torch outputs */
     size_t buffer_bytes[WIRE_OUTPUTS];
     struct wire_failed failed; /* failure != FAILED_NONE: what it said of itself */

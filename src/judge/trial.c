@@ -174,18 +174,22 @@ static void point_wide(struct session *session)
     }
 }
 
-static struct tolerance output_tolerance(const struct session *session, uint32_t output,
-                                         uint32_t dtype)
+/* The argument behind an output of a native problem, counted from 0; NULL: torch has none. */
+static const struct argument *output_argument(const struct problem *problem, uint32_t output)
 {
-    const struct problem *problem = session->problem;
-    struct tolerance tolerance = problem->tolerance;
     for (uint32_t i = 0; i < problem->argument_count; i++)
         if ((problem->arguments[i].role == ROLE_OUT || problem->arguments[i].role == ROLE_INOUT) &&
             output-- == 0)
-            tolerance = problem->arguments[i].tolerance;
+            return &problem->arguments[i];
+    return NULL;
+}
+
+struct tolerance trial_tolerance(const struct problem *problem, uint32_t output, uint32_t dtype)
+{
+    const struct argument *argument = output_argument(problem, output);
     if (!dtype_facts(dtype)->floating)
-        tolerance = (struct tolerance){.exact = true};
-    return tolerance;
+        return (struct tolerance){.exact = true};
+    return argument ? argument->tolerance : problem->tolerance;
 }
 
 /* How far the reference itself is from its oracle: nobody is asked to be nearer. */
@@ -197,7 +201,7 @@ static void measure_own_error(struct session *session)
             .dtype = answer->plain[i].dtype,
             .expected_dtype = answer->wide[i].dtype,
             .count = answer->plain[i].count,
-            .tolerance = output_tolerance(session, i, answer->plain[i].dtype),
+            .tolerance = trial_tolerance(session->problem, i, answer->plain[i].dtype),
         };
         struct difference difference;
         answer->own_error[i] = 0;
@@ -293,15 +297,11 @@ static const char *modified_input(const struct session *session)
 
 static void output_name(const struct session *session, uint32_t output, char *name, size_t bytes)
 {
-    const struct problem *problem = session->problem;
-    uint32_t left = output;
-    for (uint32_t i = 0; i < problem->argument_count; i++)
-        if ((problem->arguments[i].role == ROLE_OUT || problem->arguments[i].role == ROLE_INOUT) &&
-            left-- == 0) {
-            snprintf(name, bytes, "%s", problem->arguments[i].name);
-            return;
-        }
-    snprintf(name, bytes, "output %u", output);
+    const struct argument *argument = output_argument(session->problem, output);
+    if (argument)
+        snprintf(name, bytes, "%s", argument->name);
+    else
+        snprintf(name, bytes, "output %u", output);
 }
 
 static void shape_text(const struct tensor *tensor, char *text, size_t bytes)
@@ -364,7 +364,7 @@ static enum trial_result judge_output(struct session *session, uint32_t output,
         .dtype = got->dtype,
         .expected_dtype = expected->dtype,
         .count = got->count,
-        .tolerance = output_tolerance(session, output, got->dtype),
+        .tolerance = trial_tolerance(session->problem, output, got->dtype),
         .slack = answer->own_error[output],
     };
     struct difference difference;

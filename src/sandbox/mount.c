@@ -68,8 +68,8 @@ static int make_read_only(const char *place)
     return mount(NULL, place, NULL, flags, NULL);
 }
 
-/* Whether a place of the new root lies behind a link there. Nothing may be made behind one: it would
- * lead out of the new root while that is being built, and what it leads to has a path of its own. */
+/* Whether a place of the new root lies behind a link there. Nothing may be made behind one: it
+ * would lead out of the new root while that is built, and its target has a path of its own. */
 static bool behind_link(const char *place)
 {
     char path[PATH_MAX];

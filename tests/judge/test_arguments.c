@@ -305,8 +305,8 @@ static void test_half(void **state)
     }
 }
 
-/* A reference that is off at its own precision: with an oracle the true answer passes as well as its
- * own, and without one its own is the measure. What the one forgives is not forgiven to the other. */
+/* A reference that is off at its own precision: with an oracle the true answer passes as well as
+ * its own, and without one its own is the measure. What one forgives the other does not. */
 static void test_oracle(void **state)
 {
     (void)state;

@@ -101,9 +101,7 @@ static int wait_done(struct side *side, int64_t deadline_ns, struct err *err)
     struct pollfd wait = {.fd = side->boxed.channel, .events = POLLIN};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        bool seen = side->sentry ? sentry_wait(side->sentry, deadline_ns, side->cancelled)
-                                 : poll(&wait, 1, left_ms < 200 ? left_ms : 200) > 0;
-        if (seen)
+        if (poll(&wait, 1, left_ms < 200 ? left_ms : 200) > 0)
             return 0;
         if (side->cancelled && *side->cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
@@ -139,12 +137,7 @@ static int read_answer(struct side *side, union wire_message *message, struct er
 static int receive_done(struct side *side, int64_t deadline_ns, struct err *err)
 {
     int result = wait_done(side, deadline_ns, err);
-    if (result < 0)
-        return result;
-    union wire_message *message = mem_alloc(sizeof *message);
-    result = read_answer(side, message, err);
-    mem_free(message);
-    return result;
+    return result < 0 ? result : read_answer(side, side->answer, err);
 }
 
 int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_ms,
@@ -162,13 +155,12 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     result = wire_send(side->boxed.channel, &call, sizeof call, NULL, 0, err);
     if (result < 0)
         return result == ERR_CRASH ? side_explain_end(side, err) : result;
-    if (side->sentry) {
-        if (side->step_aside)
-            sentry_step_aside(side->sentry, side->boxed.pid);
-        sentry_arm(side->sentry, side->boxed.channel);
-    }
+    if (side->seat)
+        seat_assign(side->seat, side->boxed.pid);
     int64_t start_ns = clock_now_ns();
     boxed_thaw(&side->boxed);
+    if (side->seat)
+        seat_open(side->seat, side->boxed.pid);
     result = receive_done(side, start_ns + timeout_ms * 1000000, err);
     if (result < 0)
         return result;

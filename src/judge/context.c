@@ -52,7 +52,6 @@ void judge_close(struct judge *judge)
         return;
     standby_close(judge->native);
     standby_close(judge->torch);
-    sentry_free(judge->sentry);
     toolchain_deinit(&judge->toolchain);
     pthread_mutex_destroy(&judge->lock);
     mem_free(judge->root);

@@ -22,9 +22,9 @@ struct judge {
     struct standby *native, *torch;
     struct peaks peaks;
     bool have_peaks;
+    _Atomic int sessions; /* how many were made */
     _Atomic bool no_own_root; /* boxes get no root of their own here: known once one was made */
     _Atomic bool probed;
-    struct sentry *sentry; /* made by the first timing; used under the exclusive device lock */
 };
 
 /* Expected outputs of one trial. `wide` from the oracle, where there is one. */
@@ -60,6 +60,8 @@ struct session {
     uint64_t capacity; /* of slot memory: the largest layout of the problem at hand */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     struct device_lock device;
+    struct seat seat; /* where the sides' calls take place */
+    int place;        /* of the seat: other sessions sit elsewhere, as far as there is room */
 };
 
 /* context.c */
@@ -73,6 +75,9 @@ NODISCARD int judge_start(struct judge *judge, enum box_kind kind, uint64_t argu
 /* A bundled compiler must know beforehand whether boxes get a root of their own. */
 NODISCARD int judge_probe(struct judge *judge, struct standby *standby, struct err *err);
 NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
+/* session.c: from here on the sides' calls take place at the session's seat; until here. */
+void session_sit(struct session *session);
+void session_rise(struct session *session);
 int session_threads(const struct session *session);
 
 /* fault.c: whose fault an error is. Each records it in the verdict and returns -1. */

@@ -15,6 +15,7 @@ struct session *session_new(struct judge *judge)
     session->judge = judge;
     session->description = session->weights = -1;
     session->device = DEVICE_LOCK_NONE;
+    session->place = judge->sessions++;
     session->reference.slot_fd = session->reference.oracle_fd = -1;
     session->candidate.slot_fd = session->candidate.oracle_fd = -1;
     return session;
@@ -79,6 +80,18 @@ static int take_lock(struct session *session)
     return result < 0 ? fault_judge(session, &err) : 0;
 }
 
+void session_sit(struct session *session)
+{
+    seat_take(&session->seat, session->place);
+    session->reference.seat = session->candidate.seat = &session->seat;
+}
+
+void session_rise(struct session *session)
+{
+    session->reference.seat = session->candidate.seat = NULL;
+    seat_leave(&session->seat);
+}
+
 /* Peak resident memory of a live process, from /proc. */
 static uint64_t peak_memory(const struct boxed *boxed)
 {
@@ -122,6 +135,7 @@ static int evaluate(struct session *session)
     verdict->correct = result == 0;
     return result;
 }
+
 
 void session_evaluate(struct session *session, const struct problem *problem,
                       const struct candidate *candidate, struct verdict *verdict)

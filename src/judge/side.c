@@ -164,6 +164,7 @@ int side_open(struct side *side, const struct side_start *start, struct wire_ope
     side->slot_fd = side->oracle_fd = -1;
     side->role = start->message->role;
     side->cancelled = start->cancelled;
+    side->answer = mem_alloc(sizeof *side->answer);
     side->scratch = start->box->scratch[0] ? mem_strdup(start->box->scratch) : NULL;
     int result = standby_spawn(start->standby, start->box, SPAWN_TIMEOUT_MS, &side->boxed, err);
     if (result < 0) { /* nothing of this is the candidate's doing */
@@ -268,6 +269,7 @@ void side_close(struct side *side)
     if (side->scratch)
         file_remove_tree(side->scratch);
     mem_free(side->scratch);
+    mem_free(side->answer);
     unmap(&side->slot, &side->slot_capacity, &side->slot_fd);
     unmap(&side->oracle, &side->oracle_capacity, &side->oracle_fd);
     for (int i = 0; i < WIRE_OUTPUTS; i++)

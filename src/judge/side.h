@@ -12,7 +12,7 @@
 #define WARPGYM_JUDGE_SIDE_H
 
 #include "base/err.h"
-#include "judge/sentry.h"
+#include "judge/seat.h"
 #include "judge/wire.h"
 #include "sandbox/standby.h"
 
@@ -42,8 +42,7 @@ struct side {
     uint32_t role;     /* enum wire_role */
     bool slot_outputs; /* native: outputs lie in the slot, whatever the side says */
     const _Atomic int *cancelled;
-    struct sentry *sentry; /* takes the time of calls, where there is one; the caller's */
-    bool step_aside;       /* with a sentry: the judge leaves the processor of a side that runs */
+    const struct seat *seat; /* NULL: its calls are not timed; the caller's */
     struct layout layout;
     int slot_fd, oracle_fd;
     char *slot;
@@ -51,6 +50,7 @@ struct side {
     size_t slot_capacity, oracle_capacity; /* of the memory; a layout may use less */
     struct layout oracle_layout;
     struct wire_done done;
+    union wire_message *answer; /* where a call's answer is read into: nothing is made on the clock */
     char *buffers[WIRE_OUTPUTS]; /* copies of torch outputs */
     size_t buffer_bytes[WIRE_OUTPUTS];
     struct wire_failed failed; /* failure != FAILED_NONE: what it said of itself */

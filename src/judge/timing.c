@@ -2,7 +2,7 @@
  *
  * Reference and candidate are called in pairs on the same fresh inputs, in random order; every pair
  * is compared like a trial, and a wrong one makes the verdict wrong. A call's time runs from the
- * moment the frozen side is thawed to its DONE (sentry.h), less what an empty call costs, measured
+ * moment the frozen side is thawed to its DONE (seat.h), less what an empty call costs, measured
  * by the same steps on the reference side, once a pair. Sampling stops when the speedup's interval
  * is tight or the budget is spent (settings timing.*). A median below the roofline floor is a
  * violation, never a result.
@@ -13,6 +13,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
@@ -36,8 +37,6 @@ static int sample_pair(struct session *session, const struct trial *trial,
     if (trial_prepare(session, trial) < 0)
         return -1;
     /* what a call costs that does nothing, here and now: on the side that the judge trusts */
-    if (session->reference.step_aside) /* as before every other call */
-        sentry_step_beside(session->reference.sentry, session->reference.boxed.pid);
     if (side_call(&session->reference, WIRE_EMPTY, 0, trial->timeout_ms, &empty, &err) < 0)
         return fault_reference(session, &err);
     bool candidate_first = clock_secret() & 1;
@@ -73,29 +72,6 @@ static void take_off(struct sampling *sampling, const double **reference, const 
     *candidate = into + sampling->capacity;
 }
 
-/* Watches both sides by a sentry. Sides with one thread each get their judge out of the way, too. */
-static int post_sentry(struct session *session)
-{
-    struct err err;
-    struct judge *judge = session->judge;
-    bool single = boxed_stat(session->candidate.boxed.pid, 20) == 1 &&
-                  boxed_stat(session->reference.boxed.pid, 20) == 1;
-    if (!judge->sentry && sentry_new(&judge->sentry, &err) < 0)
-        return fault_judge(session, &err);
-    session->reference.sentry = session->candidate.sentry = judge->sentry;
-    session->reference.step_aside = session->candidate.step_aside = single;
-    sentry_rise(judge->sentry);
-    return 0;
-}
-
-static void dismiss_sentry(struct session *session)
-{
-    if (session->reference.sentry)
-        sentry_rest(session->reference.sentry);
-    session->reference.sentry = session->candidate.sentry = NULL;
-    session->reference.step_aside = session->candidate.step_aside = false;
-}
-
 /* Whether the empty calls can be what a call costs: no quarter of the real ones is shorter. On a
  * machine that does something else meanwhile they may be. */
 static bool plausible(const struct sampling *sampling)
@@ -115,7 +91,7 @@ static int sample_case(struct session *session, const struct trial *trial,
     struct trial warm_up = *trial;
     warm_up.oracle = true;
     warm_up.untouched = true;
-    if (sample_pair(session, &warm_up, sampling, false) < 0 || post_sentry(session) < 0)
+    if (sample_pair(session, &warm_up, sampling, false) < 0)
         return -1;
     int64_t start_ns = clock_now_ns();
     while (sampling->count < sampling->capacity) {
@@ -219,7 +195,10 @@ static int time_case(struct session *session, const struct trial *trial,
     int result = trial_map(session, &trial->layout, true);
     if (result == 0)
         result = sample_case(session, trial, &sampling, budget_ms);
-    dismiss_sentry(session);
+    if (getenv("DBG"))
+        for (size_t i = 0; i < sampling.count; i++)
+            fprintf(stderr, "%zu ref %.1f cand %.1f empty %.1f\n", i, sampling.reference[i] * 1e3,
+                    sampling.candidate[i] * 1e3, sampling.empty[i] * 1e3);
     if (result == 0) {
         summarise(session, &sampling, sizes, timed);
         result = judge_case(session, &sampling, timed);
@@ -261,7 +240,9 @@ int timing_stage(struct session *session)
     verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     (void)!judge_peaks(session->judge, &ignored, &err); /* once for each machine: 0.1 s */
     start_ns = clock_now_ns();
+    session_sit(session);
     int result = time_all(session);
+    session_rise(session);
     verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
     device_lock_release(&session->device);
     return result;

@@ -83,8 +83,6 @@ static void bias_inputs(const struct layout *layout, char *slot, uint64_t seed)
 static void lay_out(const struct session *session, struct side *side)
 {
     const struct layout *layout = &side->layout;
-    if (side->step_aside)
-        sentry_step_beside(side->sentry, side->boxed.pid);
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         uint64_t bytes = layout_argument_bytes(argument);

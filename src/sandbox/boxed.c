@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,8 @@ int boxed_freeze(struct boxed *boxed, struct err *err)
         }
         if (waited_ns > 500000)
             nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+        else
+            sched_yield();
     }
     boxed->frozen = true;
     return 0;

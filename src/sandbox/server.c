@@ -1,6 +1,7 @@
 #include "sandbox/server.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,8 @@ int server_enter(const struct box *box, int channel, uint32_t *layers)
     while (got < 0 && errno == EINTR);
     if (got != 1)
         return -1;
+    /* As a batch process it does not push its judge off a processor when it is thawed (sched(7)). */
+    (void)sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
     hello.code = box_enter(box, channel, layers, &err);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 && hello.code == 0)
         hello.code = err_sys(&err, errno, "cannot bind its life to the judge's");

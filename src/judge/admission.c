@@ -371,7 +371,7 @@ static int probe_sizes(struct probe *probe, const struct size_set *sizes)
             probe->shapes[i][d] = (int64_t)expression_value(problem->arguments[i].shape[d],
                                                             sizes->value);
     }
-    if (side_map(&session->reference, &probe->trial.layout, session->capacity,
+    if (side_map(&session->reference, &probe->trial.layout, &session->largest,
                  session->reference_oracle, 60000, &err) < 0)
         return fault_reference(session, &err);
     return run_probe(probe);

@@ -22,7 +22,7 @@ struct judge {
     struct standby *native, *torch;
     struct peaks peaks;
     bool have_peaks;
-    _Atomic int sessions; /* how many were made */
+    _Atomic int sessions;     /* how many were made */
     _Atomic bool no_own_root; /* boxes get no root of their own here: known once one was made */
     _Atomic bool probed;
 };
@@ -57,7 +57,7 @@ struct session {
     struct answer answer;
     char *staging; /* the inputs of the trial at hand, as a slot lays them out */
     uint64_t staging_bytes;
-    uint64_t capacity; /* of slot memory: the largest layout of the problem at hand */
+    struct layout largest; /* of the problem at hand */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     struct device_lock device;
     struct seat seat; /* where the sides' calls take place */

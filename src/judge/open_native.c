@@ -11,20 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Size of the largest slot that this problem will map. */
-static uint64_t largest_slot(const struct problem *problem)
+/* The largest layout that this problem will map. */
+static void find_largest(const struct problem *problem, struct layout *largest)
 {
     struct layout layout;
     struct err ignored;
-    uint64_t largest = 0;
+    *largest = (struct layout){0};
     for (uint32_t i = 0; i < problem->check_count + problem->time_count; i++) {
         const struct size_set *sizes = i < problem->check_count
                                            ? &problem->check[i]
                                            : &problem->time[i - problem->check_count];
-        if (problem_layout(problem, sizes, &layout, &ignored) == 0 && layout.bytes > largest)
-            largest = layout.bytes;
+        if (problem_layout(problem, sizes, &layout, &ignored) == 0 && layout.bytes > largest->bytes)
+            *largest = layout;
     }
-    return largest;
 }
 
 static int compile(struct session *session, enum compile_kind kind, const char *name,
@@ -99,7 +98,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
     if (result >= 0 && oracle)
         result = descriptors[1] = artifact_memory(oracle, err);
     if (result >= 0)
-        result = judge_start(session->judge, BOX_NATIVE, session->capacity, side, &start, NULL,
+        result = judge_start(session->judge, BOX_NATIVE, session->largest.bytes, side, &start, NULL,
                              NULL, err);
     side->slot_outputs = true;
     for (int i = 0; i < 2; i++)
@@ -162,7 +161,7 @@ int native_reference(struct session *session)
     if (reference_ready(session))
         return 0;
     reference_forget(session);
-    session->capacity = largest_slot(session->problem);
+    find_largest(session->problem, &session->largest);
     return compile_reference(session) < 0 ? -1 : open_reference(session);
 }
 
@@ -172,7 +171,7 @@ int open_native(struct session *session)
     struct artifact artifact = {0};
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
-    session->capacity = largest_slot(session->problem);
+    find_largest(session->problem, &session->largest);
     int result = compile_candidate(session, &artifact);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
     start_ns = clock_now_ns();

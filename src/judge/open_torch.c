@@ -40,7 +40,7 @@ static int take_opened(struct session *session, const struct wire_opened *opened
 {
     int result = 0;
     session->torch_layout = opened->layout;
-    session->capacity = opened->layout.bytes;
+    session->largest = opened->layout;
     if (opened->layout.count > LIMIT_ARGUMENTS || descriptors[0] < 0)
         result = err_set(err, ERR_PROTOCOL, "it described no inputs");
     if (result == 0)

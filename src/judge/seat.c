@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 
 static void sit(pid_t thread, int processor)
 {
@@ -11,7 +12,6 @@ static void sit(pid_t thread, int processor)
     CPU_SET(processor, &one);
     sched_setaffinity(thread, sizeof one, &one);
 }
-
 
 static int next_processor(const struct seat *seat, int processor)
 {
@@ -29,12 +29,15 @@ void seat_take(struct seat *seat, int place)
     for (place %= CPU_COUNT(&seat->usable); place >= 0; place--)
         seat->processor = next_processor(seat, seat->processor);
     sit(0, seat->processor);
+    prctl(PR_SET_TIMERSLACK, 1UL);
 }
 
 void seat_leave(const struct seat *seat)
 {
-    if (seat->processor >= 0)
-        sched_setaffinity(0, sizeof seat->usable, &seat->usable);
+    if (seat->processor < 0)
+        return;
+    sched_setaffinity(0, sizeof seat->usable, &seat->usable);
+    prctl(PR_SET_TIMERSLACK, 0UL); /* back to the default */
 }
 
 void seat_assign(const struct seat *seat, pid_t pid)

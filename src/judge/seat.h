@@ -29,7 +29,7 @@ struct seat {
 };
 
 /* The calling thread, which judges, sits down on the place-th processor that it may use (counted
- * from 0, around and around) and stays there until it leaves. */
+ * from 0, around and around) and stays there until it leaves. Its sleeps end on time meanwhile. */
 void seat_take(struct seat *seat, int place);
 void seat_leave(const struct seat *seat);
 

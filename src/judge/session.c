@@ -136,7 +136,6 @@ static int evaluate(struct session *session)
     return result;
 }
 
-
 void session_evaluate(struct session *session, const struct problem *problem,
                       const struct candidate *candidate, struct verdict *verdict)
 {

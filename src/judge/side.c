@@ -232,19 +232,19 @@ static int make_room(const char *name, uint64_t bytes, uint64_t capacity, char *
     return 0;
 }
 
-int side_map(struct side *side, const struct layout *layout, uint64_t capacity, bool with_oracle,
-             int64_t timeout_ms, struct err *err)
+int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
+             bool with_oracle, int64_t timeout_ms, struct err *err)
 {
     struct wire_map map = {.type = WIRE_MAP, .layout = *layout};
     bool made = false;
     side->layout = *layout;
-    int result = make_room("slot", layout->bytes, capacity, &side->slot, &side->slot_capacity,
+    int result = make_room("slot", layout->bytes, largest->bytes, &side->slot, &side->slot_capacity,
                            &side->slot_fd, &made, err);
     if (result == 0 && with_oracle) {
+        struct layout largest_oracle;
         oracle_layout(layout, &side->oracle_layout);
-        /* doubles for at most four times narrower elements */
-        result = make_room("oracle", side->oracle_layout.bytes,
-                           capacity / layout->bytes * side->oracle_layout.bytes, &side->oracle,
+        oracle_layout(largest, &largest_oracle);
+        result = make_room("oracle", side->oracle_layout.bytes, largest_oracle.bytes, &side->oracle,
                            &side->oracle_capacity, &side->oracle_fd, &made, err);
     }
     map.slot_bytes = side->slot_capacity;

@@ -50,7 +50,8 @@ struct side {
     size_t slot_capacity, oracle_capacity; /* of the memory; a layout may use less */
     struct layout oracle_layout;
     struct wire_done done;
-    union wire_message *answer; /* where a call's answer is read into: nothing is made on the clock */
+    union wire_message
+        *answer; /* where a call's answer is read into: nothing is made on the clock */
     char *buffers[WIRE_OUTPUTS]; /* copies of torch outputs */
     size_t buffer_bytes[WIRE_OUTPUTS];
     struct wire_failed failed; /* failure != FAILED_NONE: what it said of itself */
@@ -81,9 +82,9 @@ NODISCARD int side_open(struct side *side, const struct side_start *start,
                         struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
                         struct err *err);
 
-/* Memory is made when there is none that fits, and then with room for `capacity` bytes, so that a
+/* Memory is made when there is none that fits, and then with room for the `largest` layout, so that a
  * run over many sizes maps once. */
-NODISCARD int side_map(struct side *side, const struct layout *layout, uint64_t capacity,
+NODISCARD int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
                        bool with_oracle, int64_t timeout_ms, struct err *err);
 NODISCARD int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, struct err *err);
 

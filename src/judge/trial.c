@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define GUARD_BYTE 0xA5
+#define EXTREMES 4096    /* elements among which the two values are looked for */
 #define POISON_BYTE 0xFF /* a NaN in every floating type */
 
 static bool is_output(const struct layout_argument *argument)
@@ -32,9 +33,9 @@ int trial_map(struct session *session, const struct layout *layout, bool oracle)
     oracle = oracle && session->reference_oracle && session->problem->format == PROBLEM_NATIVE;
     /* of the problem or sizes before; timed trials, which have no oracle, take the warm-up's */
     memset(session->answer.own_error, 0, sizeof session->answer.own_error);
-    if (side_map(&session->reference, layout, session->capacity, oracle, timeout_ms, &err) < 0)
+    if (side_map(&session->reference, layout, &session->largest, oracle, timeout_ms, &err) < 0)
         return fault_reference(session, &err);
-    if (side_map(&session->candidate, layout, session->capacity, false, timeout_ms, &err) < 0)
+    if (side_map(&session->candidate, layout, &session->largest, false, timeout_ms, &err) < 0)
         return fault_candidate(session, &err);
     if (boxed_freeze(&session->reference.boxed, &err) < 0)
         return fault_reference(session, &err);
@@ -49,20 +50,24 @@ int trial_map(struct session *session, const struct layout *layout, bool oracle)
 static void bias_argument(const struct layout_argument *argument, char *slot, uint64_t seed)
 {
     char *data = slot + argument->offset;
-    double low = INFINITY;
-    double high = -INFINITY;
-    for (uint64_t i = 0; i < argument->count; i++) {
+    size_t bytes = dtype_facts(argument->dtype)->bytes;
+    uint64_t low = 0;
+    uint64_t high = 0;
+    for (uint64_t i = 1; i < argument->count && i < EXTREMES; i++) {
         double value = dtype_load(argument->dtype, data, i);
-        low = value < low ? value : low;
-        high = value > high ? value : high;
+        if (value < dtype_load(argument->dtype, data, low))
+            low = i;
+        if (value > dtype_load(argument->dtype, data, high))
+            high = i;
     }
-    if (!(low < high))
-        return;
+    char values[2][8];
+    memcpy(values[0], data + low * bytes, bytes);
+    memcpy(values[1], data + high * bytes, bytes);
     uint64_t threshold = (seed >> 8) % 160 + 48; /* of 256: bias between 0.19 and 0.81 */
     uint64_t state = seed | 1;
     for (uint64_t i = 0; i < argument->count; i++) {
         state = state * 6364136223846793005U + 1442695040888963407U;
-        dtype_store(argument->dtype, data, i, (state >> 40) % 256 < threshold ? low : high);
+        memcpy(data + i * bytes, values[(state >> 40) % 256 >= threshold], bytes);
     }
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define FREEZE_TIMEOUT_NS INT64_C(2000000000)
+#define YIELD_NS INT64_C(10000)
 
 /* waitid's answer as waitpid would have given it. */
 static int status_of(const siginfo_t *info)
@@ -64,10 +65,12 @@ int boxed_freeze(struct boxed *boxed, struct err *err)
             reap(boxed, 0);
             return err_set(err, ERR_TIMEOUT, "the process resisted being stopped");
         }
-        if (waited_ns > 500000)
-            nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-        else
+        /* The process may need this very processor: a few yields are the quickest way to hand it
+         * over, and sleeping the sure one. */
+        if (waited_ns < YIELD_NS)
             sched_yield();
+        else
+            nanosleep(&(struct timespec){.tv_nsec = waited_ns / 8}, NULL);
     }
     boxed->frozen = true;
     return 0;

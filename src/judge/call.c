@@ -168,6 +168,8 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
      * that there is one: what it still does in between is on its own time. */
     take_samples(side, samples);
     int64_t stop_ns = clock_now_ns();
+    if (side->seat)
+        seat_recall(side->seat, side->boxed.pid);
     result = boxed_freeze(&side->boxed, err);
     if (result < 0)
         return result;

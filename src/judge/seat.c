@@ -66,3 +66,9 @@ void seat_open(const struct seat *seat, pid_t pid)
     if (seat->processor >= 0)
         sched_setaffinity(pid, sizeof seat->usable, &seat->usable);
 }
+
+void seat_recall(const struct seat *seat, pid_t pid)
+{
+    if (seat->processor >= 0)
+        sit(pid, seat->processor);
+}

@@ -7,14 +7,14 @@
  * each, as far as there are any: threads that were stopped together would otherwise start on
  * whatever processor they were stopped on, and a scheduler needs milliseconds to part them.
  *
- *   seat_take ─┬─► seat_assign ─ thaw ─ seat_open ─ … DONE … ─► ─┬─ seat_leave
- *              └───────────────── for every call ────────────────┘
+ *   seat_take ─┬─► seat_assign ─ thaw ─ seat_open ─ … DONE … ─ seat_recall ─ freeze ─►─┬─ seat_leave
+ *              └────────────────────────────── for every call ─────────────────────────┘
  *
- * Between seat_open and the end of its call the main thread may go where it likes, and so may
- * threads that it starts. What a side does to its own affinity is its own affair.
+ * From seat_open to seat_recall the main thread may go where it likes, and so may threads that it
+ * starts. What a side does to its own affinity is its own affair.
  *
- * A frozen side's threads are placed, so nothing of this is on the clock but seat_open's one system
- * call, which the empty calls take off again.
+ * Nothing of this is on the clock but seat_open's one system call, which the empty calls take off
+ * again.
  */
 #ifndef WARPGYM_JUDGE_SEAT_H
 #define WARPGYM_JUDGE_SEAT_H
@@ -37,5 +37,8 @@ void seat_leave(const struct seat *seat);
 void seat_assign(const struct seat *seat, pid_t pid);
 /* Right after it was thawed, while it waits for its judge to block: its main thread may move. */
 void seat_open(const struct seat *seat, pid_t pid);
+/* Before it is stopped: its main thread stops all others, so it must not wait for a processor on
+ * which one of them spins. */
+void seat_recall(const struct seat *seat, pid_t pid);
 
 #endif

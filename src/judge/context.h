@@ -116,10 +116,10 @@ void trial_stage(struct session *session);
 /* Each lays out its side's inputs and poisoned outputs, and calls it. */
 int trial_reference(struct session *session, const struct trial *trial, struct side_time *time);
 int trial_candidate(struct session *session, const struct trial *trial, struct side_time *time);
-/* Compares; TRIAL_ENDED: the verdict has an end. */
 /* The candidate, its own kernels without effect; errors are for the caller to weigh. */
 int trial_ablated(struct session *session, const struct trial *trial, struct side_time *time,
                   struct err *err);
+/* Compares; TRIAL_ENDED: the verdict has an end. */
 enum trial_result trial_judge(struct session *session, const struct trial *trial);
 /* All five in turn, reference first. */
 enum trial_result trial_run(struct session *session, const struct trial *trial);

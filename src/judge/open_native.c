@@ -1,4 +1,10 @@
-/* open_native: from a C source to two sides with loaded shared objects. */
+/* open_native: from a C source to two sides with loaded shared objects.
+ *
+ * The reference is got ready in a thread of its own while the candidate compiles:
+ *
+ *   compile candidate ────────────────────── open it ─┬─► both stand
+ *   compile reference ─ open it ─ its slot ───────────┘
+ */
 #include "judge/context.h"
 
 #include "base/clock.h"
@@ -7,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +36,7 @@ static void find_largest(const struct problem *problem, struct layout *largest)
 static int compile(struct session *session, enum compile_kind kind, const char *name,
                    const char *text, size_t bytes, struct artifact *artifact, struct err *err)
 {
+    struct sandbox_runner runner = session->runner; /* one for each thread */
     const struct settings *settings = session->judge->options.settings;
     struct compile_request request = {.kind = kind,
                                       .name = name,
@@ -38,35 +46,47 @@ static int compile(struct session *session, enum compile_kind kind, const char *
                                       .memory_bytes = settings->compile_memory_bytes,
                                       .cache_max_bytes = settings->cache_max_bytes};
     const char *cache = settings->cache_max_bytes ? session->judge->cache : NULL;
-    int result = compile_source(&session->judge->toolchain, &session->runner.runner, cache,
-                                &request, artifact, err);
+    int result = compile_source(&session->judge->toolchain, &runner.runner, cache, &request,
+                                artifact, err);
     if (result == 0 && artifact->cache_problem)
         log_write(LOG_LEVEL_WARN, "compile", "the build is not kept: %s", artifact->cache_problem);
     return result;
 }
 
-/* The reference, twice: as candidates are compiled, and at double precision. */
-static int compile_reference(struct session *session)
+/* Getting a reference ready. The thread that does it touches nothing of the session but the
+ * reference's own fields; the verdict is written by the judging thread, after it has ended. */
+struct preparation {
+    struct session *session;
+    pthread_t thread;
+    bool threaded; /* `thread` is to be joined */
+    int result;
+    struct err err;
+    int (*fault)(struct session *session, const struct err *err); /* whose it is */
+};
+
+static int compile_part(struct preparation *preparation, enum compile_kind kind,
+                        struct artifact *artifact)
 {
-    const struct problem *problem = session->problem;
-    struct err err = {0};
-    if (compile(session, COMPILE_C, "reference.c", problem->reference_text,
-                problem->reference_bytes, &session->reference_artifact, &err) < 0)
-        return fault_judge(session, &err);
-    struct artifact *bad = session->reference_artifact.ok ? NULL : &session->reference_artifact;
-    if (!bad && problem->oracle) {
-        if (compile(session, COMPILE_C_DOUBLE, "reference.c", problem->reference_text,
-                    problem->reference_bytes, &session->oracle_artifact, &err) < 0)
-            return fault_judge(session, &err);
-        if (!session->oracle_artifact.ok)
-            bad = &session->oracle_artifact;
-    }
-    if (bad) {
-        err_set(&err, ERR_INPUT, "%s does not compile: %.*s", problem->reference_path,
-                (int)strcspn(bad->diagnostics, "\n"), bad->diagnostics);
-        return fault_reference(session, &err);
-    }
-    return 0;
+    const struct problem *problem = preparation->session->problem;
+    struct err *err = &preparation->err;
+    preparation->fault = fault_judge;
+    int result = compile(preparation->session, kind, "reference.c", problem->reference_text,
+                         problem->reference_bytes, artifact, err);
+    if (result < 0 || artifact->ok)
+        return result;
+    preparation->fault = fault_reference;
+    return err_set(err, ERR_INPUT, "%s does not compile: %.*s", problem->reference_path,
+                   (int)strcspn(artifact->diagnostics, "\n"), artifact->diagnostics);
+}
+
+/* The reference, twice: as candidates are compiled, and at double precision. */
+static int compile_reference(struct preparation *preparation)
+{
+    struct session *session = preparation->session;
+    int result = compile_part(preparation, COMPILE_C, &session->reference_artifact);
+    if (result == 0 && session->problem->oracle)
+        result = compile_part(preparation, COMPILE_C_DOUBLE, &session->oracle_artifact);
+    return result;
 }
 
 /* The bytes of an artifact as sealed memory: nobody can change them while they are loaded. */
@@ -107,17 +127,53 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
     return result < 0 ? result : 0;
 }
 
-static int open_reference(struct session *session)
+static int open_reference(struct preparation *preparation)
 {
-    struct err err = {0};
+    struct session *session = preparation->session;
+    struct err *err = &preparation->err;
     const struct artifact *oracle = session->problem->oracle ? &session->oracle_artifact : NULL;
+    preparation->fault = fault_reference;
     session->reference_open = true;
     session->reference_oracle = oracle != NULL;
-    if (open_side(session, &session->reference, WIRE_REFERENCE, &session->reference_artifact,
-                  oracle, &err) < 0)
-        return fault_reference(session, &err);
-    memcpy(session->problem_hash, session->problem->hash, sizeof session->problem_hash);
-    return 0;
+    int result = open_side(session, &session->reference, WIRE_REFERENCE,
+                           &session->reference_artifact, oracle, err);
+    if (result == 0)
+        result = side_map(&session->reference, &session->largest, &session->largest, oracle,
+                          session->judge->options.settings->run_load_timeout_ms, err);
+    if (result == 0)
+        result = boxed_freeze(&session->reference.boxed, err);
+    if (result == 0)
+        memcpy(session->problem_hash, session->problem->hash, sizeof session->problem_hash);
+    return result;
+}
+
+static void *prepare(void *argument)
+{
+    struct preparation *preparation = argument;
+    preparation->result = compile_reference(preparation);
+    if (preparation->result == 0)
+        preparation->result = open_reference(preparation);
+    return NULL;
+}
+
+/* Begins to get it ready, or does it here and now where there are no threads to be had. */
+static void prepare_begin(struct preparation *preparation, struct session *session)
+{
+    *preparation = (struct preparation){.session = session};
+    find_largest(session->problem, &session->largest);
+    if (reference_ready(session))
+        return;
+    reference_forget(session);
+    preparation->threaded = pthread_create(&preparation->thread, NULL, prepare, preparation) == 0;
+    if (!preparation->threaded)
+        prepare(preparation);
+}
+
+static int prepare_end(struct preparation *preparation)
+{
+    if (preparation->threaded)
+        pthread_join(preparation->thread, NULL);
+    return preparation->result;
 }
 
 static int compile_candidate(struct session *session, struct artifact *artifact)
@@ -158,28 +214,31 @@ static int compile_candidate(struct session *session, struct artifact *artifact)
 
 int native_reference(struct session *session)
 {
-    if (reference_ready(session))
-        return 0;
-    reference_forget(session);
-    find_largest(session->problem, &session->largest);
-    return compile_reference(session) < 0 ? -1 : open_reference(session);
+    struct preparation preparation;
+    prepare_begin(&preparation, session);
+    if (prepare_end(&preparation) < 0)
+        return preparation.fault(session, &preparation.err);
+    return 0;
 }
 
 int open_native(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     struct artifact artifact = {0};
+    struct preparation preparation;
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
-    find_largest(session->problem, &session->largest);
+    prepare_begin(&preparation, session);
     int result = compile_candidate(session, &artifact);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
     start_ns = clock_now_ns();
-    if (result == 0)
-        result = native_reference(session);
     if (result == 0 &&
         open_side(session, &session->candidate, WIRE_CANDIDATE, &artifact, NULL, &err) < 0)
         result = fault_candidate(session, &err);
+    if (prepare_end(&preparation) < 0 && result == 0)
+        result = preparation.fault(session, &preparation.err);
+    else if (preparation.result < 0)
+        reference_forget(session); /* the candidate's own end is what is told */
     verdict->stages_ms[STAGE_LOAD] = clock_ms_since(start_ns);
     artifact_deinit(&artifact);
     return result;

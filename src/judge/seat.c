@@ -57,6 +57,7 @@ void seat_assign(const struct seat *seat, pid_t pid)
             continue;
         processor = next_processor(seat, processor);
         sit(thread, processor);
+        sched_setscheduler(thread, SCHED_OTHER, &(struct sched_param){0});
     }
     closedir(threads);
 }

@@ -5,7 +5,9 @@
  * idle processor has to be woken, nobody spins, nothing migrates, and what the judge has just
  * written lies in the caches that the side will use. Its other threads get the other processors, one
  * each, as far as there are any: threads that were stopped together would otherwise start on
- * whatever processor they were stopped on, and a scheduler needs milliseconds to part them.
+ * whatever processor they were stopped on, and a scheduler needs milliseconds to part them. The main
+ * thread is a batch process, so that it does not push its judge away when it is thawed
+ * (sandbox/server.c); the others need no such manners.
  *
  *   seat_take ─┬─► seat_assign ─ thaw ─ seat_open ─ … DONE … ─ seat_recall ─ freeze ─►─┬─ seat_leave
  *              └────────────────────────────── for every call ─────────────────────────┘

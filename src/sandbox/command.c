@@ -9,10 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define COMPILER_NICE 10 /* it can wait for a call of another evaluation, which is short */
 
 #define COMMAND_BYTES 32768
 #define COMMAND_STRINGS 512
@@ -99,6 +102,7 @@ int command_serve(int channel, const struct box *box, uint32_t layers)
     unpack(&at, environment, message.environment_count);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
+    (void)setpriority(PRIO_PROCESS, 0, COMPILER_NICE);
     if (box_lock(box, &layers, &err) == 0)
         execve(arguments[0], arguments, environment);
     dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], err.text[0] ? err.text : strerror(errno));

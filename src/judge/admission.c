@@ -183,7 +183,7 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
 
 static void restore(struct probe *probe)
 {
-    memcpy(probe->session->reference.slot, probe->inputs, probe->trial.layout.bytes);
+    memcpy(probe->session->reference.slot.data, probe->inputs, probe->trial.layout.bytes);
 }
 
 /* Round to nearest at `bits` of mantissa, through the double that holds every narrower type. */
@@ -201,7 +201,7 @@ static int try_precision(struct probe *probe)
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         const struct dtype_facts *facts = dtype_facts(argument->dtype);
-        char *data = probe->session->reference.slot + argument->offset;
+        char *data = probe->session->reference.slot.data + argument->offset;
         if (!is_input(argument) || !facts->floating || argument->dtype == DTYPE_BF16)
             continue;
         int bits = facts->bytes == 2 ? 7 : 10;
@@ -223,7 +223,7 @@ static bool drop_slice(struct probe *probe, uint32_t index, uint32_t axis)
     const struct layout_argument *argument = &probe->trial.layout.arguments[index];
     const int64_t *shape = probe->shapes[index];
     size_t element = dtype_facts(argument->dtype)->bytes;
-    char *data = probe->session->reference.slot + argument->offset;
+    char *data = probe->session->reference.slot.data + argument->offset;
     uint64_t outer = 1;
     uint64_t inner = element;
     if (shape[axis] < 2)
@@ -272,12 +272,12 @@ static int try_deaf(struct probe *probe)
     struct err err;
     int result = 0;
     if (session->problem->format == PROBLEM_NATIVE) {
-        fill_slot(layout, clock_secret(), session->reference.slot);
+        fill_slot(layout, clock_secret(), session->reference.slot.data);
     } else if (side_fill(&session->reference, clock_secret(), probe->trial.timeout_ms, &err) < 0) {
         result = fault_reference(session, &err);
         goto out;
     }
-    memcpy(other, session->reference.slot, layout->bytes);
+    memcpy(other, session->reference.slot.data, layout->bytes);
     for (uint32_t i = 0; i < layout->count && result == 0; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         uint64_t bytes = layout_argument_bytes(argument);
@@ -285,7 +285,7 @@ static int try_deaf(struct probe *probe)
         if ((!is_input(argument) && argument->role != ROLE_SCALAR) ||
             memcmp(other + argument->offset, probe->inputs + argument->offset, bytes) == 0)
             continue;
-        memcpy(session->reference.slot + argument->offset, other + argument->offset, bytes);
+        memcpy(session->reference.slot.data + argument->offset, other + argument->offset, bytes);
         snprintf(text, sizeof text, "deaf to %s", input_name(probe, i, name, sizeof name));
         result = try_reference(probe, "H14", WIRE_RUN, session->noise, text);
     }
@@ -341,11 +341,11 @@ static int run_probe(struct probe *probe)
     uint64_t seed = clock_secret();
     session->noise = clock_secret();
     if (session->problem->format == PROBLEM_NATIVE)
-        fill_slot(&probe->trial.layout, seed, session->reference.slot);
+        fill_slot(&probe->trial.layout, seed, session->reference.slot.data);
     else if (side_fill(&session->reference, seed, probe->trial.timeout_ms, &err) < 0)
         return fault_reference(session, &err);
     probe->inputs = mem_resize(probe->inputs, probe->trial.layout.bytes);
-    memcpy(probe->inputs, session->reference.slot, probe->trial.layout.bytes);
+    memcpy(probe->inputs, session->reference.slot.data, probe->trial.layout.bytes);
     trial_stage(session);
     if (learn_truth(probe) < 0)
         return -1;

@@ -48,7 +48,7 @@ static int peek(const struct side *side, const struct wire_output *output, uint6
     struct err ignored;
     if (side->done.count > 0)
         return boxed_read(&side->boxed, output->address + offset, into, bytes, &ignored);
-    memcpy(into, side->slot + output->address + offset, bytes);
+    memcpy(into, side->slot.data + output->address + offset, bytes);
     return 0;
 }
 
@@ -200,7 +200,7 @@ int side_output_form(const struct side *side, uint32_t index, struct tensor *ten
                               .count = output->bytes / dtype_facts(output->dtype)->bytes};
     memcpy(tensor->shape, output->shape, sizeof tensor->shape);
     if (side->done.count == 0)
-        tensor->data = side->slot + output->address;
+        tensor->data = side->slot.data + output->address;
     return 0;
 }
 

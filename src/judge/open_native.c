@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,6 +63,10 @@ struct preparation {
     int result;
     struct err err;
     int (*fault)(struct session *session, const struct err *err); /* whose it is */
+    _Atomic bool slot_begun; /* by one of the two threads, the one that has nothing else to do */
+    struct shared slot;      /* of the candidate */
+    int slot_result;
+    struct err slot_err;
 };
 
 static int compile_part(struct preparation *preparation, enum compile_kind kind,
@@ -147,12 +152,28 @@ static int open_reference(struct preparation *preparation)
     return result;
 }
 
+static void prepare_slot(struct preparation *preparation)
+{
+    if (!atomic_exchange(&preparation->slot_begun, true))
+        preparation->slot_result = shared_make(&preparation->slot, "slot",
+                                               preparation->session->largest.bytes,
+                                               &preparation->slot_err);
+}
+
+static int prepare_reference(struct preparation *preparation)
+{
+    if (reference_ready(preparation->session))
+        return 0;
+    reference_forget(preparation->session);
+    int result = compile_reference(preparation);
+    return result < 0 ? result : open_reference(preparation);
+}
+
 static void *prepare(void *argument)
 {
     struct preparation *preparation = argument;
-    preparation->result = compile_reference(preparation);
-    if (preparation->result == 0)
-        preparation->result = open_reference(preparation);
+    preparation->result = prepare_reference(preparation);
+    prepare_slot(preparation);
     return NULL;
 }
 
@@ -161,9 +182,6 @@ static void prepare_begin(struct preparation *preparation, struct session *sessi
 {
     *preparation = (struct preparation){.session = session};
     find_largest(session->problem, &session->largest);
-    if (reference_ready(session))
-        return;
-    reference_forget(session);
     preparation->threaded = pthread_create(&preparation->thread, NULL, prepare, preparation) == 0;
     if (!preparation->threaded)
         prepare(preparation);
@@ -214,11 +232,9 @@ static int compile_candidate(struct session *session, struct artifact *artifact)
 
 int native_reference(struct session *session)
 {
-    struct preparation preparation;
-    prepare_begin(&preparation, session);
-    if (prepare_end(&preparation) < 0)
-        return preparation.fault(session, &preparation.err);
-    return 0;
+    struct preparation preparation = {.session = session};
+    find_largest(session->problem, &session->largest);
+    return prepare_reference(&preparation) < 0 ? preparation.fault(session, &preparation.err) : 0;
 }
 
 int open_native(struct session *session)
@@ -235,10 +251,17 @@ int open_native(struct session *session)
     if (result == 0 &&
         open_side(session, &session->candidate, WIRE_CANDIDATE, &artifact, NULL, &err) < 0)
         result = fault_candidate(session, &err);
+    prepare_slot(&preparation);
     if (prepare_end(&preparation) < 0 && result == 0)
         result = preparation.fault(session, &preparation.err);
     else if (preparation.result < 0)
         reference_forget(session); /* the candidate's own end is what is told */
+    if (result == 0 && preparation.slot_result < 0)
+        result = fault_judge(session, &preparation.slot_err);
+    if (result == 0)
+        session->candidate.slot = preparation.slot;
+    else
+        shared_free(&preparation.slot);
     verdict->stages_ms[STAGE_LOAD] = clock_ms_since(start_ns);
     artifact_deinit(&artifact);
     return result;

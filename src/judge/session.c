@@ -16,8 +16,6 @@ struct session *session_new(struct judge *judge)
     session->description = session->weights = -1;
     session->device = DEVICE_LOCK_NONE;
     session->place = judge->sessions++;
-    session->reference.slot_fd = session->reference.oracle_fd = -1;
-    session->candidate.slot_fd = session->candidate.oracle_fd = -1;
     return session;
 }
 

@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -161,7 +160,6 @@ int side_open(struct side *side, const struct side_start *start, struct wire_ope
               int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     memset(side, 0, sizeof *side);
-    side->slot_fd = side->oracle_fd = -1;
     side->role = start->message->role;
     side->cancelled = start->cancelled;
     side->answer = mem_alloc(sizeof *side->answer);
@@ -200,59 +198,36 @@ static int exchange(struct side *side, const void *message, size_t bytes, const 
     return result;
 }
 
-static void unmap(char **memory, size_t *capacity, int *fd)
+/* Makes new memory where the old does not fit. */
+static int make_room(struct side *side, struct shared *shared, const char *name, uint64_t bytes,
+                     uint64_t largest_bytes, struct err *err)
 {
-    if (*memory)
-        munmap(*memory, *capacity);
-    if (*fd > 0) /* in a zeroed struct, 0 is none */
-        close(*fd);
-    *memory = NULL;
-    *capacity = 0;
-    *fd = -1;
-}
-
-/* Makes new memory where the old does not fit; *made says so. */
-static int make_room(const char *name, uint64_t bytes, uint64_t capacity, char **memory,
-                     size_t *held, int *fd, bool *made, struct err *err)
-{
-    if (*memory && bytes <= *held)
+    if (shared->data && bytes <= shared->bytes)
         return 0;
-    unmap(memory, held, fd);
-    capacity = capacity > bytes ? capacity : bytes;
-    *fd = file_memory(name, capacity, err);
-    if (*fd < 0)
-        return *fd;
-    void *mapped = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, *fd, 0);
-    if (mapped == MAP_FAILED)
-        return err_sys(err, errno, "cannot map %llu bytes for the arguments",
-                       (unsigned long long)capacity);
-    *memory = mapped;
-    *held = capacity;
-    *made = true;
-    return 0;
+    side->mapped = false;
+    return shared_make(shared, name, largest_bytes > bytes ? largest_bytes : bytes, err);
 }
 
 int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
              bool with_oracle, int64_t timeout_ms, struct err *err)
 {
     struct wire_map map = {.type = WIRE_MAP, .layout = *layout};
-    bool made = false;
     side->layout = *layout;
-    int result = make_room("slot", layout->bytes, largest->bytes, &side->slot, &side->slot_capacity,
-                           &side->slot_fd, &made, err);
+    int result = make_room(side, &side->slot, "slot", layout->bytes, largest->bytes, err);
     if (result == 0 && with_oracle) {
         struct layout largest_oracle;
         oracle_layout(layout, &side->oracle_layout);
         oracle_layout(largest, &largest_oracle);
-        result = make_room("oracle", side->oracle_layout.bytes, largest_oracle.bytes, &side->oracle,
-                           &side->oracle_capacity, &side->oracle_fd, &made, err);
+        result = make_room(side, &side->oracle, "oracle", side->oracle_layout.bytes,
+                           largest_oracle.bytes, err);
     }
-    map.slot_bytes = side->slot_capacity;
-    map.oracle_bytes = with_oracle ? side->oracle_capacity : 0;
-    int descriptors[2] = {side->slot_fd, side->oracle_fd};
-    uint32_t count = !made ? 0 : with_oracle ? 2 : 1;
+    map.slot_bytes = side->slot.bytes;
+    map.oracle_bytes = with_oracle ? side->oracle.bytes : 0;
+    int descriptors[2] = {side->slot.fd, side->oracle.fd};
+    uint32_t count = side->mapped ? 0 : with_oracle ? 2 : 1;
     if (result == 0)
         result = exchange(side, &map, sizeof map, descriptors, count, WIRE_MAPPED, timeout_ms, err);
+    side->mapped |= result == 0;
     return result;
 }
 
@@ -270,10 +245,9 @@ void side_close(struct side *side)
         file_remove_tree(side->scratch);
     mem_free(side->scratch);
     mem_free(side->answer);
-    unmap(&side->slot, &side->slot_capacity, &side->slot_fd);
-    unmap(&side->oracle, &side->oracle_capacity, &side->oracle_fd);
+    shared_free(&side->slot);
+    shared_free(&side->oracle);
     for (int i = 0; i < WIRE_OUTPUTS; i++)
         mem_free(side->buffers[i]);
     memset(side, 0, sizeof *side);
-    side->slot_fd = side->oracle_fd = -1;
 }

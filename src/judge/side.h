@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "judge/seat.h"
+#include "judge/shared.h"
 #include "judge/wire.h"
 #include "sandbox/standby.h"
 
@@ -44,10 +45,8 @@ struct side {
     const _Atomic int *cancelled;
     const struct seat *seat; /* NULL: its calls are not timed; the caller's */
     struct layout layout;
-    int slot_fd, oracle_fd;
-    char *slot;
-    char *oracle;
-    size_t slot_capacity, oracle_capacity; /* of the memory; a layout may use less */
+    struct shared slot, oracle; /* a layout may use less of them */
+    bool mapped;                /* by the side, too */
     struct layout oracle_layout;
     struct wire_done done;
     union wire_message

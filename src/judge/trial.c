@@ -91,7 +91,7 @@ static void lay_out(const struct session *session, struct side *side)
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         uint64_t bytes = layout_argument_bytes(argument);
-        char *place = side->slot + argument->offset;
+        char *place = side->slot.data + argument->offset;
         if (argument->role == ROLE_OUT)
             memset(place, POISON_BYTE, bytes);
         else
@@ -113,7 +113,7 @@ static void make_staging(struct session *session)
 void trial_stage(struct session *session)
 {
     make_staging(session);
-    memcpy(session->staging, session->reference.slot, session->reference.layout.bytes);
+    memcpy(session->staging, session->reference.slot.data, session->reference.layout.bytes);
 }
 
 int trial_prepare(struct session *session, const struct trial *trial)
@@ -172,7 +172,7 @@ static void point_wide(struct session *session)
             .dtype = argument->dtype,
             .count = argument->count,
             .bytes = layout_argument_bytes(argument),
-            .data = side->oracle + argument->offset,
+            .data = side->oracle.data + argument->offset,
         };
     }
 }
@@ -276,7 +276,7 @@ static const char *overrun(const struct session *session)
     const struct layout *layout = &session->candidate.layout;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
-        const unsigned char *guard = (const unsigned char *)session->candidate.slot +
+        const unsigned char *guard = (const unsigned char *)session->candidate.slot.data +
                                      argument->offset + layout_argument_bytes(argument);
         for (int at = 0; at < LAYOUT_GUARD_BYTES; at++)
             if (guard[at] != GUARD_BYTE)
@@ -290,8 +290,8 @@ static const char *modified_input(const struct session *session)
     const struct layout *layout = &session->candidate.layout;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
-        if (argument->role == ROLE_IN && memcmp(session->candidate.slot + argument->offset,
-                                                session->reference.slot + argument->offset,
+        if (argument->role == ROLE_IN && memcmp(session->candidate.slot.data + argument->offset,
+                                                session->reference.slot.data + argument->offset,
                                                 layout_argument_bytes(argument)) != 0)
             return session->problem->arguments[i].name;
     }

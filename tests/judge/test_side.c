@@ -103,7 +103,7 @@ static void open_ready(int artifact)
 {
     struct err err = {0};
     struct layout layout = text_layout();
-    if (open_side(artifact, &err) < 0 || side_map(&side, &layout, 0, false, TIMEOUT_MS, &err) < 0)
+    if (open_side(artifact, &err) < 0 || side_map(&side, &layout, &layout, false, TIMEOUT_MS, &err) < 0)
         fail_msg("%s %s", err.text, side.failed.text);
 }
 
@@ -115,8 +115,8 @@ static const char *ask(const char *what, const char *argument)
     struct err err = {0};
     struct side_time time;
     struct tensor tensor = {0};
-    snprintf(side.slot, TEXT_BYTES, "%s %s", what, argument);
-    memset(side.slot + 1024, 0, TEXT_BYTES);
+    snprintf(side.slot.data, TEXT_BYTES, "%s %s", what, argument);
+    memset(side.slot.data + 1024, 0, TEXT_BYTES);
     if (side_call(&side, WIRE_RUN, 0, TIMEOUT_MS, &time, &err) < 0 ||
         side_output(&side, 0, &tensor, &err) < 0)
         fail_msg("%s %s: %s", what, argument, err.text);
@@ -381,7 +381,7 @@ static void test_call_and_map(void **state)
         struct side_time time;
         struct tensor tensor;
         layout.bytes = 4096 << i;
-        assert_int_equal(side_map(&side, &layout, 0, false, TIMEOUT_MS, &err), 0);
+        assert_int_equal(side_map(&side, &layout, &layout, false, TIMEOUT_MS, &err), 0);
         assert_string_equal(ask("write", "/dev/null"), "done");
         assert_true(side.boxed.frozen);
         assert_int_equal(side_call(&side, WIRE_EMPTY, 0, TIMEOUT_MS, &time, &err), 0);
@@ -414,13 +414,13 @@ static void test_call_ends(void **state)
     struct side_time time;
     pthread_t thread;
     open_ready(probe_object);
-    snprintf(side.slot, TEXT_BYTES, "loop ");
+    snprintf(side.slot.data, TEXT_BYTES, "loop ");
     assert_int_equal(side_call(&side, WIRE_RUN, 0, 100, &time, &err), ERR_TIMEOUT);
     side_close(&side);
 
     open_ready(probe_object);
     side.cancelled = &cancelled;
-    snprintf(side.slot, TEXT_BYTES, "loop ");
+    snprintf(side.slot.data, TEXT_BYTES, "loop ");
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
     assert_int_equal(side_call(&side, WIRE_RUN, 0, 60000, &time, &err), ERR_CANCELLED);
     pthread_join(thread, NULL);
@@ -428,7 +428,7 @@ static void test_call_ends(void **state)
     side_close(&side);
 
     open_ready(probe_object);
-    snprintf(side.slot, TEXT_BYTES, "crash ");
+    snprintf(side.slot.data, TEXT_BYTES, "crash ");
     assert_int_equal(side_call(&side, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), ERR_CRASH);
     assert_string_equal(err.text, "the process was killed by SIGSEGV (Segmentation fault)");
     assert_int_equal(side_call(&side, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), ERR_CRASH);
@@ -448,9 +448,9 @@ static void test_call_ends(void **state)
 static int speak(const void *message, uint32_t bytes, bool slot_outputs, struct err *err)
 {
     struct side_time time;
-    memset(side.slot, 0, TEXT_BYTES);
-    memcpy(side.slot, &bytes, sizeof bytes);
-    memcpy(side.slot + 4, message, 128);
+    memset(side.slot.data, 0, TEXT_BYTES);
+    memcpy(side.slot.data, &bytes, sizeof bytes);
+    memcpy(side.slot.data + 4, message, 128);
     side.slot_outputs = slot_outputs;
     return side_call(&side, WIRE_RUN, 0, TIMEOUT_MS, &time, err);
 }
@@ -588,14 +588,14 @@ static void test_oracle(void **state)
                                .descriptor_count = 2,
                                .timeout_ms = TIMEOUT_MS};
     if (side_open(&side, &start, NULL, NULL, &err) < 0 ||
-        side_map(&side, &layout, 0, true, TIMEOUT_MS, &err) < 0)
+        side_map(&side, &layout, &layout, true, TIMEOUT_MS, &err) < 0)
         fail_msg("%s", err.text);
-    float *slot = (float *)(void *)side.slot;
+    float *slot = (float *)(void *)side.slot.data;
     slot[0] = slot[1] = slot[2] = slot[3] = 1;
     slot[256] = 3;
     assert_int_equal(side_call(&side, WIRE_DOUBLE, 0, TIMEOUT_MS, &time, &err), 0);
     assert_int_equal(side_call(&side, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), 0);
-    const double *wide = (const double *)(const void *)(side.oracle +
+    const double *wide = (const double *)(const void *)(side.oracle.data +
                                                         side.oracle_layout.arguments[1].offset);
     assert_true(slot[128] == 1.0F / 3 && wide[3] == 1.0 / 3);
     close(objects[0]);

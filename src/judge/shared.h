@@ -1,0 +1,25 @@
+/* shared: memory that the judge and one side see both, sealed against shrinking.
+ *
+ * All of its pages are there from the start: none is made while a clock runs. That takes about a
+ * microsecond a page, so it is made beforehand, beside other work, wherever that can be.
+ * Ownership: the caller's storage; zeroed is none.
+ */
+#ifndef WARPGYM_JUDGE_SHARED_H
+#define WARPGYM_JUDGE_SHARED_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct shared {
+    char *data; /* NULL: none */
+    size_t bytes;
+    int fd;
+};
+
+/* Zeroed memory in place of what `shared` holds. */
+NODISCARD int shared_make(struct shared *shared, const char *name, uint64_t bytes, struct err *err);
+void shared_free(struct shared *shared);
+
+#endif

@@ -425,8 +425,8 @@ static int probe_torch(struct probe *probe)
     struct session *session = probe->session;
     struct err err;
     probe->trial.layout = session->torch_layout;
-    if (read_description(probe, &err) < 0 ||
-        side_map(&session->reference, &probe->trial.layout, 0, false, 60000, &err) < 0)
+    if (read_description(probe, &err) < 0 || side_map(&session->reference, &probe->trial.layout,
+                                                      &probe->trial.layout, false, 60000, &err) < 0)
         return fault_reference(session, &err);
     for (int i = 0; i < TORCH_TRIALS; i++)
         if (run_probe(probe) < 0)

@@ -75,7 +75,7 @@ static void test_measured_then_recorded(void **state)
         fail_msg("%s", err.text);
     assert_plausible(&peaks);
     assert_int_equal(peaks.runs, 1);
-    write_record("{\"version\":1,\"runs\":2,\"settled\":true,\"f32_flops\":64e9,\"f64_flops\":32e9,"
+    write_record("{\"version\":2,\"runs\":2,\"settled\":true,\"f32_flops\":64e9,\"f64_flops\":32e9,"
                  "\"narrow_flops\":256e9,\"bytes_per_s\":{\"l1\":4e11,\"l2\":2e11,\"l3\":0,"
                  "\"dram\":1e10}}");
     assert_int_equal(peaks_get(&again, directory, &err), 0);
@@ -90,7 +90,7 @@ static void test_a_busy_record_is_measured_again_and_maxima_are_kept(void **stat
     struct peaks peaks;
     assert_int_equal(peaks_get(&peaks, directory, NULL), 0);
     write_record(
-        "{\"version\":1,\"runs\":4,\"settled\":false,\"f32_flops\":9e15,\"f64_flops\":1,"
+        "{\"version\":2,\"runs\":4,\"settled\":false,\"f32_flops\":9e15,\"f64_flops\":1,"
         "\"narrow_flops\":9e15,\"bytes_per_s\":{\"l1\":1,\"l2\":1,\"l3\":1,\"dram\":9e15}}");
     assert_int_equal(peaks_get(&peaks, directory, NULL), 0);
     assert_true(peaks.f32_flops == 9e15 && peaks.bytes_per_s[PEAKS_DRAM] == 9e15);
@@ -102,7 +102,7 @@ static void test_a_busy_record_is_measured_again_and_maxima_are_kept(void **stat
 static void test_a_spoilt_record_is_replaced(void **state)
 {
     (void)state;
-    static const char *const spoilt[] = {"", "{\"version\":1}", "{\"version\":2,\"runs\":1}"};
+    static const char *const spoilt[] = {"", "{\"version\":2}", "{\"version\":1,\"runs\":1}"};
     struct peaks peaks;
     assert_int_equal(peaks_get(&peaks, directory, NULL), 0);
     for (size_t i = 0; i < sizeof spoilt / sizeof *spoilt; i++) {

@@ -31,6 +31,7 @@ def evaluate(arguments, environment=None):
     start = time.perf_counter()
     done = subprocess.run(
         [WARPGYM, "eval", "--json", "--quiet", *arguments],
+        check=False,
         capture_output=True,
         text=True,
         timeout=1800,

@@ -137,7 +137,7 @@ class Side:
         layout = wire.layout(
             [
                 (structure.CODES[tensor.dtype], offset, tensor.numel())
-                for tensor, offset in zip(tensors, offsets)
+                for tensor, offset in zip(tensors, offsets, strict=True)
             ],
             slot_bytes,
         )
@@ -162,12 +162,12 @@ class Side:
         offsets, total = structure.place([tensor for _, tensor in named], 0)
         self.description["weights"] = [
             [name, structure.CODES[tensor.dtype], list(tensor.shape), offset]
-            for (name, tensor), offset in zip(named, offsets)
+            for (name, tensor), offset in zip(named, offsets, strict=True)
         ]
         if not named:
             return b""
         data = bytearray(total)
-        for (_, tensor), offset in zip(named, offsets):
+        for (_, tensor), offset in zip(named, offsets, strict=True):
             structure.view(data, offset, tensor.dtype, tensor.shape).copy_(tensor)
         return bytes(data)
 
@@ -187,7 +187,7 @@ class Side:
             return False
         return len(outputs) == len(plain) and all(
             wide.dtype == (torch.float64 if narrow.is_floating_point() else narrow.dtype)
-            for wide, narrow in zip(outputs, plain)
+            for wide, narrow in zip(outputs, plain, strict=True)
         )
 
     @staticmethod
@@ -260,7 +260,7 @@ class Side:
         structure.take_apart(list(self.module.get_inputs()), tensors)
         if len(tensors) != len(self.tensors):
             raise Failure(wire.FAILED_RUN, "get_inputs returned another number of tensors")
-        for mine, made in zip(self.tensors, tensors):
+        for mine, made in zip(self.tensors, tensors, strict=True):
             if mine.shape != made.shape or mine.dtype != made.dtype:
                 raise Failure(wire.FAILED_RUN, "get_inputs returned other shapes than before")
             mine.copy_(made)

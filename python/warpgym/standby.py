@@ -60,7 +60,7 @@ def preload():
     try:
         import triton
         import triton.language
-        import triton.runtime.interpreter
+        import triton.runtime.interpreter  # noqa: F401 - loaded for those who come after
     except ImportError:
         pass
     torch.manual_seed(0)

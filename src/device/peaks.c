@@ -25,7 +25,8 @@
 /* A window may be spoilt; a slot is what all cores did together in this long. */
 #define SLOT_NS 2500000
 #define SLOTS (PHASE_NS / SLOT_NS)
-#define RECORD_VERSION 2 /* raised when a figure is measured in another way */
+/* Raised when a figure is measured in another way. */
+#define RECORD_VERSION 2
 #define BUFFERS_MAX ((double)(1 << 30)) /* of all threads together */
 #define CPUS_MAX 8192
 

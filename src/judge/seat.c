@@ -52,7 +52,7 @@ void seat_assign(const struct seat *seat, pid_t pid)
     if (!threads)
         return;
     for (struct dirent *entry; (entry = readdir(threads));) {
-        pid_t thread = (pid_t)atoi(entry->d_name);
+        pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10); /* 0: `.` and `..` */
         if (thread <= 0 || thread == pid)
             continue;
         processor = next_processor(seat, processor);

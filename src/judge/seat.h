@@ -3,14 +3,14 @@
  * While a side is called, its judge and its main thread share one processor: the judge thaws it and
  * blocks, which hands the processor over; the side sends DONE and blocks, which hands it back. No
  * idle processor has to be woken, nobody spins, nothing migrates, and what the judge has just
- * written lies in the caches that the side will use. Its other threads get the other processors, one
- * each, as far as there are any: threads that were stopped together would otherwise start on
- * whatever processor they were stopped on, and a scheduler needs milliseconds to part them. The main
- * thread is a batch process, so that it does not push its judge away when it is thawed
+ * written lies in the caches that the side will use. Its other threads get the other processors,
+ * one each, as far as there are any: threads that were stopped together would otherwise start on
+ * whatever processor they were stopped on, and a scheduler needs milliseconds to part them. The
+ * main thread is a batch process, so that it does not push its judge away when it is thawed
  * (sandbox/server.c); the others need no such manners.
  *
- *   seat_take ─┬─► seat_assign ─ thaw ─ seat_open ─ … DONE … ─ seat_recall ─ freeze ─►─┬─ seat_leave
- *              └────────────────────────────── for every call ─────────────────────────┘
+ *   seat_take ─┬► seat_assign ─ thaw ─ seat_open ─ … DONE … ─ seat_recall ─ freeze ─┬► seat_leave
+ *              └──────────────────────── for every call ───────────────────────◄────┘
  *
  * From seat_open to seat_recall the main thread may go where it likes, and so may threads that it
  * starts. What a side does to its own affinity is its own affair.

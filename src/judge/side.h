@@ -81,8 +81,8 @@ NODISCARD int side_open(struct side *side, const struct side_start *start,
                         struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
                         struct err *err);
 
-/* Memory is made when there is none that fits, and then with room for the `largest` layout, so that a
- * run over many sizes maps once. */
+/* Memory is made when there is none that fits, and then with room for the `largest` layout, so that
+ * a run over many sizes maps once. */
 NODISCARD int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
                        bool with_oracle, int64_t timeout_ms, struct err *err);
 NODISCARD int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, struct err *err);

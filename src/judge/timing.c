@@ -15,7 +15,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
@@ -200,10 +199,6 @@ static int time_case(struct session *session, const struct trial *trial,
     int result = trial_map(session, &trial->layout, true);
     if (result == 0)
         result = sample_case(session, trial, &sampling, budget_ms);
-    if (getenv("DBG"))
-        for (size_t i = 0; i < sampling.count; i++)
-            fprintf(stderr, "%zu ref %.1f cand %.1f empty %.1f\n", i, sampling.reference[i] * 1e3,
-                    sampling.candidate[i] * 1e3, sampling.empty[i] * 1e3);
     if (result == 0) {
         summarise(session, &sampling, sizes, timed);
         result = judge_case(session, &sampling, timed);

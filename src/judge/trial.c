@@ -83,8 +83,9 @@ static void bias_inputs(const struct layout *layout, char *slot, uint64_t seed)
     }
 }
 
-/* Gives one side the staged inputs, spoils its outputs and the bytes that belong to nobody. Both sides
- * get theirs right before their call, by the same steps: what is in a cache is then the same, too. */
+/* Gives one side the staged inputs, spoils its outputs and the bytes that belong to nobody. Both
+ * sides get theirs right before their call, by the same steps: what is in a cache is then the same,
+ * too. */
 static void lay_out(const struct session *session, struct side *side)
 {
     const struct layout *layout = &side->layout;

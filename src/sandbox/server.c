@@ -68,7 +68,7 @@ int server_enter(const struct box *box, int channel, uint32_t *layers)
     while (got < 0 && errno == EINTR);
     if (got != 1)
         return -1;
-    /* As a batch process it does not push its judge off a processor when it is thawed (sched(7)). */
+    /* A batch process does not push its judge off a processor when it is thawed (sched(7)). */
     (void)sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
     hello.code = box_enter(box, channel, layers, &err);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 && hello.code == 0)

@@ -103,7 +103,8 @@ static void open_ready(int artifact)
 {
     struct err err = {0};
     struct layout layout = text_layout();
-    if (open_side(artifact, &err) < 0 || side_map(&side, &layout, &layout, false, TIMEOUT_MS, &err) < 0)
+    if (open_side(artifact, &err) < 0 ||
+        side_map(&side, &layout, &layout, false, TIMEOUT_MS, &err) < 0)
         fail_msg("%s %s", err.text, side.failed.text);
 }
 

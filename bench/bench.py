@@ -20,14 +20,57 @@ CANDIDATES = 200
 
 def spread(values):
     """median [lower quartile, upper quartile]"""
+    values = list(values)
     if len(values) < 2:
         return f"{values[0]:.1f}"
     low, middle, high = statistics.quantiles(values, n=4)
     return f"{middle:.1f} [{low:.1f}, {high:.1f}]"
 
 
+class Calm:
+    """Waits for a moment in which the machine does nothing else: no gap in a busy loop, and memory
+    as fast as the best seen so far. Virtual machines have neighbours that no counter here shows."""
+
+    GAP_S = 0.0003
+    SLOWER = 1.25
+    PATIENCE_S = 15
+
+    def __init__(self):
+        self.source = bytes(8 << 20)
+        self.best = float("inf")
+        self.waited = self.given_up = 0
+
+    def _quiet(self):
+        gap = 0
+        last = start = time.perf_counter()
+        while last - start < 0.02:
+            now = time.perf_counter()
+            gap = max(gap, now - last)
+            last = now
+        copies = []
+        for _ in range(8):
+            begin = time.perf_counter()
+            bytearray(self.source)
+            copies.append(time.perf_counter() - begin)
+        copy = statistics.median(copies)
+        self.best = min(self.best, copy)
+        return gap < self.GAP_S and copy < self.best * self.SLOWER
+
+    def wait(self):
+        start = time.perf_counter()
+        while not self._quiet():
+            if time.perf_counter() - start > self.PATIENCE_S:
+                self.given_up += 1
+                break
+        self.waited += time.perf_counter() - start
+
+
+calm = Calm()
+
+
 def evaluate(arguments, environment=None):
     """Verdicts and wall time in ms of one `warpgym eval --json`."""
+    calm.wait()
     start = time.perf_counter()
     done = subprocess.run(
         [WARPGYM, "eval", "--json", "--quiet", *arguments],
@@ -110,21 +153,43 @@ def throughput(scratch):
     )
 
 
-def self_speedup(scratch):
-    off = []
-    tried = 0
-    for path in sorted(NATIVE.glob("*/reference.c")):
-        verdicts, _ = evaluate(["--problem", path.parent.name, path])
-        timing = verdicts[0]["timing"]
-        if verdicts[0]["status"] != "passed":
-            sys.exit(f"{path}: {verdicts[0]['status']}: {verdicts[0]['error']}")
-        if timing["reference"]["median"] < 0.1:
-            continue
-        tried += 1
-        if abs(timing["speedup"] - 1) > 0.03:
-            off.append(f"{path.parent.name} {timing['speedup']:.3f}")
-    good = tried - len(off)
-    print(f"reference against itself: {good} of {tried} within 1 ± 0.03", *off, sep="; ")
+THOROUGH = ["-s", "timing.target=0.01", "-s", "timing.budget_ms=200ms"]
+
+
+def self_speedup(_scratch):
+    for title, settings in (("default settings", []), (" ".join(THOROUGH), THOROUGH)):
+        off, widths = [], []
+        for path in sorted(NATIVE.glob("*/reference.c")):
+            verdicts, _ = evaluate(["--problem", path.parent.name, *settings, path])
+            timing = verdicts[0]["timing"]
+            if verdicts[0]["status"] != "passed":
+                sys.exit(f"{path}: {verdicts[0]['status']}: {verdicts[0]['error']}")
+            if timing["reference"]["median"] < 0.1:
+                continue
+            low, high = timing["speedup_interval"]
+            widths.append((high - low) / 2 * 100)
+            if abs(timing["speedup"] - 1) > 0.03:
+                off.append(f"{path.parent.name} {timing['speedup']:.3f} [{low:.3f}, {high:.3f}]")
+        good = len(widths) - len(off)
+        print(
+            f"reference against itself, {title}: {good} of {len(widths)} within 1 ± 0.03, half "
+            f"intervals {spread(widths)} %",
+            *off,
+            sep="; ",
+        )
+
+
+def handwritten(path, built):
+    """Median in ms of the loop that a careful person writes."""
+    calm.wait()
+    done = subprocess.run(
+        [ROOT / "build/bench/handwritten", path.parent, built, "40"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    return float(done.stdout.split()[0])
 
 
 def agreement(scratch):
@@ -138,24 +203,17 @@ def agreement(scratch):
             check=True,
             timeout=120,
         )
-        ours, hand = [], []
-        for _ in range(3):  # in turn, so that a drift meets both
-            verdicts, _ = evaluate(["--problem", name, path])
-            ours.append(verdicts[0]["timing"]["candidate"]["median"])
-            done = subprocess.run(
-                [ROOT / "build/bench/handwritten", path.parent, built, "40"],
-                capture_output=True,
-                text=True,
-                check=True,
-                timeout=300,
-            )
-            hand.append(float(done.stdout.split()[0]))
-        ratio = statistics.median(ours) / statistics.median(hand)
-        off_us = (statistics.median(ours) - statistics.median(hand)) * 1e3
-        if abs(ratio - 1) > 0.02 and abs(off_us) > 1:
+        pairs = []
+        for _ in range(7):  # in turn, so that a drift meets both
+            verdicts, _ = evaluate(["--problem", name, *THOROUGH, path])
+            pairs.append((verdicts[0]["timing"]["candidate"]["median"], handwritten(path, built)))
+        ratio = statistics.median(ours / hand for ours, hand in pairs)
+        off_us = statistics.median(ours - hand for ours, hand in pairs) * 1e3
+        agrees = abs(ratio - 1) <= 0.02 or abs(off_us) <= 1
+        if not agrees:
             worst.append(f"{name} {ratio:.3f} ({off_us:+.1f} us)")
-        mine, theirs = statistics.median(ours), statistics.median(hand)
-        print(f"  {name}: {mine:.4f} ms against {theirs:.4f} ms")
+        mine, theirs = (spread(ms * 1e3 for ms in column) for column in zip(*pairs, strict=True))
+        print(f"  {name}: {mine} us; by hand {theirs}")
     print(f"within 2 % or 1 us of a hand-written loop: all but {len(worst)}", *worst, sep="; ")
 
 
@@ -171,11 +229,13 @@ def main():
     ):
         if name not in wanted:
             continue
+        calm.waited = calm.given_up = 0
         scratch = pathlib.Path(tempfile.mkdtemp(prefix="warpgym-bench-"))
         try:
             run(scratch)
         finally:
             shutil.rmtree(scratch)
+        print(f"  ({calm.waited:.0f} s waited for a quiet machine, {calm.given_up} times in vain)")
 
 
 if __name__ == "__main__":

@@ -112,8 +112,9 @@ def main():
         outer = os.fork()
         if outer == 0:
             layers = ctypes.c_uint32(library.box_unshare(box))
-            if os.fork() != 0:
-                os._exit(0)
+            inner = os.fork()
+            if inner != 0:
+                os._exit(library.server_announce(channel.value, inner) != 0)
             os.close(CONTROL)
             become_side(library, box, channel.value, layers, module)
         os.close(channel.value)

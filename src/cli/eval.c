@@ -13,7 +13,7 @@
 struct arguments {
     const char *problem, *out;
     struct cli_words roots, sets, candidates;
-    bool json, quiet, no_timing;
+    bool json, quiet, timing;
     int64_t jobs;
 };
 
@@ -38,7 +38,7 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
 {
     struct judge_options options = {.settings = settings,
                                     .cancelled = &cli_cancelled,
-                                    .no_timing = arguments->no_timing};
+                                    .no_timing = !arguments->timing};
     struct judge *judge;
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
@@ -80,7 +80,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
     eval_tasks_init(&tasks, &roots, say);
     for (size_t i = 0; i < arguments->candidates.count; i++)
         eval_tasks_add(&tasks, arguments->problem, arguments->candidates.items[i]);
-    if (eval_report_init(&report, arguments->json, arguments->out, &err) < 0)
+    if (eval_report_init(&report, arguments->json, arguments->timing, arguments->out, &err) < 0)
         status = cli_fail(EXIT_USAGE, "%s", err.text);
     else if (tasks.count > 0)
         status = judge_all(arguments, settings, &tasks, &report);
@@ -92,7 +92,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
 
 int eval_main(int argc, char **argv)
 {
-    struct arguments arguments = {.jobs = 1};
+    struct arguments arguments = {.timing = true, .jobs = 1};
     const struct cli_option options[] = {
         OPTION_STRING('p', "problem", &arguments.problem, "ID|PATH",
                       "the problem: an id (`warpgym problem list`), a problem directory, or a "
@@ -100,7 +100,7 @@ int eval_main(int argc, char **argv)
         OPTION_LIST(0, "problems", &arguments.roots, "DIR",
                     "look for problems here first (a KernelBench checkout, say); may be repeated"),
         OPTION_INT('j', "jobs", &arguments.jobs, 1, 1024, "N", "evaluations at the same time"),
-        OPTION_FLAG(0, "no-timing", &arguments.no_timing, "correctness only"),
+        OPTION_FLAG(0, "timing", &arguments.timing, "how fast, too; without: correctness only"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting (`warpgym settings`); may be repeated"),
         OPTION_GROUP("Output"),

@@ -31,9 +31,11 @@ static int trim(struct eval_report *report, struct err *err)
     return 0;
 }
 
-int eval_report_init(struct eval_report *report, bool json, const char *out_path, struct err *err)
+int eval_report_init(struct eval_report *report, bool json, bool timed, const char *out_path,
+                     struct err *err)
 {
-    *report = (struct eval_report){.json = json, .out_fd = -1, .out_path = out_path};
+    *report =
+        (struct eval_report){.json = json, .timed = timed, .out_fd = -1, .out_path = out_path};
     if (!json) {
         static const char *const titles[] = {"problem",   "candidate", "verdict", "speedup",
                                              "candidate", "reference", ""};
@@ -70,6 +72,39 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Its identity (the caller's) when a line of the output file is a final verdict that says all that
+ * this run would say; NULL otherwise. */
+static char *finished_one(const struct eval_report *report, const char *line, size_t bytes)
+{
+    struct err ignored;
+    json_t *object = NULL;
+    json_t *problem = NULL;
+    json_t *candidate = NULL;
+    json_t *timing = NULL;
+    const char *hash;
+    const char *source;
+    const char *path;
+    const char *status;
+    const char *note;
+    char *found = NULL;
+    if (bytes > 0 && json_parse("verdict", line, bytes, &object, &ignored) == 0 &&
+        json_get_object(object, "problem", &problem, &ignored) == 0 &&
+        json_get_object(object, "candidate", &candidate, &ignored) == 0 &&
+        json_get_string(problem, "hash", &hash, &ignored) == 0 &&
+        json_get_string(candidate, "hash", &source, &ignored) == 0 &&
+        json_get_string(candidate, "path", &path, &ignored) == 0 &&
+        json_get_string(object, "status", &status, &ignored) == 0 &&
+        strcmp(status, "infrastructure_error") != 0) {
+        bool untimed = json_get_object(object, "timing", &timing, &ignored) == 0 &&
+                       json_get_string(timing, "note", &note, &ignored) == 0 &&
+                       strcmp(note, VERDICT_NOT_TIMED) == 0;
+        if (!(untimed && report->timed))
+            found = identity(hash, source, path);
+    }
+    json_decref(object);
+    return found;
+}
+
 /* Identities of the final verdicts in the output file, sorted. */
 static char **finished(const struct eval_report *report, size_t *count)
 {
@@ -83,25 +118,11 @@ static char **finished(const struct eval_report *report, size_t *count)
     for (size_t at = 0; at < bytes;) {
         const char *end = memchr(text + at, '\n', bytes - at);
         size_t length = end ? (size_t)(end - text) - at : bytes - at;
-        json_t *object = NULL;
-        json_t *problem = NULL;
-        json_t *candidate = NULL;
-        const char *hash;
-        const char *source;
-        const char *path;
-        const char *status;
-        if (length > 0 && json_parse("verdict", text + at, length, &object, &ignored) == 0 &&
-            json_get_object(object, "problem", &problem, &ignored) == 0 &&
-            json_get_object(object, "candidate", &candidate, &ignored) == 0 &&
-            json_get_string(problem, "hash", &hash, &ignored) == 0 &&
-            json_get_string(candidate, "hash", &source, &ignored) == 0 &&
-            json_get_string(candidate, "path", &path, &ignored) == 0 &&
-            json_get_string(object, "status", &status, &ignored) == 0 &&
-            strcmp(status, "infrastructure_error") != 0) {
+        char *one = finished_one(report, text + at, length);
+        if (one) {
             found = mem_resize(found, (*count + 1) * sizeof *found);
-            found[(*count)++] = identity(hash, source, path);
+            found[(*count)++] = one;
         }
-        json_decref(object);
         at += length + 1;
     }
     mem_free(text);
@@ -177,8 +198,8 @@ static void add_row(struct eval_report *report, const struct verdict *verdict)
     const char *note = "";
     if (verdict->error_message)
         note = verdict->error_message;
-    else if (!verdict->timing_meaningful)
-        note = "interpreted: not timed";
+    else if (!verdict->timing_meaningful && verdict->timing_note)
+        note = verdict->timing_note;
     else if (verdict->warning_count > 0 && strcmp(verdict->warnings[0].code, "H41") != 0)
         note = verdict->warnings[0].evidence;
     table_cell(table, STYLE_FAINT, "%.90s", note);

@@ -9,6 +9,7 @@
 
 struct eval_report {
     bool json;
+    bool timed; /* what the output file holds without a time is judged again */
     int out_fd; /* -1: none */
     const char *out_path;
     struct table *table;
@@ -20,8 +21,8 @@ struct eval_report {
 
 /* `out_path` NULL: none. Opens it for appending; a last line that a crash cut short is removed. A
  * pipe or a device is only written to. */
-NODISCARD int eval_report_init(struct eval_report *report, bool json, const char *out_path,
-                               struct err *err);
+NODISCARD int eval_report_init(struct eval_report *report, bool json, bool timed,
+                               const char *out_path, struct err *err);
 /* Ends progress and prints the table. */
 void eval_report_finish(struct eval_report *report, double elapsed_s);
 void eval_report_deinit(struct eval_report *report);

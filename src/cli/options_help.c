@@ -43,8 +43,9 @@ static void print_left(const struct cli_option *option, struct buf *out)
     else
         buf_puts(out, "      ");
     bool flag = option->kind == CLI_OPTION_FLAG || option->kind == CLI_OPTION_COUNT;
-    if (option->name)
-        buf_printf(out, "--%s%s", flag ? "[no-]" : "", option->name);
+    bool on = option->kind == CLI_OPTION_FLAG && *(const bool *)option->value;
+    if (option->name) /* what is on already can only be turned off */
+        buf_printf(out, "--%s%s", on ? "[no-]" : "", option->name);
     if (!flag)
         buf_printf(out, " %s", option->placeholder ? option->placeholder : "VALUE");
 }

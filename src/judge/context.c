@@ -70,7 +70,8 @@ static int start_native(struct judge *judge, struct err *err)
 {
     const char *argv[] = {judge->side_program, NULL};
     static const char *const environment[] = {NULL};
-    return standby_open(&judge->native, argv, environment, NATIVE_READY_MS, err);
+    return standby_open(&judge->native, argv, environment, NATIVE_READY_MS,
+                        judge->options.cancelled, err);
 }
 
 static int start_torch(struct judge *judge, struct err *err)
@@ -96,7 +97,8 @@ static int start_torch(struct judge *judge, struct err *err)
                                  "OPENBLAS_NUM_THREADS=1",
                                  "USER=nobody",
                                  NULL};
-    int result = standby_open(&judge->torch, argv, environment, TORCH_READY_MS, err);
+    int result = standby_open(&judge->torch, argv, environment, TORCH_READY_MS,
+                              judge->options.cancelled, err);
     mem_free(path);
     mem_free(library);
     return result;

@@ -51,8 +51,8 @@ static int admit(struct session *session)
     struct err err = {0};
     char message[512];
     if (text->bytes > LIMIT_SOURCE_BYTES)
-        err_set(&err, ERR_INPUT, "%s: %zu bytes, more than the %zu that a candidate may have",
-                text->path, text->bytes, LIMIT_SOURCE_BYTES);
+        err_set(&err, ERR_INPUT, "%s: larger than the %zu bytes that a candidate may have",
+                text->path, LIMIT_SOURCE_BYTES);
     if (err.code < 0 || file_check_text(text->path, text->text, text->bytes, &err) < 0) {
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "source", err.text, NULL);
         return -1;
@@ -124,7 +124,7 @@ static int evaluate(struct session *session)
         verdict->timing_meaningful = false;
         verdict->timing_note = "Triton ran in its interpreter on the CPU: only the answer counts";
     } else if (session->judge->options.no_timing) {
-        verdict->timing_note = "not asked for";
+        verdict->timing_note = VERDICT_NOT_TIMED;
     } else {
         result = timing_stage(session);
         if (result == 0)

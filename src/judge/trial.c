@@ -357,6 +357,14 @@ static bool all_finite(const struct tensor *tensor)
     return true;
 }
 
+static const char *number_text(double value, char text[32])
+{
+    if (isnan(value))
+        return "NaN"; /* printf shows the sign of a NaN, which means nothing */
+    snprintf(text, 32, "%.9g", value);
+    return text;
+}
+
 static enum trial_result judge_output(struct session *session, uint32_t output,
                                       const struct tensor *got)
 {
@@ -379,6 +387,10 @@ static enum trial_result judge_output(struct session *session, uint32_t output,
     verdict->max_relative = fmax(verdict->max_relative, difference.max_relative);
     if (good)
         return TRIAL_GOOD;
+    char got_space[32];
+    char expected_space[32];
+    const char *got_text = number_text(difference.got, got_space);
+    const char *expected_text = number_text(difference.expected, expected_space);
     output_name(session, output, name, sizeof name);
     verdict->mismatch = (struct mismatch){.any = true,
                                           .output = arena_strdup(&verdict->arena, name),
@@ -386,9 +398,9 @@ static enum trial_result judge_output(struct session *session, uint32_t output,
                                           .got = difference.got,
                                           .expected = difference.expected};
     snprintf(text, sizeof text,
-             "%s: %llu of %llu elements are wrong; the first, [%llu], is %.9g instead of %.9g",
-             name, (unsigned long long)difference.mismatches, (unsigned long long)got->count,
-             (unsigned long long)difference.first_index, difference.got, difference.expected);
+             "%s: %llu of %llu elements are wrong; the first, [%llu], is %s instead of %s", name,
+             (unsigned long long)difference.mismatches, (unsigned long long)got->count,
+             (unsigned long long)difference.first_index, got_text, expected_text);
     return wrong(session, text);
 }
 

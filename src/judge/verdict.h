@@ -77,6 +77,8 @@ enum verdict_stage {
     STAGE_COUNT
 };
 
+#define VERDICT_NOT_TIMED "not asked for" /* a timing_note */
+
 struct verdict {
     struct arena arena;
     char id[33];

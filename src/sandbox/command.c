@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/passing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,44 +49,6 @@ static void unpack(char **at, char **strings, uint32_t count)
     strings[count] = NULL;
 }
 
-static int send_command(int channel, const struct command_message *message, int output)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } ancillary = {0};
-    struct iovec vector = {.iov_base = (void *)(uintptr_t)message, .iov_len = sizeof *message};
-    struct msghdr header = {.msg_iov = &vector,
-                            .msg_iovlen = 1,
-                            .msg_control = ancillary.bytes,
-                            .msg_controllen = sizeof ancillary.bytes};
-    ancillary.header.cmsg_level = SOL_SOCKET;
-    ancillary.header.cmsg_type = SCM_RIGHTS;
-    ancillary.header.cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(&ancillary.header), &output, sizeof output);
-    return sendmsg(channel, &header, MSG_NOSIGNAL) == (ssize_t)sizeof *message ? 0 : -1;
-}
-
-static int receive_command(int channel, struct command_message *message, int *output)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } ancillary;
-    struct iovec vector = {.iov_base = message, .iov_len = sizeof *message};
-    struct msghdr header = {.msg_iov = &vector,
-                            .msg_iovlen = 1,
-                            .msg_control = ancillary.bytes,
-                            .msg_controllen = sizeof ancillary.bytes};
-    if (recvmsg(channel, &header, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof *message)
-        return -1;
-    struct cmsghdr *control = CMSG_FIRSTHDR(&header);
-    if (!control || control->cmsg_type != SCM_RIGHTS)
-        return -1;
-    memcpy(output, CMSG_DATA(control), sizeof *output);
-    return 0;
-}
-
 int command_serve(int channel, const struct box *box, uint32_t layers)
 {
     static struct command_message message; /* the judge is trusted; still one at a time */
@@ -94,7 +57,9 @@ int command_serve(int channel, const struct box *box, uint32_t layers)
     char *at = message.text;
     struct err err = {0};
     int output;
-    if (receive_command(channel, &message, &output) < 0)
+    if (passing_receive(channel, &message, sizeof message, &output, 1, &err) !=
+            (ssize_t)sizeof message ||
+        output < 0)
         return 125;
     unpack(&at, arguments, message.argument_count);
     if (!arguments[0])
@@ -178,7 +143,7 @@ static int run_boxed(struct sandbox_runner *self, const struct command *command,
         result = err_sys(err, errno, "cannot make a pipe");
     if (result == 0)
         result = standby_spawn(self->standby, box, SPAWN_TIMEOUT_MS, &boxed, err);
-    if (result == 0 && send_command(boxed.channel, message, ends[1]) < 0)
+    if (result == 0 && passing_send(boxed.channel, message, sizeof *message, &ends[1], 1, err) < 0)
         result = err_sys(err, errno, "cannot hand the command to the sandbox");
     if (ends[1] >= 0)
         close(ends[1]);

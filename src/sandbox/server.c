@@ -1,5 +1,7 @@
 #include "sandbox/server.h"
 
+#include "base/passing.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,27 +29,16 @@ int server_ready(int control)
 
 int server_receive(int control, struct box *box, int *channel)
 {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } ancillary;
-    struct iovec vector = {.iov_base = box, .iov_len = sizeof *box};
-    struct msghdr message = {.msg_iov = &vector,
-                             .msg_iovlen = 1,
-                             .msg_control = ancillary.bytes,
-                             .msg_controllen = sizeof ancillary.bytes};
-    ssize_t got;
-    do
-        got = recvmsg(control, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
+    struct err ignored;
+    ssize_t got = passing_receive(control, box, sizeof *box, channel, 1, &ignored);
     if (got == 0)
         return 0;
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (got != (ssize_t)sizeof *box || !header || header->cmsg_type != SCM_RIGHTS ||
-        header->cmsg_len != CMSG_LEN(sizeof(int)))
-        return -1;
-    memcpy(channel, CMSG_DATA(header), sizeof *channel);
-    return 1;
+    return got == (ssize_t)sizeof *box && *channel >= 0 ? 1 : -1;
+}
+
+int server_announce(int channel, int32_t pid)
+{
+    return send_all(channel, &pid, sizeof pid);
 }
 
 int server_reply(int control, int32_t code)
@@ -90,7 +81,7 @@ int server_loop(int control, struct box *box, uint32_t *layers)
             *layers = box_unshare(box);
             pid_t inner = fork();
             if (inner != 0)
-                _exit(inner < 0);
+                _exit(inner < 0 || server_announce(channel, inner) < 0);
             return server_enter(box, channel, layers) == 0 ? channel : -1;
         }
         close(channel);

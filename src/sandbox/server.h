@@ -2,6 +2,7 @@
  * Python server through ctypes (which has to fork by its own means).
  *
  *   loop: server_receive ─► fork ─► A: box_unshare ─► fork ─► B: server_enter ─► work
+ *                           │          └──── server_announce
  *                           S: wait for A, server_reply
  */
 #ifndef WARPGYM_SANDBOX_SERVER_H
@@ -14,7 +15,7 @@
 #define SERVER_CONTROL_FD 3
 #define SERVER_TEXT_BYTES 512
 
-/* First message of a boxed process on its channel: what holds around it. */
+/* First message of a boxed process on its channel, after A's: what holds around it. */
 struct server_hello {
     uint32_t layers;
     int32_t code; /* 0, or why it could not enter (text) */
@@ -26,6 +27,9 @@ int server_ready(int control);
 
 /* Waits for a request. 1: one is there (*box, *channel set); 0: the judge is gone; < 0: error. */
 int server_receive(int control, struct box *box, int *channel);
+
+/* In A: tells the judge, as the first message on the channel, which process B is. */
+int server_announce(int channel, int32_t pid);
 
 /* After A has ended: code 0, or that no child was made. */
 int server_reply(int control, int32_t code);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/passing.h"
 #include "sandbox/server.h"
 
 #include <errno.h>
@@ -18,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define WAIT_MS 100 /* between two looks at whether somebody cancelled */
+
 struct standby {
     pthread_mutex_t lock; /* one request at a time */
     int control;
@@ -27,6 +30,7 @@ struct standby {
     int64_t ready_deadline_ns;
     char *name;
     char **argv, **environment; /* for another one, should this one be killed */
+    const _Atomic int *cancelled;
 };
 
 static char **copy_words(const char *const *words)
@@ -45,16 +49,6 @@ static void free_words(char **words)
     for (size_t i = 0; words && words[i]; i++)
         mem_free(words[i]);
     mem_free(words);
-}
-
-static int pair(int *ours, int *theirs, struct err *err)
-{
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-        return err_sys(err, errno, "cannot make a socket pair");
-    *ours = ends[0];
-    *theirs = ends[1];
-    return 0;
 }
 
 static int start(struct standby *standby, int theirs, struct err *err)
@@ -77,7 +71,7 @@ static int start(struct standby *standby, int theirs, struct err *err)
     posix_spawnattr_setsigdefault(&attributes, &all);
     /* A process group of its own, because a Ctrl-C at the terminal is the judge's to handle; not a
      * session, because the scheduler shares time between sessions first (autogroups, sched(7)), and
-     * an idle-priority sentry of the judge's session would be another session's equal. */
+     * a nice compiler of another session would be a side's equal. */
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                               POSIX_SPAWN_SETSIGDEF);
@@ -96,7 +90,7 @@ static int launch(struct standby *standby, struct err *err)
     int theirs = -1;
     standby->ready = false;
     standby->ready_deadline_ns = clock_now_ns() + standby->ready_timeout_ms * 1000000;
-    int result = pair(&standby->control, &theirs, err);
+    int result = passing_pair(&standby->control, &theirs, err);
     if (result == 0)
         result = start(standby, theirs, err);
     if (theirs >= 0)
@@ -126,11 +120,12 @@ static bool has_ended(const struct standby *standby)
 }
 
 int standby_open(struct standby **standby, const char *const *argv, const char *const *environment,
-                 int64_t ready_timeout_ms, struct err *err)
+                 int64_t ready_timeout_ms, const _Atomic int *cancelled, struct err *err)
 {
     struct standby *made = mem_alloc(sizeof *made);
     *made = (struct standby){.control = -1,
                              .ready_timeout_ms = ready_timeout_ms,
+                             .cancelled = cancelled,
                              .name = mem_strdup(argv[0]),
                              .argv = copy_words(argv),
                              .environment = copy_words(environment)};
@@ -157,26 +152,36 @@ void standby_close(struct standby *standby)
     mem_free(standby);
 }
 
+/* Until there is something to read, or the end of it. */
+static int await(const struct standby *standby, int socket, int64_t deadline_ns, struct err *err)
+{
+    struct pollfd wait = {.fd = socket, .events = POLLIN};
+    for (;;) {
+        int left_ms = clock_left_ms(deadline_ns);
+        int ready = poll(&wait, 1, left_ms < WAIT_MS ? left_ms : WAIT_MS);
+        if (ready > 0)
+            return 0;
+        if (standby->cancelled && *standby->cancelled)
+            return err_set(err, ERR_CANCELLED, "cancelled");
+        if (left_ms == 0)
+            return err_set(err, ERR_TIMEOUT, "%s: the standby process did not answer in time",
+                           standby->name);
+    }
+}
+
 /* One 32-bit answer of the server. */
 static int answer(struct standby *standby, int64_t deadline_ns, int32_t *code, struct err *err)
 {
-    struct pollfd wait = {.fd = standby->control, .events = POLLIN};
-    for (;;) {
-        int ready = poll(&wait, 1, clock_left_ms(deadline_ns));
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready == 0)
-            return err_set(err, ERR_TIMEOUT, "%s: the standby process did not answer in time",
-                           standby->name);
-        ssize_t got = recv(standby->control, code, sizeof *code, 0);
-        if (got == (ssize_t)sizeof *code)
-            return 0;
-        return err_set(err, ERR_CRASH,
-                       standby->ready ? "%s: the standby process has ended"
-                                      : "%s: the standby process ended before it was ready; run "
-                                        "it by hand to see why",
-                       standby->name);
-    }
+    int result = await(standby, standby->control, deadline_ns, err);
+    if (result < 0)
+        return result;
+    if (recv(standby->control, code, sizeof *code, 0) == (ssize_t)sizeof *code)
+        return 0;
+    return err_set(err, ERR_CRASH,
+                   standby->ready ? "%s: the standby process has ended"
+                                  : "%s: the standby process ended before it was ready; run it by "
+                                    "hand to see why",
+                   standby->name);
 }
 
 static int ready_locked(struct standby *standby, struct err *err)
@@ -202,97 +207,71 @@ int standby_ready(struct standby *standby, struct err *err)
     return result;
 }
 
-static int request(struct standby *standby, const struct box *box, int channel, struct err *err)
+/* What A said of B, which is this process's child by now: A has ended. */
+static int identify(struct boxed *boxed, struct err *err)
 {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } ancillary = {0};
-    struct iovec vector = {.iov_base = (void *)(uintptr_t)box, .iov_len = sizeof *box};
-    struct msghdr message = {.msg_iov = &vector,
-                             .msg_iovlen = 1,
-                             .msg_control = ancillary.bytes,
-                             .msg_controllen = sizeof ancillary.bytes};
-    ancillary.header.cmsg_level = SOL_SOCKET;
-    ancillary.header.cmsg_type = SCM_RIGHTS;
-    ancillary.header.cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(&ancillary.header), &channel, sizeof channel);
-    ssize_t sent = sendmsg(standby->control, &message, MSG_NOSIGNAL);
-    if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
-        return err_set(err, ERR_CRASH, "%s: the standby process has ended", standby->name);
-    if (sent != (ssize_t)sizeof *box)
-        return err_sys(err, errno, "%s: cannot ask the standby process", standby->name);
-    return 0;
-}
-
-/* The hello, and with it the pid as this process's namespace numbers it. */
-static int greet(struct boxed *boxed, int64_t deadline_ns, struct err *err)
-{
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(struct ucred))];
-    } ancillary;
-    struct server_hello hello;
-    struct ucred sender;
-    struct iovec vector = {.iov_base = &hello, .iov_len = sizeof hello};
-    struct msghdr message = {.msg_iov = &vector,
-                             .msg_iovlen = 1,
-                             .msg_control = ancillary.bytes,
-                             .msg_controllen = sizeof ancillary.bytes};
-    struct pollfd wait = {.fd = boxed->channel, .events = POLLIN};
-    int ready;
-    do
-        ready = poll(&wait, 1, clock_left_ms(deadline_ns));
-    while (ready < 0 && errno == EINTR);
-    if (ready == 0)
-        return err_set(err, ERR_TIMEOUT, "a boxed process did not get ready in time");
-    if (recvmsg(boxed->channel, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof hello)
-        return err_set(err, ERR_CRASH, "a boxed process ended before it was ready");
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (!header || header->cmsg_type != SCM_CREDENTIALS)
-        return err_set(err, ERR_PROTOCOL, "a boxed process did not say who it is");
-    memcpy(&sender, CMSG_DATA(header), sizeof sender);
-    boxed->pid = sender.pid;
-    boxed->layers = hello.layers;
-    hello.text[sizeof hello.text - 1] = '\0';
-    if (hello.code < 0)
-        return err_set(err, hello.code, "cannot enter the sandbox: %s", hello.text);
+    int32_t pid = 0;
+    if (recv(boxed->channel, &pid, sizeof pid, MSG_DONTWAIT) != (ssize_t)sizeof pid || pid <= 0)
+        return err_set(err, ERR_PROTOCOL, "the standby process did not say which process is boxed");
+    boxed->pid = pid;
     boxed->pid_fd = (int)syscall(SYS_pidfd_open, boxed->pid, 0);
     if (boxed->pid_fd < 0)
         return err_sys(err, errno, "cannot watch the boxed process %d", (int)boxed->pid);
     return 0;
 }
 
+static int greet(const struct standby *standby, struct boxed *boxed, int64_t deadline_ns,
+                 struct err *err)
+{
+    struct server_hello hello;
+    if (send(boxed->channel, "", 1, MSG_NOSIGNAL) != 1)
+        return err_sys(err, errno, "cannot speak to the boxed process");
+    int result = await(standby, boxed->channel, deadline_ns, err);
+    if (result < 0)
+        return err_set(err, result, "a boxed process did not get ready in time");
+    if (recv(boxed->channel, &hello, sizeof hello, 0) != (ssize_t)sizeof hello)
+        return err_set(err, ERR_CRASH, "a boxed process ended before it was ready");
+    boxed->layers = hello.layers;
+    hello.text[sizeof hello.text - 1] = '\0';
+    if (hello.code < 0)
+        return err_set(err, hello.code, "cannot enter the sandbox: %s", hello.text);
+    return 0;
+}
+
+/* Has the server fork; `theirs` is the boxed process's end of its channel. */
+static int request(struct standby *standby, const struct box *box, int theirs, int64_t deadline_ns,
+                   struct err *err)
+{
+    int32_t code = 0;
+    int result = passing_send(standby->control, box, sizeof *box, &theirs, 1, err);
+    if (result == ERR_CRASH)
+        return err_set(err, ERR_CRASH, "%s: the standby process has ended", standby->name);
+    if (result == 0)
+        result = answer(standby, deadline_ns, &code, err);
+    if (result == 0 && code < 0)
+        result = err_set(err, ERR_IO, "%s: the standby process could not fork", standby->name);
+    return result;
+}
+
 int standby_spawn(struct standby *standby, const struct box *box, int64_t timeout_ms,
                   struct boxed *boxed, struct err *err)
 {
     int theirs = -1;
-    int on = 1;
-    int32_t code = 0;
     *boxed = (struct boxed){.channel = -1, .pid_fd = -1};
     pthread_mutex_lock(&standby->lock);
     int result = ready_locked(standby, err);
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
     if (result == 0)
-        result = pair(&boxed->channel, &theirs, err);
-    if (result == 0 && setsockopt(boxed->channel, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
-        result = err_sys(err, errno, "cannot ask for credentials");
+        result = passing_pair(&boxed->channel, &theirs, err);
     if (result == 0)
-        result = request(standby, box, theirs, err);
+        result = request(standby, box, theirs, deadline_ns, err);
     if (theirs >= 0)
         close(theirs);
-    if (result == 0)
-        result = answer(standby, deadline_ns, &code, err);
     pthread_mutex_unlock(&standby->lock);
-    if (result == 0 && code < 0)
-        result = err_set(err, ERR_IO, "%s: the standby process could not fork", standby->name);
-    if (result == 0 && send(boxed->channel, "", 1, MSG_NOSIGNAL) != 1)
-        result = err_sys(err, errno, "cannot speak to the boxed process");
     if (result == 0)
-        result = greet(boxed, deadline_ns, err);
-    on = 0; /* later messages are anonymous: less to parse */
+        result = identify(boxed, err);
     if (result == 0)
-        setsockopt(boxed->channel, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+        result = greet(standby, boxed, deadline_ns, err);
     if (result < 0)
         boxed_close(boxed);
     return result;

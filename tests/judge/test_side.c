@@ -135,7 +135,7 @@ static int open_all(void **state)
     const char *argv[] = {program, NULL};
     const char *const environment[] = {NULL};
     if (!program || !toolchain.cc ||
-        standby_open(&standby, argv, environment, TIMEOUT_MS, &err) < 0 ||
+        standby_open(&standby, argv, environment, TIMEOUT_MS, NULL, &err) < 0 ||
         file_write_atomic(secret, "secret\n", 7, 0666, &err) < 0)
         fail_msg("cannot prepare: %s", err.text);
     mem_free(program);

@@ -575,7 +575,7 @@ static int open_all(void **state)
     const char *argv[] = {side_program, NULL};
     const char *const environment[] = {NULL};
     open_listeners();
-    if (standby_open(&standby, argv, environment, 10000, &err) < 0) {
+    if (standby_open(&standby, argv, environment, 10000, NULL, &err) < 0) {
         print_error("%s\n", err.text);
         return -1;
     }

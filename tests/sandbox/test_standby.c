@@ -43,7 +43,7 @@ static void open_standby(struct standby **made)
     struct err err = {0};
     const char *argv[] = {side_program, NULL};
     const char *const environment[] = {NULL};
-    if (standby_open(made, argv, environment, PATIENCE_MS, &err) < 0)
+    if (standby_open(made, argv, environment, PATIENCE_MS, NULL, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -422,7 +422,8 @@ static void test_bad_servers(void **state)
         struct standby *bad = NULL;
         struct boxed boxed;
         struct err err = {0};
-        assert_int_equal(standby_open(&bad, rows[i].argv, environment, 200, &err), rows[i].open);
+        assert_int_equal(standby_open(&bad, rows[i].argv, environment, 200, NULL, &err),
+                         rows[i].open);
         if (bad) {
             assert_int_equal(standby_ready(bad, &err), rows[i].spawn);
             assert_int_equal(standby_spawn(bad, box, 200, &boxed, &err), rows[i].spawn);
@@ -495,7 +496,7 @@ static void test_judge_death(void **state)
         struct err err;
         const char *argv[] = {side_program, NULL};
         const char *const environment[] = {NULL};
-        if (standby_open(&own, argv, environment, PATIENCE_MS, &err) < 0 ||
+        if (standby_open(&own, argv, environment, PATIENCE_MS, NULL, &err) < 0 ||
             standby_ready(own, &err) < 0)
             _exit(1);
         pids[2] = find_child(0);

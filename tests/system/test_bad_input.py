@@ -225,7 +225,7 @@ REFUSED = {"wrong", "runtime_error", "violation", "timeout", "out_of_memory"}
 CANDIDATES = {
     "empty": ("", {"compile_error"}, "is empty"),
     "only blanks": (" \n\n", {"load_error", "compile_error"}, ""),
-    "10 MB": (b"/" * 10_000_000, {"compile_error"}, "more than the 1048576"),
+    "10 MB": (b"/" * 10_000_000, {"compile_error"}, "larger than the 1048576"),
     "not UTF-8": (
         b"/* \xff\xfe */\nvoid solution(void) {}\n",
         {"compile_error"},

@@ -1,0 +1,157 @@
+#include "judge/seat.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define WORKERS 3
+
+static cpu_set_t affinity(pid_t thread)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    assert_int_equal(sched_getaffinity(thread, sizeof set, &set), 0);
+    return set;
+}
+
+static void assert_same_set(const cpu_set_t *a, const cpu_set_t *b)
+{
+    assert_true(CPU_EQUAL(a, b));
+}
+
+/* The one processor in a set. */
+static int only(const cpu_set_t *set)
+{
+    assert_int_equal(CPU_COUNT(set), 1);
+    for (int processor = 0; processor < CPU_SETSIZE; processor++)
+        if (CPU_ISSET(processor, set))
+            return processor;
+    return -1;
+}
+
+static int nth(const cpu_set_t *set, int n)
+{
+    for (int processor = 0; processor < CPU_SETSIZE; processor++)
+        if (CPU_ISSET(processor, set) && n-- == 0)
+            return processor;
+    return -1;
+}
+
+static void *idle(void *ready)
+{
+    pid_t mine = gettid();
+    if (write(*(int *)ready, &mine, sizeof mine) < 0)
+        abort();
+    for (;;)
+        pause();
+}
+
+/* A process with some threads, which says who they are. */
+static pid_t crowd(pid_t workers[WORKERS])
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        pthread_t thread;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (int i = 0; i < WORKERS; i++)
+            if (pthread_create(&thread, NULL, idle, &ends[1]) != 0)
+                _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_true(pid > 0);
+    for (int i = 0; i < WORKERS; i++)
+        assert_int_equal(read(ends[0], &workers[i], sizeof *workers), sizeof *workers);
+    close(ends[0]);
+    close(ends[1]);
+    return pid;
+}
+
+static void test_each_place_has_its_processor(void **state)
+{
+    (void)state;
+    cpu_set_t before = affinity(0);
+    for (int place = 0; place < 2 * CPU_COUNT(&before); place++) {
+        struct seat seat;
+        seat_take(&seat, place);
+        cpu_set_t mine = affinity(0);
+        assert_int_equal(only(&mine), nth(&before, place % CPU_COUNT(&before)));
+        seat_leave(&seat);
+        cpu_set_t after = affinity(0);
+        assert_same_set(&after, &before);
+    }
+}
+
+static void test_threads_are_spread_and_main_is_let_go(void **state)
+{
+    (void)state;
+    pid_t workers[WORKERS];
+    pid_t pid = crowd(workers);
+    cpu_set_t all = affinity(0);
+    int processors = CPU_COUNT(&all);
+    struct seat seat;
+    seat_take(&seat, 0);
+    seat_assign(&seat, pid);
+    cpu_set_t set = affinity(pid);
+    assert_int_equal(only(&set), seat.processor);
+    int used[CPU_SETSIZE] = {0};
+    for (int i = 0; i < WORKERS; i++) {
+        set = affinity(workers[i]);
+        used[only(&set)]++;
+        assert_int_equal(sched_getscheduler(workers[i]), SCHED_OTHER);
+    }
+    /* Round and round, from the processor behind the seat: it gets none before all others have one. */
+    for (int i = 0; i < WORKERS; i++)
+        used[nth(&all, (1 + i) % processors)]--;
+    for (int processor = 0; processor < CPU_SETSIZE; processor++)
+        assert_int_equal(used[processor], 0);
+    seat_open(&seat, pid);
+    set = affinity(pid);
+    assert_same_set(&set, &all);
+    seat_recall(&seat, pid);
+    set = affinity(pid);
+    assert_int_equal(only(&set), seat.processor);
+    seat_leave(&seat);
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_nothing_happens_to_a_process_that_is_gone(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    struct seat seat;
+    cpu_set_t before = affinity(0);
+    seat_take(&seat, 0);
+    seat_assign(&seat, pid);
+    seat_open(&seat, pid);
+    seat_recall(&seat, pid);
+    seat_leave(&seat);
+    cpu_set_t after = affinity(0);
+    assert_same_set(&after, &before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_place_has_its_processor),
+        cmocka_unit_test(test_threads_are_spread_and_main_is_let_go),
+        cmocka_unit_test(test_nothing_happens_to_a_process_that_is_gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -144,11 +144,6 @@ static int judge_case(struct session *session, const struct sampling *sampling,
 {
     struct verdict *verdict = session->verdict;
     struct summary raw;
-    if (!plausible(sampling)) {
-        verdict->timing_meaningful = false;
-        verdict->timing_note = "the machine was too busy to time it: an empty call took longer";
-        return 0;
-    }
     stats_summary(sampling->candidate, sampling->count, &raw);
     double cost_ms = sampling->handover.min < raw.min ? sampling->handover.min : 0;
     double at_most_ms = raw.median - cost_ms + RESOLUTION_MS;
@@ -158,6 +153,11 @@ static int judge_case(struct session *session, const struct sampling *sampling,
                           "the very least for the problem's bytes and operations",
                           at_most_ms, timed->floor_ms);
         return -1;
+    }
+    if (!plausible(sampling)) {
+        verdict->timing_meaningful = false;
+        verdict->timing_note = "the machine was too busy to time it: an empty call took longer";
+        return 0;
     }
     double scatter_us = (sampling->handover.quartile3 - sampling->handover.quartile1) * 1e3;
     if (scatter_us > BUSY_US && scatter_us > timed->candidate.median * 1e3 * 0.02)

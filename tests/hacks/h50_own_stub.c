@@ -1,6 +1,7 @@
 // problem: softmax
 // catalogue: H50
-// expect: wrong|runtime_error|violation|timeout
+// expect: wrong|runtime_error|violation|timeout|passed
+// speedup_below: 1.5
 // says: At the timed size it takes the channel over and says done before it works, every time.
 #include <math.h>
 #include <stdint.h>

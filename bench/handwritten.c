@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 static double one_call(struct invoke *call, const struct layout *layout, char *slot, char *source)
@@ -21,10 +22,11 @@ static double one_call(struct invoke *call, const struct layout *layout, char *s
     fill_slot(layout, clock_secret(), source);
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
-        for (uint64_t at = 0; at < layout_argument_bytes(argument); at++)
-            slot[argument->offset + at] = argument->role == ROLE_OUT
-                                              ? (char)0xff
-                                              : source[argument->offset + at];
+        if (argument->role == ROLE_OUT)
+            memset(slot + argument->offset, 0xff, layout_argument_bytes(argument));
+        else
+            memcpy(slot + argument->offset, source + argument->offset,
+                   layout_argument_bytes(argument));
     }
     int64_t start_ns = clock_now_ns();
     invoke(call);

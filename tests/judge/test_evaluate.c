@@ -130,7 +130,7 @@ static const struct row answers[] = {
      "y: 1 of 1 elements are wrong"},
     {"wrong at the end", HEAD LOOP "if (n > 1) y[n - 1] = 0;}", 1 << STATUS_WRONG,
      "y: 1 of 1000 elements are wrong; the first, [999], is 0 instead of"},
-    {"writes nothing", HEAD "}", 1 << STATUS_WRONG, "nan instead of"},
+    {"writes nothing", HEAD "}", 1 << STATUS_WRONG, "NaN instead of"},
     {"infinite", HEAD LOOP "y[n / 2] = __builtin_inff();}", 1 << STATUS_WRONG, "inf"},
     {"only below its tolerance", HEAD "for (size_t i = 0; i < n; i++) y[i] = 2 * x[i] + 1.001f;}",
      1 << STATUS_WRONG, NULL},

@@ -51,6 +51,7 @@ FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,enter mount landlock filter server
 SIDE_LIBS := -lseccomp -lffi -Wl,--no-as-needed -lm -lmvec -lgomp -lgcc_s
 TEST_SOURCES := $(wildcard tests/*/test_*.c)
 SUPPORT_SOURCES := $(wildcard tests/support/*.c)
+FAKES = $(patsubst tests/fake/%.c,$(ROOT)/build/tests/fake/%.so,$(wildcard tests/fake/*.c))
 FUZZ_SOURCES := $(wildcard fuzz/fuzz_*.c)
 TIDY_SOURCES := $(LIB_SOURCES) $(CLI_SOURCES) $(SIDE_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) \
 	$(wildcard bench/*.c)
@@ -119,7 +120,12 @@ $(ROOT)/build/fuzz/%: $(OBJ)/fuzz/%.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(subst fuzzer-no-link,fuzzer,$(SANITIZE)) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 
-tests: $(TESTS)
+# Stand-ins for libraries of hardware that CI has none of (tests/fake).
+$(ROOT)/build/tests/fake/%.so: tests/fake/%.c $(wildcard src/device/*.h)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) -std=gnu17 -O1 $(WARNINGS) -fPIC -shared -o $@ $<
+
+tests: $(TESTS) $(FAKES)
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)

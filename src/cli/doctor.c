@@ -81,6 +81,44 @@ static void report_tools(struct report *report, const struct examination *found)
     }
 }
 
+static void report_gpus(struct report *report, const struct examination *found)
+{
+    char name[32];
+    char text[400];
+    for (int i = 0; i < found->gpus.count; i++) {
+        const struct gpu *gpu = &found->gpus.items[i];
+        snprintf(name, sizeof name, "GPU %d", gpu->ordinal);
+        snprintf(text, sizeof text,
+                 "%s, compute capability %d.%d, %.1f GiB, %d multiprocessors; driver for CUDA "
+                 "%d.%d; this version does not judge on it",
+                 gpu->name, gpu->major, gpu->minor, (double)gpu->memory_bytes / (1 << 30),
+                 gpu->multiprocessors, found->gpus.driver_version / 1000,
+                 found->gpus.driver_version % 1000 / 10);
+        line(report, true, name, text);
+    }
+    if (found->gpu_error[0])
+        line(report, false, "GPU", found->gpu_error);
+}
+
+static json_t *gpus_as_json(const struct gpu_list *gpus)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < gpus->count; i++) {
+        const struct gpu *gpu = &gpus->items[i];
+        char capability[16];
+        json_t *object = json_object();
+        snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
+        json_put(object, "ordinal", json_integer(gpu->ordinal));
+        json_put(object, "name", json_text(gpu->name));
+        json_put(object, "uuid", json_text(gpu->uuid));
+        json_put(object, "compute_capability", json_text(capability));
+        json_put(object, "memory_bytes", json_integer((json_int_t)gpu->memory_bytes));
+        json_put(object, "multiprocessors", json_integer(gpu->multiprocessors));
+        json_array_append_new(array, object);
+    }
+    return array;
+}
+
 static void report_machine(struct report *report, const struct examination *found)
 {
     struct cpu cpu;
@@ -95,7 +133,7 @@ static void report_machine(struct report *report, const struct examination *foun
                  found->peaks.f32_flops * 1e-9, found->peaks.bytes_per_s[PEAKS_DRAM] * 1e-9);
         line(report, true, "peaks", text);
     }
-    line(report, false, "GPU", "not used by this version");
+    report_gpus(report, found);
     line(report, found->cache[0], "build cache",
          found->cache[0] ? found->cache : "none can be written");
 }
@@ -117,6 +155,8 @@ static json_t *as_json(const struct examination *found)
     json_put(object, "torch_error", json_text(found->torch_error[0] ? found->torch_error : NULL));
     json_put(object, "torch_load_ms", json_number(found->torch_load_ms));
     json_put(object, "torch_ready_ms", json_number(found->torch_ms));
+    json_put(object, "gpus", gpus_as_json(&found->gpus));
+    json_put(object, "gpu_error", json_text(found->gpu_error[0] ? found->gpu_error : NULL));
     return object;
 }
 

@@ -107,6 +107,8 @@ int examine(const struct settings *settings, struct examination *found, struct e
         try_layers(standby, found);
     try_torch(judge, settings, found);
     found->have_peaks = judge_peaks(judge, &found->peaks, &why) == 0;
+    if (gpu_list(&found->gpus, NULL, &why) < 0)
+        memcpy(found->gpu_error, why.text, sizeof found->gpu_error);
     judge_close(judge);
     return 0;
 }

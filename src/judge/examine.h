@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/settings.h"
+#include "device/gpu.h"
 #include "device/peaks.h"
 
 #include <stdbool.h>
@@ -19,6 +20,8 @@ struct examination {
     char cc[256], cc_version[256], nvcc[256], python[256], cache[256];
     struct peaks peaks;
     bool have_peaks;
+    struct gpu_list gpus;
+    char gpu_error[768]; /* "" where there is one that can be used */
 };
 
 /* Negative only where nothing at all can be said. */

@@ -61,3 +61,17 @@ def test_missing_torch_is_named_and_no_failure(warpgym, tmp_path):
     assert run.status == PASSED, run
     (line,) = [line for line in run.out.splitlines() if str(python) in line]
     assert line.startswith("  --  ")
+
+
+def test_gpus(warpgym, tmp_path):
+    """What the driver shows; a stand-in takes its place, so that a machine without a GPU will do."""
+    (tmp_path / "libcuda.so.1").symlink_to(HOUSE / "build" / "tests" / "fake" / "cuda.so")
+    environment = {"LD_LIBRARY_PATH": str(tmp_path)}
+    run = warpgym("doctor", environment=environment)
+    assert run.status == PASSED, run
+    assert "GPU 1  " in run.out and "Fake GPU 1, compute capability 9.0, 32.0 GiB" in run.out
+    found = json.loads(warpgym("doctor", "--json", environment=environment).out)
+    assert [gpu["ordinal"] for gpu in found["gpus"]] == [0, 1]
+    assert found["gpus"][0]["uuid"].startswith("GPU-0010") and found["gpu_error"] is None
+    run = warpgym("doctor", environment={**environment, "FAKE_CUDA_FAIL": "cuInit"})
+    assert run.status == PASSED and "cannot start the NVIDIA driver: it was told to fail" in run.out

@@ -1,0 +1,81 @@
+#include "device/gpu.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Bytes 4, 6, 8 and 10 begin a group. */
+static void uuid_text(const struct cuda_uuid *uuid, char text[GPU_UUID_BYTES])
+{
+    size_t used = (size_t)snprintf(text, GPU_UUID_BYTES, "GPU-");
+    for (int i = 0; i < 16; i++)
+        used += (size_t)snprintf(text + used, GPU_UUID_BYTES - used, "%s%02x",
+                                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
+}
+
+static cuda_result read_attributes(const struct cuda *cuda, cuda_device device, struct gpu *gpu)
+{
+    int clock_khz = 0, memory_khz = 0, bus_bits = 0, l2_bytes = 0;
+    const struct {
+        int attribute;
+        int *value;
+    } wanted[] = {
+        {CUDA_MAJOR, &gpu->major},
+        {CUDA_MINOR, &gpu->minor},
+        {CUDA_MULTIPROCESSORS, &gpu->multiprocessors},
+        {CUDA_CLOCK_KHZ, &clock_khz},
+        {CUDA_MEMORY_CLOCK_KHZ, &memory_khz},
+        {CUDA_MEMORY_BUS_BITS, &bus_bits},
+        {CUDA_L2_BYTES, &l2_bytes},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        cuda_result result = cuda->device_attribute(wanted[i].value, wanted[i].attribute, device);
+        if (result != 0)
+            return result;
+    }
+    gpu->l2_bytes = l2_bytes > 0 ? (uint64_t)l2_bytes : 0;
+    gpu->clock_mhz = clock_khz * 1e-3;
+    gpu->memory_bytes_per_s = 2.0 * memory_khz * 1e3 * bus_bits / 8; /* two transfers a cycle */
+    return 0;
+}
+
+static cuda_result read_gpu(const struct cuda *cuda, int ordinal, struct gpu *gpu)
+{
+    cuda_device device;
+    struct cuda_uuid uuid;
+    size_t memory = 0;
+    *gpu = (struct gpu){.ordinal = ordinal};
+    cuda_result result = cuda->device_get(&device, ordinal);
+    if (result == 0)
+        result = cuda->device_name(gpu->name, sizeof gpu->name, device);
+    gpu->name[sizeof gpu->name - 1] = '\0';
+    if (result == 0)
+        result = cuda->device_uuid(&uuid, device);
+    if (result == 0) {
+        uuid_text(&uuid, gpu->uuid);
+        result = cuda->device_memory(&memory, device);
+    }
+    gpu->memory_bytes = memory;
+    return result == 0 ? read_attributes(cuda, device, gpu) : result;
+}
+
+int gpu_list(struct gpu_list *list, const char *driver, struct err *err)
+{
+    struct cuda cuda;
+    int count = 0;
+    memset(list, 0, sizeof *list);
+    int result = cuda_open(&cuda, driver, err);
+    if (result < 0)
+        return result;
+    list->driver_version = cuda.version;
+    result = cuda_check(&cuda, cuda.device_count(&count), "cannot count the GPUs", err);
+    for (int i = 0; result == 0 && i < count && i < GPU_MAX; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "cannot ask GPU %d what it is", i);
+        result = cuda_check(&cuda, read_gpu(&cuda, i, &list->items[i]), what, err);
+        list->count += result == 0;
+    }
+    cuda_close(&cuda);
+    if (result == 0 && list->count == 0)
+        return err_set(err, ERR_MISSING, "the NVIDIA driver shows no GPU (CUDA_VISIBLE_DEVICES?)");
+    return result;
+}

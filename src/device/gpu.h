@@ -1,0 +1,34 @@
+/* gpu: the GPUs that this process may use, as the driver tells them.
+ *
+ * The driver itself respects CUDA_VISIBLE_DEVICES and MIG: an ordinal here counts what it shows.
+ * Plain data, no ownership.
+ */
+#ifndef WARPGYM_DEVICE_GPU_H
+#define WARPGYM_DEVICE_GPU_H
+
+#include "device/cuda.h"
+
+#define GPU_MAX 64
+#define GPU_UUID_BYTES 48
+
+struct gpu {
+    int ordinal;
+    char name[128];            /* "NVIDIA H200" */
+    char uuid[GPU_UUID_BYTES]; /* "GPU-1b2c…", as nvidia-smi writes it; of a MIG slice "MIG-…" */
+    int major, minor;          /* compute capability */
+    int multiprocessors;
+    uint64_t memory_bytes, l2_bytes;
+    double clock_mhz;          /* the most that it may run at */
+    double memory_bytes_per_s; /* by bus and clock; 0: not told */
+};
+
+struct gpu_list {
+    struct gpu items[GPU_MAX];
+    int count;
+    int driver_version; /* as CUDA counts: 13000 is 13.0 */
+};
+
+/* ERR_MISSING: no driver or no GPU; ERR_UNSUPPORTED: the driver refuses. `driver` as in cuda_open. */
+NODISCARD int gpu_list(struct gpu_list *list, const char *driver, struct err *err);
+
+#endif

@@ -1,0 +1,131 @@
+#include "device/gpu.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char fake[PATH_MAX + 16]; /* tests/fake/cuda.c, built beside this program's folder */
+
+static int find_fake(void **state)
+{
+    char self[PATH_MAX] = "";
+    (void)state;
+    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+        return -1;
+    for (int up = 0; up < 2; up++)
+        *strrchr(self, '/') = '\0';
+    snprintf(fake, sizeof fake, "%s/fake/cuda.so", self);
+    return access(fake, R_OK);
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    unsetenv("FAKE_CUDA_DEVICES");
+    unsetenv("FAKE_CUDA_FAIL");
+    unsetenv("FAKE_CUDA_ERROR");
+    return 0;
+}
+
+static void test_what_the_driver_tells(void **state)
+{
+    (void)state;
+    struct gpu_list list;
+    struct err err;
+    if (gpu_list(&list, fake, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(list.count, 2);
+    assert_int_equal(list.driver_version, 13000);
+    const struct gpu *gpu = &list.items[1];
+    assert_int_equal(gpu->ordinal, 1);
+    assert_string_equal(gpu->name, "Fake GPU 1");
+    assert_string_equal(gpu->uuid, "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1");
+    assert_int_equal(gpu->major * 10 + gpu->minor, 90);
+    assert_int_equal(gpu->multiprocessors, 132);
+    assert_int_equal(gpu->memory_bytes, UINT64_C(2) << 34);
+    assert_int_equal(gpu->l2_bytes, 62914560);
+    assert_true(gpu->clock_mhz == 1980);
+    assert_true(gpu->memory_bytes_per_s == 2.0 * 3201e6 * 6144 / 8);
+}
+
+static void test_more_than_there_is_room_for(void **state)
+{
+    (void)state;
+    struct gpu_list list;
+    struct err err;
+    setenv("FAKE_CUDA_DEVICES", "70", 1);
+    assert_int_equal(gpu_list(&list, fake, &err), 0);
+    assert_int_equal(list.count, GPU_MAX);
+}
+
+static const struct {
+    const char *devices, *fail, *error;
+    int code;
+    const char *text;
+} refusals[] = {
+    {"0", NULL, NULL, ERR_MISSING, "no GPU that it may use"},
+    {NULL, "cuInit", "100", ERR_MISSING, "no GPU that it may use"},
+    {NULL, "cuInit", "999", ERR_UNSUPPORTED,
+     "cannot start the NVIDIA driver: it was told to fail (CUDA_ERROR_FAKE, 999)"},
+    {NULL, "cuInit", "998", ERR_UNSUPPORTED,
+     "no description (an error that it has no name for, 998)"},
+    {NULL, "cuDriverGetVersion", NULL, ERR_UNSUPPORTED, "cannot start the NVIDIA driver"},
+    {NULL, "cuDeviceGetCount", NULL, ERR_IO, "cannot count the GPUs"},
+    {NULL, "cuDeviceGet", NULL, ERR_IO, "cannot ask GPU 0 what it is"},
+    {NULL, "cuDeviceGetUuid_v2", NULL, ERR_IO, "cannot ask GPU 0 what it is"},
+    {NULL, "cuDeviceTotalMem_v2", "2", ERR_LIMIT, "cannot ask GPU 0 what it is"},
+    {NULL, "cuDeviceGetAttribute", NULL, ERR_IO, "cannot ask GPU 0 what it is"},
+};
+
+static void test_refusals(void **state)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        struct gpu_list list;
+        struct err err;
+        clean(state);
+        if (refusals[i].devices)
+            setenv("FAKE_CUDA_DEVICES", refusals[i].devices, 1);
+        if (refusals[i].fail)
+            setenv("FAKE_CUDA_FAIL", refusals[i].fail, 1);
+        if (refusals[i].error)
+            setenv("FAKE_CUDA_ERROR", refusals[i].error, 1);
+        int result = gpu_list(&list, fake, &err);
+        if (result != refusals[i].code || !strstr(err.text, refusals[i].text))
+            fail_msg("row %zu: %s (%s)", i, err_name(result), err.text);
+        assert_int_equal(list.count, 0);
+    }
+}
+
+static void test_no_driver(void **state)
+{
+    (void)state;
+    struct gpu_list list;
+    struct err err;
+    assert_int_equal(gpu_list(&list, "/nonexistent/libcuda.so.1", &err), ERR_MISSING);
+    assert_non_null(strstr(err.text, "libcuda.so.1 is not on this machine"));
+    /* The C library is a shared library, but no driver. */
+    assert_int_equal(gpu_list(&list, "libc.so.6", &err), ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "has no cuInit"));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, clean, clean)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_what_the_driver_tells),
+        TEST(test_more_than_there_is_room_for),
+        TEST(test_refusals),
+        TEST(test_no_driver),
+    };
+    return cmocka_run_group_tests(tests, find_fake, NULL);
+}

@@ -12,13 +12,14 @@ DIMENSIONS = 8
 
 (OPEN, OPENED, MAP, MAPPED, FILL, FILLED, CALL, DONE, FAILED, BUILD, BUILT) = range(1, 12)
 REFERENCE, CANDIDATE = 1, 2
-RUN, EMPTY, DOUBLE, ABLATE, WITHOUT = 1, 2, 3, 4, 5
+RUN, DOUBLE, ABLATE, WITHOUT = 1, 2, 3, 4
 (FAILED_LOAD, FAILED_RUN, FAILED_MEMORY, FAILED_UNSUPPORTED, FAILED_COMPILE) = range(1, 6)
 
 ROLE_IN = 0
 GUARD_BYTES = 256
 
 HEAD = struct.Struct("<II")
+OWN_NS = struct.Struct("<Q")
 OPEN_BODY = struct.Struct("<IIQII")
 FILL_BODY = struct.Struct("<IIQ")
 CALL_BODY = struct.Struct("<IIQ")
@@ -26,6 +27,7 @@ ARGUMENT = struct.Struct("<IIQQIIddQ")
 LAYOUT_HEAD = struct.Struct("<IIQ")
 OUTPUT = struct.Struct("<QQII8q")
 BUILT_HEAD = struct.Struct("<II")
+OWN_NS = struct.Struct("<Q")
 
 
 class Channel:
@@ -69,10 +71,10 @@ def layout(arguments, slot_bytes):
     return head + body.ljust(ARGUMENTS * ARGUMENT.size, b"\0")
 
 
-def done(outputs):
-    """`outputs`: (address, bytes, dtype code, shape) of each tensor."""
+def done(outputs, own_ns):
+    """`outputs`: (address, bytes, dtype code, shape) of each tensor; `own_ns`: by the own clock."""
     body = b"".join(
         OUTPUT.pack(address, size, dtype, len(shape), *shape, *([0] * (DIMENSIONS - len(shape))))
         for address, size, dtype, shape in outputs
     )
-    return HEAD.pack(DONE, len(outputs)) + body.ljust(OUTPUTS * OUTPUT.size, b"\0")
+    return HEAD.pack(DONE, len(outputs)) + OWN_NS.pack(own_ns) + body.ljust(OUTPUTS * OUTPUT.size, b"\0")

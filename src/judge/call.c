@@ -174,7 +174,8 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     if (result < 0)
         return result;
     *time = (struct side_time){.ms = (double)(stop_ns - start_ns) * 1e-6,
-                               .freeze_us = (double)(clock_now_ns() - stop_ns) * 1e-3};
+                               .freeze_us = (double)(clock_now_ns() - stop_ns) * 1e-3,
+                               .own_ms = (double)side->done.own_ns * 1e-6};
     if (samples_changed(side, samples))
         side->late = true;
     return 0;

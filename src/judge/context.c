@@ -84,7 +84,7 @@ static int start_torch(struct judge *judge, struct err *err)
                        "WARPGYM_PYTHON to one");
     char *path = mem_printf("PYTHONPATH=%s", judge->python_package);
     char *library = mem_printf("WARPGYM_SIDE_LIBRARY=%s/build/libwarpgym_side.so", judge->root);
-    const char *argv[] = {judge->python, "-s", "-m", "warpgym.standby", NULL};
+    const char *argv[] = {judge->python, "-s", "-W", "ignore", "-m", "warpgym.standby", NULL};
     const char *environment[] = {path,
                                  library,
                                  "LC_ALL=C.UTF-8",

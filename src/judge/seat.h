@@ -15,8 +15,8 @@
  * From seat_open to seat_recall the main thread may go where it likes, and so may threads that it
  * starts. What a side does to its own affinity is its own affair.
  *
- * Nothing of this is on the clock but seat_open's one system call, which the empty calls take off
- * again.
+ * Nothing of this is on the clock but seat_open's one system call, which is part of the hand-over
+ * that timing.c takes off.
  */
 #ifndef WARPGYM_JUDGE_SEAT_H
 #define WARPGYM_JUDGE_SEAT_H

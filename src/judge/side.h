@@ -61,6 +61,7 @@ struct side {
 struct side_time {
     double ms;        /* thaw to samples taken, hand-over included */
     double freeze_us; /* samples taken to stopped */
+    double own_ms;    /* the call alone by the side's own clock: its word, and worth no more */
 };
 
 struct side_start {

@@ -2,8 +2,9 @@
  *
  * Reference and candidate are called in pairs on the same fresh inputs, in random order; every pair
  * is compared like a trial, and a wrong one makes the verdict wrong. A call's time runs from the
- * moment the frozen side is thawed to its DONE (seat.h), less what an empty call costs, measured
- * by the same steps on the reference side, once a pair. Sampling stops when the speedup's interval
+ * moment the frozen side is thawed until samples of its answer are taken (seat.h), less the
+ * hand-over: what that takes longer than the same call by the reference's own clock, which is
+ * trusted. Its median is taken off both sides. Sampling stops when the speedup's interval
  * is tight (settings timing.*): within one budget of time as tight as the target, within two
  * budgets twice as wide, and so on, because on a machine with neighbours the next sample is worth
  * less the longer it has been waited for. A median below the roofline floor is a violation, never a
@@ -22,10 +23,11 @@
 
 /* Raw times in ms, one of each kind a pair. */
 struct sampling {
-    double *reference, *candidate, *empty;
-    double *scratch; /* 2 * capacity */
+    double *reference, *candidate;
+    double *handover; /* of the reference's call */
+    double *scratch;  /* 2 * capacity */
     size_t count, capacity;
-    struct summary handover; /* of `empty` */
+    struct summary cost; /* of `handover` */
 };
 
 /* One pair; `keep` its times. 0, or -1 with the verdict's end. */
@@ -34,13 +36,8 @@ static int sample_pair(struct session *session, const struct trial *trial,
 {
     struct side_time reference;
     struct side_time candidate;
-    struct side_time empty;
-    struct err err;
     if (trial_prepare(session, trial) < 0)
         return -1;
-    /* what a call costs that does nothing, here and now: on the side that the judge trusts */
-    if (side_call(&session->reference, WIRE_EMPTY, 0, trial->timeout_ms, &empty, &err) < 0)
-        return fault_reference(session, &err);
     bool candidate_first = clock_secret() & 1;
     if (candidate_first && trial_candidate(session, trial, &candidate) < 0)
         return -1;
@@ -53,19 +50,18 @@ static int sample_pair(struct session *session, const struct trial *trial,
     if (keep) {
         sampling->reference[sampling->count] = reference.ms;
         sampling->candidate[sampling->count] = candidate.ms;
-        sampling->empty[sampling->count] = empty.ms;
+        sampling->handover[sampling->count] = reference.ms - reference.own_ms;
         sampling->count++;
     }
     return 0;
 }
 
-/* Times without the hand-over, into scratch: reference first, candidate behind it. What disturbs a
- * call only ever makes it longer, so the lower quartile of the empty calls is what a call costs. */
+/* Times without the hand-over, into scratch: reference first, candidate behind it. */
 static void take_off(struct sampling *sampling, const double **reference, const double **candidate)
 {
     double *into = sampling->scratch;
-    stats_summary(sampling->empty, sampling->count, &sampling->handover);
-    double cost_ms = sampling->handover.quartile1;
+    stats_summary(sampling->handover, sampling->count, &sampling->cost);
+    double cost_ms = sampling->cost.median;
     for (size_t i = 0; i < sampling->count; i++) {
         into[i] = fmax(sampling->reference[i] - cost_ms, RESOLUTION_MS);
         into[sampling->capacity + i] = fmax(sampling->candidate[i] - cost_ms, RESOLUTION_MS);
@@ -74,16 +70,13 @@ static void take_off(struct sampling *sampling, const double **reference, const 
     *candidate = into + sampling->capacity;
 }
 
-/* Whether the empty calls can be what a call costs: no quarter of the real ones is shorter. On a
- * machine that does something else meanwhile they may be. */
+/* Whether the candidate's calls had a hand-over like the reference's: no quarter of them is shorter
+ * than that alone. On a machine that does something else meanwhile they may be. */
 static bool plausible(const struct sampling *sampling)
 {
-    struct summary reference;
     struct summary candidate;
-    double cost_ms = sampling->handover.quartile1 - RESOLUTION_MS;
-    stats_summary(sampling->reference, sampling->count, &reference);
     stats_summary(sampling->candidate, sampling->count, &candidate);
-    return reference.quartile1 >= cost_ms && candidate.quartile1 >= cost_ms;
+    return candidate.quartile1 >= sampling->cost.quartile1 - RESOLUTION_MS;
 }
 
 static int sample_case(struct session *session, const struct trial *trial,
@@ -137,15 +130,15 @@ static double floor_ms(const struct session *session, const struct size_set *siz
                   : peaks_floor_ms(&peaks, flops, bytes);
 }
 
-/* The benefit of every doubt: the shortest empty call is what is taken off here, and nothing where
- * even that took longer than a call that did something, because then something else was running. */
+/* The benefit of every doubt: the shortest hand-over is what is taken off here, and nothing where
+ * even that took longer than a whole call, because then something else was running. */
 static int judge_case(struct session *session, const struct sampling *sampling,
                       const struct timed_case *timed)
 {
     struct verdict *verdict = session->verdict;
     struct summary raw;
     stats_summary(sampling->candidate, sampling->count, &raw);
-    double cost_ms = sampling->handover.min < raw.min ? sampling->handover.min : 0;
+    double cost_ms = sampling->cost.min < raw.min ? sampling->cost.min : 0;
     double at_most_ms = raw.median - cost_ms + RESOLUTION_MS;
     if (at_most_ms < timed->floor_ms) {
         verdict_violation(verdict, "H28",
@@ -156,10 +149,10 @@ static int judge_case(struct session *session, const struct sampling *sampling,
     }
     if (!plausible(sampling)) {
         verdict->timing_meaningful = false;
-        verdict->timing_note = "the machine was too busy to time it: an empty call took longer";
+        verdict->timing_note = "the machine was too busy to time it: a hand-over took longer";
         return 0;
     }
-    double scatter_us = (sampling->handover.quartile3 - sampling->handover.quartile1) * 1e3;
+    double scatter_us = (sampling->cost.quartile3 - sampling->cost.quartile1) * 1e3;
     if (scatter_us > BUSY_US && scatter_us > timed->candidate.median * 1e3 * 0.02)
         verdict->timing_note = "the machine was busy while this was timed: expect it to scatter";
     return 0;
@@ -180,7 +173,7 @@ static void summarise(struct session *session, struct sampling *sampling,
     stats_summary(candidate, sampling->count, &timed->candidate);
     stats_ratio(reference, candidate, sampling->count, &timed->speedup);
     timed->floor_ms = floor_ms(session, sizes);
-    verdict->handover_us = sampling->handover.quartile1 * 1e3;
+    verdict->handover_us = sampling->cost.median * 1e3;
     verdict->case_count++;
 }
 
@@ -192,7 +185,7 @@ static int time_case(struct session *session, const struct trial *trial,
     double *memory = mem_alloc(5 * capacity * sizeof *memory);
     struct sampling sampling = {.reference = memory,
                                 .candidate = memory + capacity,
-                                .empty = memory + 2 * capacity,
+                                .handover = memory + 2 * capacity,
                                 .scratch = memory + 3 * capacity,
                                 .capacity = capacity};
     struct timed_case *timed = &verdict->cases[verdict->case_count];

@@ -44,7 +44,6 @@ enum wire_role { WIRE_REFERENCE = 1, WIRE_CANDIDATE = 2 };
 
 enum wire_mode {
     WIRE_RUN = 1, /* the function itself */
-    WIRE_EMPTY,   /* nothing: what the hand-over costs */
     WIRE_DOUBLE,  /* reference: the oracle at double precision */
     WIRE_ABLATE,  /* torch: with the candidate's own kernels replaced by nothing */
     WIRE_WITHOUT, /* torch reference: with its parameter number `noise` set to zero */
@@ -92,6 +91,7 @@ struct wire_output {
 
 struct wire_done {
     uint32_t type, count; /* native: 0, its outputs lie in the slot */
+    uint64_t own_ns;      /* the call by the side's own clock: of a candidate nobody looks at it */
     struct wire_output outputs[WIRE_OUTPUTS];
 };
 

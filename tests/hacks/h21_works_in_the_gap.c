@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CALL = 7, DONE = 8, DONE_BYTES = 2824, LATE = 4096 };
+enum { CALL = 7, DONE = 8, DONE_BYTES = 2832, LATE = 4096 };
 
 static void compute(const float *x, float *y, size_t n)
 {

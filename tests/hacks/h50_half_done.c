@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CALL = 7, DONE = 8, DONE_BYTES = 2824 };
+enum { CALL = 7, DONE = 8, DONE_BYTES = 2832 };
 
 static void compute(const float *x, float *y, size_t rows, size_t cols)
 {

@@ -213,7 +213,7 @@ static void test_ends(void **state)
     "    static char message[8192];\n    memcpy(message, &type, sizeof type);\n"                   \
     "    for (int fd = 0; fd < 64; fd++)\n"                                                        \
     "        send(fd, message, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);\n}\n"
-#define DONE_BYTES "2824" /* of struct wire_done */
+#define DONE_BYTES "2832" /* of struct wire_done */
 
 static const struct row tricks[] = {
     {"says DONE before it begins", SCAN HEAD "say(8, " DONE_BYTES ");" LOOP "}",

@@ -1,5 +1,6 @@
 #include "judge/side/native.h"
 
+#include "base/clock.h"
 #include "judge/oracle.h"
 #include "judge/side/invoke.h"
 #include "judge/wire.h"
@@ -160,13 +161,15 @@ static int map_slot(struct native *native, const struct wire_map *map,
 
 static void call(struct native *native, const struct wire_call *wanted)
 {
-    static const struct wire_done done = {.type = WIRE_DONE};
+    static struct wire_done done = {.type = WIRE_DONE};
+    int64_t start_ns = clock_now_ns();
     if (wanted->mode == WIRE_RUN) {
         invoke(&native->plain_call);
     } else if (wanted->mode == WIRE_DOUBLE && native->wide_slot) {
         oracle_widen(&native->layout, native->slot, &native->wide, native->wide_slot);
         invoke(&native->wide_call);
     }
+    done.own_ns = (uint64_t)(clock_now_ns() - start_ns);
     say(native, &done, sizeof done);
 }
 

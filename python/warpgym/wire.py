@@ -77,4 +77,5 @@ def done(outputs, own_ns):
         OUTPUT.pack(address, size, dtype, len(shape), *shape, *([0] * (DIMENSIONS - len(shape))))
         for address, size, dtype, shape in outputs
     )
-    return HEAD.pack(DONE, len(outputs)) + OWN_NS.pack(own_ns) + body.ljust(OUTPUTS * OUTPUT.size, b"\0")
+    head = HEAD.pack(DONE, len(outputs)) + OWN_NS.pack(own_ns)
+    return head + body.ljust(OUTPUTS * OUTPUT.size, b"\0")

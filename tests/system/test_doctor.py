@@ -64,7 +64,7 @@ def test_missing_torch_is_named_and_no_failure(warpgym, tmp_path):
 
 
 def test_gpus(warpgym, tmp_path):
-    """What the driver shows; a stand-in takes its place, so that a machine without a GPU will do."""
+    """What the driver shows; a stand-in takes its place: CI has no GPU."""
     (tmp_path / "libcuda.so.1").symlink_to(HOUSE / "build" / "tests" / "fake" / "cuda.so")
     environment = {"LD_LIBRARY_PATH": str(tmp_path)}
     run = warpgym("doctor", environment=environment)

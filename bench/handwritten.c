@@ -9,7 +9,7 @@
 #include "judge/side/invoke.h"
 #include "judge/stats.h"
 #include "problem/fill.h"
-#include "problem/problem.h"
+#include "problem/load.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

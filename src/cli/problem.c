@@ -1,5 +1,6 @@
 /* problem list, show, check. */
 #include "cli/cli.h"
+#include "problem/load.h"
 
 #include "base/json.h"
 #include "cli/roots.h"

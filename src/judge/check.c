@@ -60,10 +60,10 @@ static int check_torch(struct session *session)
 int check_stage(struct session *session)
 {
     int64_t start_ns = clock_now_ns();
-    session_sit(session);
+    trial_begin(session);
     int result = session->problem->format == PROBLEM_NATIVE ? check_native(session)
                                                             : check_torch(session);
-    session_rise(session);
+    trial_end(session);
     session->verdict->stages_ms[STAGE_CHECK] = clock_ms_since(start_ns);
     return result;
 }

@@ -75,9 +75,6 @@ NODISCARD int judge_start(struct judge *judge, enum box_kind kind, uint64_t argu
 /* A bundled compiler must know beforehand whether boxes get a root of their own. */
 NODISCARD int judge_probe(struct judge *judge, struct standby *standby, struct err *err);
 NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
-/* session.c: from here on the sides' calls take place at the session's seat; until here. */
-void session_sit(struct session *session);
-void session_rise(struct session *session);
 int session_threads(const struct session *session);
 
 /* fault.c: whose fault an error is. Each records it in the verdict and returns -1. */
@@ -107,6 +104,9 @@ enum trial_result { TRIAL_GOOD, TRIAL_VOID, TRIAL_ENDED };
 /* What an output, counted from 0, is held to: its argument's tolerance, or the problem's; equal
  * bytes for whole numbers. */
 struct tolerance trial_tolerance(const struct problem *problem, uint32_t output, uint32_t dtype);
+/* Between these, calls of the sides take place at the session's seat (seat.h). */
+void trial_begin(struct session *session);
+void trial_end(struct session *session);
 /* Prepares both sides for the layout. */
 int trial_map(struct session *session, const struct layout *layout, bool oracle);
 /* Fresh inputs, staged for both. */

@@ -78,18 +78,6 @@ static int take_lock(struct session *session)
     return result < 0 ? fault_judge(session, &err) : 0;
 }
 
-void session_sit(struct session *session)
-{
-    seat_take(&session->seat, session->place);
-    session->reference.seat = session->candidate.seat = &session->seat;
-}
-
-void session_rise(struct session *session)
-{
-    session->reference.seat = session->candidate.seat = NULL;
-    seat_leave(&session->seat);
-}
-
 /* Peak resident memory of a live process, from /proc. */
 static uint64_t peak_memory(const struct boxed *boxed)
 {

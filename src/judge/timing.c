@@ -233,9 +233,9 @@ int timing_stage(struct session *session)
     verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     (void)!judge_peaks(session->judge, &ignored, &err); /* once for each machine: 0.1 s */
     start_ns = clock_now_ns();
-    session_sit(session);
+    trial_begin(session);
     int result = time_all(session);
-    session_rise(session);
+    trial_end(session);
     verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
     device_lock_release(&session->device);
     return result;

@@ -26,6 +26,18 @@ static bool is_output(const struct layout_argument *argument)
     return argument->role == ROLE_OUT || argument->role == ROLE_INOUT;
 }
 
+void trial_begin(struct session *session)
+{
+    seat_take(&session->seat, session->place);
+    session->reference.seat = session->candidate.seat = &session->seat;
+}
+
+void trial_end(struct session *session)
+{
+    session->reference.seat = session->candidate.seat = NULL;
+    seat_leave(&session->seat);
+}
+
 int trial_map(struct session *session, const struct layout *layout, bool oracle)
 {
     struct err err;

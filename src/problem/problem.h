@@ -88,9 +88,6 @@ struct problem {
     struct tolerance tolerance;
 };
 
-/* From a directory with problem.yaml, or from a .py module. `id` NULL: derived from the path. */
-NODISCARD int problem_load(struct problem *problem, const char *path, const char *id,
-                           struct err *err);
 void problem_deinit(struct problem *problem);
 
 /* Places the arguments of a native problem for one set of sizes. ERR_INPUT names the argument whose

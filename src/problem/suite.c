@@ -1,4 +1,5 @@
 #include "problem/suite.h"
+#include "problem/load.h"
 
 #include "base/file.h"
 #include "base/nearest.h"

@@ -1,3 +1,4 @@
+#include "problem/load.h"
 #include "judging.h"
 
 #include "base/file.h"

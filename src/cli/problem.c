@@ -1,11 +1,11 @@
 /* problem list, show, check. */
 #include "cli/cli.h"
-#include "problem/load.h"
 
 #include "base/json.h"
 #include "cli/roots.h"
 #include "cli/table.h"
 #include "judge/admission.h"
+#include "problem/load.h"
 #include "problem/suite.h"
 
 #include <math.h>

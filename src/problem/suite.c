@@ -1,8 +1,8 @@
 #include "problem/suite.h"
-#include "problem/load.h"
 
 #include "base/file.h"
 #include "base/nearest.h"
+#include "problem/load.h"
 #include "problem/torch.h"
 
 #include <dirent.h>

@@ -1,8 +1,8 @@
-#include "problem/load.h"
 #include "judging.h"
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "problem/load.h"
 
 #include <dirent.h>
 #include <setjmp.h>

@@ -1,11 +1,11 @@
 /* cuda: NVIDIA's driver, loaded at run time.
  *
- * No CUDA header is needed to build: types and numbers are those of the driver API, which keeps them
- * (docs.nvidia.com/cuda/cuda-driver-api; names here without the `cu`). Wanted are the entry points
- * of CUDA 12.0 and later.
+ * No CUDA header is needed to build: types and numbers are those of the driver API, which keeps
+ * them (docs.nvidia.com/cuda/cuda-driver-api; names here without the `cu`). Wanted are the entry
+ * points of CUDA 12.0 and later.
  *
- * Threads: the functions are the driver's and as safe as it is. One struct cuda serves a process; it
- * is never unloaded once a context was made, because the driver's own threads run on.
+ * Threads: the functions are the driver's and as safe as it is. One struct cuda serves a process.
+ * It is never unloaded once a context was made, because the driver's own threads run on.
  */
 #ifndef WARPGYM_DEVICE_CUDA_H
 #define WARPGYM_DEVICE_CUDA_H

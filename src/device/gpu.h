@@ -28,7 +28,7 @@ struct gpu_list {
     int driver_version; /* as CUDA counts: 13000 is 13.0 */
 };
 
-/* ERR_MISSING: no driver or no GPU; ERR_UNSUPPORTED: the driver refuses. `driver` as in cuda_open. */
+/* `driver` as in cuda_open. ERR_MISSING: no driver or no GPU; ERR_UNSUPPORTED: it refuses. */
 NODISCARD int gpu_list(struct gpu_list *list, const char *driver, struct err *err);
 
 #endif

@@ -112,7 +112,7 @@ static void test_threads_are_spread_and_main_is_let_go(void **state)
         used[only(&set)]++;
         assert_int_equal(sched_getscheduler(workers[i]), SCHED_OTHER);
     }
-    /* Round and round, from the processor behind the seat: it gets none before all others have one. */
+    /* Round and round, from the processor behind the seat: its own is the last to get one. */
     for (int i = 0; i < WORKERS; i++)
         used[nth(&all, (1 + i) % processors)]--;
     for (int processor = 0; processor < CPU_SETSIZE; processor++)

@@ -1,7 +1,7 @@
 /* problem.yaml: what is accepted and how it reads, what is refused and where exactly. */
 #include "base/file.h"
-#include "problem/native.h"
 #include "problem/load.h"
+#include "problem/native.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

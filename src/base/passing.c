@@ -95,5 +95,5 @@ ssize_t passing_receive(int socket, void *message, size_t capacity, int *descrip
             close(descriptors[i]);
         descriptors[i] = -1;
     }
-    return whole ? 0 : err_set(err, ERR_INPUT, "a message is longer than it may be");
+    return got == 0 ? 0 : err_set(err, ERR_INPUT, "a message is longer than it may be");
 }

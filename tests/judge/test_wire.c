@@ -173,6 +173,7 @@ static const struct {
     {"far too many descriptors", WIRE_MAPPED, 8, 64, ERR_PROTOCOL},
     {"nothing, which is how an end looks", 0, 0, 0, ERR_CRASH},
     {"nothing, with descriptors", 0, 0, 4, ERR_CRASH},
+    {"nothing, with too many descriptors", 0, 0, 8, ERR_CRASH},
 };
 
 static void test_refused(void **state)

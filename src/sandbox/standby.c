@@ -152,8 +152,9 @@ void standby_close(struct standby *standby)
     mem_free(standby);
 }
 
-/* Until there is something to read, or the end of it. */
-static int await(const struct standby *standby, int socket, int64_t deadline_ns, struct err *err)
+/* Until there is something to read, or the end of it. `cancelled` may be NULL. */
+static int await(const struct standby *standby, int socket, int64_t deadline_ns,
+                 const _Atomic int *cancelled, struct err *err)
 {
     struct pollfd wait = {.fd = socket, .events = POLLIN};
     for (;;) {
@@ -161,7 +162,7 @@ static int await(const struct standby *standby, int socket, int64_t deadline_ns,
         int ready = poll(&wait, 1, left_ms < WAIT_MS ? left_ms : WAIT_MS);
         if (ready > 0)
             return 0;
-        if (standby->cancelled && *standby->cancelled)
+        if (cancelled && *cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (left_ms == 0)
             return err_set(err, ERR_TIMEOUT, "%s: the standby process did not answer in time",
@@ -170,9 +171,10 @@ static int await(const struct standby *standby, int socket, int64_t deadline_ns,
 }
 
 /* One 32-bit answer of the server. */
-static int answer(struct standby *standby, int64_t deadline_ns, int32_t *code, struct err *err)
+static int answer(struct standby *standby, int64_t deadline_ns, const _Atomic int *cancelled,
+                  int32_t *code, struct err *err)
 {
-    int result = await(standby, standby->control, deadline_ns, err);
+    int result = await(standby, standby->control, deadline_ns, cancelled, err);
     if (result < 0)
         return result;
     if (recv(standby->control, code, sizeof *code, 0) == (ssize_t)sizeof *code)
@@ -194,7 +196,7 @@ static int ready_locked(struct standby *standby, struct err *err)
     }
     if (standby->ready || result < 0)
         return result;
-    result = answer(standby, standby->ready_deadline_ns, &code, err);
+    result = answer(standby, standby->ready_deadline_ns, standby->cancelled, &code, err);
     standby->ready = result == 0;
     return result;
 }
@@ -226,7 +228,7 @@ static int greet(const struct standby *standby, struct boxed *boxed, int64_t dea
     struct server_hello hello;
     if (send(boxed->channel, "", 1, MSG_NOSIGNAL) != 1)
         return err_sys(err, errno, "cannot speak to the boxed process");
-    int result = await(standby, boxed->channel, deadline_ns, err);
+    int result = await(standby, boxed->channel, deadline_ns, standby->cancelled, err);
     if (result < 0)
         return err_set(err, result, "a boxed process did not get ready in time");
     if (recv(boxed->channel, &hello, sizeof hello, 0) != (ssize_t)sizeof hello)
@@ -238,7 +240,8 @@ static int greet(const struct standby *standby, struct boxed *boxed, int64_t dea
     return 0;
 }
 
-/* Has the server fork; `theirs` is the boxed process's end of its channel. */
+/* Has the server fork; `theirs` is the boxed process's end of its channel. The answer is waited for
+ * to the end, or the next request would take it for its own; a server that gives none is ended. */
 static int request(struct standby *standby, const struct box *box, int theirs, int64_t deadline_ns,
                    struct err *err)
 {
@@ -246,8 +249,11 @@ static int request(struct standby *standby, const struct box *box, int theirs, i
     int result = passing_send(standby->control, box, sizeof *box, &theirs, 1, err);
     if (result == ERR_CRASH)
         return err_set(err, ERR_CRASH, "%s: the standby process has ended", standby->name);
-    if (result == 0)
-        result = answer(standby, deadline_ns, &code, err);
+    if (result == 0) {
+        result = answer(standby, deadline_ns, NULL, &code, err);
+        if (result < 0)
+            dismiss(standby);
+    }
     if (result == 0 && code < 0)
         result = err_set(err, ERR_IO, "%s: the standby process could not fork", standby->name);
     return result;

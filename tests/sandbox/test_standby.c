@@ -591,6 +591,49 @@ static void test_many_at_once(void **state)
     assert_no_zombie();
 }
 
+static _Atomic int cancelled;
+
+static void *cancel_now_and_then(void *stop)
+{
+    while (!*(_Atomic int *)stop) {
+        nanosleep(&(struct timespec){.tv_nsec = 700000}, NULL);
+        cancelled = !cancelled;
+    }
+    return NULL;
+}
+
+/* Whenever somebody cancels, the next spawn gets its own answer, and nobody is left unreaped. */
+static void test_cancelled_spawns(void **state)
+{
+    (void)state;
+    struct standby *own;
+    struct err err = {0};
+    const char *argv[] = {side_program, NULL};
+    const char *const environment[] = {NULL};
+    pthread_t thread;
+    siginfo_t info = {0};
+    _Atomic int stop = 0;
+    assert_int_equal(standby_open(&own, argv, environment, PATIENCE_MS, &cancelled, &err), 0);
+    assert_int_equal(pthread_create(&thread, NULL, cancel_now_and_then, &stop), 0);
+    for (int i = 0; i < 100; i++) {
+        struct boxed boxed;
+        int result = standby_spawn(own, box, PATIENCE_MS, &boxed, &err);
+        if (result == 0)
+            boxed_close(&boxed);
+        else if (result != ERR_CANCELLED)
+            fail_msg("spawn %d: %s", i, err.text);
+    }
+    stop = 1;
+    pthread_join(thread, NULL);
+    cancelled = 0;
+    struct boxed boxed;
+    assert_int_equal(standby_spawn(own, box, PATIENCE_MS, &boxed, &err), 0);
+    boxed_close(&boxed);
+    standby_close(own);
+    (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+    assert_int_equal(info.si_pid, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -609,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_judge_death),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_many_at_once),
+        cmocka_unit_test(test_cancelled_spawns),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const struct library_function functions[] = {
-#define X(field, symbol, arguments) {symbol, offsetof(struct cuda, field), false},
+#define X(field, symbol, arguments) {symbol, offsetof(struct cuda, field)},
     CUDA_FUNCTIONS(X)
 #undef X
 };

@@ -21,7 +21,6 @@ typedef int cuda_device; /* CUdevice: an ordinal among the visible ones */
 enum {
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CUDA_ERROR_NO_DEVICE = 100,
-    CUDA_ERROR_OPERATING_SYSTEM = 304,
 };
 
 /* CUdevice_attribute */

@@ -14,7 +14,7 @@
 struct gpu {
     int ordinal;
     char name[128];            /* "NVIDIA H200" */
-    char uuid[GPU_UUID_BYTES]; /* "GPU-1b2c…", as nvidia-smi writes it; of a MIG slice "MIG-…" */
+    char uuid[GPU_UUID_BYTES]; /* "GPU-1b2c…", as nvidia-smi writes it */
     int major, minor;          /* compute capability */
     int multiprocessors;
     uint64_t memory_bytes, l2_bytes;

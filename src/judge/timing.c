@@ -1,14 +1,15 @@
 /* timing: the stage that asks how fast a candidate is, under the exclusive device lock.
  *
- * Reference and candidate are called in pairs on the same fresh inputs, in random order; every pair
- * is compared like a trial, and a wrong one makes the verdict wrong. A call's time runs from the
- * moment the frozen side is thawed until samples of its answer are taken (seat.h), less the
- * hand-over: what that takes longer than the same call by the reference's own clock, which is
- * trusted. Its median is taken off both sides. Sampling stops when the speedup's interval
- * is tight (settings timing.*): within one budget of time as tight as the target, within two
- * budgets twice as wide, and so on, because on a machine with neighbours the next sample is worth
- * less the longer it has been waited for. A median below the roofline floor is a violation, never a
- * result.
+ * Reference and candidate are called in pairs on the same fresh inputs; every pair is compared like
+ * a trial, and a wrong one makes the verdict wrong. The second call of a pair meets other caches than
+ * the first (where memory is the limit it takes 10 to 25 % longer), so a sample is two pairs in
+ * opposite orders, the first order drawn. A call's time runs from the moment the frozen side is
+ * thawed until samples of its answer are taken (seat.h), less the hand-over: what that takes longer
+ * than the same call by the reference's own clock, which is trusted. Its median is taken off both
+ * sides. Sampling stops when the speedup's interval is tight (settings timing.*): within one budget
+ * of time as tight as the target, within two budgets twice as wide, and so on, because on a machine
+ * with neighbours the next sample is worth less the longer it has been waited for. A median below
+ * the roofline floor is a violation, never a result.
  */
 #include "judge/context.h"
 
@@ -21,38 +22,45 @@
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 
-/* Raw times in ms, one of each kind a pair. */
+/* Raw times in ms, means of a sample's two pairs. */
 struct sampling {
     double *reference, *candidate;
-    double *handover; /* of the reference's call */
+    double *handover; /* of the reference's calls */
     double *scratch;  /* 2 * capacity */
     size_t count, capacity;
     struct summary cost; /* of `handover` */
 };
 
-/* One pair; `keep` its times. 0, or -1 with the verdict's end. */
-static int sample_pair(struct session *session, const struct trial *trial,
-                       struct sampling *sampling, bool keep)
+/* One pair of calls on the same fresh inputs. 0, or -1 with the verdict's end. */
+static int call_pair(struct session *session, const struct trial *trial, bool candidate_first,
+                     struct side_time *reference, struct side_time *candidate)
 {
-    struct side_time reference;
-    struct side_time candidate;
     if (trial_prepare(session, trial) < 0)
         return -1;
+    if (candidate_first && trial_candidate(session, trial, candidate) < 0)
+        return -1;
+    if (trial_reference(session, trial, reference) < 0)
+        return -1;
+    if (!candidate_first && trial_candidate(session, trial, candidate) < 0)
+        return -1;
+    return trial_judge(session, trial) == TRIAL_GOOD ? 0 : -1;
+}
+
+/* Two pairs, one in either order. */
+static int take_sample(struct session *session, const struct trial *trial,
+                       struct sampling *sampling)
+{
     bool candidate_first = clock_secret() & 1;
-    if (candidate_first && trial_candidate(session, trial, &candidate) < 0)
-        return -1;
-    if (trial_reference(session, trial, &reference) < 0)
-        return -1;
-    if (!candidate_first && trial_candidate(session, trial, &candidate) < 0)
-        return -1;
-    if (trial_judge(session, trial) != TRIAL_GOOD)
-        return -1;
-    if (keep) {
-        sampling->reference[sampling->count] = reference.ms;
-        sampling->candidate[sampling->count] = candidate.ms;
-        sampling->handover[sampling->count] = reference.ms - reference.own_ms;
-        sampling->count++;
-    }
+    struct side_time reference[2];
+    struct side_time candidate[2];
+    for (int i = 0; i < 2; i++)
+        if (call_pair(session, trial, candidate_first ^ (i == 1), &reference[i], &candidate[i]) < 0)
+            return -1;
+    size_t at = sampling->count++;
+    sampling->reference[at] = (reference[0].ms + reference[1].ms) / 2;
+    sampling->candidate[at] = (candidate[0].ms + candidate[1].ms) / 2;
+    sampling->handover[at] = sampling->reference[at] -
+                             (reference[0].own_ms + reference[1].own_ms) / 2;
     return 0;
 }
 
@@ -86,14 +94,15 @@ static int sample_case(struct session *session, const struct trial *trial,
     struct trial warm_up = *trial;
     warm_up.oracle = true;
     warm_up.untouched = true;
+    struct side_time ignored[2];
     int64_t start_ns = clock_now_ns();
-    if (sample_pair(session, &warm_up, sampling, false) < 0)
+    if (call_pair(session, &warm_up, clock_secret() & 1, &ignored[0], &ignored[1]) < 0)
         return -1;
     while (sampling->count < sampling->capacity) {
         struct interval speedup;
         const double *reference;
         const double *candidate;
-        if (sample_pair(session, trial, sampling, true) < 0)
+        if (take_sample(session, trial, sampling) < 0)
             return -1;
         if (sampling->count < (size_t)settings->timing_min_samples)
             continue;

@@ -48,10 +48,10 @@
     X(timing_budget_ms, "timing.budget_ms", DURATION, "10ms", 1, 3600000,                          \
       "Sampling time, warm-up included, after which a wider interval will do: after twice this "   \
       "long twice the target, and so on; after ten times it stops")                                \
-    X(timing_min_samples, "timing.min_samples", INT, "3", 1, 100000,                               \
-      "Samples taken in any case; each is two pairs of calls, one in either order")                \
+    X(timing_min_samples, "timing.min_samples", INT, "6", 1, 100000,                               \
+      "Timed pairs taken in any case")                                                             \
     X(timing_max_samples, "timing.max_samples", INT, "400", 1, 100000,                             \
-      "Samples after which sampling stops in any case")                                            \
+      "Timed pairs after which sampling stops in any case")                                        \
     X(python_path, "python.path", STRING, "", 0, 0,                                                \
       "Python with PyTorch, for torch problems; empty: $WARPGYM_PYTHON, then .venv/bin/python3")   \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \

@@ -128,6 +128,10 @@ static void report_machine(struct report *report, const struct examination *foun
     snprintf(text, sizeof text, "%s, %d of %d logical cores", cpu.model, cpu.cores,
              cpu.cores_online);
     line(report, true, "CPU", text);
+    line(report, found->awake, "steady clock",
+         found->awake ? "idle processors are kept from halting while something is timed"
+                      : "/dev/cpu_dma_latency cannot be opened (root may): threads of a candidate "
+                        "wake late, and its times scatter");
     if (found->have_peaks) {
         snprintf(text, sizeof text, "%.0f GFLOP/s in f32, %.1f GB/s from memory",
                  found->peaks.f32_flops * 1e-9, found->peaks.bytes_per_s[PEAKS_DRAM] * 1e-9);
@@ -155,6 +159,7 @@ static json_t *as_json(const struct examination *found)
     json_put(object, "torch_error", json_text(found->torch_error[0] ? found->torch_error : NULL));
     json_put(object, "torch_load_ms", json_number(found->torch_load_ms));
     json_put(object, "torch_ready_ms", json_number(found->torch_ms));
+    json_put(object, "kept_awake", json_boolean(found->awake));
     json_put(object, "gpus", gpus_as_json(&found->gpus));
     json_put(object, "gpu_error", json_text(found->gpu_error[0] ? found->gpu_error : NULL));
     return object;

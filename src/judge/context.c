@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "device/awake.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     struct err why = {0};
     int result = 0;
     made->options = *options;
+    made->awake = awake_begin();
     pthread_mutex_init(&made->lock, NULL);
     made->root = paths_root();
     made->side_program = paths_side_program(err);
@@ -50,6 +52,7 @@ void judge_close(struct judge *judge)
 {
     if (!judge)
         return;
+    awake_end(judge->awake);
     standby_close(judge->native);
     standby_close(judge->torch);
     toolchain_deinit(&judge->toolchain);

@@ -18,6 +18,7 @@ struct judge {
     char *root, *cache, *state, *locks, *side_program, *python, *python_package;
     char *python_problem; /* why WARPGYM_PYTHON cannot be run; NULL */
     pthread_mutex_t lock; /* the lazily made parts below */
+    int awake;            /* processors are kept from halting as long as there is a judge */
     char *torch_place;    /* where PyTorch's headers and libraries are: extension.c */
     struct standby *native, *torch;
     struct peaks peaks;

@@ -18,6 +18,7 @@ struct examination {
     double torch_load_ms, torch_ms;
     char box_error[768], torch_error[768]; /* "" where it works */
     char cc[256], cc_version[256], nvcc[256], python[256], cache[256];
+    bool awake; /* idle processors can be kept from halting while something is timed */
     struct peaks peaks;
     bool have_peaks;
     struct gpu_list gpus;

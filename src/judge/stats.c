@@ -59,6 +59,28 @@ double stats_median(const double *samples, size_t n)
     return summary.median;
 }
 
+static double group_median(const double *times, const bool *group, bool which, size_t n)
+{
+    double *members = mem_alloc(n * sizeof *members);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (group[i] == which)
+            members[count++] = times[i];
+    double median = stats_median(members, count);
+    mem_free(members);
+    return median;
+}
+
+void stats_level(double *times, const bool *group, size_t n)
+{
+    double medians[2] = {group_median(times, group, false, n), group_median(times, group, true, n)};
+    double level = sqrt(medians[0]) * sqrt(medians[1]);
+    if (!(level > 0)) /* zero, or NaN: a group is empty */
+        return;
+    for (size_t i = 0; i < n; i++)
+        times[i] *= level / medians[group[i]];
+}
+
 /* The largest rank r (from 1) for which the interval between the r-th smallest and the r-th largest
  * of n values covers the median with at least 95 %: P(B < r) <= 2.5 % for B binomial(n, 1/2).
  * Summed in logarithms, because 2^-n vanishes for large n. */

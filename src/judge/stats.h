@@ -13,7 +13,8 @@
  *   proof; n < 2    no interval: 0 to infinity.
  *
  * Stopping when the interval looks tight makes the real coverage a little smaller than 95 %; that
- * is why timing.min_samples exists. All functions are pure; arrays are not changed.
+ * is why timing.min_samples exists. All functions are pure; arrays are not changed, but
+ * by stats_level.
  */
 #ifndef WARPGYM_JUDGE_STATS_H
 #define WARPGYM_JUDGE_STATS_H
@@ -35,6 +36,11 @@ struct interval {
 
 void stats_summary(const double *samples, size_t n, struct summary *summary);
 double stats_median(const double *samples, size_t n);
+
+/* Two groups of times that differ by a factor which is no news (the first and the second call of a
+ * pair): each is moved so that both medians are where the medians' geometric mean was. Nothing is
+ * done where a group is empty. */
+void stats_level(double *times, const bool *group, size_t n);
 
 /* The ratio numerator[i] / denominator[i]; both positive (a time of 0 counts as the smallest
  * positive double). Speedup: numerator = reference, denominator = candidate. */

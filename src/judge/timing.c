@@ -2,8 +2,8 @@
  *
  * Reference and candidate are called in pairs on the same fresh inputs; every pair is compared like
  * a trial, and a wrong one makes the verdict wrong. The second call of a pair meets other caches than
- * the first (where memory is the limit it takes 10 to 25 % longer), so a sample is two pairs in
- * opposite orders, the first order drawn. A call's time runs from the moment the frozen side is
+ * the first (where memory is the limit it takes 10 to 25 % longer), so both orders are taken equally
+ * often, and their medians are brought to one level. A call's time runs from the moment the frozen side is
  * thawed until samples of its answer are taken (seat.h), less the hand-over: what that takes longer
  * than the same call by the reference's own clock, which is trusted. Its median is taken off both
  * sides. Sampling stops when the speedup's interval is tight (settings timing.*): within one budget
@@ -22,11 +22,12 @@
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 
-/* Raw times in ms, means of a sample's two pairs. */
+/* Raw times in ms, one of each kind a pair. */
 struct sampling {
     double *reference, *candidate;
-    double *handover; /* of the reference's calls */
-    double *scratch;  /* 2 * capacity */
+    double *handover;      /* of the reference's call */
+    double *scratch;       /* 2 * capacity */
+    bool *candidate_first; /* the pair's order */
     size_t count, capacity;
     struct summary cost; /* of `handover` */
 };
@@ -46,25 +47,26 @@ static int call_pair(struct session *session, const struct trial *trial, bool ca
     return trial_judge(session, trial) == TRIAL_GOOD ? 0 : -1;
 }
 
-/* Two pairs, one in either order. */
-static int take_sample(struct session *session, const struct trial *trial,
+/* Of two pairs that follow each other the first order is drawn, the second is the other one. */
+static int sample_pair(struct session *session, const struct trial *trial,
                        struct sampling *sampling)
 {
-    bool candidate_first = clock_secret() & 1;
-    struct side_time reference[2];
-    struct side_time candidate[2];
-    for (int i = 0; i < 2; i++)
-        if (call_pair(session, trial, candidate_first ^ (i == 1), &reference[i], &candidate[i]) < 0)
-            return -1;
-    size_t at = sampling->count++;
-    sampling->reference[at] = (reference[0].ms + reference[1].ms) / 2;
-    sampling->candidate[at] = (candidate[0].ms + candidate[1].ms) / 2;
-    sampling->handover[at] = sampling->reference[at] -
-                             (reference[0].own_ms + reference[1].own_ms) / 2;
+    size_t at = sampling->count;
+    bool candidate_first = at % 2 ? !sampling->candidate_first[at - 1] : clock_secret() & 1;
+    struct side_time reference;
+    struct side_time candidate;
+    if (call_pair(session, trial, candidate_first, &reference, &candidate) < 0)
+        return -1;
+    sampling->reference[at] = reference.ms;
+    sampling->candidate[at] = candidate.ms;
+    sampling->handover[at] = reference.ms - reference.own_ms;
+    sampling->candidate_first[at] = candidate_first;
+    sampling->count++;
     return 0;
 }
 
-/* Times without the hand-over, into scratch: reference first, candidate behind it. */
+/* Times without the hand-over and what the order does to them, into scratch: reference first,
+ * candidate behind it. */
 static void take_off(struct sampling *sampling, const double **reference, const double **candidate)
 {
     double *into = sampling->scratch;
@@ -74,6 +76,8 @@ static void take_off(struct sampling *sampling, const double **reference, const 
         into[i] = fmax(sampling->reference[i] - cost_ms, RESOLUTION_MS);
         into[sampling->capacity + i] = fmax(sampling->candidate[i] - cost_ms, RESOLUTION_MS);
     }
+    stats_level(into, sampling->candidate_first, sampling->count);
+    stats_level(into + sampling->capacity, sampling->candidate_first, sampling->count);
     *reference = into;
     *candidate = into + sampling->capacity;
 }
@@ -102,7 +106,7 @@ static int sample_case(struct session *session, const struct trial *trial,
         struct interval speedup;
         const double *reference;
         const double *candidate;
-        if (take_sample(session, trial, sampling) < 0)
+        if (sample_pair(session, trial, sampling) < 0)
             return -1;
         if (sampling->count < (size_t)settings->timing_min_samples)
             continue;
@@ -191,11 +195,12 @@ static int time_case(struct session *session, const struct trial *trial,
 {
     struct verdict *verdict = session->verdict;
     size_t capacity = (size_t)session->judge->options.settings->timing_max_samples;
-    double *memory = mem_alloc(5 * capacity * sizeof *memory);
+    double *memory = mem_alloc(capacity * (5 * sizeof *memory + sizeof(bool)));
     struct sampling sampling = {.reference = memory,
                                 .candidate = memory + capacity,
                                 .handover = memory + 2 * capacity,
                                 .scratch = memory + 3 * capacity,
+                                .candidate_first = (bool *)(memory + 5 * capacity),
                                 .capacity = capacity};
     struct timed_case *timed = &verdict->cases[verdict->case_count];
     int result = trial_map(session, &trial->layout, true);

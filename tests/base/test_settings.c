@@ -34,7 +34,7 @@ static void test_defaults(void **state)
     assert_int_equal(settings.check_trials, 3);
     assert_true(settings.timing_target == 0.05);
     assert_int_equal(settings.timing_budget_ms, 10);
-    assert_int_equal(settings.timing_min_samples, 3);
+    assert_int_equal(settings.timing_min_samples, 6);
     assert_int_equal(settings.timing_max_samples, 400);
     assert_string_equal(settings.python_path, "");
     assert_string_equal(settings.problems_path, "");

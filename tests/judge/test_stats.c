@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -114,6 +115,30 @@ static void test_no_time_at_all(void **state)
     assert_true(ratio.value >= 0 && ratio.value < 1e-300);
 }
 
+static void test_orders_are_brought_to_one_level(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n;
+        double times[6];
+        bool group[6];
+        double expected[6];
+    } rows[] = {
+        {4, {1, 4, 1, 4}, {0, 1, 0, 1}, {2, 2, 2, 2}},
+        {6, {1, 4, 2, 8, 3, 100}, {0, 1, 0, 1, 0, 1}, {2, 2, 4, 4, 6, 50}}, /* medians 2 and 8 */
+        {3, {5, 6, 7}, {1, 1, 1}, {5, 6, 7}},                               /* one group only */
+        {2, {0, 3}, {0, 1}, {0, 3}},
+        {0, {0}, {0}, {0}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double times[6];
+        memcpy(times, rows[i].times, sizeof times);
+        stats_level(times, rows[i].group, rows[i].n);
+        for (size_t k = 0; k < rows[i].n; k++)
+            assert_near(times[k], rows[i].expected[k]);
+    }
+}
+
 static void test_tight(void **state)
 {
     (void)state;
@@ -182,9 +207,13 @@ static void test_coverage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_summary),        cmocka_unit_test(test_order_statistics),
-        cmocka_unit_test(test_few_pairs),      cmocka_unit_test(test_pairs_cancel_what_slows_both),
-        cmocka_unit_test(test_no_time_at_all), cmocka_unit_test(test_tight),
+        cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_order_statistics),
+        cmocka_unit_test(test_few_pairs),
+        cmocka_unit_test(test_pairs_cancel_what_slows_both),
+        cmocka_unit_test(test_no_time_at_all),
+        cmocka_unit_test(test_orders_are_brought_to_one_level),
+        cmocka_unit_test(test_tight),
         cmocka_unit_test(test_coverage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@ so that the interpreter of the child is in order.
 
 import ctypes
 import gc
+import logging
 import os
 import site
 import sys
@@ -51,6 +52,8 @@ def readable_paths():
 
 def preload():
     """Everything that a side may want; nothing that starts a thread."""
+    # A toolkit without a GPU is no news to anybody here.
+    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
     import torch
     import torch.nn.functional
     import torch.utils.cpp_extension

@@ -15,8 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int cuda_result; /* CUresult; 0 is success */
-typedef int cuda_device; /* CUdevice: an ordinal among the visible ones */
+typedef int cuda_result;                         /* CUresult; 0 is success */
+typedef int cuda_device;                         /* CUdevice: an ordinal among the visible ones */
+typedef void *cuda_context, *cuda_stream;        /* CUcontext, CUstream */
+typedef unsigned long long cuda_handle, cuda_at; /* CUmemGenericAllocationHandle, CUdeviceptr */
 
 enum {
     CUDA_ERROR_OUT_OF_MEMORY = 2,
@@ -38,6 +40,32 @@ struct cuda_uuid {
     unsigned char bytes[16];
 };
 
+struct cuda_location { /* CUmemLocation */
+    int type, id;
+};
+
+struct cuda_allocation { /* CUmemAllocationProp */
+    int type, handle_types;
+    struct cuda_location location;
+    void *windows;
+    unsigned char compression, rdma;
+    unsigned short usage;
+    unsigned char reserved[4];
+};
+
+struct cuda_access { /* CUmemAccessDesc */
+    struct cuda_location location;
+    int flags;
+};
+
+enum {
+    CUDA_LOCATION_DEVICE = 1,
+    CUDA_ALLOCATION_PINNED = 1,
+    CUDA_HANDLE_FD = 1,
+    CUDA_ACCESS_READ_WRITE = 3,
+    CUDA_CONTEXT_SPIN = 1, /* whoever waits for the device does not sleep */
+};
+
 /* field, symbol, arguments */
 #define CUDA_FUNCTIONS(X)                                                                          \
     X(init, "cuInit", (unsigned flags))                                                            \
@@ -49,7 +77,35 @@ struct cuda_uuid {
     X(device_name, "cuDeviceGetName", (char *name, int bytes, cuda_device device))                 \
     X(device_uuid, "cuDeviceGetUuid_v2", (struct cuda_uuid * uuid, cuda_device device))            \
     X(device_memory, "cuDeviceTotalMem_v2", (size_t * bytes, cuda_device device))                  \
-    X(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, cuda_device device))
+    X(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, cuda_device device))   \
+    X(context_flags, "cuDevicePrimaryCtxSetFlags_v2", (cuda_device device, unsigned flags))        \
+    X(context_retain, "cuDevicePrimaryCtxRetain", (cuda_context * context, cuda_device device))    \
+    X(context_release, "cuDevicePrimaryCtxRelease_v2", (cuda_device device))                       \
+    X(context_use, "cuCtxSetCurrent", (cuda_context context))                                      \
+    X(synchronize, "cuCtxSynchronize", (void))                                                     \
+    X(granularity, "cuMemGetAllocationGranularity",                                                \
+      (size_t * bytes, const struct cuda_allocation *allocation, int option))                      \
+    X(memory_create, "cuMemCreate",                                                                \
+      (cuda_handle * handle, size_t bytes, const struct cuda_allocation *allocation,               \
+       unsigned long long flags))                                                                  \
+    X(memory_release, "cuMemRelease", (cuda_handle handle))                                        \
+    X(memory_export, "cuMemExportToShareableHandle",                                               \
+      (void *descriptor, cuda_handle handle, int type, unsigned long long flags))                  \
+    X(memory_import, "cuMemImportFromShareableHandle",                                             \
+      (cuda_handle * handle, void *descriptor, int type))                                          \
+    X(address_reserve, "cuMemAddressReserve",                                                      \
+      (cuda_at * at, size_t bytes, size_t alignment, cuda_at wanted, unsigned long long flags))    \
+    X(address_free, "cuMemAddressFree", (cuda_at at, size_t bytes))                                \
+    X(memory_map, "cuMemMap",                                                                      \
+      (cuda_at at, size_t bytes, size_t offset, cuda_handle handle, unsigned long long flags))     \
+    X(memory_unmap, "cuMemUnmap", (cuda_at at, size_t bytes))                                      \
+    X(memory_access, "cuMemSetAccess",                                                             \
+      (cuda_at at, size_t bytes, const struct cuda_access *access, size_t count))                  \
+    X(copy_to_device, "cuMemcpyHtoD_v2", (cuda_at to, const void *from, size_t bytes))             \
+    X(copy_to_host, "cuMemcpyDtoH_v2", (void *to, cuda_at from, size_t bytes))                     \
+    X(copy_to_host_later, "cuMemcpyDtoHAsync_v2",                                                  \
+      (void *to, cuda_at from, size_t bytes, cuda_stream stream))                                  \
+    X(fill, "cuMemsetD8_v2", (cuda_at at, unsigned char value, size_t bytes))
 
 struct cuda {
     void *library;

@@ -1,10 +1,16 @@
-/* A driver without a GPU, for tests of what calls the driver. It has FAKE_CUDA_DEVICES devices
+/* A driver without a GPU, for tests of what calls the driver. Its device memory is ordinary memory,
+ * so that host code can stand in for kernels. It has FAKE_CUDA_DEVICES devices
  * (default 2); FAKE_CUDA_FAIL names a function that fails with FAKE_CUDA_ERROR (default 999). */
 #include "device/cuda.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define UNIT ((size_t)2 << 20) /* of allocations */
 
 #define MISSING_NAME 998 /* an error that even the driver has no name for */
 
@@ -20,74 +26,67 @@ static cuda_result outcome(const char *function)
     return fails && strcmp(fails, function) == 0 ? number("FAKE_CUDA_ERROR", 999) : 0;
 }
 
-cuda_result cuInit(unsigned flags);
-cuda_result cuDriverGetVersion(int *version);
-cuda_result cuGetErrorName(cuda_result error, const char **name);
-cuda_result cuGetErrorString(cuda_result error, const char **text);
-cuda_result cuDeviceGetCount(int *count);
-cuda_result cuDeviceGet(cuda_device *device, int ordinal);
-cuda_result cuDeviceGetName(char *name, int bytes, cuda_device device);
-cuda_result cuDeviceGetUuid_v2(struct cuda_uuid *uuid, cuda_device device);
-cuda_result cuDeviceTotalMem_v2(size_t *bytes, cuda_device device);
-cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_device device);
+#define X(field, symbol, arguments) cuda_result fake_##field arguments __asm__(symbol);
+CUDA_FUNCTIONS(X)
+#undef X
 
-cuda_result cuInit(unsigned flags)
+cuda_result fake_init(unsigned flags)
 {
     if (number("FAKE_CUDA_DEVICES", 2) == 0)
         return CUDA_ERROR_NO_DEVICE;
     return flags == 0 ? outcome("cuInit") : 1;
 }
 
-cuda_result cuDriverGetVersion(int *version)
+cuda_result fake_driver_version(int *version)
 {
     *version = 13000;
     return outcome("cuDriverGetVersion");
 }
 
-cuda_result cuGetErrorName(cuda_result error, const char **name)
+cuda_result fake_error_name(cuda_result error, const char **name)
 {
     *name = error == MISSING_NAME ? NULL : "CUDA_ERROR_FAKE";
     return error == MISSING_NAME;
 }
 
-cuda_result cuGetErrorString(cuda_result error, const char **text)
+cuda_result fake_error_string(cuda_result error, const char **text)
 {
     *text = error == MISSING_NAME ? NULL : "it was told to fail";
     return error == MISSING_NAME;
 }
 
-cuda_result cuDeviceGetCount(int *count)
+cuda_result fake_device_count(int *count)
 {
     *count = number("FAKE_CUDA_DEVICES", 2);
     return outcome("cuDeviceGetCount");
 }
 
-cuda_result cuDeviceGet(cuda_device *device, int ordinal)
+cuda_result fake_device_get(cuda_device *device, int ordinal)
 {
     *device = ordinal + 100;
     return outcome("cuDeviceGet");
 }
 
-cuda_result cuDeviceGetName(char *name, int bytes, cuda_device device)
+cuda_result fake_device_name(char *name, int bytes, cuda_device device)
 {
     snprintf(name, (size_t)bytes, "Fake GPU %d", device - 100);
     return outcome("cuDeviceGetName");
 }
 
-cuda_result cuDeviceGetUuid_v2(struct cuda_uuid *uuid, cuda_device device)
+cuda_result fake_device_uuid(struct cuda_uuid *uuid, cuda_device device)
 {
     for (int i = 0; i < 16; i++)
         uuid->bytes[i] = (unsigned char)(i * 16 + device - 100);
     return outcome("cuDeviceGetUuid_v2");
 }
 
-cuda_result cuDeviceTotalMem_v2(size_t *bytes, cuda_device device)
+cuda_result fake_device_memory(size_t *bytes, cuda_device device)
 {
     *bytes = (size_t)(device - 99) << 34;
     return outcome("cuDeviceTotalMem_v2");
 }
 
-cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_device device)
+cuda_result fake_device_attribute(int *value, int attribute, cuda_device device)
 {
     static const struct {
         int attribute, value;
@@ -107,4 +106,146 @@ cuda_result cuDeviceGetAttribute(int *value, int attribute, cuda_device device)
             return outcome("cuDeviceGetAttribute");
         }
     return 1;
+}
+
+cuda_result fake_context_flags(cuda_device device, unsigned flags)
+{
+    (void)device;
+    (void)flags;
+    return outcome("cuDevicePrimaryCtxSetFlags_v2");
+}
+
+cuda_result fake_context_retain(cuda_context *context, cuda_device device)
+{
+    static int contexts[8];
+    *context = &contexts[(device - 100) % 8];
+    return outcome("cuDevicePrimaryCtxRetain");
+}
+
+cuda_result fake_context_release(cuda_device device)
+{
+    (void)device;
+    return outcome("cuDevicePrimaryCtxRelease_v2");
+}
+
+cuda_result fake_context_use(cuda_context context)
+{
+    (void)context;
+    return outcome("cuCtxSetCurrent");
+}
+
+cuda_result fake_synchronize(void)
+{
+    return outcome("cuCtxSynchronize");
+}
+
+cuda_result fake_granularity(size_t *bytes, const struct cuda_allocation *allocation, int option)
+{
+    *bytes = UNIT;
+    (void)option;
+    return allocation->handle_types == CUDA_HANDLE_FD ? outcome("cuMemGetAllocationGranularity")
+                                                      : 1;
+}
+
+/* A handle is a descriptor of ordinary memory, plus one. */
+cuda_result fake_memory_create(cuda_handle *handle, size_t bytes,
+                               const struct cuda_allocation *allocation, unsigned long long flags)
+{
+    int fd = memfd_create("fake GPU", MFD_CLOEXEC);
+    (void)allocation;
+    if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *handle = (cuda_handle)fd + 1;
+    if (flags == 0 && bytes % UNIT == 0 && outcome("cuMemCreate") == 0)
+        return 0;
+    close(fd);
+    return flags == 0 && bytes % UNIT == 0 ? outcome("cuMemCreate") : 1;
+}
+
+cuda_result fake_memory_release(cuda_handle handle)
+{
+    close((int)handle - 1);
+    return outcome("cuMemRelease");
+}
+
+cuda_result fake_memory_export(void *descriptor, cuda_handle handle, int type,
+                               unsigned long long flags)
+{
+    int copy = fcntl((int)handle - 1, F_DUPFD_CLOEXEC, 3);
+    memcpy(descriptor, &copy, sizeof copy);
+    return type == CUDA_HANDLE_FD && flags == 0 ? outcome("cuMemExportToShareableHandle") : 1;
+}
+
+cuda_result fake_memory_import(cuda_handle *handle, void *descriptor, int type)
+{
+    int copy = fcntl((int)(intptr_t)descriptor, F_DUPFD_CLOEXEC, 3);
+    *handle = (cuda_handle)copy + 1;
+    return copy >= 0 && type == CUDA_HANDLE_FD ? outcome("cuMemImportFromShareableHandle") : 1;
+}
+
+cuda_result fake_address_reserve(cuda_at *at, size_t bytes, size_t alignment, cuda_at wanted,
+                                 unsigned long long flags)
+{
+    void *place = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    (void)alignment;
+    (void)wanted;
+    (void)flags;
+    *at = (cuda_at)(uintptr_t)place;
+    return place == MAP_FAILED ? CUDA_ERROR_OUT_OF_MEMORY : outcome("cuMemAddressReserve");
+}
+
+cuda_result fake_address_free(cuda_at at, size_t bytes)
+{
+    munmap((void *)(uintptr_t)at, bytes);
+    return outcome("cuMemAddressFree");
+}
+
+cuda_result fake_memory_map(cuda_at at, size_t bytes, size_t offset, cuda_handle handle,
+                            unsigned long long flags)
+{
+    void *place = mmap((void *)(uintptr_t)at, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
+                       (int)handle - 1, (off_t)offset);
+    (void)flags;
+    return place == MAP_FAILED ? 1 : outcome("cuMemMap");
+}
+
+cuda_result fake_memory_unmap(cuda_at at, size_t bytes)
+{
+    (void)at;
+    (void)bytes; /* freeing the address takes the mapping, too */
+    return outcome("cuMemUnmap");
+}
+
+cuda_result fake_memory_access(cuda_at at, size_t bytes, const struct cuda_access *access,
+                               size_t count)
+{
+    int rights = access->flags == CUDA_ACCESS_READ_WRITE ? PROT_READ | PROT_WRITE : PROT_READ;
+    return count == 1 && mprotect((void *)(uintptr_t)at, bytes, rights) == 0
+               ? outcome("cuMemSetAccess")
+               : 1;
+}
+
+cuda_result fake_copy_to_device(cuda_at to, const void *from, size_t bytes)
+{
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return outcome("cuMemcpyHtoD_v2");
+}
+
+cuda_result fake_copy_to_host(void *to, cuda_at from, size_t bytes)
+{
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return outcome("cuMemcpyDtoH_v2");
+}
+
+cuda_result fake_copy_to_host_later(void *to, cuda_at from, size_t bytes, cuda_stream stream)
+{
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    (void)stream;
+    return outcome("cuMemcpyDtoHAsync_v2");
+}
+
+cuda_result fake_fill(cuda_at at, unsigned char value, size_t bytes)
+{
+    memset((void *)(uintptr_t)at, value, bytes);
+    return outcome("cuMemsetD8_v2");
 }

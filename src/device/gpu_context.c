@@ -1,0 +1,51 @@
+#include "device/gpu_context.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static cuda_result start(struct gpu_context *gpu, int ordinal)
+{
+    const struct cuda *cuda = &gpu->cuda;
+    cuda_result result = cuda->device_get(&gpu->device, ordinal);
+    if (result == 0)
+        result = cuda->device_name(gpu->name, sizeof gpu->name, gpu->device);
+    gpu->name[sizeof gpu->name - 1] = '\0';
+    if (result == 0)
+        result = cuda->device_attribute(&gpu->major, CUDA_MAJOR, gpu->device);
+    if (result == 0)
+        result = cuda->device_attribute(&gpu->minor, CUDA_MINOR, gpu->device);
+    if (result == 0)
+        result = cuda->context_flags(gpu->device, CUDA_CONTEXT_SPIN);
+    if (result == 0)
+        result = cuda->context_retain(&gpu->context, gpu->device);
+    if (result != 0)
+        return result;
+    gpu->open = true;
+    return cuda->context_use(gpu->context);
+}
+
+int gpu_context_open(struct gpu_context *gpu, const char *driver, int ordinal, struct err *err)
+{
+    char what[64];
+    memset(gpu, 0, sizeof *gpu);
+    int result = cuda_open(&gpu->cuda, driver, err);
+    if (result < 0)
+        return result;
+    snprintf(what, sizeof what, "cannot use GPU %d", ordinal);
+    result = cuda_check(&gpu->cuda, start(gpu, ordinal), what, err);
+    if (result < 0)
+        gpu_context_close(gpu);
+    return result;
+}
+
+void gpu_context_close(struct gpu_context *gpu)
+{
+    if (gpu->open)
+        gpu->cuda.context_release(gpu->device);
+    gpu->open = false;
+}
+
+int gpu_context_use(const struct gpu_context *gpu, struct err *err)
+{
+    return cuda_check(&gpu->cuda, gpu->cuda.context_use(gpu->context), "cannot use the GPU", err);
+}

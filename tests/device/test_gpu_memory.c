@@ -1,0 +1,147 @@
+#include "device/gpu_memory.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char fake[PATH_MAX + 16]; /* tests/fake/cuda.c, built beside this program's folder */
+
+static int find_fake(void **state)
+{
+    char self[PATH_MAX] = "";
+    (void)state;
+    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+        return -1;
+    for (int up = 0; up < 2; up++)
+        *strrchr(self, '/') = '\0';
+    snprintf(fake, sizeof fake, "%s/fake/cuda.so", self);
+    return access(fake, R_OK);
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    unsetenv("FAKE_CUDA_FAIL");
+    unsetenv("FAKE_CUDA_ERROR");
+    return 0;
+}
+
+static void open_gpu(struct gpu_context *gpu)
+{
+    struct err err;
+    if (gpu_context_open(gpu, fake, 1, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void test_context(void **state)
+{
+    (void)state;
+    struct gpu_context gpu;
+    struct err err;
+    open_gpu(&gpu);
+    assert_string_equal(gpu.name, "Fake GPU 1");
+    assert_int_equal(gpu.major * 10 + gpu.minor, 90);
+    assert_int_equal(gpu_context_use(&gpu, &err), 0);
+    gpu_context_close(&gpu);
+    gpu_context_close(&gpu);
+}
+
+static void test_two_mappings_of_one_memory(void **state)
+{
+    (void)state;
+    struct gpu_context gpu;
+    struct gpu_memory made, imported;
+    struct err err;
+    char text[8] = "";
+    open_gpu(&gpu);
+    assert_int_equal(gpu_memory_make(&made, &gpu, 5000000, &err), 0);
+    assert_int_equal(made.bytes, 6 << 20); /* whole units */
+    assert_int_equal(gpu_memory_import(&imported, &gpu, made.fd, made.bytes, &err), 0);
+    assert_true(imported.address != made.address);
+    assert_int_equal(gpu_memory_write(&made, 4999000, "warpgym", 8, &err), 0);
+    assert_int_equal(gpu_memory_read(&imported, 4999000, text, 8, &err), 0);
+    assert_string_equal(text, "warpgym");
+    assert_int_equal(gpu_memory_fill(&imported, 4999001, 'e', 2, &err), 0);
+    gpu_memory_free(&imported);
+    assert_int_equal(gpu_memory_read(&made, 4999000, text, 8, &err), 0);
+    assert_string_equal(text, "weepgym");
+    gpu_memory_free(&made);
+    gpu_memory_free(&made);
+    gpu_context_close(&gpu);
+}
+
+static size_t open_descriptors(void)
+{
+    size_t count = 0;
+    for (int fd = 0; fd < 200; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* Every function of the driver may fail, and nothing is left behind. */
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function, *error, *text;
+        int code;
+    } rows[] = {
+        {"cuMemGetAllocationGranularity", "999", "cannot make memory on the GPU", ERR_IO},
+        {"cuMemCreate", "2", "cannot make memory on the GPU", ERR_LIMIT},
+        {"cuMemExportToShareableHandle", "999", "cannot make memory on the GPU", ERR_IO},
+        {"cuMemAddressReserve", "2", "cannot make memory on the GPU", ERR_LIMIT},
+        {"cuMemMap", "999", "cannot make memory on the GPU", ERR_IO},
+        {"cuMemSetAccess", "999", "cannot make memory on the GPU", ERR_IO},
+    };
+    struct gpu_context gpu;
+    open_gpu(&gpu);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct gpu_memory memory;
+        struct err err;
+        size_t before = open_descriptors();
+        setenv("FAKE_CUDA_FAIL", rows[i].function, 1);
+        setenv("FAKE_CUDA_ERROR", rows[i].error, 1);
+        int result = gpu_memory_make(&memory, &gpu, 1, &err);
+        clean(NULL);
+        if (result != rows[i].code || strncmp(err.text, rows[i].text, strlen(rows[i].text)) != 0)
+            fail_msg("%s: %d, %s", rows[i].function, result, err.text);
+        assert_null(memory.gpu);
+        assert_int_equal(open_descriptors(), before);
+    }
+    gpu_context_close(&gpu);
+}
+
+static void test_contexts_that_cannot_be_made(void **state)
+{
+    (void)state;
+    static const char *const functions[] = {"cuDeviceGet", "cuDevicePrimaryCtxRetain",
+                                            "cuCtxSetCurrent"};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        struct gpu_context gpu;
+        struct err err;
+        setenv("FAKE_CUDA_FAIL", functions[i], 1);
+        assert_int_equal(gpu_context_open(&gpu, fake, 0, &err), ERR_IO);
+        assert_non_null(strstr(err.text, "cannot use GPU 0"));
+        assert_false(gpu.open);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_context, clean),
+        cmocka_unit_test_teardown(test_two_mappings_of_one_memory, clean),
+        cmocka_unit_test_teardown(test_refusals, clean),
+        cmocka_unit_test_teardown(test_contexts_that_cannot_be_made, clean),
+    };
+    return cmocka_run_group_tests(tests, find_fake, NULL);
+}

@@ -168,8 +168,8 @@ def self_speedup(_scratch):
                 continue
             low, high = timing["speedup_interval"]
             widths.append((high - low) / 2 * 100)
-            # The hand-over that is taken off makes the reference's median that of its own clock, which
-            # is how a hand-written loop takes it; the candidate's is by the judge's clock.
+            # The hand-over that is taken off makes the reference's median that of its own clock,
+            # which is how a hand-written loop takes it; the candidate's is by the judge's.
             ours, own = timing["candidate"]["median"], timing["reference"]["median"]
             close += abs(ours / own - 1) <= 0.02 or abs(ours - own) <= 0.001
             if abs(timing["speedup"] - 1) > 0.03:

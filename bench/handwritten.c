@@ -4,8 +4,8 @@
  *
  * Compares `solution` with itself, as one compares two kernels: in turn, each with buffers of its
  * own and fresh inputs before each call, pinned to the processor that the judge sits on, too. Takes
- * CLOCK_MONOTONIC around the call alone and prints the median and quartiles of one of the two in ms.
- * No sandbox, no second process.
+ * CLOCK_MONOTONIC around the call alone and prints the median and quartiles of one of the two in
+ * ms. No sandbox, no second process.
  */
 #include "base/clock.h"
 #include "judge/side/invoke.h"

@@ -1,15 +1,15 @@
 /* timing: the stage that asks how fast a candidate is, under the exclusive device lock.
  *
  * Reference and candidate are called in pairs on the same fresh inputs; every pair is compared like
- * a trial, and a wrong one makes the verdict wrong. The second call of a pair meets other caches than
- * the first (where memory is the limit it takes 10 to 25 % longer), so both orders are taken equally
- * often, and their medians are brought to one level. A call's time runs from the moment the frozen side is
- * thawed until samples of its answer are taken (seat.h), less the hand-over: what that takes longer
- * than the same call by the reference's own clock, which is trusted. Its median is taken off both
- * sides. Sampling stops when the speedup's interval is tight (settings timing.*): within one budget
- * of time as tight as the target, within two budgets twice as wide, and so on, because on a machine
- * with neighbours the next sample is worth less the longer it has been waited for. A median below
- * the roofline floor is a violation, never a result.
+ * a trial, and a wrong one makes the verdict wrong. The second call of a pair meets other caches
+ * than the first (where memory is the limit it takes 10 to 25 % longer), so both orders are taken
+ * equally often, and their medians are brought to one level. A call's time runs from the moment the
+ * frozen side is thawed until samples of its answer are taken (seat.h), less the hand-over: what
+ * that takes longer than the same call by the reference's own clock, which is trusted. Its median
+ * is taken off both sides. Sampling stops when the speedup's interval is tight (settings timing.*):
+ * within one budget of time as tight as the target, within two budgets twice as wide, and so on,
+ * because on a machine with neighbours the next sample is worth less the longer it has been waited
+ * for. A median below the roofline floor is a violation, never a result.
  */
 #include "judge/context.h"
 

@@ -378,9 +378,9 @@ static const char *number_text(double value, char text[32])
     return text;
 }
 
-/* Comparing reads what was expected twice (first its magnitude), so what was got is read twice, too:
- * else the reference would find more of its outputs in the caches than the candidate when it is
- * called next, which is worth up to 8 % where memory is the limit. */
+/* Comparing reads what was expected twice (first its magnitude), so what was got is read twice,
+ * too: else the reference would find more of its outputs in the caches than the candidate when it
+ * is called next, which is worth up to 8 % where memory is the limit. */
 static void read_through(const struct tensor *tensor)
 {
     const volatile char *data = tensor->data;

@@ -31,7 +31,9 @@ static int turn_init(struct turn *turn, void *solution, const struct layout *lay
 {
     turn->slot = mmap(NULL, layout->bytes, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    return turn->slot == MAP_FAILED ? -1 : invoke_init(&turn->call, solution, layout, turn->slot);
+    return turn->slot == MAP_FAILED
+               ? -1
+               : invoke_init(&turn->call, solution, layout, turn->slot, turn->slot);
 }
 
 static double take_turn(struct turn *turn, const struct layout *layout, const char *source)

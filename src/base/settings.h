@@ -52,6 +52,10 @@
       "Timed pairs taken in any case")                                                             \
     X(timing_max_samples, "timing.max_samples", INT, "400", 1, 100000,                             \
       "Timed pairs after which sampling stops in any case")                                        \
+    X(gpu_ordinal, "gpu.ordinal", INT, "0", 0, 63,                                                 \
+      "Which of the visible GPUs CUDA candidates run on")                                          \
+    X(gpu_driver, "gpu.driver", STRING, "", 0, 0,                                                  \
+      "Library of the NVIDIA driver; empty: libcuda.so.1")                                         \
     X(python_path, "python.path", STRING, "", 0, 0,                                                \
       "Python with PyTorch, for torch problems; empty: $WARPGYM_PYTHON, then .venv/bin/python3")   \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \

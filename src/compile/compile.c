@@ -321,7 +321,8 @@ int compile_source(const struct toolchain *toolchain, struct runner *runner,
         .artifact = artifact,
     };
     *artifact = (struct artifact){0};
-    int result = recipe_init(&build.recipe, toolchain, request->kind, runner->own_root, err);
+    int result = recipe_init(&build.recipe, toolchain, request->kind, request->architecture,
+                             runner->own_root, err);
     if (result < 0)
         goto out;
     recipe_key(&build.recipe, request->text, request->text_bytes, artifact->key);

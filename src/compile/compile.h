@@ -39,7 +39,7 @@ void toolchain_deinit(struct toolchain *toolchain);
 enum compile_kind {
     COMPILE_C,        /* a candidate, or a reference as candidates are compiled */
     COMPILE_C_DOUBLE, /* a reference at double precision: the oracle */
-    COMPILE_CUDA,     /* nvcc, to tell a compile error from an unsupported machine */
+    COMPILE_CUDA,     /* host and device code, through nvcc */
 };
 
 struct compile_request {
@@ -47,6 +47,7 @@ struct compile_request {
     const char *name; /* how diagnostics name the file: "softmax.c" */
     const char *text;
     size_t text_bytes;
+    const char *architecture; /* COMPILE_CUDA: "sm_90a"; NULL: sm_90 */
     int64_t timeout_ms;
     uint64_t memory_bytes;
     uint64_t cache_max_bytes; /* entries beyond it are removed now and then; 0: 2 GiB */

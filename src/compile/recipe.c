@@ -155,23 +155,27 @@ static int init_c(struct recipe *recipe, const struct toolchain *toolchain, bool
     return 0;
 }
 
-static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain, struct err *err)
+static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
+                     const char *architecture, struct err *err)
 {
     if (!toolchain->nvcc)
         return err_set(err, ERR_MISSING,
                        "there is no CUDA compiler: install nvcc, or name one in "
                        "WARPGYM_NVCC");
     recipe->source = "candidate.cu";
-    recipe->object = "candidate.o";
+    recipe->object = "candidate.so";
     recipe->identity = identify(&recipe->arena, toolchain->nvcc, toolchain->nvcc_version);
     set_environment(recipe, toolchain->nvcc);
-    add_all(recipe, (const char *const[]){toolchain->nvcc, "-c", "-O3", "-arch=sm_90",
+    add_all(recipe, (const char *const[]){toolchain->nvcc, "-shared", "-O3",
+                                          arena_printf(&recipe->arena, "-arch=%s",
+                                                       architecture ? architecture : "sm_90"),
+                                          "-Xcompiler=-fPIC", "-Xlinker=--build-id=none,-z,defs",
                                           recipe->source, "-o", recipe->object, NULL});
     return 0;
 }
 
 int recipe_init(struct recipe *recipe, const struct toolchain *toolchain, enum compile_kind kind,
-                bool boxed, struct err *err)
+                const char *architecture, bool boxed, struct err *err)
 {
     static const char *const bundled[] = {"/usr", NULL};
     *recipe = (struct recipe){
@@ -180,7 +184,7 @@ int recipe_init(struct recipe *recipe, const struct toolchain *toolchain, enum c
         .root = toolchain->root,
     };
     if (kind == COMPILE_CUDA)
-        return init_cuda(recipe, toolchain, err);
+        return init_cuda(recipe, toolchain, architecture, err);
     return init_c(recipe, toolchain, kind == COMPILE_C_DOUBLE, boxed, err);
 }
 

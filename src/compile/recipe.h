@@ -32,7 +32,8 @@ struct recipe {
 
 /* ERR_MISSING: there is no compiler for it. `boxed`: a bundled toolchain is mounted as /usr. */
 NODISCARD int recipe_init(struct recipe *recipe, const struct toolchain *toolchain,
-                          enum compile_kind kind, bool boxed, struct err *err);
+                          enum compile_kind kind, const char *architecture, bool boxed,
+                          struct err *err);
 void recipe_deinit(struct recipe *recipe);
 
 void recipe_key(const struct recipe *recipe, const char *text, size_t text_bytes,

@@ -27,7 +27,7 @@ static int begin(struct cuda *cuda, struct err *err)
 
 int cuda_open(struct cuda *cuda, const char *path, struct err *err)
 {
-    const char *const names[] = {path ? path : "libcuda.so.1", NULL};
+    const char *const names[] = {path ? path : CUDA_LIBRARY, NULL};
     memset(cuda, 0, sizeof *cuda);
     int result = library_open(&cuda->library, names, functions,
                               sizeof functions / sizeof *functions, cuda, err);

@@ -107,6 +107,8 @@ enum {
       (void *to, cuda_at from, size_t bytes, cuda_stream stream))                                  \
     X(fill, "cuMemsetD8_v2", (cuda_at at, unsigned char value, size_t bytes))
 
+#define CUDA_LIBRARY "libcuda.so.1"
+
 struct cuda {
     void *library;
     int version; /* of the driver, as CUDA counts: 13000 is 13.0 */

@@ -1,7 +1,32 @@
 #include "device/gpu_context.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+static void find_directory(struct gpu_context *gpu)
+{
+    char *real = gpu->directory;
+    Dl_info found;
+    void *function;
+    memcpy(&function, &gpu->cuda.init, sizeof function);
+    if (dladdr(function, &found) && found.dli_fname && realpath(found.dli_fname, real))
+        *strrchr(real, '/') = '\0';
+    else
+        real[0] = '\0';
+}
+
+static cuda_result ask_bandwidth(struct gpu_context *gpu)
+{
+    int khz = 0;
+    int bits = 0;
+    cuda_result result = gpu->cuda.device_attribute(&khz, CUDA_MEMORY_CLOCK_KHZ, gpu->device);
+    if (result == 0)
+        result = gpu->cuda.device_attribute(&bits, CUDA_MEMORY_BUS_BITS, gpu->device);
+    gpu->memory_bytes_per_s = 2.0 * khz * 1e3 * bits / 8; /* two transfers a cycle */
+    return result;
+}
 
 static cuda_result start(struct gpu_context *gpu, int ordinal)
 {
@@ -14,6 +39,8 @@ static cuda_result start(struct gpu_context *gpu, int ordinal)
         result = cuda->device_attribute(&gpu->major, CUDA_MAJOR, gpu->device);
     if (result == 0)
         result = cuda->device_attribute(&gpu->minor, CUDA_MINOR, gpu->device);
+    if (result == 0)
+        result = ask_bandwidth(gpu);
     if (result == 0)
         result = cuda->context_flags(gpu->device, CUDA_CONTEXT_SPIN);
     if (result == 0)
@@ -31,6 +58,8 @@ int gpu_context_open(struct gpu_context *gpu, const char *driver, int ordinal, s
     int result = cuda_open(&gpu->cuda, driver, err);
     if (result < 0)
         return result;
+    gpu->ordinal = ordinal;
+    find_directory(gpu);
     snprintf(what, sizeof what, "cannot use GPU %d", ordinal);
     result = cuda_check(&gpu->cuda, start(gpu, ordinal), what, err);
     if (result < 0)

@@ -9,14 +9,19 @@
 
 #include "device/cuda.h"
 
+#include <limits.h>
+
 #include <stdbool.h>
 
 struct gpu_context {
     struct cuda cuda;
     cuda_device device;
     cuda_context context;
+    int ordinal;
     int major, minor; /* compute capability */
     char name[128];
+    double memory_bytes_per_s; /* what its bus can move at most */
+    char directory[PATH_MAX];  /* where the driver's library lies */
     bool open;
 };
 

@@ -38,7 +38,9 @@ static cuda_result make(struct gpu_memory *memory, uint64_t bytes)
     const struct cuda *cuda = &memory->gpu->cuda;
     struct cuda_allocation allocation = allocation_of(memory->gpu);
     size_t unit = 0;
-    cuda_result result = cuda->granularity(&unit, &allocation, 0);
+    cuda_result result = cuda->context_use(memory->gpu->context);
+    if (result == 0)
+        result = cuda->granularity(&unit, &allocation, 0);
     if (result != 0)
         return result;
     memory->bytes = (bytes + unit - 1) / unit * unit;
@@ -81,6 +83,7 @@ void gpu_memory_free(struct gpu_memory *memory)
 {
     if (memory->gpu) {
         const struct cuda *cuda = &memory->gpu->cuda;
+        cuda->context_use(memory->gpu->context);
         if (memory->address) {
             cuda->memory_unmap(memory->address, memory->bytes);
             cuda->address_free(memory->address, memory->bytes);

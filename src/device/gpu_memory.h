@@ -4,8 +4,8 @@
  *
  * Made with the driver's virtual memory management (CUDA driver API, cuMemCreate and what follows
  * it). Whoever holds the descriptor may map it; closing it takes nothing away from a mapping.
- * Ownership: the caller's storage; zeroed is none. The context must be the calling thread's
- * (gpu_context_use) and outlive it.
+ * Ownership: the caller's storage; zeroed is none; the context must outlive it. Making and freeing
+ * make the context the calling thread's; for the others it must be (gpu_context_use).
  */
 #ifndef WARPGYM_DEVICE_GPU_MEMORY_H
 #define WARPGYM_DEVICE_GPU_MEMORY_H

@@ -449,7 +449,7 @@ int admission_check(struct judge *judge, const struct problem *problem, struct a
     *admission = (struct admission){.own_error = NAN, .deterministic = true};
     session->problem = problem;
     session->verdict = &verdict;
-    int result = judge_standby(judge, PROBLEM_NATIVE, &standby, err);
+    int result = judge_standby(judge, BOX_NATIVE, &standby, err);
     if (result == 0)
         result = judge_probe(judge, standby, err);
     if (result == 0) {

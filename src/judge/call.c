@@ -52,6 +52,15 @@ static int peek(const struct side *side, const struct wire_output *output, uint6
     return 0;
 }
 
+/* Samples on a GPU are all asked for before any is waited for. */
+static int peek_later(const struct side *side, const struct wire_output *output, uint64_t offset,
+                      void *into, size_t bytes)
+{
+    const struct cuda *cuda = &side->gpu->cuda;
+    return cuda->copy_to_host_later(into, side->arrays.address + output->address + offset, bytes,
+                                    NULL);
+}
+
 /* Random places of random outputs, chosen by the judge after the candidate has said DONE. */
 static void take_samples(const struct side *side, struct sample samples[SIDE_SAMPLES])
 {
@@ -67,9 +76,22 @@ static void take_samples(const struct side *side, struct sample samples[SIDE_SAM
         uint64_t lines = bytes / SIDE_SAMPLE_BYTES;
         sample->offset = lines ? (state >> 20) % lines * SIDE_SAMPLE_BYTES : 0;
         sample->bytes = bytes < SIDE_SAMPLE_BYTES ? bytes : SIDE_SAMPLE_BYTES;
-        sample->taken = sample->bytes > 0 && peek(side, &outputs[sample->output], sample->offset,
-                                                  sample->data, sample->bytes) == 0;
+        sample->taken = sample->bytes > 0 &&
+                        (side->gpu ? peek_later : peek)(side, &outputs[sample->output],
+                                                        sample->offset, sample->data,
+                                                        sample->bytes) == 0;
     }
+    if (side->gpu)
+        (void)!side->gpu->cuda.synchronize(); /* of the judge's own context: its copies */
+}
+
+/* What it computed on a GPU comes into the mirror, of which everything else is read. What still
+ * runs there although the side is stopped may change it until now: then the samples, which were
+ * taken on the clock, say something else. */
+static int pull(struct side *side, struct err *err)
+{
+    return side->gpu ? gpu_memory_read(&side->arrays, 0, side->slot.data, side->layout.bytes, err)
+                     : 0;
 }
 
 static bool samples_changed(const struct side *side, const struct sample samples[SIDE_SAMPLES])
@@ -176,6 +198,9 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     *time = (struct side_time){.ms = (double)(stop_ns - start_ns) * 1e-6,
                                .freeze_us = (double)(clock_now_ns() - stop_ns) * 1e-3,
                                .own_ms = (double)side->done.own_ns * 1e-6};
+    result = mode == WIRE_RUN ? pull(side, err) : 0;
+    if (result < 0)
+        return result;
     if (samples_changed(side, samples))
         side->late = true;
     return 0;

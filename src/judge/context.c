@@ -55,6 +55,8 @@ void judge_close(struct judge *judge)
     awake_end(judge->awake);
     standby_close(judge->native);
     standby_close(judge->torch);
+    standby_close(judge->cuda);
+    gpu_context_close(&judge->gpu);
     toolchain_deinit(&judge->toolchain);
     pthread_mutex_destroy(&judge->lock);
     mem_free(judge->root);
@@ -107,25 +109,79 @@ static int start_torch(struct judge *judge, struct err *err)
     return result;
 }
 
-int judge_standby(struct judge *judge, enum problem_format format, struct standby **standby,
+static const char *driver_library(const struct judge *judge)
+{
+    const char *named = judge->options.settings->gpu_driver;
+    return named[0] ? named : CUDA_LIBRARY;
+}
+
+static int start_cuda(struct judge *judge, struct err *err)
+{
+    static const char *const forwarded[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
+    const char *argv[] = {judge->side_program, "--cuda", driver_library(judge), NULL};
+    const char *environment[4] = {"CUDA_CACHE_DISABLE=1"};
+    char *copies[2] = {NULL};
+    size_t count = 1;
+    for (size_t i = 0; i < 2; i++)
+        if (getenv(forwarded[i]))
+            environment[count++] = copies[i] = mem_printf("%s=%s", forwarded[i],
+                                                          getenv(forwarded[i]));
+    int result = standby_open(&judge->cuda, argv, environment, NATIVE_READY_MS,
+                              judge->options.cancelled, err);
+    for (size_t i = 0; i < 2; i++)
+        mem_free(copies[i]);
+    return result;
+}
+
+int judge_standby(struct judge *judge, enum box_kind kind, struct standby **standby,
                   struct err *err)
 {
-    int result = 0;
+    const struct {
+        struct standby **server;
+        int (*start)(struct judge *judge, struct err *err);
+    } kinds[] = {
+        [BOX_NATIVE] = {&judge->native, start_native},
+        [BOX_TORCH] = {&judge->torch, start_torch},
+        [BOX_CUDA] = {&judge->cuda, start_cuda},
+        [BOX_BUILD] = {&judge->native, start_native},
+    };
     pthread_mutex_lock(&judge->lock);
-    if (format == PROBLEM_NATIVE && !judge->native)
-        result = start_native(judge, err);
-    else if (format == PROBLEM_TORCH && !judge->torch)
-        result = start_torch(judge, err);
-    *standby = format == PROBLEM_NATIVE ? judge->native : judge->torch;
+    int result = *kinds[kind].server ? 0 : kinds[kind].start(judge, err);
+    *standby = *kinds[kind].server;
     pthread_mutex_unlock(&judge->lock);
     return result;
+}
+
+int judge_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *err)
+{
+    pthread_mutex_lock(&judge->lock);
+    if (!judge->gpu_tried)
+        (void)!gpu_context_open(&judge->gpu, driver_library(judge),
+                                (int)judge->options.settings->gpu_ordinal, &judge->gpu_problem);
+    judge->gpu_tried = true;
+    bool open = judge->gpu.open;
+    pthread_mutex_unlock(&judge->lock);
+    *gpu = &judge->gpu;
+    if (open)
+        return 0;
+    *err = judge->gpu_problem;
+    return err->code;
+}
+
+void session_device(const struct session *session, char name[16])
+{
+    if (session->gpu)
+        snprintf(name, 16, "cuda%d", session->gpu->ordinal);
+    else
+        snprintf(name, 16, "cpu");
 }
 
 void judge_warm(struct judge *judge, enum problem_format format)
 {
     struct standby *ignored;
     struct err err;
-    if (judge_standby(judge, format, &ignored, &err) < 0)
+    enum box_kind kind = format == PROBLEM_TORCH ? BOX_TORCH : BOX_NATIVE;
+    if (judge_standby(judge, kind, &ignored, &err) < 0)
         log_write(LOG_LEVEL_DEBUG, "judge", "no standby process: %s", err.text);
 }
 

@@ -20,7 +20,10 @@ struct judge {
     pthread_mutex_t lock; /* the lazily made parts below */
     int awake;            /* processors are kept from halting as long as there is a judge */
     char *torch_place;    /* where PyTorch's headers and libraries are: extension.c */
-    struct standby *native, *torch;
+    struct standby *native, *torch, *cuda;
+    struct gpu_context gpu;
+    struct err gpu_problem; /* why there is none */
+    bool gpu_tried;
     struct peaks peaks;
     bool have_peaks;
     _Atomic int sessions;     /* how many were made */
@@ -54,6 +57,8 @@ struct session {
     const struct problem *problem;
     const struct candidate *text;
     struct verdict *verdict;
+    const struct gpu_context *gpu; /* that both sides compute on; NULL: the CPU */
+    struct err no_gpu;             /* why a CUDA candidate has none */
     struct side candidate;
     struct answer answer;
     char *staging; /* the inputs of the trial at hand, as a slot lays them out */
@@ -66,8 +71,12 @@ struct session {
 };
 
 /* context.c */
-NODISCARD int judge_standby(struct judge *judge, enum problem_format format,
-                            struct standby **standby, struct err *err);
+NODISCARD int judge_standby(struct judge *judge, enum box_kind kind, struct standby **standby,
+                            struct err *err);
+/* The GPU that CUDA candidates run on (setting gpu.ordinal); the judge's. */
+NODISCARD int judge_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *err);
+/* What "device" means in locks: "cpu", "cuda0". */
+void session_device(const struct session *session, char name[16]);
 /* start.c: opens a side in a box with room for arguments of that size; fills in what `start` has in
  * common for all sides (its message, descriptors and builder are the caller's). */
 NODISCARD int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,

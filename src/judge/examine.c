@@ -75,7 +75,7 @@ static void try_torch(struct judge *judge, const struct settings *settings,
     struct standby *standby;
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
-    int result = judge_standby(judge, PROBLEM_TORCH, &standby, &err);
+    int result = judge_standby(judge, BOX_TORCH, &standby, &err);
     if (result == 0)
         result = standby_ready(standby, &err);
     found->torch_load_ms = clock_ms_since(start_ns);
@@ -101,7 +101,7 @@ int examine(const struct settings *settings, struct examination *found, struct e
     copy(found->nvcc, sizeof found->nvcc, judge->toolchain.nvcc);
     copy(found->python, sizeof found->python, judge->python);
     copy(found->cache, sizeof found->cache, judge->cache);
-    if (judge_standby(judge, PROBLEM_NATIVE, &standby, &why) < 0 ||
+    if (judge_standby(judge, BOX_NATIVE, &standby, &why) < 0 ||
         try_side(standby, BOX_NATIVE, settings, found, &found->native_ms, &why) < 0)
         copy(found->box_error, sizeof found->box_error, why.text);
     else

@@ -37,12 +37,17 @@ static void find_largest(const struct problem *problem, struct layout *largest)
 static int compile(struct session *session, enum compile_kind kind, const char *name,
                    const char *text, size_t bytes, struct artifact *artifact, struct err *err)
 {
+    char architecture[16] = "sm_90";
+    if (session->gpu) /* 90 and later have instructions of their own only under an `a` */
+        snprintf(architecture, sizeof architecture, "sm_%d%d%s", session->gpu->major,
+                 session->gpu->minor, session->gpu->major >= 9 ? "a" : "");
     struct sandbox_runner runner = session->runner; /* one for each thread */
     const struct settings *settings = session->judge->options.settings;
     struct compile_request request = {.kind = kind,
                                       .name = name,
                                       .text = text,
                                       .text_bytes = bytes,
+                                      .architecture = architecture,
                                       .timeout_ms = settings->compile_timeout_ms,
                                       .memory_bytes = settings->compile_memory_bytes,
                                       .cache_max_bytes = settings->cache_max_bytes};
@@ -74,21 +79,25 @@ static int compile_part(struct preparation *preparation, enum compile_kind kind,
 {
     const struct problem *problem = preparation->session->problem;
     struct err *err = &preparation->err;
+    bool cuda = kind == COMPILE_CUDA;
     preparation->fault = fault_judge;
-    int result = compile(preparation->session, kind, "reference.c", problem->reference_text,
-                         problem->reference_bytes, artifact, err);
+    int result = compile(preparation->session, kind, cuda ? "reference.cu" : "reference.c",
+                         cuda ? problem->cuda_text : problem->reference_text,
+                         cuda ? problem->cuda_bytes : problem->reference_bytes, artifact, err);
     if (result < 0 || artifact->ok)
         return result;
     preparation->fault = fault_reference;
-    return err_set(err, ERR_INPUT, "%s does not compile: %.*s", problem->reference_path,
+    return err_set(err, ERR_INPUT, "%s does not compile: %.*s",
+                   cuda ? problem->cuda_path : problem->reference_path,
                    (int)strcspn(artifact->diagnostics, "\n"), artifact->diagnostics);
 }
 
-/* The reference, twice: as candidates are compiled, and at double precision. */
+/* The reference, twice: as candidates are compiled, and, always for the CPU, at double precision. */
 static int compile_reference(struct preparation *preparation)
 {
     struct session *session = preparation->session;
-    int result = compile_part(preparation, COMPILE_C, &session->reference_artifact);
+    int result = compile_part(preparation, session->gpu ? COMPILE_CUDA : COMPILE_C,
+                              &session->reference_artifact);
     if (result == 0 && session->problem->oracle)
         result = compile_part(preparation, COMPILE_C_DOUBLE, &session->oracle_artifact);
     return result;
@@ -114,7 +123,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
 {
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = role,
-                             .threads = (uint32_t)session_threads(session)};
+                             .threads = (uint32_t)session_threads(session),
+                             .gpu = session->gpu ? (uint32_t)session->gpu->ordinal + 1 : 0};
     int descriptors[2] = {-1, -1};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,
@@ -123,9 +133,10 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
     if (result >= 0 && oracle)
         result = descriptors[1] = artifact_memory(oracle, err);
     if (result >= 0)
-        result = judge_start(session->judge, BOX_NATIVE, session->largest.bytes, side, &start, NULL,
-                             NULL, err);
+        result = judge_start(session->judge, session->gpu ? BOX_CUDA : BOX_NATIVE,
+                             session->largest.bytes, side, &start, NULL, NULL, err);
     side->slot_outputs = true;
+    side->gpu = session->gpu;
     for (int i = 0; i < 2; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
@@ -194,19 +205,11 @@ static int prepare_end(struct preparation *preparation)
     return preparation->result;
 }
 
-static int compile_candidate(struct session *session, struct artifact *artifact)
+static int compile_candidate(struct session *session, bool cuda, struct artifact *artifact)
 {
     struct verdict *verdict = session->verdict;
     struct err err = {0};
     const char *slash = strrchr(session->text->path, '/');
-    bool cuda = strcmp(verdict->candidate_language, "cuda") == 0;
-    if (cuda && !session->judge->toolchain.nvcc) {
-        verdict_fail(verdict, STATUS_UNSUPPORTED, "unsupported",
-                     "CUDA candidates need a GPU, and this machine has neither one nor nvcc to "
-                     "compile it",
-                     NULL);
-        return -1;
-    }
     if (compile(session, cuda ? COMPILE_CUDA : COMPILE_C, slash ? slash + 1 : session->text->path,
                 session->text->text, session->text->bytes, artifact, &err) < 0)
         return fault_judge(session, &err);
@@ -222,12 +225,31 @@ static int compile_candidate(struct session *session, struct artifact *artifact)
         return -1;
     }
     verdict->compiled = true;
-    if (cuda) {
+    return 0;
+}
+
+/* A CUDA candidate where it cannot run: is it at least well formed? */
+static int compile_only(struct session *session)
+{
+    struct artifact artifact = {0};
+    char text[ERR_TEXT_MAX + 64];
+    struct verdict *verdict = session->verdict;
+    if (!session->judge->toolchain.nvcc) {
         verdict_fail(verdict, STATUS_UNSUPPORTED, "unsupported",
-                     "it compiles, but running CUDA needs a GPU, and this machine has none", NULL);
+                     "CUDA candidates need a GPU, and this machine has neither one nor nvcc to "
+                     "compile it",
+                     NULL);
         return -1;
     }
-    return 0;
+    int64_t start_ns = clock_now_ns();
+    int result = compile_candidate(session, true, &artifact);
+    verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
+    artifact_deinit(&artifact);
+    if (result < 0)
+        return result;
+    snprintf(text, sizeof text, "it compiles, but CUDA cannot run here: %s", session->no_gpu.text);
+    verdict_fail(verdict, STATUS_UNSUPPORTED, "unsupported", text, NULL);
+    return -1;
 }
 
 int native_reference(struct session *session)
@@ -243,9 +265,12 @@ int open_native(struct session *session)
     struct artifact artifact = {0};
     struct preparation preparation;
     struct err err = {0};
+    bool cuda = strcmp(verdict->candidate_language, "cuda") == 0;
+    if (cuda && !session->gpu)
+        return compile_only(session);
     int64_t start_ns = clock_now_ns();
     prepare_begin(&preparation, session);
-    int result = compile_candidate(session, &artifact);
+    int result = compile_candidate(session, cuda, &artifact);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
     start_ns = clock_now_ns();
     if (result == 0 &&

@@ -6,7 +6,8 @@
 
 bool reference_ready(struct session *session)
 {
-    return session->reference_open && strcmp(session->problem_hash, session->problem->hash) == 0 &&
+    return session->reference_open && session->reference.gpu == session->gpu &&
+           strcmp(session->problem_hash, session->problem->hash) == 0 &&
            !boxed_ended(&session->reference.boxed);
 }
 

@@ -68,11 +68,31 @@ static int admit(struct session *session)
     return -1;
 }
 
+/* CUDA candidates run on a GPU, where there is one and the problem has a reference for it. */
+static void choose_device(struct session *session)
+{
+    struct verdict *verdict = session->verdict;
+    const struct gpu_context *gpu;
+    session->gpu = NULL;
+    if (strcmp(verdict->candidate_language, "cuda") != 0 ||
+        judge_gpu(session->judge, &gpu, &session->no_gpu) < 0)
+        return;
+    if (!session->problem->cuda_text) {
+        err_set(&session->no_gpu, ERR_UNSUPPORTED,
+                "problem %s has no reference.cu to hold them against", session->problem->id);
+        return;
+    }
+    session->gpu = gpu;
+    verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", gpu->ordinal, gpu->name);
+}
+
 static int take_lock(struct session *session)
 {
     struct err err;
+    char device[16];
+    session_device(session, device);
     int64_t start_ns = clock_now_ns();
-    int result = device_lock_acquire(&session->device, session->judge->locks, "cpu", DEVICE_SHARED,
+    int result = device_lock_acquire(&session->device, session->judge->locks, device, DEVICE_SHARED,
                                      session->judge->options.cancelled, &err);
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     return result < 0 ? fault_judge(session, &err) : 0;
@@ -133,11 +153,13 @@ void session_evaluate(struct session *session, const struct problem *problem,
     session->verdict = verdict;
     identify(session);
     int result = admit(session);
-    if (result == 0 && (judge_standby(session->judge, PROBLEM_NATIVE, &standby, &err) < 0 ||
+    if (result == 0 && (judge_standby(session->judge, BOX_NATIVE, &standby, &err) < 0 ||
                         judge_probe(session->judge, standby, &err) < 0))
         result = fault_judge(session, &err);
-    if (result == 0)
+    if (result == 0) {
+        choose_device(session);
         result = take_lock(session);
+    }
     if (result == 0) {
         sandbox_runner_init(&session->runner, standby, !session->judge->no_own_root,
                             session->judge->toolchain.root, session->judge->options.cancelled);

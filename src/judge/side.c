@@ -208,6 +208,24 @@ static int make_room(struct side *side, struct shared *shared, const char *name,
     return shared_make(shared, name, largest_bytes > bytes ? largest_bytes : bytes, err);
 }
 
+/* The same for the memory of a GPU. */
+static int make_room_on_gpu(struct side *side, uint64_t bytes, uint64_t largest_bytes,
+                            struct err *err)
+{
+    if (!side->gpu || (side->arrays.gpu && bytes <= side->arrays.bytes))
+        return 0;
+    side->mapped = false;
+    gpu_memory_free(&side->arrays);
+    return gpu_memory_make(&side->arrays, side->gpu, largest_bytes > bytes ? largest_bytes : bytes,
+                           err);
+}
+
+int side_push(struct side *side, struct err *err)
+{
+    return side->gpu ? gpu_memory_write(&side->arrays, 0, side->slot.data, side->layout.bytes, err)
+                     : 0;
+}
+
 int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
              bool with_oracle, int64_t timeout_ms, struct err *err)
 {
@@ -221,10 +239,22 @@ int side_map(struct side *side, const struct layout *layout, const struct layout
         result = make_room(side, &side->oracle, "oracle", side->oracle_layout.bytes,
                            largest_oracle.bytes, err);
     }
+    if (result == 0)
+        result = make_room_on_gpu(side, layout->bytes, largest->bytes, err);
+    int descriptors[3];
+    uint32_t count = 0;
+    descriptors[count++] = side->slot.fd;
     map.slot_bytes = side->slot.bytes;
-    map.oracle_bytes = with_oracle ? side->oracle.bytes : 0;
-    int descriptors[2] = {side->slot.fd, side->oracle.fd};
-    uint32_t count = side->mapped ? 0 : with_oracle ? 2 : 1;
+    if (with_oracle) {
+        descriptors[count++] = side->oracle.fd;
+        map.oracle_bytes = side->oracle.bytes;
+    }
+    if (side->gpu) {
+        descriptors[count++] = side->arrays.fd;
+        map.gpu_bytes = side->arrays.bytes;
+    }
+    if (side->mapped)
+        count = 0;
     if (result == 0)
         result = exchange(side, &map, sizeof map, descriptors, count, WIRE_MAPPED, timeout_ms, err);
     side->mapped |= result == 0;
@@ -247,6 +277,7 @@ void side_close(struct side *side)
     mem_free(side->answer);
     shared_free(&side->slot);
     shared_free(&side->oracle);
+    gpu_memory_free(&side->arrays);
     for (int i = 0; i < WIRE_OUTPUTS; i++)
         mem_free(side->buffers[i]);
     memset(side, 0, sizeof *side);

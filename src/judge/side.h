@@ -12,6 +12,7 @@
 #define WARPGYM_JUDGE_SIDE_H
 
 #include "base/err.h"
+#include "device/gpu_memory.h"
 #include "judge/seat.h"
 #include "judge/shared.h"
 #include "judge/wire.h"
@@ -45,8 +46,10 @@ struct side {
     const _Atomic int *cancelled;
     const struct seat *seat; /* NULL: its calls are not timed; the caller's */
     struct layout layout;
-    struct shared slot, oracle; /* a layout may use less of them */
-    bool mapped;                /* by the side, too */
+    struct shared slot, oracle;    /* a layout may use less of them */
+    const struct gpu_context *gpu; /* the caller's; NULL: it computes on the CPU, in the slot */
+    struct gpu_memory arrays;      /* where it computes; the slot is the judge's mirror of it */
+    bool mapped;                   /* by the side, too */
     struct layout oracle_layout;
     struct wire_done done;
     union wire_message
@@ -92,6 +95,9 @@ NODISCARD int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, st
  * success the side is frozen. */
 NODISCARD int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_ms,
                         struct side_time *time, struct err *err);
+
+/* What the judge wrote into the slot goes to where the side computes; nothing to do on the CPU. */
+NODISCARD int side_push(struct side *side, struct err *err);
 
 /* Number of outputs of the last call, and one of them. The form alone (torch: without data) costs
  * nothing, whatever the side claims: look at a candidate's before its bytes are copied. */

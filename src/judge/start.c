@@ -49,13 +49,16 @@ int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_byte
 {
     const struct settings *settings = judge->options.settings;
     struct box *box = mem_alloc(sizeof *box);
-    int result = judge_standby(judge, kind == BOX_TORCH ? PROBLEM_TORCH : PROBLEM_NATIVE,
-                               &start->standby, err);
+    int result = judge_standby(judge, kind, &start->standby, err);
     if (result == 0)
         result = standby_ready(start->standby, err);
     box_init(box, kind);
     /* three: slot, oracle (twice the size for f32), as much again to work in */
     box->memory_bytes = settings->run_memory_bytes + 3 * arguments_bytes;
+    if (kind == BOX_CUDA) {
+        box->memory_bytes = 0; /* the driver reserves more addresses than any limit would allow */
+        box_allow(box, judge->gpu.directory);
+    }
     box->scratch_bytes = settings->run_scratch_bytes;
     start->box = box;
     start->timeout_ms = settings->run_load_timeout_ms;

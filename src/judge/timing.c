@@ -20,6 +20,7 @@
 
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
+#define GPU_CACHES 4       /* times the bandwidth of a GPU's memory, at most */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 
 /* Raw times in ms, one of each kind a pair. */
@@ -126,6 +127,9 @@ static double floor_ms(const struct session *session, const struct size_set *siz
     struct peaks peaks;
     struct err ignored;
     const struct problem *problem = session->problem;
+    if (session->gpu) /* its caches are a few times as fast as its memory */
+        return problem_bytes(problem, sizes) / (GPU_CACHES * session->gpu->memory_bytes_per_s) *
+               1e3;
     if (judge_peaks(session->judge, &peaks, &ignored) < 0)
         return 0;
     if (problem->format == PROBLEM_TORCH) { /* outputs must at least be written */
@@ -239,13 +243,16 @@ int timing_stage(struct session *session)
     struct err err;
     struct verdict *verdict = session->verdict;
     struct peaks ignored;
+    char device[16];
+    session_device(session, device);
     device_lock_release(&session->device);
     int64_t start_ns = clock_now_ns();
-    if (device_lock_acquire(&session->device, session->judge->locks, "cpu", DEVICE_EXCLUSIVE,
+    if (device_lock_acquire(&session->device, session->judge->locks, device, DEVICE_EXCLUSIVE,
                             session->judge->options.cancelled, &err) < 0)
         return fault_judge(session, &err);
     verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
-    (void)!judge_peaks(session->judge, &ignored, &err); /* once for each machine: 0.1 s */
+    if (!session->gpu)
+        (void)!judge_peaks(session->judge, &ignored, &err); /* once for each machine: 0.1 s */
     start_ns = clock_now_ns();
     trial_begin(session);
     int result = time_all(session);

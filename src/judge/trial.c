@@ -99,7 +99,7 @@ static void bias_inputs(const struct layout *layout, char *slot, uint64_t seed)
 /* Gives one side the staged inputs, spoils its outputs and the bytes that belong to nobody. Both
  * sides get theirs right before their call, by the same steps: what is in a cache is then the same,
  * too. */
-static void lay_out(const struct session *session, struct side *side)
+static int lay_out(const struct session *session, struct side *side, struct err *err)
 {
     const struct layout *layout = &side->layout;
     for (uint32_t i = 0; i < layout->count; i++) {
@@ -112,6 +112,7 @@ static void lay_out(const struct session *session, struct side *side)
             memcpy(place, session->staging + argument->offset, bytes);
         memset(place + bytes, GUARD_BYTE, LAYOUT_GUARD_BYTES);
     }
+    return side_push(side, err);
 }
 
 static void make_staging(struct session *session)
@@ -237,7 +238,8 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     struct side_time ignored;
     bool torch = session->problem->format == PROBLEM_TORCH;
     uint64_t noise = session->noise;
-    lay_out(session, side);
+    if (lay_out(session, side, &err) < 0)
+        return fault_judge(session, &err);
     answer->has_wide = trial->oracle && session->reference_oracle;
     if (answer->has_wide) {
         if (side_call(side, WIRE_DOUBLE, noise, trial->timeout_ms, &ignored, &err) < 0)
@@ -263,7 +265,9 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
 int trial_ablated(struct session *session, const struct trial *trial, struct side_time *time,
                   struct err *err)
 {
-    lay_out(session, &session->candidate);
+    int result = lay_out(session, &session->candidate, err);
+    if (result < 0)
+        return result;
     return side_call(&session->candidate, WIRE_ABLATE, session->noise, trial->timeout_ms, time,
                      err);
 }
@@ -272,7 +276,8 @@ int trial_candidate(struct session *session, const struct trial *trial, struct s
 {
     struct err err;
     struct side *side = &session->candidate;
-    lay_out(session, side);
+    if (lay_out(session, side, &err) < 0)
+        return fault_judge(session, &err);
     if (side_call(side, WIRE_RUN, session->noise, trial->timeout_ms, time, &err) < 0)
         return fault_candidate(session, &err);
     session->verdict->candidate_ms += time->ms;

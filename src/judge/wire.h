@@ -54,7 +54,8 @@ enum wire_mode {
 struct wire_open {
     uint32_t type, role;
     uint64_t weight_seed;
-    uint32_t threads, reserved;
+    uint32_t threads;
+    uint32_t gpu; /* native: the one to run on, counted from 1; 0: none, on the CPU */
 };
 
 /* Descriptors: torch reference: description, weights (where there are any). */
@@ -65,11 +66,12 @@ struct wire_opened {
     uint32_t reserved;
 };
 
-/* Descriptors: slot memory, [oracle memory]; none: the memory mapped before, laid out anew. */
+/* Descriptors: slot memory, [oracle memory], [GPU memory]; none: the memory mapped before, laid out
+ * anew. With GPU memory arrays lie there, at the same offsets; sizes and scalars in the slot. */
 struct wire_map {
     uint32_t type, reserved;
     struct layout layout;
-    uint64_t slot_bytes, oracle_bytes; /* of the memory */
+    uint64_t slot_bytes, oracle_bytes, gpu_bytes; /* of the memory; 0: none is sent */
 };
 
 struct wire_fill {

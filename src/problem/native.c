@@ -377,6 +377,23 @@ int problem_parse_yaml(struct problem *problem, const char *path_name, const cha
     return result;
 }
 
+/* reference.cu, which a problem may have. */
+static int load_cuda(struct problem *problem, struct err *err)
+{
+    char *text = NULL;
+    problem->cuda_path = arena_printf(&problem->arena, "%s/reference.cu", problem->directory);
+    if (!file_exists(problem->cuda_path))
+        return 0;
+    int result = file_read(problem->cuda_path, LIMIT_SOURCE_BYTES, &text, &problem->cuda_bytes,
+                           err);
+    if (result == 0)
+        result = file_check_text(problem->cuda_path, text, problem->cuda_bytes, err);
+    if (result == 0)
+        problem->cuda_text = arena_strndup(&problem->arena, text, problem->cuda_bytes);
+    mem_free(text);
+    return result;
+}
+
 int native_load(struct problem *problem, const char *directory, struct err *err)
 {
     struct arena *arena = &problem->arena;
@@ -393,11 +410,15 @@ int native_load(struct problem *problem, const char *directory, struct err *err)
                            &problem->reference_bytes, err);
     if (result == 0)
         result = file_check_text(problem->reference_path, reference, problem->reference_bytes, err);
+    if (result == 0)
+        result = load_cuda(problem, err);
     if (result == 0) {
         struct hash *hash = hash_new();
         hash_update_string(hash, "native");
         hash_update_string(hash, yaml);
         hash_update_string(hash, reference);
+        if (problem->cuda_text)
+            hash_update_string(hash, problem->cuda_text);
         hash_finish(hash, problem->hash);
         problem->reference_text = arena_strndup(arena, reference, problem->reference_bytes);
     }

@@ -70,6 +70,9 @@ struct problem {
     size_t reference_bytes;
 
     /* native only */
+    const char *cuda_path; /* reference.cu: the same function for a GPU; text is NULL: none */
+    const char *cuda_text;
+    size_t cuda_bytes;
     const char *signature;
     uint32_t argument_count;
     struct argument arguments[LIMIT_ARGUMENTS]; /* in signature order */

@@ -51,6 +51,7 @@ enum box_layer {
 enum box_kind {
     BOX_NATIVE, /* nothing but scratch, /proc and /dev: libraries are in memory already */
     BOX_TORCH,  /* Python and its packages, read-only */
+    BOX_CUDA,   /* as BOX_NATIVE, and the GPUs' device files; `paths`: where the driver lies */
     BOX_BUILD,  /* a compiler: may fork and execute what is readable */
 };
 
@@ -82,11 +83,14 @@ NODISCARD int box_enter(const struct box *box, int keep, uint32_t *layers, struc
 /* In B, last thing before untrusted code: Landlock and the system-call filter. */
 NODISCARD int box_lock(const struct box *box, uint32_t *layers, struct err *err);
 
+/* The device files that the NVIDIA driver of this machine is used through, NULL-terminated. */
+extern const char *const box_gpu_devices[];
+
 /* Parts, one file each. */
 NODISCARD int box_mount(const struct box *box, uint32_t *layers, struct err *err); /* mount.c */
 NODISCARD int box_landlock(const struct box *box, bool own_root, struct err *err); /* landlock.c */
 int box_landlock_abi(void);                                                        /* 0: none */
-enum box_filter { FILTER_RUN, FILTER_BUILD };
+enum box_filter { FILTER_RUN, FILTER_CUDA, FILTER_BUILD, FILTER_COUNT };
 NODISCARD int box_filter_prepare(struct err *err); /* before the first fork: filter.c */
 NODISCARD int box_filter_load(enum box_filter filter, struct err *err);
 

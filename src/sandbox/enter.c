@@ -19,6 +19,29 @@
 
 #define BIT(layer) (UINT32_C(1) << (layer))
 
+/* Not nvidia-uvm-tools, through which others' events could be watched. */
+const char *const box_gpu_devices[] = {
+    "/dev/nvidiactl",
+    "/dev/nvidia-uvm",
+    "/dev/nvidia0",
+    "/dev/nvidia1",
+    "/dev/nvidia2",
+    "/dev/nvidia3",
+    "/dev/nvidia4",
+    "/dev/nvidia5",
+    "/dev/nvidia6",
+    "/dev/nvidia7",
+    "/dev/nvidia8",
+    "/dev/nvidia9",
+    "/dev/nvidia10",
+    "/dev/nvidia11",
+    "/dev/nvidia12",
+    "/dev/nvidia13",
+    "/dev/nvidia14",
+    "/dev/nvidia15",
+    NULL,
+};
+
 void box_init(struct box *box, enum box_kind kind)
 {
     memset(box, 0, sizeof *box);
@@ -193,7 +216,9 @@ int box_lock(const struct box *box, uint32_t *layers, struct err *err)
             *layers |= BIT(LAYER_LANDLOCK);
     }
     if (!(box->forbid & BIT(LAYER_SECCOMP))) {
-        enum box_filter filter = box->kind == BOX_BUILD ? FILTER_BUILD : FILTER_RUN;
+        enum box_filter filter = box->kind == BOX_BUILD  ? FILTER_BUILD
+                                 : box->kind == BOX_CUDA ? FILTER_CUDA
+                                                         : FILTER_RUN;
         if (box_filter_load(filter, &why) == 0)
             *layers |= BIT(LAYER_SECCOMP);
     }

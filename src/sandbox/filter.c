@@ -2,6 +2,7 @@
  * that a library which merely tries something goes on.
  *
  * FILTER_RUN     what computing needs: memory, threads, files (Landlock says which), its channel
+ * FILTER_CUDA    the same and any ioctl: it reaches the driver's device files, and no others
  * FILTER_BUILD   the same and what starting a compiler needs
  *
  * Arguments are checked where the call alone says too little: clone only makes threads, tgkill only
@@ -198,6 +199,10 @@ static int add_argument_rules(scmp_filter_ctx context, enum box_filter filter)
                             SCMP_A0(SCMP_CMP_EQ, 0x53564d41, 0)); /* PR_SET_VMA: names for memory */
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
                             SCMP_A2(SCMP_CMP_EQ, 0, 0)); /* reading limits */
+    if (filter == FILTER_CUDA) {
+        bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 0);
+        return bad;
+    }
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
                             SCMP_A1(SCMP_CMP_EQ, TCGETS, 0));
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
@@ -248,11 +253,11 @@ out:
 }
 
 /* Programs of this process, made on first use. Boxed processes are single-threaded here. */
-static struct sock_fprog programs[2];
+static struct sock_fprog programs[FILTER_COUNT];
 
 int box_filter_prepare(struct err *err)
 {
-    for (int filter = FILTER_RUN; filter <= FILTER_BUILD; filter++) {
+    for (int filter = FILTER_RUN; filter < FILTER_COUNT; filter++) {
         if (programs[filter].filter)
             continue;
         int result = make_program((enum box_filter)filter, &programs[filter], err);

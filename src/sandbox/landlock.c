@@ -73,10 +73,15 @@ static int allow_all(int ruleset, const struct box *box, bool own_root, uint64_t
     int result = 0;
     if (own_root || box->scratch[0])
         result = allow(ruleset, scratch, all, err);
+    bool cuda = box->kind == BOX_CUDA;
     for (size_t i = 0; result == 0 && i < sizeof devices / sizeof *devices; i++)
         result = allow(ruleset, devices[i], known & READ_WRITE_FILE, err);
-    if (result == 0 && own_root)
-        result = allow(ruleset, "/proc", ACCESS_READ_FILE | ACCESS_READ_DIR, err);
+    for (size_t i = 0; result == 0 && cuda && box_gpu_devices[i]; i++)
+        result = allow(ruleset, box_gpu_devices[i], known & (READ_WRITE_FILE | ACCESS_IOCTL_DEV),
+                       err);
+    if (result == 0 && (own_root || cuda)) /* the driver names its threads there */
+        result = allow(ruleset, own_root ? "/proc" : "/proc/self",
+                       ACCESS_READ_FILE | ACCESS_READ_DIR | (cuda ? ACCESS_WRITE_FILE : 0), err);
     if (result == 0 && box->root[0])
         result = allow(ruleset, "/usr", READ_ONLY, err);
     const char *end = box->paths + box->paths_bytes;

@@ -2,7 +2,7 @@
  *
  *   /        small memory file system, read-only in the end
  *   /proc    of the box's own process namespace
- *   /dev     null zero full random urandom
+ *   /dev     null zero full random urandom, and for BOX_CUDA those of the GPUs
  *   /scratch bounded (memory, or the host directory that the box names); /tmp leads to it
  *   …        each readable path at its own place, read-only
  */
@@ -124,15 +124,13 @@ static int expose(int old_root, const char *source, const char *path)
     return result;
 }
 
-static void make_devices(int old_root)
+static void make_devices(int old_root, const char *const *names)
 {
-    static const char *const names[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
-                                        "/dev/urandom"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (; *names; names++) {
         char place[64];
         char from[64];
-        snprintf(place, sizeof place, "%s%s", NEW_ROOT, names[i]);
-        int fd = openat(old_root, names[i] + 1, O_PATH | O_CLOEXEC);
+        snprintf(place, sizeof place, "%s%s", NEW_ROOT, *names);
+        int fd = openat(old_root, *names + 1, O_PATH | O_CLOEXEC);
         if (fd < 0)
             continue;
         snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
@@ -182,6 +180,8 @@ static int switch_root(struct err *err)
 
 static int build_root(const struct box *box, int old_root, uint32_t *layers, struct err *err)
 {
+    static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                          "/dev/random", "/dev/urandom", NULL};
     if (box->root[0]) {
         char bundled[600];
         snprintf(bundled, sizeof bundled, "%s/usr", box->root);
@@ -200,7 +200,9 @@ static int build_root(const struct box *box, int old_root, uint32_t *layers, str
     for (const char *path = box->paths; path < end; path += strlen(path) + 1)
         if (expose(old_root, path, path) < 0)
             return err_sys(err, errno, "%s: cannot make it readable in the box", path);
-    make_devices(old_root);
+    make_devices(old_root, devices);
+    if (box->kind == BOX_CUDA)
+        make_devices(old_root, box_gpu_devices);
     int result = make_scratch(box, old_root, err);
     if (result < 0)
         return result;

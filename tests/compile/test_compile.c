@@ -310,7 +310,8 @@ static void test_key_covers_what_matters(void **state)
     rows[5].toolchain.readable = readable;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct recipe recipe;
-        assert_int_equal(recipe_init(&recipe, &rows[i].toolchain, rows[i].kind, false, NULL), 0);
+        assert_int_equal(recipe_init(&recipe, &rows[i].toolchain, rows[i].kind, NULL, false, NULL),
+                         0);
         recipe_key(&recipe, rows[i].text, strlen(rows[i].text), keys[count]);
         for (int j = 0; j < count; j++)
             assert_string_not_equal(keys[j], keys[count]);
@@ -319,7 +320,7 @@ static void test_key_covers_what_matters(void **state)
     }
     struct recipe recipe;
     char again[HASH_HEX_BYTES];
-    assert_int_equal(recipe_init(&recipe, &other, COMPILE_C, true, NULL), 0);
+    assert_int_equal(recipe_init(&recipe, &other, COMPILE_C, NULL, true, NULL), 0);
     recipe_key(&recipe, text, strlen(text), again);
     assert_string_equal(again, keys[0]); /* in a box or not: the same program */
     recipe_deinit(&recipe);
@@ -336,7 +337,7 @@ static void test_bundled_toolchain_commands(void **state)
         struct recipe recipe;
         bool sysroot = false;
         bool libraries = false;
-        assert_int_equal(recipe_init(&recipe, &bundled, COMPILE_C, boxed, NULL), 0);
+        assert_int_equal(recipe_init(&recipe, &bundled, COMPILE_C, NULL, boxed, NULL), 0);
         assert_string_equal(recipe.argv[0], boxed ? "/usr/bin/gcc" : "/opt/tools/usr/bin/gcc");
         assert_string_equal(recipe.quoted[0], "/usr");
         for (const char **at = recipe.argv; *at; at++)

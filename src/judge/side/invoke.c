@@ -17,19 +17,19 @@ static ffi_type *scalar_type(uint32_t dtype)
     return dtype < DTYPE_COUNT ? types[dtype] : NULL;
 }
 
-int invoke_init(struct invoke *invoke, void *function, const struct layout *layout, void *slot)
+int invoke_init(struct invoke *invoke, void *function, const struct layout *layout, void *slot,
+                void *arrays)
 {
     memset(invoke, 0, sizeof *invoke);
     invoke->function = function;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
-        char *place = (char *)slot + argument->offset;
         if (argument->role == ROLE_SIZE || argument->role == ROLE_SCALAR) {
             invoke->types[i] = scalar_type(argument->dtype);
-            invoke->values[i] = place;
+            invoke->values[i] = (char *)slot + argument->offset;
         } else {
             invoke->types[i] = &ffi_type_pointer;
-            invoke->pointers[i] = place;
+            invoke->pointers[i] = (char *)arrays + argument->offset;
             invoke->values[i] = &invoke->pointers[i];
         }
         if (!invoke->types[i])

@@ -19,8 +19,11 @@ struct invoke {
     void *pointers[LIMIT_ARGUMENTS];
 };
 
-/* Keeps pointers into `slot` and into itself: the struct must not move. < 0: not callable. */
-int invoke_init(struct invoke *invoke, void *function, const struct layout *layout, void *slot);
+/* Sizes and scalars are read from `slot`; arrays lie at `arrays`, which is the slot, too, or memory
+ * of a GPU. Keeps pointers into both and into itself: the struct must not move. < 0: not callable.
+ */
+int invoke_init(struct invoke *invoke, void *function, const struct layout *layout, void *slot,
+                void *arrays);
 void invoke(struct invoke *invoke);
 
 #endif

@@ -1,17 +1,38 @@
 /* warpgym-side: the standby server for native candidates and for compilers (sandbox/standby.h).
- * Started by the judge with the control socket as descriptor 3; of no use by hand. */
+ * Started by the judge with the control socket as descriptor 3; of no use by hand.
+ *
+ *   warpgym-side                    candidates on the CPU, compilers
+ *   warpgym-side --cuda LIBRARY     candidates on a GPU: the driver's library, and what objects that
+ *                                   nvcc made want, are loaded before there is a fence around them;
+ *                                   the driver is started behind it, because no fork survives that
+ */
 #include "judge/side/native.h"
 #include "sandbox/command.h"
 #include "sandbox/server.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 
-int main(void)
+static const char *load_driver(int argc, char **argv)
+{
+    if (argc != 3 || strcmp(argv[1], "--cuda") != 0)
+        return NULL;
+    static const char *const wanted[] = {"libstdc++.so.6", "libgcc_s.so.1", "libm.so.6"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        (void)!dlopen(wanted[i], RTLD_NOW | RTLD_GLOBAL);
+    if (!dlopen(argv[2], RTLD_NOW | RTLD_GLOBAL))
+        fprintf(stderr, "warpgym-side: %s\n", dlerror());
+    return argv[2];
+}
+
+int main(int argc, char **argv)
 {
     static struct box box;
     struct err err = {0};
     uint32_t layers = 0;
+    const char *driver = load_driver(argc, argv);
     if (box_filter_prepare(&err) < 0)
         fprintf(stderr, "warpgym-side: %s\n", err.text); /* box_lock tells the judge as well */
     if (server_ready(SERVER_CONTROL_FD) < 0) {
@@ -22,5 +43,5 @@ int main(void)
     if (channel < 0)
         return 0;
     return box.kind == BOX_BUILD ? command_serve(channel, &box, layers)
-                                 : native_serve(channel, &box, layers);
+                                 : native_serve(channel, &box, layers, driver);
 }

@@ -1,6 +1,7 @@
 #include "judge/side/native.h"
 
 #include "base/clock.h"
+#include "device/gpu_memory.h"
 #include "judge/oracle.h"
 #include "judge/side/invoke.h"
 #include "judge/wire.h"
@@ -21,6 +22,9 @@ struct native {
     int channel;
     const struct box *box;
     uint32_t layers;
+    const char *driver;       /* library of the GPU's driver */
+    struct gpu_context gpu;   /* open: this side computes on it */
+    struct gpu_memory arrays; /* there */
     void *solution;
     void *oracle;
     struct layout layout;
@@ -80,7 +84,7 @@ static void *load(int artifact, const char *name, char *why, size_t why_bytes)
     if (library && !function)
         snprintf(why, why_bytes,
                  "there is no function `solution`; define it with the problem's signature, not "
-                 "static");
+                 "static (in CUDA C++ as extern \"C\")");
     return function;
 }
 
@@ -89,6 +93,12 @@ static void on_abort(int signal)
 {
     (void)signal;
     _exit(134);
+}
+
+/* After the box is locked: what the driver starts in this process runs behind the fence. */
+static int open_gpu(struct native *native, uint32_t gpu, struct err *err)
+{
+    return gpu ? gpu_context_open(&native->gpu, native->driver, (int)gpu - 1, err) : 0;
 }
 
 static int open_candidate(struct native *native, const struct wire_open *open,
@@ -104,6 +114,10 @@ static int open_candidate(struct native *native, const struct wire_open *open,
     signal(SIGABRT, on_abort);
     if (box_lock(native->box, &native->layers, &err) < 0) {
         say_failed(native, FAILED_UNSUPPORTED, err.text);
+        return -1;
+    }
+    if (open_gpu(native, open->gpu, &err) < 0) {
+        say_failed(native, err.code == ERR_LIMIT ? FAILED_MEMORY : FAILED_UNSUPPORTED, err.text);
         return -1;
     }
     struct wire_opened opened = {.type = WIRE_OPENED, .layers = native->layers};
@@ -131,13 +145,19 @@ static bool map_new(struct native *native, const struct wire_map *map,
         munmap(native->slot, native->slot_bytes);
     if (native->wide_slot)
         munmap(native->wide_slot, native->wide_bytes);
+    gpu_memory_free(&native->arrays);
     native->wide_slot = NULL;
     native->slot_bytes = map->slot_bytes;
     native->wide_bytes = map->oracle_bytes;
-    native->slot = map_memory(descriptors[0], native->slot_bytes);
-    if (native->slot && descriptors[1] >= 0)
-        native->wide_slot = map_memory(descriptors[1], native->wide_bytes);
-    return native->slot && (descriptors[1] < 0 || native->wide_slot);
+    native->slot = map_memory(*descriptors++, native->slot_bytes);
+    if (map->oracle_bytes)
+        native->wide_slot = map_memory(*descriptors++, native->wide_bytes);
+    if (!native->slot || (map->oracle_bytes && !native->wide_slot))
+        return false;
+    struct err ignored;
+    return !map->gpu_bytes ||
+           (native->gpu.open && gpu_memory_import(&native->arrays, &native->gpu, *descriptors,
+                                                  map->gpu_bytes, &ignored) == 0);
 }
 
 static int map_slot(struct native *native, const struct wire_map *map,
@@ -147,11 +167,12 @@ static int map_slot(struct native *native, const struct wire_map *map,
     native->layout = map->layout;
     if (mapped && native->oracle && native->wide_slot) {
         oracle_layout(&native->layout, &native->wide);
-        mapped = invoke_init(&native->wide_call, native->oracle, &native->wide,
+        mapped = invoke_init(&native->wide_call, native->oracle, &native->wide, native->wide_slot,
                              native->wide_slot) == 0;
     }
-    if (!mapped ||
-        invoke_init(&native->plain_call, native->solution, &native->layout, native->slot) < 0) {
+    void *arrays = native->gpu.open ? (void *)(uintptr_t)native->arrays.address : native->slot;
+    if (!mapped || invoke_init(&native->plain_call, native->solution, &native->layout, native->slot,
+                               arrays) < 0) {
         say_failed(native, FAILED_MEMORY, "the arguments do not fit into the memory limit");
         return -1;
     }
@@ -159,24 +180,40 @@ static int map_slot(struct native *native, const struct wire_map *map,
     return 0;
 }
 
+/* The function, and all that it left running on the GPU. */
+static int run(struct native *native, struct err *err)
+{
+    invoke(&native->plain_call);
+    if (!native->gpu.open)
+        return 0;
+    const struct cuda *cuda = &native->gpu.cuda;
+    return cuda_check(cuda, cuda->synchronize(), "its work on the GPU failed", err);
+}
+
 static void call(struct native *native, const struct wire_call *wanted)
 {
     static struct wire_done done = {.type = WIRE_DONE};
+    struct err err;
     int64_t start_ns = clock_now_ns();
+    int result = 0;
     if (wanted->mode == WIRE_RUN) {
-        invoke(&native->plain_call);
+        result = run(native, &err);
     } else if (wanted->mode == WIRE_DOUBLE && native->wide_slot) {
         oracle_widen(&native->layout, native->slot, &native->wide, native->wide_slot);
         invoke(&native->wide_call);
+    }
+    if (result < 0) {
+        say_failed(native, result == ERR_LIMIT ? FAILED_MEMORY : FAILED_RUN, err.text);
+        return;
     }
     done.own_ns = (uint64_t)(clock_now_ns() - start_ns);
     say(native, &done, sizeof done);
 }
 
-int native_serve(int channel, const struct box *box, uint32_t layers)
+int native_serve(int channel, const struct box *box, uint32_t layers, const char *driver)
 {
     static union wire_message message; /* large, and there is one judge */
-    struct native native = {.channel = channel, .box = box, .layers = layers};
+    struct native native = {.channel = channel, .box = box, .layers = layers, .driver = driver};
     int descriptors[WIRE_DESCRIPTORS];
     struct err err = {0};
     size_t bytes;

@@ -11,7 +11,8 @@
 
 #include <stdint.h>
 
-/* Serves one judge until the channel closes. Returns the process's exit status. */
-int native_serve(int channel, const struct box *box, uint32_t layers);
+/* Serves one judge until the channel closes. Returns the process's exit status. `driver` as in
+ * cuda_open. */
+int native_serve(int channel, const struct box *box, uint32_t layers, const char *driver);
 
 #endif

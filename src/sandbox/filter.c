@@ -2,7 +2,7 @@
  * that a library which merely tries something goes on.
  *
  * FILTER_RUN     what computing needs: memory, threads, files (Landlock says which), its channel
- * FILTER_CUDA    the same and any ioctl: it reaches the driver's device files, and no others
+ * FILTER_CUDA    the same, ioctl (which reaches the driver's device files) and a listening socket
  * FILTER_BUILD   the same and what starting a compiler needs
  *
  * Arguments are checked where the call alone says too little: clone only makes threads, tgkill only
@@ -22,6 +22,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -176,6 +177,19 @@ static const int build_calls[] = {
     SCMP_SYS(mlock),  SCMP_SYS(capget),
 };
 
+/* The driver listens on a socket of its own, to which nobody may connect from in here, and its
+ * device files are used by ioctl. */
+static int add_cuda_rules(scmp_filter_ctx context)
+{
+    static const int calls[] = {SCMP_SYS(ioctl), SCMP_SYS(bind), SCMP_SYS(listen),
+                                SCMP_SYS(getsockname), SCMP_SYS(accept4)};
+    int bad = seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
+                               SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, calls[i], 0);
+    return bad;
+}
+
 static int add_argument_rules(scmp_filter_ctx context, enum box_filter filter)
 {
     int bad = 0;
@@ -199,10 +213,8 @@ static int add_argument_rules(scmp_filter_ctx context, enum box_filter filter)
                             SCMP_A0(SCMP_CMP_EQ, 0x53564d41, 0)); /* PR_SET_VMA: names for memory */
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
                             SCMP_A2(SCMP_CMP_EQ, 0, 0)); /* reading limits */
-    if (filter == FILTER_CUDA) {
-        bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 0);
-        return bad;
-    }
+    if (filter == FILTER_CUDA)
+        return bad | add_cuda_rules(context);
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
                             SCMP_A1(SCMP_CMP_EQ, TCGETS, 0));
     bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,

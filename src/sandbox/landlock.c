@@ -81,7 +81,9 @@ static int allow_all(int ruleset, const struct box *box, bool own_root, uint64_t
                        err);
     if (result == 0 && (own_root || cuda)) /* the driver names its threads there */
         result = allow(ruleset, own_root ? "/proc" : "/proc/self",
-                       ACCESS_READ_FILE | ACCESS_READ_DIR | (cuda ? ACCESS_WRITE_FILE : 0), err);
+                       ACCESS_READ_FILE | ACCESS_READ_DIR |
+                           (cuda ? known & (ACCESS_WRITE_FILE | ACCESS_TRUNCATE) : 0),
+                       err);
     if (result == 0 && box->root[0])
         result = allow(ruleset, "/usr", READ_ONLY, err);
     const char *end = box->paths + box->paths_bytes;

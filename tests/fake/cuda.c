@@ -63,6 +63,8 @@ cuda_result fake_device_count(int *count)
 
 cuda_result fake_device_get(cuda_device *device, int ordinal)
 {
+    if (ordinal >= number("FAKE_CUDA_DEVICES", 2))
+        return 101;
     *device = ordinal + 100;
     return outcome("cuDeviceGet");
 }

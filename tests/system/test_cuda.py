@@ -1,0 +1,126 @@
+"""CUDA candidates, judged through a driver and a compiler that only look like NVIDIA's (tests/fake):
+CI has no GPU. Kernels are host code there; everything around them is the real thing."""
+
+import json
+
+import pytest
+from support import HOUSE, PASSED, ROOT, SOME_FAILED, write, write_lines
+
+DRIVER = HOUSE / "build" / "tests" / "fake" / "cuda.so"
+NVCC = ROOT / "tests" / "fake" / "nvcc"
+ENVIRONMENT = {"WARPGYM_NVCC": str(NVCC), "WARPGYM_GPU_DRIVER": str(DRIVER)}
+
+YAML = """name: double
+summary: Twice each element.
+signature: void solution(const float *x, float *y, float factor, size_t n)
+arguments:
+  x: {role: in, type: f32, shape: [n], fill: normal}
+  y: {role: out, type: f32, shape: [n]}
+  factor: {role: scalar, type: f32, fill: "uniform(1, 3)"}
+  n: {role: size}
+tolerance: {relative: 1.0e-6, scale: rms}
+check: [{n: 1}, {n: 1000}]
+time: [{n: 200000}]
+work: {flops: n, bytes: 8*n}
+"""
+
+LOOP = """#include <stddef.h>
+%s void solution(%s float *x, float *y, float factor, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = factor * x[i];
+%s
+}
+"""
+
+
+def source(extra="", linkage='extern "C"', constness="const"):
+    return LOOP % (linkage, constness, extra)
+
+
+@pytest.fixture(scope="module")
+def problem(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("problems") / "double"
+    folder.mkdir()
+    write(folder / "problem.yaml", YAML)
+    write(folder / "reference.c", source(linkage=""))
+    write(folder / "reference.cu", source())
+    return folder
+
+
+def judged(warpgym, problem, candidate, *arguments):
+    run = warpgym("eval", "--json", "--problem", problem, *arguments, candidate,
+                  environment=ENVIRONMENT)
+    assert run.status in (PASSED, SOME_FAILED), run
+    return run.verdict
+
+
+def test_right(warpgym, problem, tmp_path):
+    verdict = judged(warpgym, problem, write(tmp_path / "right.cu", source()))
+    assert verdict["status"] == "passed", verdict
+    assert verdict["device"] == "cuda:0 Fake GPU 0"
+    assert verdict["candidate"]["language"] == "cuda"
+    assert verdict["timing"]["speedup"] > 0
+    verdict = judged(warpgym, problem, tmp_path / "right.cu", "-s", "gpu.ordinal=1")
+    assert verdict["device"] == "cuda:1 Fake GPU 1"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "status", "code", "words"),
+    [
+        ("off", source("    y[n - 1] += 1;"), "wrong", None, "of 1 elements are wrong"),
+        ("beyond", source("    y[n] = 0;"), "wrong", "H15", "it wrote past the end of `y`"),
+        ("input", source("    x[n / 2] = 7;", constness=""), "wrong", "H08", "changed its input"),
+        ("exits", "#include <stdlib.h>\n" + source("    exit(0);"), "runtime_error", None, "exit"),
+        ("crashes", source("    *(volatile int *)8 = 1;"), "runtime_error", None, "SIGSEGV"),
+        ("linkage", source(linkage=""), "load_error", None, 'in CUDA C++ as extern "C"'),
+        ("syntax", source("    no such thing"), "compile_error", None, "syntax.cu:6"),
+    ],
+)
+def test_refused(warpgym, problem, tmp_path, name, text, status, code, words):
+    verdict = judged(warpgym, problem, write(tmp_path / f"{name}.cu", text))
+    assert verdict["status"] == status, verdict
+    assert words in verdict["error"]["message"], verdict
+    codes = [violation["code"] for violation in verdict["integrity"]["violations"]]
+    assert codes == ([code] if code else [])
+
+
+def test_c_and_cuda_in_one_batch(warpgym, problem, tmp_path):
+    """Each is held against the reference of its own kind, which changes from line to line."""
+    lines = [
+        {"problem": str(problem), "source": source(linkage=linkage), "name": f"{i}.{kind}"}
+        for i, (kind, linkage) in enumerate([("cu", 'extern "C"'), ("c", "")] * 3)
+    ]
+    batch = write_lines(tmp_path / "batch.jsonl", lines)
+    run = warpgym("eval", "--json", "--no-timing", batch, environment=ENVIRONMENT)
+    assert run.status == PASSED, run
+    assert [verdict["device"].split(":")[0] for verdict in run.verdicts] == ["cuda", "cpu"] * 3
+
+
+def test_no_reference_for_a_gpu(warpgym, tmp_path):
+    folder = tmp_path / "double"
+    folder.mkdir()
+    write(folder / "problem.yaml", YAML)
+    write(folder / "reference.c", source(linkage=""))
+    verdict = judged(warpgym, folder, write(tmp_path / "right.cu", source()))
+    assert verdict["status"] == "unsupported" and verdict["compiled"]
+    assert "problem double has no reference.cu" in verdict["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("driver", "words"),
+    [("/nowhere/libcuda.so", "/nowhere/libcuda.so is not on this machine")],
+)
+def test_no_driver(warpgym, problem, tmp_path, driver, words):
+    candidate = write(tmp_path / "right.cu", source())
+    run = warpgym("eval", "--json", "--problem", problem, "-s", f"gpu.driver={driver}", candidate,
+                  environment={"WARPGYM_NVCC": str(NVCC)})
+    assert run.verdict["status"] == "unsupported", run
+    assert words in run.verdict["error"]["message"]
+
+
+def test_a_gpu_that_is_not_there(warpgym, problem, tmp_path):
+    candidate = write(tmp_path / "right.cu", source())
+    verdict = judged(warpgym, problem, candidate, "-s", "gpu.ordinal=5")
+    assert verdict["status"] == "unsupported", json.dumps(verdict)
+    assert "cannot use GPU 5" in verdict["error"]["message"]

@@ -10,7 +10,7 @@ set -uo pipefail
 cd "$(dirname "$0")" || exit 1
 
 packages=(
-    gcc libc6-dev make ca-certificates
+    gcc g++ libc6-dev make ca-certificates
     libjansson-dev libfyaml-dev libseccomp-dev libssl-dev libffi-dev uthash-dev libcmocka-dev
     jq patchelf
 )

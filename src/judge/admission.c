@@ -172,7 +172,7 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
         return fault_reference(session, &err);
     for (uint32_t i = 0; i < probe->outputs; i++) {
         struct tensor tensor;
-        if (side_output(side, i, &tensor, &err) < 0)
+        if (side_output(side, 0, i, &tensor, &err) < 0)
             return fault_reference(session, &err);
         passed = tensor.bytes == probe->truth[i].bytes && passes(probe, i, tensor.data, &error) &&
                  passed;
@@ -371,7 +371,7 @@ static int probe_sizes(struct probe *probe, const struct size_set *sizes)
             probe->shapes[i][d] = (int64_t)expression_value(problem->arguments[i].shape[d],
                                                             sizes->value);
     }
-    if (side_map(&session->reference, &probe->trial.layout, &session->largest,
+    if (side_map(&session->reference, &probe->trial.layout, &session->largest, 1,
                  session->reference_oracle, 60000, &err) < 0)
         return fault_reference(session, &err);
     return run_probe(probe);
@@ -425,8 +425,9 @@ static int probe_torch(struct probe *probe)
     struct session *session = probe->session;
     struct err err;
     probe->trial.layout = session->torch_layout;
-    if (read_description(probe, &err) < 0 || side_map(&session->reference, &probe->trial.layout,
-                                                      &probe->trial.layout, false, 60000, &err) < 0)
+    if (read_description(probe, &err) < 0 ||
+        side_map(&session->reference, &probe->trial.layout, &probe->trial.layout, 1, false, 60000,
+                 &err) < 0)
         return fault_reference(session, &err);
     for (int i = 0; i < TORCH_TRIALS; i++)
         if (run_probe(probe) < 0)

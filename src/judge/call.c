@@ -75,6 +75,8 @@ static void take_samples(const struct side *side, struct sample samples[SIDE_SAM
         uint64_t bytes = outputs[sample->output].bytes;
         uint64_t lines = bytes / SIDE_SAMPLE_BYTES;
         sample->offset = lines ? (state >> 20) % lines * SIDE_SAMPLE_BYTES : 0;
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        sample->offset += (state >> 33) % side->slots * side->layout.bytes;
         sample->bytes = bytes < SIDE_SAMPLE_BYTES ? bytes : SIDE_SAMPLE_BYTES;
         sample->taken = sample->bytes > 0 &&
                         (side->gpu ? peek_later : peek)(side, &outputs[sample->output],
@@ -90,7 +92,8 @@ static void take_samples(const struct side *side, struct sample samples[SIDE_SAM
  * taken on the clock, say something else. */
 static int pull(struct side *side, struct err *err)
 {
-    return side->gpu ? gpu_memory_read(&side->arrays, 0, side->slot.data, side->layout.bytes, err)
+    return side->gpu ? gpu_memory_read(&side->arrays, 0, side->slot.data,
+                                       side->slots * side->layout.bytes, err)
                      : 0;
 }
 
@@ -212,7 +215,7 @@ uint32_t side_output_count(const struct side *side)
     return list_outputs(side, outputs);
 }
 
-int side_output_form(const struct side *side, uint32_t index, struct tensor *tensor,
+int side_output_form(const struct side *side, uint32_t slot, uint32_t index, struct tensor *tensor,
                      struct err *err)
 {
     struct wire_output outputs[WIRE_OUTPUTS];
@@ -226,13 +229,14 @@ int side_output_form(const struct side *side, uint32_t index, struct tensor *ten
                               .count = output->bytes / dtype_facts(output->dtype)->bytes};
     memcpy(tensor->shape, output->shape, sizeof tensor->shape);
     if (side->done.count == 0)
-        tensor->data = side->slot.data + output->address;
+        tensor->data = side->slot.data + slot * side->layout.bytes + output->address;
     return 0;
 }
 
-int side_output(struct side *side, uint32_t index, struct tensor *tensor, struct err *err)
+int side_output(struct side *side, uint32_t slot, uint32_t index, struct tensor *tensor,
+                struct err *err)
 {
-    int result = side_output_form(side, index, tensor, err);
+    int result = side_output_form(side, slot, index, tensor, err);
     if (result < 0 || side->done.count == 0)
         return result;
     if (side->buffer_bytes[index] < tensor->bytes) {

@@ -18,7 +18,7 @@ static int check_sizes(struct session *session, const struct size_set *sizes, bo
     struct err err;
     if (problem_layout(session->problem, sizes, &trial.layout, &err) < 0)
         return fault_judge(session, &err);
-    if (trial_map(session, &trial.layout, true) < 0)
+    if (trial_map(session, &trial, true) < 0)
         return -1;
     if (trial_run(session, &trial) == TRIAL_ENDED)
         return -1;
@@ -47,7 +47,7 @@ static int check_torch(struct session *session)
     struct trial trial = {.layout = session->torch_layout,
                           .oracle = true,
                           .timeout_ms = settings->run_timeout_ms};
-    if (trial_map(session, &trial.layout, true) < 0)
+    if (trial_map(session, &trial, true) < 0)
         return -1;
     for (int64_t i = 0; i <= settings->check_trials; i++) {
         trial.biased = i == settings->check_trials;

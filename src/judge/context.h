@@ -105,6 +105,7 @@ bool reference_ready(struct session *session);
 /* trial.c */
 struct trial {
     struct layout layout;
+    uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
     bool biased;    /* two-valued inputs instead of the problem's own */
     bool oracle;    /* compute the wide answer too */
     bool untouched; /* check that `in` arguments are as they were */
@@ -118,7 +119,7 @@ struct tolerance trial_tolerance(const struct problem *problem, uint32_t output,
 void trial_begin(struct session *session);
 void trial_end(struct session *session);
 /* Prepares both sides for the layout. */
-int trial_map(struct session *session, const struct layout *layout, bool oracle);
+int trial_map(struct session *session, const struct trial *trial, bool oracle);
 /* Fresh inputs, staged for both. */
 int trial_prepare(struct session *session, const struct trial *trial);
 /* Stages what lies in the reference's slot now. */

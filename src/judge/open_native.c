@@ -154,7 +154,7 @@ static int open_reference(struct preparation *preparation)
     int result = open_side(session, &session->reference, WIRE_REFERENCE,
                            &session->reference_artifact, oracle, err);
     if (result == 0)
-        result = side_map(&session->reference, &session->largest, &session->largest, oracle,
+        result = side_map(&session->reference, &session->largest, &session->largest, 1, oracle,
                           session->judge->options.settings->run_load_timeout_ms, err);
     if (result == 0)
         result = boxed_freeze(&session->reference.boxed, err);

@@ -222,16 +222,19 @@ static int make_room_on_gpu(struct side *side, uint64_t bytes, uint64_t largest_
 
 int side_push(struct side *side, struct err *err)
 {
-    return side->gpu ? gpu_memory_write(&side->arrays, 0, side->slot.data, side->layout.bytes, err)
+    return side->gpu ? gpu_memory_write(&side->arrays, 0, side->slot.data,
+                                        side->slots * side->layout.bytes, err)
                      : 0;
 }
 
 int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
-             bool with_oracle, int64_t timeout_ms, struct err *err)
+             uint32_t slots, bool with_oracle, int64_t timeout_ms, struct err *err)
 {
-    struct wire_map map = {.type = WIRE_MAP, .layout = *layout};
+    struct wire_map map = {.type = WIRE_MAP, .layout = *layout, .slots = slots};
+    uint64_t bytes = slots * layout->bytes;
     side->layout = *layout;
-    int result = make_room(side, &side->slot, "slot", layout->bytes, largest->bytes, err);
+    side->slots = slots;
+    int result = make_room(side, &side->slot, "slot", bytes, largest->bytes, err);
     if (result == 0 && with_oracle) {
         struct layout largest_oracle;
         oracle_layout(layout, &side->oracle_layout);
@@ -240,7 +243,7 @@ int side_map(struct side *side, const struct layout *layout, const struct layout
                            largest_oracle.bytes, err);
     }
     if (result == 0)
-        result = make_room_on_gpu(side, layout->bytes, largest->bytes, err);
+        result = make_room_on_gpu(side, bytes, largest->bytes, err);
     int descriptors[3];
     uint32_t count = 0;
     descriptors[count++] = side->slot.fd;

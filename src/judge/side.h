@@ -46,6 +46,7 @@ struct side {
     const _Atomic int *cancelled;
     const struct seat *seat; /* NULL: its calls are not timed; the caller's */
     struct layout layout;
+    uint32_t slots;                /* of that layout, one behind the other */
     struct shared slot, oracle;    /* a layout may use less of them */
     const struct gpu_context *gpu; /* the caller's; NULL: it computes on the CPU, in the slot */
     struct gpu_memory arrays;      /* where it computes; the slot is the judge's mirror of it */
@@ -85,10 +86,10 @@ NODISCARD int side_open(struct side *side, const struct side_start *start,
                         struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
                         struct err *err);
 
-/* Memory is made when there is none that fits, and then with room for the `largest` layout, so that
- * a run over many sizes maps once. */
+/* Memory for `slots` calls is made when there is none that fits, and then with room for the
+ * `largest` layout, so that a run over many sizes maps once. */
 NODISCARD int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
-                       bool with_oracle, int64_t timeout_ms, struct err *err);
+                       uint32_t slots, bool with_oracle, int64_t timeout_ms, struct err *err);
 NODISCARD int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, struct err *err);
 
 /* ERR_INPUT (side->failed), ERR_CRASH, ERR_TIMEOUT (killed), ERR_PROTOCOL, ERR_CANCELLED. After
@@ -102,9 +103,9 @@ NODISCARD int side_push(struct side *side, struct err *err);
 /* Number of outputs of the last call, and one of them. The form alone (torch: without data) costs
  * nothing, whatever the side claims: look at a candidate's before its bytes are copied. */
 uint32_t side_output_count(const struct side *side);
-NODISCARD int side_output_form(const struct side *side, uint32_t index, struct tensor *tensor,
-                               struct err *err);
-NODISCARD int side_output(struct side *side, uint32_t index, struct tensor *tensor,
+NODISCARD int side_output_form(const struct side *side, uint32_t slot, uint32_t index,
+                               struct tensor *tensor, struct err *err);
+NODISCARD int side_output(struct side *side, uint32_t slot, uint32_t index, struct tensor *tensor,
                           struct err *err);
 
 /* Its channel is at its end: ERR_CRASH with how the process ended, or ERR_PROTOCOL where it lives.

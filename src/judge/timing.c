@@ -21,6 +21,8 @@
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
 #define GPU_CACHES 4       /* times the bandwidth of a GPU's memory, at most */
+#define BATCH_MS 2.0       /* of calls between two readings of the clock, on a GPU */
+#define BATCH_BYTES 16e6   /* of their arguments: they pass through the host */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 
 /* Raw times in ms, one of each kind a pair. */
@@ -58,9 +60,10 @@ static int sample_pair(struct session *session, const struct trial *trial,
     struct side_time candidate;
     if (call_pair(session, trial, candidate_first, &reference, &candidate) < 0)
         return -1;
-    sampling->reference[at] = reference.ms;
-    sampling->candidate[at] = candidate.ms;
-    sampling->handover[at] = reference.ms - reference.own_ms;
+    double calls = trial->slots;
+    sampling->reference[at] = reference.ms / calls;
+    sampling->candidate[at] = candidate.ms / calls;
+    sampling->handover[at] = (reference.ms - reference.own_ms) / calls;
     sampling->candidate_first[at] = candidate_first;
     sampling->count++;
     return 0;
@@ -96,13 +99,7 @@ static int sample_case(struct session *session, const struct trial *trial,
                        struct sampling *sampling, double budget_ms)
 {
     const struct settings *settings = session->judge->options.settings;
-    struct trial warm_up = *trial;
-    warm_up.oracle = true;
-    warm_up.untouched = true;
-    struct side_time ignored[2];
     int64_t start_ns = clock_now_ns();
-    if (call_pair(session, &warm_up, clock_secret() & 1, &ignored[0], &ignored[1]) < 0)
-        return -1;
     while (sampling->count < sampling->capacity) {
         struct interval speedup;
         const double *reference;
@@ -194,8 +191,33 @@ static void summarise(struct session *session, struct sampling *sampling,
     verdict->case_count++;
 }
 
-static int time_case(struct session *session, const struct trial *trial,
-                     const struct size_set *sizes, double budget_ms)
+/* How many calls one interval of the clock should take: on a GPU starting and waiting take longer
+ * than many a kernel. */
+static uint32_t slots_for(const struct session *session, const struct trial *trial, double call_ms)
+{
+    if (!session->gpu)
+        return 1;
+    double wanted = fmin(BATCH_MS / call_ms, BATCH_BYTES / (double)trial->layout.bytes);
+    return (uint32_t)fmax(1, fmin(wanted, WIRE_SLOTS));
+}
+
+/* One pair that is held against the oracle; then the trial's slots stand ready. */
+static int warm_up(struct session *session, struct trial *trial)
+{
+    struct trial once = *trial;
+    struct side_time reference;
+    struct side_time candidate;
+    once.oracle = once.untouched = true;
+    once.slots = trial->slots = 1;
+    if (trial_map(session, &once, true) < 0 ||
+        call_pair(session, &once, clock_secret() & 1, &reference, &candidate) < 0)
+        return -1;
+    trial->slots = slots_for(session, trial, fmax(reference.own_ms, RESOLUTION_MS));
+    return trial->slots > 1 ? trial_map(session, trial, true) : 0;
+}
+
+static int time_case(struct session *session, struct trial *trial, const struct size_set *sizes,
+                     double budget_ms)
 {
     struct verdict *verdict = session->verdict;
     size_t capacity = (size_t)session->judge->options.settings->timing_max_samples;
@@ -207,7 +229,7 @@ static int time_case(struct session *session, const struct trial *trial,
                                 .candidate_first = (bool *)(memory + 5 * capacity),
                                 .capacity = capacity};
     struct timed_case *timed = &verdict->cases[verdict->case_count];
-    int result = trial_map(session, &trial->layout, true);
+    int result = warm_up(session, trial);
     if (result == 0)
         result = sample_case(session, trial, &sampling, budget_ms);
     if (result == 0) {

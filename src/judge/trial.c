@@ -39,16 +39,20 @@ void trial_end(struct session *session)
     seat_leave(&session->seat);
 }
 
-int trial_map(struct session *session, const struct layout *layout, bool oracle)
+int trial_map(struct session *session, const struct trial *trial, bool oracle)
 {
+    const struct layout *layout = &trial->layout;
+    uint32_t slots = trial->slots ? trial->slots : 1;
     struct err err;
     int64_t timeout_ms = session->judge->options.settings->run_load_timeout_ms;
     oracle = oracle && session->reference_oracle && session->problem->format == PROBLEM_NATIVE;
     /* of the problem or sizes before; timed trials, which have no oracle, take the warm-up's */
     memset(session->answer.own_error, 0, sizeof session->answer.own_error);
-    if (side_map(&session->reference, layout, &session->largest, oracle, timeout_ms, &err) < 0)
+    if (side_map(&session->reference, layout, &session->largest, slots, oracle, timeout_ms, &err) <
+        0)
         return fault_reference(session, &err);
-    if (side_map(&session->candidate, layout, &session->largest, false, timeout_ms, &err) < 0)
+    if (side_map(&session->candidate, layout, &session->largest, slots, false, timeout_ms, &err) <
+        0)
         return fault_candidate(session, &err);
     if (boxed_freeze(&session->reference.boxed, &err) < 0)
         return fault_reference(session, &err);
@@ -96,28 +100,34 @@ static void bias_inputs(const struct layout *layout, char *slot, uint64_t seed)
     }
 }
 
+static void lay_out_slot(const struct layout *layout, const char *staged, char *slot)
+{
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        uint64_t bytes = layout_argument_bytes(argument);
+        char *place = slot + argument->offset;
+        if (argument->role == ROLE_OUT)
+            memset(place, POISON_BYTE, bytes);
+        else
+            memcpy(place, staged + argument->offset, bytes);
+        memset(place + bytes, GUARD_BYTE, LAYOUT_GUARD_BYTES);
+    }
+}
+
 /* Gives one side the staged inputs, spoils its outputs and the bytes that belong to nobody. Both
  * sides get theirs right before their call, by the same steps: what is in a cache is then the same,
  * too. */
 static int lay_out(const struct session *session, struct side *side, struct err *err)
 {
-    const struct layout *layout = &side->layout;
-    for (uint32_t i = 0; i < layout->count; i++) {
-        const struct layout_argument *argument = &layout->arguments[i];
-        uint64_t bytes = layout_argument_bytes(argument);
-        char *place = side->slot.data + argument->offset;
-        if (argument->role == ROLE_OUT)
-            memset(place, POISON_BYTE, bytes);
-        else
-            memcpy(place, session->staging + argument->offset, bytes);
-        memset(place + bytes, GUARD_BYTE, LAYOUT_GUARD_BYTES);
-    }
+    for (uint32_t slot = 0; slot < side->slots; slot++)
+        lay_out_slot(&side->layout, session->staging + slot * side->layout.bytes,
+                     side->slot.data + slot * side->layout.bytes);
     return side_push(side, err);
 }
 
 static void make_staging(struct session *session)
 {
-    uint64_t bytes = session->reference.layout.bytes;
+    uint64_t bytes = session->reference.slots * session->reference.layout.bytes;
     if (session->staging_bytes >= bytes)
         return;
     mem_free(session->staging);
@@ -131,6 +141,13 @@ void trial_stage(struct session *session)
     memcpy(session->staging, session->reference.slot.data, session->reference.layout.bytes);
 }
 
+static void fill_slots(struct session *session, uint64_t seed)
+{
+    const struct layout *layout = &session->reference.layout;
+    for (uint32_t slot = 0; slot < session->reference.slots; slot++)
+        fill_slot(layout, slot ? clock_secret() : seed, session->staging + slot * layout->bytes);
+}
+
 int trial_prepare(struct session *session, const struct trial *trial)
 {
     struct err err;
@@ -140,7 +157,7 @@ int trial_prepare(struct session *session, const struct trial *trial)
         return fault_candidate(session, &err);
     make_staging(session);
     if (session->problem->format == PROBLEM_NATIVE)
-        fill_slot(&session->reference.layout, seed, session->staging);
+        fill_slots(session, seed);
     else if (side_fill(&session->reference, seed, trial->timeout_ms, &err) < 0 ||
              boxed_freeze(&session->reference.boxed, &err) < 0)
         return fault_reference(session, &err);
@@ -159,7 +176,7 @@ static int keep_wide(struct session *session, struct err *err)
     uint32_t count = side_output_count(side);
     for (uint32_t i = 0; i < count; i++) {
         struct tensor tensor;
-        int result = side_output(side, i, &tensor, err);
+        int result = side_output(side, 0, i, &tensor, err);
         if (result < 0)
             return result;
         if (answer->owned_bytes[i] < tensor.bytes) {
@@ -253,7 +270,7 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     session->verdict->reference_ms += time->ms;
     answer->count = side_output_count(side);
     for (uint32_t i = 0; i < answer->count; i++)
-        if (side_output(side, i, &answer->plain[i], &err) < 0)
+        if (side_output(side, 0, i, &answer->plain[i], &err) < 0)
             return fault_reference(session, &err);
     if (answer->has_wide && !torch)
         point_wide(session);
@@ -290,13 +307,14 @@ int trial_candidate(struct session *session, const struct trial *trial, struct s
 }
 
 /* Bytes that no argument owns must be as the judge left them. */
-static const char *overrun(const struct session *session)
+static const char *overrun(const struct session *session, uint32_t slot)
 {
     const struct layout *layout = &session->candidate.layout;
+    const char *data = session->candidate.slot.data + slot * layout->bytes;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
-        const unsigned char *guard = (const unsigned char *)session->candidate.slot.data +
-                                     argument->offset + layout_argument_bytes(argument);
+        const unsigned char *guard = (const unsigned char *)data + argument->offset +
+                                     layout_argument_bytes(argument);
         for (int at = 0; at < LAYOUT_GUARD_BYTES; at++)
             if (guard[at] != GUARD_BYTE)
                 return session->problem->arguments[i].name;
@@ -304,14 +322,15 @@ static const char *overrun(const struct session *session)
     return NULL;
 }
 
-static const char *modified_input(const struct session *session)
+static const char *modified_input(const struct session *session, uint32_t slot)
 {
     const struct layout *layout = &session->candidate.layout;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
-        if (argument->role == ROLE_IN && memcmp(session->candidate.slot.data + argument->offset,
-                                                session->reference.slot.data + argument->offset,
-                                                layout_argument_bytes(argument)) != 0)
+        uint64_t at = slot * layout->bytes + argument->offset;
+        if (argument->role == ROLE_IN &&
+            memcmp(session->candidate.slot.data + at, session->staging + at,
+                   layout_argument_bytes(argument)) != 0)
             return session->problem->arguments[i].name;
     }
     return NULL;
@@ -393,16 +412,26 @@ static void read_through(const struct tensor *tensor)
         (void)data[at];
 }
 
-static enum trial_result judge_output(struct session *session, uint32_t output,
+/* What is held against an output of a slot: the oracle computes the first one only. */
+static struct tensor expected_tensor(const struct session *session, uint32_t slot, uint32_t output)
+{
+    const struct answer *answer = &session->answer;
+    struct tensor expected = answer->has_wide && slot == 0 ? answer->wide[output]
+                                                           : answer->plain[output];
+    if (slot > 0)
+        expected.data = (const char *)expected.data + slot * session->reference.layout.bytes;
+    return expected;
+}
+
+static enum trial_result judge_output(struct session *session, uint32_t slot, uint32_t output,
                                       const struct tensor *got)
 {
     struct answer *answer = &session->answer;
     struct verdict *verdict = session->verdict;
-    const struct tensor *expected = answer->has_wide ? &answer->wide[output]
-                                                     : &answer->plain[output];
+    struct tensor expected = expected_tensor(session, slot, output);
     struct comparison spec = {
         .dtype = got->dtype,
-        .expected_dtype = expected->dtype,
+        .expected_dtype = expected.dtype,
         .count = got->count,
         .tolerance = trial_tolerance(session->problem, output, got->dtype),
         .slack = answer->own_error[output],
@@ -411,7 +440,7 @@ static enum trial_result judge_output(struct session *session, uint32_t output,
     char name[LIMIT_NAME_BYTES];
     char text[512];
     read_through(got);
-    bool good = compare_tensor(&spec, expected->data, got->data, &difference);
+    bool good = compare_tensor(&spec, expected.data, got->data, &difference);
     verdict->max_absolute = fmax(verdict->max_absolute, difference.max_absolute);
     verdict->max_relative = fmax(verdict->max_relative, difference.max_relative);
     if (good)
@@ -433,7 +462,7 @@ static enum trial_result judge_output(struct session *session, uint32_t output,
     return wrong(session, text);
 }
 
-static enum trial_result judge_outputs(struct session *session)
+static enum trial_result judge_outputs(struct session *session, uint32_t slot)
 {
     struct answer *answer = &session->answer;
     struct err err;
@@ -446,39 +475,47 @@ static enum trial_result judge_outputs(struct session *session)
     }
     for (uint32_t i = 0; i < count; i++) {
         struct tensor got;
-        if (side_output_form(&session->candidate, i, &got, &err) == 0 &&
+        if (side_output_form(&session->candidate, slot, i, &got, &err) == 0 &&
             !same_form(session, i, &got))
             return TRIAL_ENDED;
-        if (side_output(&session->candidate, i, &got, &err) < 0) {
+        if (side_output(&session->candidate, slot, i, &got, &err) < 0) {
             fault_candidate(session, &err);
             return TRIAL_ENDED;
         }
-        enum trial_result result = judge_output(session, i, &got);
+        enum trial_result result = judge_output(session, slot, i, &got);
         if (result != TRIAL_GOOD)
             return result;
     }
     return TRIAL_GOOD;
 }
 
-enum trial_result trial_judge(struct session *session, const struct trial *trial)
+static enum trial_result judge_slot(struct session *session, const struct trial *trial,
+                                    uint32_t slot)
 {
     const char *name;
     char text[256];
+    bool native = session->problem->format == PROBLEM_NATIVE;
+    if (native && (name = overrun(session, slot))) {
+        snprintf(text, sizeof text, "it wrote past the end of `%s`", name);
+        return wrong_with_code(session, "H15", text);
+    }
+    if (trial->untouched && native && (name = modified_input(session, slot))) {
+        snprintf(text, sizeof text, "it changed its input `%s`, which is const", name);
+        return wrong_with_code(session, "H08", text);
+    }
+    return judge_outputs(session, slot);
+}
+
+enum trial_result trial_judge(struct session *session, const struct trial *trial)
+{
     if (trial->biased) /* inputs that the problem never promised: only where they make sense */
         for (uint32_t i = 0; i < session->answer.count; i++)
             if (!all_finite(&session->answer.plain[i]))
                 return TRIAL_VOID;
     session->verdict->trials++;
-    if (session->problem->format == PROBLEM_NATIVE && (name = overrun(session))) {
-        snprintf(text, sizeof text, "it wrote past the end of `%s`", name);
-        return wrong_with_code(session, "H15", text);
-    }
-    if (trial->untouched && session->problem->format == PROBLEM_NATIVE &&
-        (name = modified_input(session))) {
-        snprintf(text, sizeof text, "it changed its input `%s`, which is const", name);
-        return wrong_with_code(session, "H08", text);
-    }
-    enum trial_result result = judge_outputs(session);
+    enum trial_result result = TRIAL_GOOD;
+    for (uint32_t slot = 0; result == TRIAL_GOOD && slot < session->candidate.slots; slot++)
+        result = judge_slot(session, trial, slot);
     if (result == TRIAL_GOOD)
         session->verdict->trials_passed++;
     return result;

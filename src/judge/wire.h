@@ -25,6 +25,7 @@
 #define WIRE_TEXT_BYTES 8192
 #define WIRE_DESCRIPTORS 4
 #define WIRE_OUTPUTS 32
+#define WIRE_SLOTS 32
 
 enum wire_type {
     WIRE_OPEN = 1,
@@ -69,7 +70,9 @@ struct wire_opened {
 /* Descriptors: slot memory, [oracle memory], [GPU memory]; none: the memory mapped before, laid out
  * anew. With GPU memory arrays lie there, at the same offsets; sizes and scalars in the slot. */
 struct wire_map {
-    uint32_t type, reserved;
+    uint32_t type;
+    uint32_t slots; /* native: how many of that layout lie one behind the other; a call is one of
+                       each, in turn */
     struct layout layout;
     uint64_t slot_bytes, oracle_bytes, gpu_bytes; /* of the memory; 0: none is sent */
 };

@@ -104,7 +104,7 @@ static void open_ready(int artifact)
     struct err err = {0};
     struct layout layout = text_layout();
     if (open_side(artifact, &err) < 0 ||
-        side_map(&side, &layout, &layout, false, TIMEOUT_MS, &err) < 0)
+        side_map(&side, &layout, &layout, 1, false, TIMEOUT_MS, &err) < 0)
         fail_msg("%s %s", err.text, side.failed.text);
 }
 
@@ -119,7 +119,7 @@ static const char *ask(const char *what, const char *argument)
     snprintf(side.slot.data, TEXT_BYTES, "%s %s", what, argument);
     memset(side.slot.data + 1024, 0, TEXT_BYTES);
     if (side_call(&side, WIRE_RUN, 0, TIMEOUT_MS, &time, &err) < 0 ||
-        side_output(&side, 0, &tensor, &err) < 0)
+        side_output(&side, 0, 0, &tensor, &err) < 0)
         fail_msg("%s %s: %s", what, argument, err.text);
     return tensor.data;
 }
@@ -382,14 +382,14 @@ static void test_call_and_map(void **state)
         struct side_time time;
         struct tensor tensor;
         layout.bytes = 4096 << i;
-        assert_int_equal(side_map(&side, &layout, &layout, false, TIMEOUT_MS, &err), 0);
+        assert_int_equal(side_map(&side, &layout, &layout, 1, false, TIMEOUT_MS, &err), 0);
         assert_string_equal(ask("write", "/dev/null"), "done");
         assert_true(side.boxed.frozen);
         assert_int_equal(side_call(&side, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), 0);
         assert_true(time.ms > time.own_ms && time.own_ms > 0 && time.freeze_us > 0);
         assert_int_equal(side_output_count(&side), 1);
-        assert_int_equal(side_output(&side, 1, &tensor, &err), ERR_INTERNAL);
-        assert_int_equal(side_output(&side, 0, &tensor, &err), 0);
+        assert_int_equal(side_output(&side, 0, 1, &tensor, &err), ERR_INTERNAL);
+        assert_int_equal(side_output(&side, 0, 0, &tensor, &err), 0);
         assert_true(tensor.dtype == DTYPE_U8 && tensor.count == TEXT_BYTES && !side.late);
     }
     side_close(&side);
@@ -524,7 +524,7 @@ static void test_forged_messages(void **state)
         int result = speak(&forged[i].done, forged[i].bytes, forged[i].slot_outputs, &err);
         if (result != forged[i].result)
             fail_msg("%s: %s %s", forged[i].name, err_name(result), err.text);
-        if (result == 0 && side_output(&side, 0, &tensor, &err) != forged[i].output)
+        if (result == 0 && side_output(&side, 0, 0, &tensor, &err) != forged[i].output)
             fail_msg("%s: its output: %s", forged[i].name, err.text);
         if (result == ERR_INPUT)
             assert_int_equal(side.failed.failure, FAILED_RUN);
@@ -557,11 +557,11 @@ static void test_large_claim(void **state)
     int object = compile_source_text(SPEAKER);
     open_ready(object);
     assert_int_equal(speak(&done, sizeof done, false, &err), 0);
-    assert_int_equal(side_output_form(&side, 0, &tensor, &err), 0);
+    assert_int_equal(side_output_form(&side, 0, 0, &tensor, &err), 0);
     assert_true(tensor.count == LIMIT_TENSOR_BYTES && tensor.bytes == LIMIT_TENSOR_BYTES);
     assert_null(tensor.data);
     assert_null(side.buffers[0]);
-    assert_int_equal(side_output_form(&side, 1, &tensor, &err), ERR_INTERNAL);
+    assert_int_equal(side_output_form(&side, 0, 1, &tensor, &err), ERR_INTERNAL);
     close(object);
 }
 
@@ -589,7 +589,7 @@ static void test_oracle(void **state)
                                .descriptor_count = 2,
                                .timeout_ms = TIMEOUT_MS};
     if (side_open(&side, &start, NULL, NULL, &err) < 0 ||
-        side_map(&side, &layout, &layout, true, TIMEOUT_MS, &err) < 0)
+        side_map(&side, &layout, &layout, 1, true, TIMEOUT_MS, &err) < 0)
         fail_msg("%s", err.text);
     float *slot = (float *)(void *)side.slot.data;
     slot[0] = slot[1] = slot[2] = slot[3] = 1;

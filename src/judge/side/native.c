@@ -33,7 +33,8 @@ struct native {
     char *wide_slot;
     size_t slot_bytes;
     size_t wide_bytes;
-    struct invoke plain_call;
+    struct invoke plain_calls[WIRE_SLOTS];
+    uint32_t slots;
     struct invoke wide_call;
 };
 
@@ -165,14 +166,19 @@ static int map_slot(struct native *native, const struct wire_map *map,
 {
     bool mapped = descriptors[0] < 0 || map_new(native, map, descriptors);
     native->layout = map->layout;
+    native->slots = map->slots <= WIRE_SLOTS ? map->slots : 0;
     if (mapped && native->oracle && native->wide_slot) {
         oracle_layout(&native->layout, &native->wide);
         mapped = invoke_init(&native->wide_call, native->oracle, &native->wide, native->wide_slot,
                              native->wide_slot) == 0;
     }
-    void *arrays = native->gpu.open ? (void *)(uintptr_t)native->arrays.address : native->slot;
-    if (!mapped || invoke_init(&native->plain_call, native->solution, &native->layout, native->slot,
-                               arrays) < 0) {
+    char *arrays = native->gpu.open ? (char *)(uintptr_t)native->arrays.address : native->slot;
+    for (uint32_t i = 0; mapped && i < native->slots; i++) {
+        uint64_t offset = i * native->layout.bytes;
+        mapped = invoke_init(&native->plain_calls[i], native->solution, &native->layout,
+                             native->slot + offset, arrays + offset) == 0;
+    }
+    if (!mapped) {
         say_failed(native, FAILED_MEMORY, "the arguments do not fit into the memory limit");
         return -1;
     }
@@ -180,10 +186,11 @@ static int map_slot(struct native *native, const struct wire_map *map,
     return 0;
 }
 
-/* The function, and all that it left running on the GPU. */
+/* The function on each slot, and all that this left running on the GPU. */
 static int run(struct native *native, struct err *err)
 {
-    invoke(&native->plain_call);
+    for (uint32_t i = 0; i < native->slots; i++)
+        invoke(&native->plain_calls[i]);
     if (!native->gpu.open)
         return 0;
     const struct cuda *cuda = &native->gpu.cuda;
@@ -213,7 +220,8 @@ static void call(struct native *native, const struct wire_call *wanted)
 int native_serve(int channel, const struct box *box, uint32_t layers, const char *driver)
 {
     static union wire_message message; /* large, and there is one judge */
-    struct native native = {.channel = channel, .box = box, .layers = layers, .driver = driver};
+    static struct native native;       /* large, too */
+    native = (struct native){.channel = channel, .box = box, .layers = layers, .driver = driver};
     int descriptors[WIRE_DESCRIPTORS];
     struct err err = {0};
     size_t bytes;

@@ -1,0 +1,22 @@
+/* Wrong: reads b as a depth x cols matrix, as if it were not stored transposed. */
+#include <stddef.h>
+
+__global__ static void gemm_nt(const float *a, const float *b, float *c, size_t rows, size_t cols,
+                               size_t depth)
+{
+    size_t i = blockIdx.y * (size_t)blockDim.y + threadIdx.y;
+    size_t j = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i >= rows || j >= cols)
+        return;
+    float sum = 0;
+    for (size_t p = 0; p < depth; p++)
+        sum += a[i * depth + p] * b[p * cols + j];
+    c[i * cols + j] = sum;
+}
+
+extern "C" void solution(const float *a, const float *b, float *c, size_t rows, size_t cols,
+                         size_t depth)
+{
+    dim3 grid((cols + 15) / 16, (rows + 15) / 16), block(16, 16);
+    gemm_nt<<<grid, block>>>(a, b, c, rows, cols, depth);
+}

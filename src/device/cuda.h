@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int cuda_result;                         /* CUresult; 0 is success */
-typedef int cuda_device;                         /* CUdevice: an ordinal among the visible ones */
-typedef void *cuda_context, *cuda_stream;        /* CUcontext, CUstream */
+typedef int cuda_result; /* CUresult; 0 is success */
+typedef int cuda_device; /* CUdevice: an ordinal among the visible ones */
+typedef void *cuda_context, *cuda_stream, *cuda_event; /* CUcontext, CUstream, CUevent */
 typedef unsigned long long cuda_handle, cuda_at; /* CUmemGenericAllocationHandle, CUdeviceptr */
 
 enum {
@@ -82,7 +82,11 @@ enum {
     X(context_retain, "cuDevicePrimaryCtxRetain", (cuda_context * context, cuda_device device))    \
     X(context_release, "cuDevicePrimaryCtxRelease_v2", (cuda_device device))                       \
     X(context_use, "cuCtxSetCurrent", (cuda_context context))                                      \
+    X(event_create, "cuEventCreate", (cuda_event * event, unsigned flags))                         \
+    X(event_record, "cuEventRecord", (cuda_event event, cuda_stream stream))                       \
+    X(event_elapsed, "cuEventElapsedTime", (float *ms, cuda_event start, cuda_event stop))         \
     X(synchronize, "cuCtxSynchronize", (void))                                                     \
+    X(alloc, "cuMemAlloc_v2", (cuda_at * at, size_t bytes))                                        \
     X(granularity, "cuMemGetAllocationGranularity",                                                \
       (size_t * bytes, const struct cuda_allocation *allocation, int option))                      \
     X(memory_create, "cuMemCreate",                                                                \

@@ -100,8 +100,10 @@ int gpu_memory_write(const struct gpu_memory *memory, uint64_t offset, const voi
                      size_t count, struct err *err)
 {
     const struct cuda *cuda = &memory->gpu->cuda;
-    return cuda_check(cuda, cuda->copy_to_device(memory->address + offset, bytes, count),
-                      "cannot write arguments to the GPU", err);
+    cuda_result result = cuda->copy_to_device(memory->address + offset, bytes, count);
+    if (result == 0) /* from pageable memory: the last of it may still be on its way */
+        result = cuda->synchronize();
+    return cuda_check(cuda, result, "cannot write arguments to the GPU", err);
 }
 
 int gpu_memory_fill(const struct gpu_memory *memory, uint64_t offset, unsigned char value,

@@ -22,7 +22,7 @@
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
 #define GPU_CACHES 4       /* times the bandwidth of a GPU's memory, at most */
 #define BATCH_MS 2.0       /* of calls between two readings of the clock, on a GPU */
-#define BATCH_BYTES 16e6   /* of their arguments: they pass through the host */
+#define BATCH_BYTES 64e6   /* of their arguments: they pass through the host */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 
 /* Raw times in ms, one of each kind a pair. */

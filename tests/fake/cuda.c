@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define UNIT ((size_t)2 << 20) /* of allocations */
@@ -136,9 +137,37 @@ cuda_result fake_context_use(cuda_context context)
     return outcome("cuCtxSetCurrent");
 }
 
+/* An event is a time of the host's clock. */
+cuda_result fake_event_create(cuda_event *event, unsigned flags)
+{
+    *event = calloc(1, sizeof(struct timespec));
+    return flags == 0 && *event ? outcome("cuEventCreate") : 1;
+}
+
+cuda_result fake_event_record(cuda_event event, cuda_stream stream)
+{
+    (void)stream;
+    clock_gettime(CLOCK_MONOTONIC, event);
+    return outcome("cuEventRecord");
+}
+
+cuda_result fake_event_elapsed(float *ms, cuda_event start, cuda_event stop)
+{
+    const struct timespec *a = start;
+    const struct timespec *b = stop;
+    *ms = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 + (double)(b->tv_nsec - a->tv_nsec) * 1e-6);
+    return outcome("cuEventElapsedTime");
+}
+
 cuda_result fake_synchronize(void)
 {
     return outcome("cuCtxSynchronize");
+}
+
+cuda_result fake_alloc(cuda_at *at, size_t bytes)
+{
+    *at = (cuda_at)(uintptr_t)calloc(1, bytes);
+    return outcome("cuMemAlloc_v2");
 }
 
 cuda_result fake_granularity(size_t *bytes, const struct cuda_allocation *allocation, int option)

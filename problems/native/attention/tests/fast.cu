@@ -88,9 +88,9 @@ __global__ static void attend(const float *__restrict__ q, const float *__restri
     __shared__ float total[QUERIES];
     float *query = (float *)dynamic, *scores = query + QUERIES * width;
     size_t first = blockIdx.x * (size_t)QUERIES, head = blockIdx.y * length * width;
-    for (size_t i = threadIdx.x; i < QUERIES * width; i += THREADS) {
-        size_t row = min(first + i / width, length - 1);
-        query[i] = q[head + row * width + i % width];
+    for (unsigned i = threadIdx.x; i < QUERIES * width; i += THREADS) {
+        size_t row = min(first + i / (unsigned)width, length - 1);
+        query[i] = q[head + row * width + i % (unsigned)width];
     }
     __syncthreads();
     multiply_keys<N>(query, k + head, scores, length, width, scale);

@@ -1,5 +1,5 @@
-// Wrong: holds 64 elements of x in shared memory for 64 steps, without those that the filter reaches
-// behind them.
+// Wrong: holds 64 elements of x in shared memory for 64 steps, without those behind them that the
+// filter reaches.
 #include <stddef.h>
 
 enum { STEPS = 64 };

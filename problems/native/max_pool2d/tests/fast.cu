@@ -1,4 +1,5 @@
-// Kernels up to four are known to the compiler, so that all loads of a window are under way at once.
+// Kernels up to four are known to the compiler, so that all loads of a window are under way at
+// once.
 #include <stddef.h>
 
 struct images {

@@ -66,7 +66,7 @@ SIDE_LIBRARY := $(ROOT)/build/libside.a
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems python demo .venv)))
 
-.PHONY: all setup tests test demo lint tidy format fuzz fuzzers bench dist clean help
+.PHONY: all setup tests test test-gpu demo lint tidy format fuzz fuzzers bench dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -134,6 +134,11 @@ setup: ## install what is missing (setup.sh)
 test: setup ## build, run every unit test and system test, print the counts
 	+@$(SUBMAKE) all tests
 	@scripts/test $(ROOT) $(TESTS)
+
+test-gpu: ## CUDA candidates, on a machine with a GPU and nvcc
+	+@$(SUBMAKE) all
+	@TEST_WARPGYM=$(abspath $(BINARY)) $(firstword $(wildcard .venv/bin/python3) python3) -m pytest \
+		-q -rs -p no:cacheprovider tests/gpu
 
 demo: setup ## build and judge a dozen candidates
 	+@$(SUBMAKE) all

@@ -72,14 +72,14 @@ int main(int argc, char **argv)
     char *host = calloc(count, layout.bytes);
     if (!solution || !times || !host) {
         fprintf(stderr, "%s\n", library ? "no solution" : dlerror());
-        return 2;
+        exit(2);
     }
     if (gpu_memory_make(&memory, &gpu, count * layout.bytes, &err) < 0)
         stop(&err);
     for (size_t i = 0; i < count; i++)
         if (invoke_init(&calls[i], solution, &layout, host + i * layout.bytes,
                         (char *)(uintptr_t)memory.address + i * layout.bytes) < 0)
-            return 2;
+            exit(2);
     gpu.cuda.event_create(&marks[0], 0);
     gpu.cuda.event_create(&marks[1], 0);
     for (long i = -WARM_UP; i < rounds; i++) {
@@ -90,6 +90,8 @@ int main(int argc, char **argv)
     struct summary summary;
     stats_summary(times, (size_t)rounds, &summary);
     printf("%.6f %.6f %.6f\n", summary.median, summary.quartile1, summary.quartile3);
+    free(times);
+    free(host);
     gpu_memory_free(&memory);
     problem_deinit(&problem);
     return 0;

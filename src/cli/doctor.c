@@ -90,7 +90,7 @@ static void report_gpus(struct report *report, const struct examination *found)
         snprintf(name, sizeof name, "GPU %d", gpu->ordinal);
         snprintf(text, sizeof text,
                  "%s, compute capability %d.%d, %.1f GiB, %d multiprocessors; driver for CUDA "
-                 "%d.%d; this version does not judge on it",
+                 "%d.%d",
                  gpu->name, gpu->major, gpu->minor, (double)gpu->memory_bytes / (1 << 30),
                  gpu->multiprocessors, found->gpus.driver_version / 1000,
                  found->gpus.driver_version % 1000 / 10);

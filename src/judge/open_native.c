@@ -92,7 +92,7 @@ static int compile_part(struct preparation *preparation, enum compile_kind kind,
                    (int)strcspn(artifact->diagnostics, "\n"), artifact->diagnostics);
 }
 
-/* The reference, twice: as candidates are compiled, and, always for the CPU, at double precision. */
+/* The reference, twice: as candidates are compiled, and at double precision, always for the CPU. */
 static int compile_reference(struct preparation *preparation)
 {
     struct session *session = preparation->session;

@@ -1,5 +1,7 @@
-"""CUDA candidates, judged through a driver and a compiler that only look like NVIDIA's (tests/fake):
-CI has no GPU. Kernels are host code there; everything around them is the real thing."""
+"""CUDA candidates, judged through a driver and a compiler that only look like NVIDIA's.
+
+CI has no GPU. With tests/fake kernels are host code; everything around them is the real thing.
+"""
 
 import json
 
@@ -49,8 +51,15 @@ def problem(tmp_path_factory):
 
 
 def judged(warpgym, problem, candidate, *arguments):
-    run = warpgym("eval", "--json", "--problem", problem, *arguments, candidate,
-                  environment=ENVIRONMENT)
+    run = warpgym(
+        "eval",
+        "--json",
+        "--problem",
+        problem,
+        *arguments,
+        candidate,
+        environment=ENVIRONMENT,
+    )
     assert run.status in (PASSED, SOME_FAILED), run
     return run.verdict
 
@@ -66,18 +75,49 @@ def test_right(warpgym, problem, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "status", "code", "words"),
+    "row",
     [
         ("off", source("    y[n - 1] += 1;"), "wrong", None, "of 1 elements are wrong"),
-        ("beyond", source("    y[n] = 0;"), "wrong", "H15", "it wrote past the end of `y`"),
-        ("input", source("    x[n / 2] = 7;", constness=""), "wrong", "H08", "changed its input"),
-        ("exits", "#include <stdlib.h>\n" + source("    exit(0);"), "runtime_error", None, "exit"),
-        ("crashes", source("    *(volatile int *)8 = 1;"), "runtime_error", None, "SIGSEGV"),
-        ("linkage", source(linkage=""), "load_error", None, 'in CUDA C++ as extern "C"'),
+        (
+            "beyond",
+            source("    y[n] = 0;"),
+            "wrong",
+            "H15",
+            "it wrote past the end of `y`",
+        ),
+        (
+            "input",
+            source("    x[n / 2] = 7;", constness=""),
+            "wrong",
+            "H08",
+            "changed its input",
+        ),
+        (
+            "exits",
+            "#include <stdlib.h>\n" + source("    exit(0);"),
+            "runtime_error",
+            None,
+            "exit",
+        ),
+        (
+            "crashes",
+            source("    *(volatile int *)8 = 1;"),
+            "runtime_error",
+            None,
+            "SIGSEGV",
+        ),
+        (
+            "linkage",
+            source(linkage=""),
+            "load_error",
+            None,
+            'in CUDA C++ as extern "C"',
+        ),
         ("syntax", source("    no such thing"), "compile_error", None, "syntax.cu:6"),
     ],
 )
-def test_refused(warpgym, problem, tmp_path, name, text, status, code, words):
+def test_refused(warpgym, problem, tmp_path, row):
+    name, text, status, code, words = row
     verdict = judged(warpgym, problem, write(tmp_path / f"{name}.cu", text))
     assert verdict["status"] == status, verdict
     assert words in verdict["error"]["message"], verdict
@@ -88,13 +128,20 @@ def test_refused(warpgym, problem, tmp_path, name, text, status, code, words):
 def test_c_and_cuda_in_one_batch(warpgym, problem, tmp_path):
     """Each is held against the reference of its own kind, which changes from line to line."""
     lines = [
-        {"problem": str(problem), "source": source(linkage=linkage), "name": f"{i}.{kind}"}
+        {
+            "problem": str(problem),
+            "source": source(linkage=linkage),
+            "name": f"{i}.{kind}",
+        }
         for i, (kind, linkage) in enumerate([("cu", 'extern "C"'), ("c", "")] * 3)
     ]
     batch = write_lines(tmp_path / "batch.jsonl", lines)
     run = warpgym("eval", "--json", "--no-timing", batch, environment=ENVIRONMENT)
     assert run.status == PASSED, run
-    assert [verdict["device"].split(":")[0] for verdict in run.verdicts] == ["cuda", "cpu"] * 3
+    assert [verdict["device"].split(":")[0] for verdict in run.verdicts] == [
+        "cuda",
+        "cpu",
+    ] * 3
 
 
 def test_no_reference_for_a_gpu(warpgym, tmp_path):
@@ -113,8 +160,16 @@ def test_no_reference_for_a_gpu(warpgym, tmp_path):
 )
 def test_no_driver(warpgym, problem, tmp_path, driver, words):
     candidate = write(tmp_path / "right.cu", source())
-    run = warpgym("eval", "--json", "--problem", problem, "-s", f"gpu.driver={driver}", candidate,
-                  environment={"WARPGYM_NVCC": str(NVCC)})
+    run = warpgym(
+        "eval",
+        "--json",
+        "--problem",
+        problem,
+        "-s",
+        f"gpu.driver={driver}",
+        candidate,
+        environment={"WARPGYM_NVCC": str(NVCC)},
+    )
     assert run.verdict["status"] == "unsupported", run
     assert words in run.verdict["error"]["message"]
 

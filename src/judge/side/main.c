@@ -3,8 +3,8 @@
  *
  *   warpgym-side                    candidates on the CPU, compilers
  *   warpgym-side --cuda LIBRARY     candidates on a GPU: the driver's library, and what objects that
- *                                   nvcc made want, are loaded before there is a fence around them;
- *                                   the driver is started behind it, because no fork survives that
+ *                                   nvcc made want, are loaded before there is a fence around
+ *                                   them; the driver starts behind it: no fork survives a start
  */
 #include "judge/side/native.h"
 #include "sandbox/command.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 
-enum { THREADS = 256, QUERIES = 4, LANES = 8 };
+enum { THREADS = 256, QUERIES = 4, LANES = 8, GROUPS = THREADS / LANES, KEYS = 4 };
 
 template <int N> struct alignas(4 * N) pack {
     float at[N];
@@ -14,26 +14,29 @@ template <int N>
 __device__ static void multiply_keys(const float *query, const float *__restrict__ k,
                                      float *scores, size_t length, size_t width, float scale)
 {
-    unsigned lane = threadIdx.x % LANES;
-    for (size_t first = 0; first < length; first += THREADS / LANES) {
-        size_t j = first + threadIdx.x / LANES;
-        const float *key = k + min(j, length - 1) * width; /* all lanes are there to shuffle */
-        float sum[QUERIES] = {};
-#pragma unroll 2
+    unsigned lane = threadIdx.x % LANES, group = threadIdx.x / LANES;
+    for (size_t first = 0; first < length; first += KEYS * GROUPS) {
+        size_t own = first + group;
+        float sum[KEYS][QUERIES] = {};
         for (size_t d = lane * N; d < width; d += LANES * N) {
-            pack<N> part = *(const pack<N> *)(key + d);
-            for (int r = 0; r < QUERIES; r++) {
-                pack<N> other = *(const pack<N> *)(query + r * width + d);
-                for (int n = 0; n < N; n++)
-                    sum[r] += part.at[n] * other.at[n];
-            }
+            pack<N> key[KEYS], other[QUERIES];
+            for (int i = 0; i < KEYS; i++) /* past the last key it is read again */
+                key[i] = *(const pack<N> *)(k + min(own + i * GROUPS, length - 1) * width + d);
+            for (int r = 0; r < QUERIES; r++)
+                other[r] = *(const pack<N> *)(query + r * width + d);
+            for (int i = 0; i < KEYS; i++)
+                for (int r = 0; r < QUERIES; r++)
+                    for (int n = 0; n < N; n++)
+                        sum[i][r] += key[i].at[n] * other[r].at[n];
         }
-        for (int r = 0; r < QUERIES; r++) {
-            for (int step = LANES / 2; step > 0; step /= 2)
-                sum[r] += __shfl_xor_sync(~0u, sum[r], step);
-            if (lane == 0 && j < length)
-                scores[r * length + j] = sum[r] * scale;
-        }
+        for (int step = LANES / 2; step > 0; step /= 2)
+            for (int i = 0; i < KEYS; i++)
+                for (int r = 0; r < QUERIES; r++)
+                    sum[i][r] += __shfl_xor_sync(~0u, sum[i][r], step);
+        for (int i = 0; i < KEYS; i++)
+            for (int r = 0; r < QUERIES; r++)
+                if (lane == 0 && own + i * GROUPS < length)
+                    scores[r * length + own + i * GROUPS] = sum[i][r] * scale;
     }
 }
 
@@ -67,15 +70,24 @@ __device__ static void multiply_values(const float *weights, const float *__rest
     if (group >= groups)
         return;
     pack<N> sum[QUERIES] = {};
-#pragma unroll 4
-    for (size_t j = group; j < length; j += groups) {
-        pack<N> value = *(const pack<N> *)(v + j * width + base + d);
-        for (int r = 0; r < QUERIES; r++)
-            for (int n = 0; n < N; n++)
-                sum[r].at[n] += weights[r * length + j] * value.at[n];
+    for (size_t first = group; first < length; first += KEYS * groups) {
+        pack<N> value[KEYS];
+        float weight[KEYS][QUERIES];
+        for (unsigned i = 0; i < KEYS; i++) {
+            size_t j = min(first + i * groups, length - 1);
+            value[i] = *(const pack<N> *)(v + j * width + base + d);
+            for (int r = 0; r < QUERIES; r++) {
+                float loaded = weights[r * length + j];
+                weight[i][r] = first + i * groups == j ? loaded : 0;
+            }
+        }
+        for (int i = 0; i < KEYS; i++)
+            for (int r = 0; r < QUERIES; r++)
+                for (int n = 0; n < N; n++)
+                    sum[r].at[n] += weight[i][r] * value[i].at[n];
     }
     for (int r = 0; r < QUERIES; r++)
-        *(pack<N> *)(parts + (r * groups + group) * span + d) = sum[r];
+        ((pack<N> *)parts)[r * groups * across + threadIdx.x] = sum[r];
 }
 
 template <int N>

@@ -1,5 +1,5 @@
 // Kernels of two to five are known to the compiler, so that all loads of a window are under way at
-// once; what lies outside the image is not loaded and counts as zero.
+// once; outside the image the nearest element is loaded, and then not added.
 #include <stddef.h>
 
 struct images {
@@ -20,11 +20,13 @@ __global__ static void pool(const float *__restrict__ x, float *__restrict__ y, 
     float sum = 0;
 #pragma unroll
     for (int u = 0; u < side; u++) {
-        const float *line = x + (top + u) * (ptrdiff_t)size.width;
-        bool inside = top + u >= 0 && top + u < size.height;
+        int row = min(max(top + u, 0), size.height - 1);
 #pragma unroll
-        for (int v = 0; v < side; v++)
-            sum += inside && left + v >= 0 && left + v < size.width ? line[left + v] : 0;
+        for (int v = 0; v < side; v++) {
+            int col = min(max(left + v, 0), size.width - 1);
+            float element = x[row * (size_t)size.width + col];
+            sum += row == top + u && col == left + v ? element : 0;
+        }
     }
     int high = min(top + side, size.height) - max(top, 0);
     int wide = min(left + side, size.width) - max(left, 0);

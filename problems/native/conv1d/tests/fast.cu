@@ -57,11 +57,9 @@ __global__ static void convolve(const float *__restrict__ x, const float *__rest
             load_weight((float *)weight_tile, weight + output * inputs * taps, part, inputs, taps,
                         outputs - output);
             __syncthreads();
-            for (unsigned c = 0; c < part.channels; c++) {
+            for (unsigned k = 0; k < part.taps; k++) {
 #pragma unroll
-                for (unsigned k = 0; k < TAPS; k++) {
-                    if (k >= part.taps)
-                        break;
+                for (unsigned c = 0; c < CHANNELS; c++) { /* those past the last are zero */
                     float element = x_tile[c][threadIdx.x + k];
                     float4 w = weight_tile[c][k][threadIdx.y];
                     sum.x += element * w.x;

@@ -19,12 +19,14 @@ __device__ static void load_tiles(struct tiles *tiles, const float *__restrict__
 {
     unsigned r = threadIdx.x / 8 % ROWS, c = threadIdx.x / 8;
 #pragma unroll
-    for (unsigned p = threadIdx.x % 8 + threadIdx.x / 128 * 8; p < DEPTH; p += 16) {
+    for (unsigned k = 0; k < DEPTH; k += 16) {
+        unsigned p = k + threadIdx.x / 128 * 8 + threadIdx.x % 8;
         bool inside = row + r < rows && start + p < depth;
         tiles->left[p][r] = inside ? a[(row + r) * depth + start + p] : 0;
     }
 #pragma unroll
-    for (unsigned p = threadIdx.x % 8; p < DEPTH; p += 8) {
+    for (unsigned k = 0; k < DEPTH; k += 8) {
+        unsigned p = k + threadIdx.x % 8;
         bool inside = col + c < cols && start + p < depth;
         tiles->right[p][c] = inside ? b[(col + c) * depth + start + p] : 0;
     }
@@ -35,7 +37,8 @@ __device__ static void multiply_tiles(const struct tiles *tiles, unsigned warp, 
                                       unsigned beside, float sum[4][4])
 {
 #pragma unroll 4
-    for (unsigned p = warp; p < DEPTH; p += WARPS) {
+    for (unsigned k = 0; k < DEPTH; k += WARPS) {
+        unsigned p = k + warp;
         float4 u = *(const float4 *)&tiles->left[p][4 * above];
         float4 v = *(const float4 *)&tiles->right[p][4 * beside];
         float factor[4] = {u.x, u.y, u.z, u.w};

@@ -1,7 +1,8 @@
-/* Four rows to a block, so that x is loaded once for all of them; sums through shuffles. */
+/* Four rows to a block, so that x is loaded once for all of them; a thread takes four columns of
+ * each at a time. Sums through shuffles. */
 #include <stddef.h>
 
-enum { ROWS = 4, WARPS = 8, THREADS = 32 * WARPS };
+enum { ROWS = 4, AHEAD = 4, WARPS = 8, THREADS = 32 * WARPS };
 
 __global__ static void gemv_rows(const float *__restrict__ a, const float *__restrict__ x,
                                  float *__restrict__ y, size_t rows, size_t cols)
@@ -15,12 +16,16 @@ __global__ static void gemv_rows(const float *__restrict__ a, const float *__res
 #pragma unroll
     for (unsigned r = 0; r < ROWS; r++)
         in[r] = a + (first + r < rows ? first + r : rows - 1) * cols;
-#pragma unroll 4
-    for (size_t j = threadIdx.x; j < cols; j += THREADS) {
-        float factor = x[j];
+    for (size_t start = threadIdx.x; start < cols; start += AHEAD * THREADS) {
 #pragma unroll
-        for (unsigned r = 0; r < ROWS; r++)
-            sum[r] += in[r][j] * factor;
+        for (unsigned k = 0; k < AHEAD; k++) {
+            size_t j = start + k * THREADS;
+            bool inside = j < cols;
+            float factor = inside ? x[j] : 0;
+#pragma unroll
+            for (unsigned r = 0; r < ROWS; r++)
+                sum[r] += (inside ? in[r][j] : 0) * factor;
+        }
     }
 #pragma unroll
     for (unsigned r = 0; r < ROWS; r++) {

@@ -1,8 +1,9 @@
-/* A warp to a row: no shared memory and nothing to wait for. */
+/* A warp to a row, four loads of it under way at once: no shared memory, no other warp to wait for.
+ */
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WARPS = 8, THREADS = 32 * WARPS };
+enum { WARPS = 8, THREADS = 32 * WARPS, AHEAD = 4 };
 
 __global__ static void largest_of_row(const float *__restrict__ x, float *__restrict__ value,
                                       int32_t *__restrict__ index, size_t rows, size_t cols)
@@ -12,14 +13,19 @@ __global__ static void largest_of_row(const float *__restrict__ x, float *__rest
         return;
     const float *in = x + row * cols;
     /* Every lane starts from column 0: where that is NaN, nothing is larger, as in a loop. */
-    float most = in[0];
+    float first = in[0], most = first;
     int32_t place = 0;
-#pragma unroll 4
-    for (size_t col = threadIdx.x % 32; col < cols; col += 32) {
-        float v = in[col];
-        if (v > most) {
-            most = v;
-            place = (int32_t)col;
+    for (size_t start = threadIdx.x % 32; start < cols; start += 32 * AHEAD) {
+        float v[AHEAD];
+#pragma unroll
+        for (unsigned k = 0; k < AHEAD; k++)
+            v[k] = start + 32 * k < cols ? in[start + 32 * k] : first;
+#pragma unroll
+        for (unsigned k = 0; k < AHEAD; k++) {
+            if (v[k] > most) {
+                most = v[k];
+                place = (int32_t)(start + 32 * k);
+            }
         }
     }
     for (int step = 16; step > 0; step /= 2) {

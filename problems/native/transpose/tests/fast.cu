@@ -11,14 +11,18 @@ __global__ static void transpose(const float *__restrict__ x, float *__restrict_
     size_t row = blockIdx.y * (size_t)TILE, col = blockIdx.x * (size_t)TILE;
     unsigned across = threadIdx.x;
 #pragma unroll
-    for (unsigned down = threadIdx.y; down < TILE; down += HEIGHT)
+    for (unsigned k = 0; k < TILE; k += HEIGHT) {
+        unsigned down = threadIdx.y + k;
         if (row + down < rows && col + across < cols)
             tile[down][across] = x[(row + down) * cols + col + across];
+    }
     __syncthreads();
 #pragma unroll
-    for (unsigned down = threadIdx.y; down < TILE; down += HEIGHT)
+    for (unsigned k = 0; k < TILE; k += HEIGHT) {
+        unsigned down = threadIdx.y + k;
         if (col + down < cols && row + across < rows)
             y[(col + down) * rows + row + across] = tile[across][down];
+    }
 }
 
 extern "C" void solution(const float *x, float *y, size_t rows, size_t cols)

@@ -16,8 +16,8 @@ __global__ static void convolve(const float *x, const float *weight, float *y, s
     y[(n * outputs + o) * steps + t] = sum;
 }
 
-extern "C" void solution(const float *x, const float *weight, float *y, size_t batch,
-                         size_t inputs, size_t outputs, size_t length, size_t taps)
+extern "C" void solution(const float *x, const float *weight, float *y, size_t batch, size_t inputs,
+                         size_t outputs, size_t length, size_t taps)
 {
     dim3 grid(batch * outputs, (length - taps + 128) / 128);
     convolve<<<grid, 128>>>(x, weight, y, inputs, outputs, length, taps);

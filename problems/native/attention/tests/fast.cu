@@ -11,8 +11,8 @@ template <int N> struct alignas(4 * N) pack {
 
 /* Four queries, width elements each, and the head's keys: scores is QUERIES x length. */
 template <int N>
-__device__ static void multiply_keys(const float *query, const float *__restrict__ k,
-                                     float *scores, size_t length, size_t width, float scale)
+__device__ static void multiply_keys(const float *query, const float *__restrict__ k, float *scores,
+                                     size_t length, size_t width, float scale)
 {
     unsigned lane = threadIdx.x % LANES, group = threadIdx.x / LANES;
     for (size_t first = 0; first < length; first += KEYS * GROUPS) {

@@ -40,8 +40,8 @@ __device__ static void load_weight(float *tile, const float *__restrict__ weight
 }
 
 __global__ static void convolve(const float *__restrict__ x, const float *__restrict__ weight,
-                                float *__restrict__ y, size_t inputs, size_t outputs,
-                                size_t length, size_t taps)
+                                float *__restrict__ y, size_t inputs, size_t outputs, size_t length,
+                                size_t taps)
 {
     __shared__ float x_tile[CHANNELS][WIDTH];
     __shared__ float4 weight_tile[CHANNELS][TAPS][GROUPS];
@@ -77,8 +77,8 @@ __global__ static void convolve(const float *__restrict__ x, const float *__rest
             y[(blockIdx.x * outputs + o + i) * steps + t] = own[i];
 }
 
-extern "C" void solution(const float *x, const float *weight, float *y, size_t batch,
-                         size_t inputs, size_t outputs, size_t length, size_t taps)
+extern "C" void solution(const float *x, const float *weight, float *y, size_t batch, size_t inputs,
+                         size_t outputs, size_t length, size_t taps)
 {
     dim3 grid(batch, (length - taps + STEPS) / STEPS, (outputs + OUTPUTS - 1) / OUTPUTS);
     convolve<<<grid, dim3(STEPS, GROUPS)>>>(x, weight, y, inputs, outputs, length, taps);

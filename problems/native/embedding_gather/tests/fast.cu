@@ -22,7 +22,7 @@ static void launch(const float *table, const int32_t *index, float *y, size_t co
 {
     unsigned across = width < THREADS ? (unsigned)width : THREADS, rows = THREADS / across;
     gather<<<(count + rows - 1) / rows, dim3(across, rows)>>>((const T *)table, index, (T *)y,
-                                                             count, width);
+                                                              count, width);
 }
 
 extern "C" void solution(const float *table, const int32_t *index, float *y, size_t entries,

@@ -36,10 +36,18 @@ extern "C" void solution(const float *x, float *y, size_t planes, size_t height,
                    (int)((width - kernel) / stride + 1)};
     auto *run = pool<0>;
     switch (kernel) {
-    case 1: run = pool<1>; break;
-    case 2: run = pool<2>; break;
-    case 3: run = pool<3>; break;
-    case 4: run = pool<4>; break;
+    case 1:
+        run = pool<1>;
+        break;
+    case 2:
+        run = pool<2>;
+        break;
+    case 3:
+        run = pool<3>;
+        break;
+    case 4:
+        run = pool<4>;
+        break;
     }
     dim3 grid(planes, (size.rows + 7) / 8, (size.cols + 31) / 32);
     run<<<grid, dim3(32, 8)>>>(x, y, size, (int)kernel, (int)stride);

@@ -33,15 +33,15 @@ __global__ static void rotate(const pack<N> *__restrict__ x, const pack<N> *__re
 }
 
 template <int N>
-static void launch(const float *x, const float *cosine, const float *sine,
-                   const int32_t *position, float *y, size_t tokens, size_t heads, size_t half)
+static void launch(const float *x, const float *cosine, const float *sine, const int32_t *position,
+                   float *y, size_t tokens, size_t heads, size_t half)
 {
     unsigned across = half < THREADS ? (unsigned)half : THREADS, rows = THREADS / across;
     if (rows > heads)
         rows = (unsigned)heads;
     rotate<N><<<tokens, dim3(across, rows)>>>((const pack<N> *)x, (const pack<N> *)cosine,
-                                              (const pack<N> *)sine, position, (pack<N> *)y,
-                                              heads, half);
+                                              (const pack<N> *)sine, position, (pack<N> *)y, heads,
+                                              half);
 }
 
 extern "C" void solution(const float *x, const float *cosine, const float *sine,

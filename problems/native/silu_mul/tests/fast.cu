@@ -29,7 +29,7 @@ extern "C" void solution(const float *x, float *y, size_t rows, size_t cols)
 {
     if (cols % 4 == 0)
         fours<<<dim3(rows, (cols / 4 + THREADS - 1) / THREADS), THREADS>>>((const float4 *)x,
-                                                                          (float4 *)y, cols / 4);
+                                                                           (float4 *)y, cols / 4);
     else
         ones<<<dim3(rows, (cols + THREADS - 1) / THREADS), THREADS>>>(x, y, cols);
 }

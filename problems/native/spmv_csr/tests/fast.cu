@@ -5,9 +5,8 @@
 enum { THREADS = 256, LANES = 16, ROWS = THREADS / LANES };
 
 __global__ static void multiply(const int32_t *__restrict__ start,
-                                const int32_t *__restrict__ column,
-                                const float *__restrict__ value, const float *__restrict__ x,
-                                float *__restrict__ y, size_t rows)
+                                const int32_t *__restrict__ column, const float *__restrict__ value,
+                                const float *__restrict__ x, float *__restrict__ y, size_t rows)
 {
     size_t i = blockIdx.x * (size_t)ROWS + threadIdx.x / LANES;
     unsigned lane = threadIdx.x % LANES;

@@ -89,6 +89,8 @@ $(OBJ)/side/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D) $(if $(V),,&& echo "$(CC) $<")
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
+$(OBJ)/src/judge/gpu_work.o: src/judge/gpu_work.cu
+
 $(LIBRARY): $(call objects,$(LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
 

@@ -40,6 +40,7 @@ enum compile_kind {
     COMPILE_C,        /* a candidate, or a reference as candidates are compiled */
     COMPILE_C_DOUBLE, /* a reference at double precision: the oracle */
     COMPILE_CUDA,     /* host and device code, through nvcc */
+    COMPILE_CUBIN,    /* device code alone, for the driver to load */
 };
 
 struct compile_request {
@@ -47,7 +48,7 @@ struct compile_request {
     const char *name; /* how diagnostics name the file: "softmax.c" */
     const char *text;
     size_t text_bytes;
-    const char *architecture; /* COMPILE_CUDA: "sm_90a"; NULL: sm_90 */
+    const char *architecture; /* of CUDA: "sm_90a"; NULL: sm_90 */
     int64_t timeout_ms;
     uint64_t memory_bytes;
     uint64_t cache_max_bytes; /* entries beyond it are removed now and then; 0: 2 GiB */

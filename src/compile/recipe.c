@@ -156,8 +156,11 @@ static int init_c(struct recipe *recipe, const struct toolchain *toolchain, bool
 }
 
 static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
-                     const char *architecture, struct err *err)
+                     const char *architecture, bool device_only, struct err *err)
 {
+    static const char *const shared[] = {"-shared", "-Xcompiler=-fPIC",
+                                         "-Xlinker=--build-id=none,-z,defs", NULL};
+    static const char *const cubin[] = {"-cubin", NULL};
     if (!toolchain->nvcc)
         return err_set(err, ERR_MISSING,
                        "there is no CUDA compiler: install nvcc, or name one in "
@@ -166,11 +169,10 @@ static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
     recipe->object = "candidate.so";
     recipe->identity = identify(&recipe->arena, toolchain->nvcc, toolchain->nvcc_version);
     set_environment(recipe, toolchain->nvcc);
-    add_all(recipe, (const char *const[]){toolchain->nvcc, "-shared", "-O3",
-                                          arena_printf(&recipe->arena, "-arch=%s",
-                                                       architecture ? architecture : "sm_90"),
-                                          "-Xcompiler=-fPIC", "-Xlinker=--build-id=none,-z,defs",
-                                          recipe->source, "-o", recipe->object, NULL});
+    add(recipe, toolchain->nvcc);
+    add_all(recipe, device_only ? cubin : shared);
+    add(recipe, arena_printf(&recipe->arena, "-arch=%s", architecture ? architecture : "sm_90"));
+    add_all(recipe, (const char *const[]){"-O3", recipe->source, "-o", recipe->object, NULL});
     return 0;
 }
 
@@ -183,8 +185,8 @@ int recipe_init(struct recipe *recipe, const struct toolchain *toolchain, enum c
         .quoted = toolchain->root ? bundled : (const char *const *)toolchain->readable,
         .root = toolchain->root,
     };
-    if (kind == COMPILE_CUDA)
-        return init_cuda(recipe, toolchain, architecture, err);
+    if (kind == COMPILE_CUDA || kind == COMPILE_CUBIN)
+        return init_cuda(recipe, toolchain, architecture, kind == COMPILE_CUBIN, err);
     return init_c(recipe, toolchain, kind == COMPILE_C_DOUBLE, boxed, err);
 }
 

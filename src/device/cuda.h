@@ -109,7 +109,14 @@ enum {
     X(copy_to_host, "cuMemcpyDtoH_v2", (void *to, cuda_at from, size_t bytes))                     \
     X(copy_to_host_later, "cuMemcpyDtoHAsync_v2",                                                  \
       (void *to, cuda_at from, size_t bytes, cuda_stream stream))                                  \
-    X(fill, "cuMemsetD8_v2", (cuda_at at, unsigned char value, size_t bytes))
+    X(copy_on_device, "cuMemcpyDtoD_v2", (cuda_at to, cuda_at from, size_t bytes))                 \
+    X(fill, "cuMemsetD8_v2", (cuda_at at, unsigned char value, size_t bytes))                      \
+    X(module_load, "cuModuleLoadData", (void **module, const void *image))                         \
+    X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))   \
+    X(launch, "cuLaunchKernel",                                                                    \
+      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,        \
+       unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda_stream stream,              \
+       void **parameters, void **extra))
 
 #define CUDA_LIBRARY "libcuda.so.1"
 

@@ -11,14 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-struct sample {
-    uint32_t output;
-    uint64_t offset;
-    uint64_t bytes;
-    unsigned char data[SIDE_SAMPLE_BYTES];
-    bool taken;
-};
-
 /* Where outputs lie: native ones in the slot, torch ones in the side's own memory. */
 static uint32_t list_outputs(const struct side *side, struct wire_output *outputs)
 {
@@ -62,13 +54,13 @@ static int peek_later(const struct side *side, const struct wire_output *output,
 }
 
 /* Random places of random outputs, chosen by the judge after the candidate has said DONE. */
-static void take_samples(const struct side *side, struct sample samples[SIDE_SAMPLES])
+static void take_samples(const struct side *side, struct side_sample samples[SIDE_SAMPLES])
 {
     struct wire_output outputs[WIRE_OUTPUTS];
     uint32_t count = list_outputs(side, outputs);
     uint64_t state = clock_secret();
     for (int i = 0; i < SIDE_SAMPLES && count > 0; i++) {
-        struct sample *sample = &samples[i];
+        struct side_sample *sample = &samples[i];
         state = state * 6364136223846793005U + 1442695040888963407U;
         sample->output = (uint32_t)((state >> 33) % count);
         state = state * 6364136223846793005U + 1442695040888963407U;
@@ -90,23 +82,33 @@ static void take_samples(const struct side *side, struct sample samples[SIDE_SAM
 /* What it computed on a GPU comes into the mirror, of which everything else is read. What still
  * runs there although the side is stopped may change it until now: then the samples, which were
  * taken on the clock, say something else. */
-static int pull(struct side *side, struct err *err)
+int side_pull(struct side *side, struct err *err)
 {
     return side->gpu ? gpu_memory_read(&side->arrays, 0, side->slot.data,
                                        side->slots * side->layout.bytes, err)
                      : 0;
 }
 
-static bool samples_changed(const struct side *side, const struct sample samples[SIDE_SAMPLES])
+/* Where the mirror is not kept, what lies on the GPU now. */
+static int peek_now(const struct side *side, const struct wire_output *output, uint64_t offset,
+                    void *into, size_t bytes)
+{
+    struct err ignored;
+    if (side->stays_on_gpu)
+        return gpu_memory_read(&side->arrays, output->address + offset, into, bytes, &ignored);
+    return peek(side, output, offset, into, bytes);
+}
+
+bool side_samples_changed(const struct side *side)
 {
     struct wire_output outputs[WIRE_OUTPUTS];
     unsigned char now[SIDE_SAMPLE_BYTES];
     uint32_t count = list_outputs(side, outputs);
     for (int i = 0; i < SIDE_SAMPLES; i++) {
-        const struct sample *sample = &samples[i];
+        const struct side_sample *sample = &side->samples[i];
         if (!sample->taken || sample->output >= count)
             continue;
-        if (peek(side, &outputs[sample->output], sample->offset, now, sample->bytes) < 0 ||
+        if (peek_now(side, &outputs[sample->output], sample->offset, now, sample->bytes) < 0 ||
             memcmp(now, sample->data, sample->bytes) != 0)
             return true;
     }
@@ -168,7 +170,6 @@ static int receive_done(struct side *side, int64_t deadline_ns, struct err *err)
 int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_ms,
               struct side_time *time, struct err *err)
 {
-    struct sample samples[SIDE_SAMPLES] = {0};
     struct wire_call call = {.type = WIRE_CALL, .mode = mode, .noise = noise};
     int result = boxed_freeze(&side->boxed, err);
     if (result < 0)
@@ -191,7 +192,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
         return result;
     /* The clock stops when samples of the answer are in the judge's hands, not when the side says
      * that there is one: what it still does in between is on its own time. */
-    take_samples(side, samples);
+    take_samples(side, side->samples);
     int64_t stop_ns = clock_now_ns();
     if (side->seat)
         seat_recall(side->seat, side->boxed.pid);
@@ -201,10 +202,12 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     *time = (struct side_time){.ms = (double)(stop_ns - start_ns) * 1e-6,
                                .freeze_us = (double)(clock_now_ns() - stop_ns) * 1e-3,
                                .own_ms = (double)side->done.own_ns * 1e-6};
-    result = mode == WIRE_RUN ? pull(side, err) : 0;
+    if (side->stays_on_gpu)
+        return 0; /* whoever reads its outputs there looks at the samples then */
+    result = mode == WIRE_RUN ? side_pull(side, err) : 0;
     if (result < 0)
         return result;
-    if (samples_changed(side, samples))
+    if (side_samples_changed(side))
         side->late = true;
     return 0;
 }

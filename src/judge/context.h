@@ -5,6 +5,7 @@
 #include "compile/compile.h"
 #include "device/lock.h"
 #include "device/peaks.h"
+#include "judge/gpu_work.h"
 #include "judge/judge.h"
 #include "judge/side.h"
 #include "sandbox/command.h"
@@ -24,6 +25,8 @@ struct judge {
     struct gpu_context gpu;
     struct err gpu_problem; /* why there is none */
     bool gpu_tried;
+    struct gpu_work work; /* on that GPU; not open: the host does it */
+    bool work_tried;
     struct peaks peaks;
     bool have_peaks;
     _Atomic int sessions;     /* how many were made */
@@ -40,6 +43,11 @@ struct answer {
     char *owned[WIRE_OUTPUTS]; /* copies behind `wide` (torch) */
     size_t owned_bytes[WIRE_OUTPUTS];
     double own_error[WIRE_OUTPUTS]; /* of the reference against its oracle: slack for others */
+};
+
+/* Of trials that stay on the GPU: trial_gpu.c. */
+struct gpu_staging {
+    struct gpu_memory image, findings;
 };
 
 struct session {
@@ -63,6 +71,7 @@ struct session {
     struct answer answer;
     char *staging; /* the inputs of the trial at hand, as a slot lays them out */
     uint64_t staging_bytes;
+    struct gpu_staging gpu_staging;
     struct layout largest; /* of the problem at hand */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     struct device_lock device;
@@ -106,6 +115,7 @@ bool reference_ready(struct session *session);
 struct trial {
     struct layout layout;
     uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
+    bool on_gpu;    /* inputs are made and outputs compared there */
     bool biased;    /* two-valued inputs instead of the problem's own */
     bool oracle;    /* compute the wide answer too */
     bool untouched; /* check that `in` arguments are as they were */
@@ -134,6 +144,18 @@ int trial_ablated(struct session *session, const struct trial *trial, struct sid
 enum trial_result trial_judge(struct session *session, const struct trial *trial);
 /* All five in turn, reference first. */
 enum trial_result trial_run(struct session *session, const struct trial *trial);
+
+/* Outputs and guards of all slots of the staging as a side gets them. */
+void trial_stage_poison(struct session *session);
+#define TRIAL_GUARD_BYTE 0xA5
+
+/* trial_gpu.c: between these two, trials may be `on_gpu`. False: they may not. */
+bool trial_gpu_begin(struct session *session, const struct trial *trial);
+void trial_gpu_end(struct session *session);
+int trial_gpu_prepare(struct session *session);
+NODISCARD int trial_gpu_lay_out(const struct session *session, struct side *side, struct err *err);
+/* *agrees is false where something may be wrong: only the host can say what. */
+int trial_gpu_agrees(struct session *session, bool *agrees);
 
 /* check.c, timing.c, profile.c: the other stages */
 int check_stage(struct session *session);

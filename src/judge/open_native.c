@@ -252,6 +252,34 @@ static int compile_only(struct session *session)
     return -1;
 }
 
+/* The judge's own kernels, once for each judge. Without them the host does what they do. */
+static void prepare_work(struct session *session)
+{
+    struct judge *judge = session->judge;
+    struct artifact artifact = {0};
+    char *image = NULL;
+    size_t bytes;
+    struct err err = {0};
+    pthread_mutex_lock(&judge->lock);
+    bool mine = session->gpu && !judge->work_tried;
+    judge->work_tried |= mine;
+    pthread_mutex_unlock(&judge->lock);
+    if (!mine)
+        return;
+    int result = compile(session, COMPILE_CUBIN, "gpu_work.cu", gpu_work_source,
+                         strlen(gpu_work_source), &artifact, &err);
+    if (result == 0 && !artifact.ok)
+        result = err_set(&err, ERR_INTERNAL, "%.400s", artifact.diagnostics);
+    if (result == 0)
+        result = file_read(artifact.path, LIMIT_ARTIFACT_BYTES, &image, &bytes, &err);
+    if (result == 0)
+        result = gpu_work_open(&judge->work, session->gpu, image, &err);
+    if (result < 0)
+        log_write(LOG_LEVEL_WARN, "judge", "comparing on the host: %s", err.text);
+    mem_free(image);
+    artifact_deinit(&artifact);
+}
+
 int native_reference(struct session *session)
 {
     struct preparation preparation = {.session = session};
@@ -276,6 +304,7 @@ int open_native(struct session *session)
     if (result == 0 &&
         open_side(session, &session->candidate, WIRE_CANDIDATE, &artifact, NULL, &err) < 0)
         result = fault_candidate(session, &err);
+    prepare_work(session);
     prepare_slot(&preparation);
     if (prepare_end(&preparation) < 0 && result == 0)
         result = preparation.fault(session, &preparation.err);

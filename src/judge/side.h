@@ -38,6 +38,14 @@ struct side_builder {
                  size_t text_bytes);
 };
 
+struct side_sample {
+    uint32_t output;
+    uint64_t offset;
+    uint64_t bytes;
+    unsigned char data[SIDE_SAMPLE_BYTES];
+    bool taken;
+};
+
 struct side {
     struct boxed boxed;
     char *scratch;     /* host directory to remove with the side; NULL: none */
@@ -49,8 +57,10 @@ struct side {
     uint32_t slots;                /* of that layout, one behind the other */
     struct shared slot, oracle;    /* a layout may use less of them */
     const struct gpu_context *gpu; /* the caller's; NULL: it computes on the CPU, in the slot */
-    struct gpu_memory arrays;      /* where it computes; the slot is the judge's mirror of it */
-    bool mapped;                   /* by the side, too */
+    bool stays_on_gpu;             /* the caller's: the mirror is not wanted after a call */
+    struct side_sample samples[SIDE_SAMPLES]; /* of the outputs, taken on the clock */
+    struct gpu_memory arrays; /* where it computes; the slot is the judge's mirror of it */
+    bool mapped;              /* by the side, too */
     struct layout oracle_layout;
     struct wire_done done;
     union wire_message
@@ -97,6 +107,10 @@ NODISCARD int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, st
 NODISCARD int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_ms,
                         struct side_time *time, struct err *err);
 
+/* The mirror, from the GPU; nothing to do on the CPU. */
+NODISCARD int side_pull(struct side *side, struct err *err);
+/* Whether the samples that were taken on the clock are as they were, wherever the outputs lie. */
+bool side_samples_changed(const struct side *side);
 /* What the judge wrote into the slot goes to where the side computes; nothing to do on the CPU. */
 NODISCARD int side_push(struct side *side, struct err *err);
 

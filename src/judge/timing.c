@@ -213,7 +213,10 @@ static int warm_up(struct session *session, struct trial *trial)
         call_pair(session, &once, clock_secret() & 1, &reference, &candidate) < 0)
         return -1;
     trial->slots = slots_for(session, trial, fmax(reference.own_ms, RESOLUTION_MS));
-    return trial->slots > 1 ? trial_map(session, trial, true) : 0;
+    if (trial->slots > 1 && trial_map(session, trial, true) < 0)
+        return -1;
+    trial->on_gpu = trial_gpu_begin(session, trial);
+    return 0;
 }
 
 static int time_case(struct session *session, struct trial *trial, const struct size_set *sizes,
@@ -236,6 +239,8 @@ static int time_case(struct session *session, struct trial *trial, const struct 
         summarise(session, &sampling, sizes, timed);
         result = judge_case(session, &sampling, timed);
     }
+    trial_gpu_end(session);
+    trial->on_gpu = false;
     mem_free(memory);
     return result;
 }

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define CACHE_LINE_BYTES 64
-#define GUARD_BYTE 0xA5
 #define EXTREMES 4096    /* elements among which the two values are looked for */
 #define POISON_BYTE 0xFF /* a NaN in every floating type */
 
@@ -110,15 +109,19 @@ static void lay_out_slot(const struct layout *layout, const char *staged, char *
             memset(place, POISON_BYTE, bytes);
         else
             memcpy(place, staged + argument->offset, bytes);
-        memset(place + bytes, GUARD_BYTE, LAYOUT_GUARD_BYTES);
+        memset(place + bytes, TRIAL_GUARD_BYTE, LAYOUT_GUARD_BYTES);
     }
 }
 
 /* Gives one side the staged inputs, spoils its outputs and the bytes that belong to nobody. Both
  * sides get theirs right before their call, by the same steps: what is in a cache is then the same,
  * too. */
-static int lay_out(const struct session *session, struct side *side, struct err *err)
+static int lay_out(const struct session *session, const struct trial *trial, struct side *side,
+                   struct err *err)
 {
+    side->stays_on_gpu = trial->on_gpu;
+    if (trial->on_gpu)
+        return trial_gpu_lay_out(session, side, err);
     for (uint32_t slot = 0; slot < side->slots; slot++)
         lay_out_slot(&side->layout, session->staging + slot * side->layout.bytes,
                      side->slot.data + slot * side->layout.bytes);
@@ -133,6 +136,21 @@ static void make_staging(struct session *session)
     mem_free(session->staging);
     session->staging = mem_alloc(bytes);
     session->staging_bytes = bytes;
+}
+
+void trial_stage_poison(struct session *session)
+{
+    const struct layout *layout = &session->reference.layout;
+    make_staging(session);
+    for (uint32_t slot = 0; slot < session->reference.slots; slot++)
+        for (uint32_t i = 0; i < layout->count; i++) {
+            const struct layout_argument *argument = &layout->arguments[i];
+            char *place = session->staging + slot * layout->bytes + argument->offset;
+            uint64_t bytes = layout_argument_bytes(argument);
+            if (argument->role == ROLE_OUT)
+                memset(place, POISON_BYTE, bytes);
+            memset(place + bytes, TRIAL_GUARD_BYTE, LAYOUT_GUARD_BYTES);
+        }
 }
 
 void trial_stage(struct session *session)
@@ -155,6 +173,8 @@ int trial_prepare(struct session *session, const struct trial *trial)
     session->noise = clock_secret();
     if (boxed_freeze(&session->candidate.boxed, &err) < 0)
         return fault_candidate(session, &err);
+    if (trial->on_gpu)
+        return trial_gpu_prepare(session);
     make_staging(session);
     if (session->problem->format == PROBLEM_NATIVE)
         fill_slots(session, seed);
@@ -247,6 +267,34 @@ static void measure_own_error(struct session *session)
     }
 }
 
+/* Whether an output is still the poison that the judge put there. No arithmetic gives a NaN of these
+ * bits; whole numbers must all be -1. */
+static bool untouched(const struct tensor *tensor)
+{
+    const struct dtype_facts *facts = dtype_facts(tensor->dtype);
+    uint64_t count = facts->floating ? 1 : 8;
+    const unsigned char *data = tensor->data;
+    if (tensor->count < count)
+        return false;
+    for (uint64_t i = 0; i < count * facts->bytes; i++)
+        if (data[i] != POISON_BYTE)
+            return false;
+    return true;
+}
+
+/* A reference that writes nothing (a kernel that cannot be launched, say) would agree with a
+ * candidate that writes nothing. */
+static int check_written(struct session *session)
+{
+    struct err err;
+    for (uint32_t i = 0; i < session->answer.count; i++)
+        if (untouched(&session->answer.plain[i])) {
+            (void)!err_set(&err, ERR_INPUT, "it did not write its output %u", i);
+            return fault_reference(session, &err);
+        }
+    return 0;
+}
+
 int trial_reference(struct session *session, const struct trial *trial, struct side_time *time)
 {
     struct err err;
@@ -255,7 +303,7 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     struct side_time ignored;
     bool torch = session->problem->format == PROBLEM_TORCH;
     uint64_t noise = session->noise;
-    if (lay_out(session, side, &err) < 0)
+    if (lay_out(session, trial, side, &err) < 0)
         return fault_judge(session, &err);
     answer->has_wide = trial->oracle && session->reference_oracle;
     if (answer->has_wide) {
@@ -272,6 +320,8 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     for (uint32_t i = 0; i < answer->count; i++)
         if (side_output(side, 0, i, &answer->plain[i], &err) < 0)
             return fault_reference(session, &err);
+    if (!torch && !trial->on_gpu && check_written(session) < 0)
+        return -1;
     if (answer->has_wide && !torch)
         point_wide(session);
     if (answer->has_wide)
@@ -282,7 +332,7 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
 int trial_ablated(struct session *session, const struct trial *trial, struct side_time *time,
                   struct err *err)
 {
-    int result = lay_out(session, &session->candidate, err);
+    int result = lay_out(session, trial, &session->candidate, err);
     if (result < 0)
         return result;
     return side_call(&session->candidate, WIRE_ABLATE, session->noise, trial->timeout_ms, time,
@@ -293,7 +343,7 @@ int trial_candidate(struct session *session, const struct trial *trial, struct s
 {
     struct err err;
     struct side *side = &session->candidate;
-    if (lay_out(session, side, &err) < 0)
+    if (lay_out(session, trial, side, &err) < 0)
         return fault_judge(session, &err);
     if (side_call(side, WIRE_RUN, session->noise, trial->timeout_ms, time, &err) < 0)
         return fault_candidate(session, &err);
@@ -316,7 +366,7 @@ static const char *overrun(const struct session *session, uint32_t slot)
         const unsigned char *guard = (const unsigned char *)data + argument->offset +
                                      layout_argument_bytes(argument);
         for (int at = 0; at < LAYOUT_GUARD_BYTES; at++)
-            if (guard[at] != GUARD_BYTE)
+            if (guard[at] != TRIAL_GUARD_BYTE)
                 return session->problem->arguments[i].name;
     }
     return NULL;
@@ -506,15 +556,38 @@ static enum trial_result judge_slot(struct session *session, const struct trial 
     return judge_outputs(session, slot);
 }
 
+/* 1: all is well; 0: the host has to look, and finds everything in the mirrors; -1: the end. */
+static int judge_on_gpu(struct session *session)
+{
+    bool agrees = false;
+    struct err err;
+    if (trial_gpu_agrees(session, &agrees) < 0)
+        return -1;
+    if (side_samples_changed(&session->candidate)) {
+        verdict_violation(session->verdict, "H21",
+                          "its outputs still changed after it had said that it was done");
+        return -1;
+    }
+    if (agrees)
+        return 1;
+    if (side_pull(&session->reference, &err) < 0 || side_pull(&session->candidate, &err) < 0)
+        return fault_judge(session, &err);
+    return 0;
+}
+
 enum trial_result trial_judge(struct session *session, const struct trial *trial)
 {
+    int known = trial->on_gpu ? judge_on_gpu(session) : 0;
+    if (known < 0)
+        return TRIAL_ENDED;
     if (trial->biased) /* inputs that the problem never promised: only where they make sense */
         for (uint32_t i = 0; i < session->answer.count; i++)
             if (!all_finite(&session->answer.plain[i]))
                 return TRIAL_VOID;
     session->verdict->trials++;
     enum trial_result result = TRIAL_GOOD;
-    for (uint32_t slot = 0; result == TRIAL_GOOD && slot < session->candidate.slots; slot++)
+    for (uint32_t slot = 0; !known && result == TRIAL_GOOD && slot < session->candidate.slots;
+         slot++)
         result = judge_slot(session, trial, slot);
     if (result == TRIAL_GOOD)
         session->verdict->trials_passed++;

@@ -1,5 +1,6 @@
 #include "problem/fill.h"
 
+#include "problem/fill_plan.h"
 #include "problem/fill_variant.h"
 
 #include <string.h>
@@ -131,6 +132,18 @@ static void fill_constant(const struct layout_argument *argument, void *array)
 static bool fits_int32(const struct layout_argument *argument)
 {
     return argument->a >= INT32_MIN && argument->b <= 0x1p31 && argument->b - argument->a < 0x1p31;
+}
+
+bool fill_plan_of(struct fill_plan *plan, const struct layout_argument *argument, uint32_t index,
+                  uint64_t seed)
+{
+    bool input = argument->role == ROLE_IN || argument->role == ROLE_INOUT;
+    bool plain = argument->fill == FILL_NORMAL || argument->fill == FILL_UNIFORM ||
+                 (argument->fill == FILL_INTEGER && fits_int32(argument));
+    if (!input || !plain || argument->count == 0)
+        return false;
+    fill_plan_init(plan, argument, argument_key(seed, index));
+    return true;
 }
 
 void fill_argument_variant(enum fill_variant variant, const struct layout_argument *argument,

@@ -1,3 +1,4 @@
+#include "problem/fill_plan.h"
 #include "problem/fill_variant.h"
 
 #include <math.h>
@@ -18,23 +19,6 @@
 #else
 #define VECTORISE __attribute__((optimize("O3")))
 #endif
-
-/* What the inner loops need: element i is offset + scale * k(i), k a whole number below 2^31 in
- * magnitude, held between bottom and top.
- *
- * `scale` has a float's 24 bits, so that scale * k is exact in double: then the sum is rounded
- * once, fused or not, and all machines agree. Where offset is 0, float arithmetic gives the same
- * value. */
-struct plan {
-    uint64_t key;
-    uint32_t kind;
-    uint32_t dtype;
-    uint64_t bytes; /* of one element */
-    double offset, scale;
-    double bottom, top;
-    uint64_t range;      /* FILL_INTEGER: how many numbers */
-    uint32_t draw_shift; /* FILL_UNIFORM: 64 minus the bits of k */
-};
 
 INLINE void hash_block(uint64_t key, uint64_t first, uint64_t *restrict hashes)
 {
@@ -70,7 +54,7 @@ INLINE void integer_block(const uint64_t *restrict hashes, uint64_t range, int32
         k[i] = (int32_t)((hashes[i] >> 32) * (range & UINT32_MAX) >> 32);
 }
 
-INLINE void store_f32(const struct plan *plan, const int32_t *restrict k, float *restrict to)
+INLINE void store_f32(const struct fill_plan *plan, const int32_t *restrict k, float *restrict to)
 {
     if (plan->offset == 0) {
         float scale = (float)plan->scale;
@@ -90,7 +74,7 @@ INLINE void store_f32(const struct plan *plan, const int32_t *restrict k, float 
     }
 }
 
-INLINE void store_f64(const struct plan *plan, const int32_t *restrict k, double *restrict to)
+INLINE void store_f64(const struct fill_plan *plan, const int32_t *restrict k, double *restrict to)
 {
     double offset = plan->offset, scale = plan->scale, bottom = plan->bottom, top = plan->top;
     for (int i = 0; i < BLOCK; i++) {
@@ -139,7 +123,7 @@ INLINE void store_bf16(const float *restrict from, uint16_t *restrict to)
     } while (0)
 
 /* Whole numbers of every type whose values fit an int32_t, bool among them. */
-INLINE void store_whole(const struct plan *plan, const int32_t *restrict k, void *restrict to)
+INLINE void store_whole(const struct fill_plan *plan, const int32_t *restrict k, void *restrict to)
 {
     int32_t low = (int32_t)plan->offset;
     switch (plan->bytes) {
@@ -159,7 +143,7 @@ INLINE void store_whole(const struct plan *plan, const int32_t *restrict k, void
 }
 
 /* Elements first … first + BLOCK - 1, to `to`. */
-INLINE void fill_block(const struct plan *plan, uint64_t first, void *restrict to)
+INLINE void fill_block(const struct fill_plan *plan, uint64_t first, void *restrict to)
 {
     uint64_t hashes[BLOCK];
     int32_t k[BLOCK];
@@ -192,7 +176,7 @@ INLINE void fill_block(const struct plan *plan, uint64_t first, void *restrict t
     }
 }
 
-INLINE void fill_blocks(const struct plan *plan, uint64_t count, void *array)
+INLINE void fill_blocks(const struct fill_plan *plan, uint64_t count, void *array)
 {
     uint64_t whole = count - count % BLOCK;
     for (uint64_t i = 0; i < whole; i += BLOCK)
@@ -204,20 +188,20 @@ INLINE void fill_blocks(const struct plan *plan, uint64_t count, void *array)
     }
 }
 
-VECTORISE static void fill_plain(const struct plan *plan, uint64_t count, void *array)
+VECTORISE static void fill_plain(const struct fill_plan *plan, uint64_t count, void *array)
 {
     fill_blocks(plan, count, array);
 }
 
 #if defined(__x86_64__)
-VECTORISE __attribute__((target("avx2"))) static void fill_avx2(const struct plan *plan,
+VECTORISE __attribute__((target("avx2"))) static void fill_avx2(const struct fill_plan *plan,
                                                                 uint64_t count, void *array)
 {
     fill_blocks(plan, count, array);
 }
 
 VECTORISE __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"))) static void
-fill_avx512(const struct plan *plan, uint64_t count, void *array)
+fill_avx512(const struct fill_plan *plan, uint64_t count, void *array)
 {
     fill_blocks(plan, count, array);
 }
@@ -253,7 +237,7 @@ static double neighbour(uint32_t dtype, double value, double direction)
 
 /* Rounding must not lead out of [a, b): the largest value of the type below b and the smallest that
  * is not below a bound what is stored. */
-static void bound_uniform(struct plan *plan, double a, double b)
+static void bound_uniform(struct fill_plan *plan, double a, double b)
 {
     uint64_t room;
     dtype_store(plan->dtype, &room, 0, a);
@@ -268,9 +252,9 @@ static void bound_uniform(struct plan *plan, double a, double b)
         plan->bottom = plan->top;
 }
 
-static void plan_init(struct plan *plan, const struct layout_argument *argument, uint64_t key)
+void fill_plan_init(struct fill_plan *plan, const struct layout_argument *argument, uint64_t key)
 {
-    *plan = (struct plan){.key = key, .kind = argument->fill, .dtype = argument->dtype};
+    *plan = (struct fill_plan){.key = key, .kind = argument->fill, .dtype = argument->dtype};
     plan->bytes = dtype_facts(argument->dtype)->bytes;
     plan->bottom = -INFINITY;
     plan->top = INFINITY;
@@ -297,8 +281,8 @@ static void plan_init(struct plan *plan, const struct layout_argument *argument,
 void fill_vector(enum fill_variant variant, const struct layout_argument *argument, uint64_t key,
                  void *array)
 {
-    struct plan plan;
-    plan_init(&plan, argument, key);
+    struct fill_plan plan;
+    fill_plan_init(&plan, argument, key);
     switch (variant) {
 #if defined(__x86_64__)
     case FILL_AVX512:

@@ -280,3 +280,34 @@ cuda_result fake_fill(cuda_at at, unsigned char value, size_t bytes)
     memset((void *)(uintptr_t)at, value, bytes);
     return outcome("cuMemsetD8_v2");
 }
+
+cuda_result fake_copy_on_device(cuda_at to, cuda_at from, size_t bytes)
+{
+    memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    return outcome("cuMemcpyDtoD_v2");
+}
+
+/* It runs nothing, so it takes no kernels. */
+cuda_result fake_module_load(void **module, const void *image)
+{
+    (void)module;
+    (void)image;
+    return 801;
+}
+
+cuda_result fake_module_function(void **function, void *module, const char *name)
+{
+    (void)function;
+    (void)module;
+    (void)name;
+    return 801;
+}
+
+cuda_result fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        cuda_stream stream, void **parameters, void **extra)
+{
+    (void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y;
+    (void)block_z, (void)shared_bytes, (void)stream, (void)parameters, (void)extra;
+    return 801;
+}

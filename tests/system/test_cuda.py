@@ -6,7 +6,7 @@ CI has no GPU. With tests/fake kernels are host code; everything around them is 
 import json
 
 import pytest
-from support import HOUSE, PASSED, ROOT, SOME_FAILED, write, write_lines
+from support import HOUSE, INFRASTRUCTURE, PASSED, ROOT, SOME_FAILED, write, write_lines
 
 DRIVER = HOUSE / "build" / "tests" / "fake" / "cuda.so"
 NVCC = ROOT / "tests" / "fake" / "nvcc"
@@ -179,3 +179,19 @@ def test_a_gpu_that_is_not_there(warpgym, problem, tmp_path):
     verdict = judged(warpgym, problem, candidate, "-s", "gpu.ordinal=5")
     assert verdict["status"] == "unsupported", json.dumps(verdict)
     assert "cannot use GPU 5" in verdict["error"]["message"]
+
+
+def test_a_reference_that_writes_nothing(warpgym, problem, tmp_path):
+    """As one whose kernel cannot be launched; a candidate that does the same must not pass."""
+    folder = tmp_path / "double"
+    folder.mkdir()
+    for name in ("problem.yaml", "reference.c"):
+        text = (problem / name).read_text(encoding="utf-8")
+        write(folder / name, text.replace("tolerance:", "oracle: false\ntolerance:"))
+    idle = source().replace("y[i] = factor * x[i]", ";")
+    write(folder / "reference.cu", idle)
+    run = warpgym("eval", "--json", "--problem", folder, write(tmp_path / "idle.cu", idle),
+                  environment=ENVIRONMENT)
+    assert run.status == INFRASTRUCTURE, run
+    assert run.verdict["status"] == "infrastructure_error"
+    assert "it did not write its output 0" in run.verdict["error"]["message"]

@@ -1,11 +1,12 @@
-// relu: wrong violation runtime_error
-// Works in a second context, which waiting for the first one does not wait for.
+// relu: charged wrong violation runtime_error
+// Works in a second context, which waiting for the first one does not wait for. A GPU takes turns
+// between contexts, so whoever does wait for it, waits: 0.2 s are seen by the judge's clock.
 #include <stddef.h>
 
 __global__ static void late(const float *x, float *y, size_t n)
 {
     long long start = clock64();
-    while (clock64() - start < 40000000) /* some 20 ms */
+    while (clock64() - start < 400000000) /* some 0.2 s */
         ;
     for (size_t i = threadIdx.x; i < n; i += blockDim.x)
         y[i] = x[i] > 0 ? x[i] : 0;

@@ -1,0 +1,83 @@
+#include "judge/gpu_work.h"
+
+#include <string.h>
+
+#define THREADS 256
+#define BLOCKS_MAX 4096
+
+__asm__(".pushsection .rodata\n"
+        ".global gpu_work_source\n"
+        "gpu_work_source:\n"
+        ".incbin \"src/judge/gpu_work.cu\"\n"
+        ".byte 0\n"
+        ".popsection\n");
+
+int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const void *image,
+                  struct err *err)
+{
+    const struct cuda *cuda = &gpu->cuda;
+    const struct {
+        const char *name;
+        void **function;
+    } wanted[] = {{"fill", &work->fill},
+                  {"magnitude", &work->magnitude},
+                  {"compare", &work->compare},
+                  {"guard", &work->guard}};
+    void *module;
+    memset(work, 0, sizeof *work);
+    cuda_result result = cuda->context_use(gpu->context);
+    if (result == 0)
+        result = cuda->module_load(&module, image);
+    for (size_t i = 0; result == 0 && i < sizeof wanted / sizeof *wanted; i++)
+        result = cuda->module_function(wanted[i].function, module, wanted[i].name);
+    if (result == 0)
+        work->gpu = gpu;
+    return cuda_check(cuda, result, "cannot load the judge's kernels", err);
+}
+
+static int launch(const struct gpu_work *work, void *function, uint64_t count, void **parameters,
+                  struct err *err)
+{
+    const struct cuda *cuda = &work->gpu->cuda;
+    uint64_t blocks = (count + THREADS - 1) / THREADS;
+    unsigned width = (unsigned)(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX);
+    cuda_result result = cuda->launch(function, width, 1, 1, THREADS, 1, 1, 0, NULL, parameters,
+                                      NULL);
+    return cuda_check(cuda, result, "cannot start a kernel of the judge's", err);
+}
+
+int gpu_work_fill(const struct gpu_work *work, const struct fill_plan *plan, uint64_t count,
+                  cuda_at to, struct err *err)
+{
+    struct fill_plan copy = *plan;
+    void *parameters[] = {&copy, &count, &to};
+    return launch(work, work->fill, count, parameters, err);
+}
+
+int gpu_work_compare(const struct gpu_work *work, const struct gpu_comparison *rule,
+                     cuda_at expected, cuda_at got, cuda_at found, struct err *err)
+{
+    struct gpu_comparison copy = *rule;
+    void *first[] = {&copy, &expected, &found};
+    void *second[] = {&copy, &expected, &got, &found};
+    int result = 0;
+    if (rule->count == 0)
+        return 0;
+    if (rule->scale_rms)
+        result = launch(work, work->magnitude, rule->count, first, err);
+    return result < 0 ? result : launch(work, work->compare, rule->count, second, err);
+}
+
+int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint32_t count, unsigned char value,
+                   cuda_at found, struct err *err)
+{
+    uint32_t wide = value;
+    void *parameters[] = {&at, &count, &wide, &found};
+    return launch(work, work->guard, 1, parameters, err);
+}
+
+int gpu_work_wait(const struct gpu_work *work, struct err *err)
+{
+    const struct cuda *cuda = &work->gpu->cuda;
+    return cuda_check(cuda, cuda->synchronize(), "the judge's own kernels failed", err);
+}

@@ -1,0 +1,195 @@
+// What the judge itself computes on a GPU. Compiled when it is first needed (gpu_work.c).
+// The structs are those of problem/fill_plan.h and judge/gpu_work.h.
+
+typedef unsigned long long u64;
+typedef unsigned int u32;
+typedef unsigned short u16;
+
+enum { F16, BF16, F32, F64, I8, U8, I16, I32, I64, U32, U64, BOOL };
+enum { NORMAL = 2, UNIFORM = 3, INTEGER = 4 };
+
+struct fill_plan {
+    u64 key;
+    u32 kind, dtype;
+    u64 bytes;
+    double offset, scale, bottom, top;
+    u64 range;
+    u32 draw_shift, reserved;
+};
+
+__device__ static u64 mix(u64 x)
+{
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBull;
+    return x ^ x >> 31;
+}
+
+__device__ static int draw(const fill_plan &plan, u64 i)
+{
+    u64 hash = mix(plan.key + i * 0x9E3779B97F4A7C15ull);
+    if (plan.kind == NORMAL) {
+        u64 pairs = (hash & 0x0000FFFF0000FFFFull) + (hash >> 16 & 0x0000FFFF0000FFFFull);
+        u32 sum = (u32)pairs + (u32)(pairs >> 32);
+        return (int)(sum << 6 | ((u32)hash & 63)) - (131070 * 64 + 32);
+    }
+    if (plan.kind == UNIFORM)
+        return (int)(hash >> plan.draw_shift);
+    return (int)((hash >> 32) * (plan.range & 0xFFFFFFFFull) >> 32);
+}
+
+__device__ static u16 half_of(float value)
+{
+    int bits = __float_as_int(value);
+    int magnitude = bits & 0x7FFFFFFF;
+    int subnormal = __float_as_int(__fadd_rn(fabsf(value), 0.5f)) - 0x3F000000;
+    int normal = (magnitude - 0x38000000 + 0xFFF + (magnitude >> 13 & 1)) >> 13;
+    normal = normal > 0x7C00 ? 0x7C00 : normal;
+    return (u16)((bits >> 16 & 0x8000) | (magnitude < 0x38800000 ? subnormal : normal));
+}
+
+__device__ static u16 bfloat_of(float value)
+{
+    u32 bits = __float_as_uint(value);
+    return (u16)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+__device__ static void store_whole(const fill_plan &plan, long long value, u64 i, void *to)
+{
+    if (plan.bytes == 1)
+        ((signed char *)to)[i] = (signed char)value;
+    else if (plan.bytes == 2)
+        ((short *)to)[i] = (short)value;
+    else if (plan.bytes == 4)
+        ((int *)to)[i] = (int)value;
+    else
+        ((long long *)to)[i] = value;
+}
+
+extern "C" __global__ void fill(fill_plan plan, u64 count, void *to)
+{
+    u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+        int k = draw(plan, i);
+        if (plan.dtype > F64) {
+            store_whole(plan, (long long)(int)plan.offset + k, i, to);
+            continue;
+        }
+        double value = __dadd_rn(plan.offset, __dmul_rn(plan.scale, (double)k));
+        value = value < plan.bottom ? plan.bottom : value;
+        value = value > plan.top ? plan.top : value;
+        if (plan.dtype == F64)
+            ((double *)to)[i] = value;
+        else if (plan.dtype == F32)
+            ((float *)to)[i] = (float)value;
+        else
+            ((u16 *)to)[i] = plan.dtype == F16 ? half_of((float)value) : bfloat_of((float)value);
+    }
+}
+
+struct comparison {
+    u64 count;
+    u32 dtype, exact, scale_rms, reserved;
+    double relative, absolute;
+};
+
+struct finding {
+    double squares;    // of the finite expected values
+    u64 finite;
+    u64 mismatches;
+};
+
+__device__ static double half_value(u16 bits)
+{
+    int exponent = bits >> 10 & 31, digits = bits & 1023;
+    double size = exponent == 31 ? (digits ? nan("") : __longlong_as_double(0x7FF0000000000000ll))
+                                 : exponent ? ldexp((double)(digits + 1024), exponent - 25)
+                                            : ldexp((double)digits, -24);
+    return bits & 0x8000 ? -size : size;
+}
+
+__device__ static double load(u32 dtype, const void *from, u64 i)
+{
+    switch (dtype) {
+    case F16: return half_value(((const u16 *)from)[i]);
+    case BF16: return (double)__uint_as_float((u32)((const u16 *)from)[i] << 16);
+    case F32: return (double)((const float *)from)[i];
+    case F64: return ((const double *)from)[i];
+    default: return 0;
+    }
+}
+
+__device__ static u32 bytes_of(u32 dtype)
+{
+    return dtype == F16 || dtype == BF16 || dtype == I16 ? 2
+           : dtype == I8 || dtype == U8 || dtype == BOOL ? 1
+           : dtype == F64 || dtype == I64 || dtype == U64 ? 8 : 4;
+}
+
+__device__ static bool same_bytes(u32 bytes, const char *a, const char *b)
+{
+    bool same = true;
+    for (u32 i = 0; i < bytes; i++)
+        same = same && a[i] == b[i];
+    return same;
+}
+
+extern "C" __global__ void magnitude(comparison rule, const void *expected, finding *found)
+{
+    double squares = 0;
+    u64 finite = 0;
+    u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step) {
+        double value = load(rule.dtype, expected, i);
+        if (!isfinite(value))
+            continue;
+        squares += value * value;
+        finite++;
+    }
+    for (int lane = 16; lane > 0; lane /= 2) {
+        squares += __shfl_down_sync(0xFFFFFFFFu, squares, lane);
+        finite += __shfl_down_sync(0xFFFFFFFFu, finite, lane);
+    }
+    if (threadIdx.x % 32 == 0) {
+        atomicAdd(&found->squares, squares);
+        atomicAdd(&found->finite, finite);
+    }
+}
+
+__device__ static bool agrees(const comparison &rule, double floor, double expected, double got)
+{
+    if (isnan(expected) || isnan(got))
+        return isnan(expected) && isnan(got);
+    if (isinf(expected) || isinf(got) || rule.exact)
+        return expected == got;
+    double scale = fmax(fabs(expected), floor);
+    return fabs(got - expected) <= rule.relative * scale + rule.absolute;
+}
+
+extern "C" __global__ void compare(comparison rule, const void *expected, const void *got,
+                                   finding *found)
+{
+    double floor = rule.scale_rms && found->finite ? sqrt(found->squares / (double)found->finite)
+                                                   : 0;
+    u64 mismatches = 0;
+    u64 step = (u64)gridDim.x * blockDim.x;
+    u32 bytes = bytes_of(rule.dtype);
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step) {
+        bool same = rule.dtype > F64
+                        ? same_bytes(bytes, (const char *)expected + i * bytes,
+                                     (const char *)got + i * bytes)
+                        : agrees(rule, floor, load(rule.dtype, expected, i),
+                                 load(rule.dtype, got, i));
+        mismatches += !same;
+    }
+    for (int lane = 16; lane > 0; lane /= 2)
+        mismatches += __shfl_down_sync(0xFFFFFFFFu, mismatches, lane);
+    if (threadIdx.x % 32 == 0 && mismatches)
+        atomicAdd(&found->mismatches, mismatches);
+}
+
+// `count` bytes that should all be `value`, behind an argument.
+extern "C" __global__ void guard(const unsigned char *at, u32 count, u32 value, finding *found)
+{
+    if (threadIdx.x < count && at[threadIdx.x] != value)
+        atomicAdd(&found->mismatches, 1ull);
+}

@@ -1,0 +1,50 @@
+/* gpu_work: what the judge itself computes on a GPU: inputs, and whether two outputs agree.
+ *
+ * The fast path of timed calls: nothing of them passes through the host. fill.c and compare.c stay
+ * the reference: fills give the same bytes, and a mismatch that is found here is looked at again
+ * there before anything is said of it. The kernels (gpu_work.cu) are compiled for the GPU at hand
+ * when they are first needed, like a candidate, and kept in the build cache.
+ *
+ * Threads: any that made the GPU's context its own (gpu_context_use). Kernels run one after the
+ * other; what a function starts has ended when gpu_work_wait returns.
+ */
+#ifndef WARPGYM_JUDGE_GPU_WORK_H
+#define WARPGYM_JUDGE_GPU_WORK_H
+
+#include "device/gpu_context.h"
+#include "problem/fill_plan.h"
+
+extern const char gpu_work_source[]; /* gpu_work.cu */
+
+struct gpu_work {
+    const struct gpu_context *gpu; /* NULL: not open */
+    void *fill, *magnitude, *compare, *guard;
+};
+
+struct gpu_comparison {
+    uint64_t count;
+    uint32_t dtype, exact, scale_rms, reserved;
+    double relative, absolute;
+};
+
+struct gpu_finding { /* zero before the first use */
+    double squares;
+    uint64_t finite;
+    uint64_t mismatches;
+};
+
+/* `image`: the compiled kernels. ERR_IO: the driver does not take them. */
+NODISCARD int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const void *image,
+                            struct err *err);
+
+NODISCARD int gpu_work_fill(const struct gpu_work *work, const struct fill_plan *plan,
+                            uint64_t count, cuda_at to, struct err *err);
+/* Adds what disagrees to the finding at `found`. */
+NODISCARD int gpu_work_compare(const struct gpu_work *work, const struct gpu_comparison *rule,
+                               cuda_at expected, cuda_at got, cuda_at found, struct err *err);
+/* Adds how many of `count` (at most 1024) bytes are not `value`. */
+NODISCARD int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint32_t count,
+                             unsigned char value, cuda_at found, struct err *err);
+NODISCARD int gpu_work_wait(const struct gpu_work *work, struct err *err);
+
+#endif

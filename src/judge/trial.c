@@ -267,8 +267,8 @@ static void measure_own_error(struct session *session)
     }
 }
 
-/* Whether an output is still the poison that the judge put there. No arithmetic gives a NaN of these
- * bits; whole numbers must all be -1. */
+/* Whether an output is still the poison that the judge put there. No arithmetic gives a NaN of
+ * these bits; whole numbers must all be -1. */
 static bool untouched(const struct tensor *tensor)
 {
     const struct dtype_facts *facts = dtype_facts(tensor->dtype);

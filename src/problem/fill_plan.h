@@ -1,11 +1,11 @@
-/* fill_plan: how a plain fill (normal, uniform, integer within an int32_t) makes its numbers, told in
- * numbers, for whoever makes them: a processor's vector units (fill_vector.c) or a GPU. All give the
- * same bytes.
+/* fill_plan: how a plain fill (normal, uniform, integer within an int32_t) makes its numbers, told
+ * in numbers, for whoever makes them: a processor's vector units (fill_vector.c) or a GPU. All give
+ * the same bytes.
  *
- * Element i is offset + scale * k(i), held between bottom and top; k(i) is a whole number below 2^31
- * in magnitude that comes from fill_bits(key, i) (fill_variant.h). `scale` has a float's 24 bits, so
- * that scale * k is exact in double: then the sum is rounded once, fused or not, and all machines
- * agree. Where offset is 0, float arithmetic gives the same value.
+ * Element i is offset + scale * k(i), held between bottom and top; k(i) is a whole number below
+ * 2^31 in magnitude that comes from fill_bits(key, i) (fill_variant.h). `scale` has a float's 24
+ * bits, so that scale * k is exact in double: then the sum is rounded once, fused or not, and all
+ * machines agree. Where offset is 0, float arithmetic gives the same value.
  */
 #ifndef WARPGYM_PROBLEM_FILL_PLAN_H
 #define WARPGYM_PROBLEM_FILL_PLAN_H

@@ -1,5 +1,5 @@
 """CUDA candidates on a real GPU: `make test-gpu`. Each file says in its first line what becomes of
-it: `// PROBLEM: STATUS… [CODE]`."""
+it: `// PROBLEM: STATUS… [CODE]`; `charged`: it passes, and is slow."""
 
 import json
 import os
@@ -55,7 +55,10 @@ def test_corpus(path):
     wanted = expected.split()
     verdict = judged(problem, path, "-s", "run.timeout_ms=3s")
     codes = {violation["code"] for violation in verdict["integrity"]["violations"]}
-    assert verdict["status"] in wanted, verdict
+    if "charged" in wanted and verdict["status"] == "passed":
+        assert verdict["timing"]["speedup"] < 0.01, verdict
+    else:
+        assert verdict["status"] in wanted, verdict
     assert {word for word in wanted if word.startswith("H")} <= codes, verdict
     assert verdict["device"].startswith("cuda:0 ")
     if verdict["status"] == "runtime_error":
@@ -88,3 +91,16 @@ def test_the_next_one_after_a_hang():
     verdict = judged("relu", NATIVE / "relu" / "reference.cu")
     assert verdict["status"] == "passed", verdict
     print(f"the next verdict after {time.monotonic() - start:.1f} s")
+
+
+def test_fast_paths(tmp_path):
+    """The judge's kernels against fill.c and compare.c."""
+    image = tmp_path / "work.cubin"
+    source = ROOT / "src" / "judge" / "gpu_work.cu"
+    subprocess.run(["nvcc", "-cubin", "-O3", "-arch=native", "-o", image, source], check=True)
+    program = ROOT / "build" / "tests" / "gpu" / "work"
+    done = subprocess.run(
+        [program, image], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)

@@ -2,8 +2,8 @@
  * Started by the judge with the control socket as descriptor 3; of no use by hand.
  *
  *   warpgym-side                    candidates on the CPU, compilers
- *   warpgym-side --cuda LIBRARY     candidates on a GPU: the driver's library, and what objects that
- *                                   nvcc made want, are loaded before there is a fence around
+ *   warpgym-side --cuda LIBRARY     candidates on a GPU: the driver's library, and what objects
+ *                                   that nvcc made want, are loaded before there is a fence around
  *                                   them; the driver starts behind it: no fork survives a start
  */
 #include "judge/side/native.h"

@@ -77,6 +77,11 @@ static void choose_device(struct session *session)
     if (strcmp(verdict->candidate_language, "cuda") != 0 ||
         judge_gpu(session->judge, &gpu, &session->no_gpu) < 0)
         return;
+    if (!session->judge->toolchain.nvcc) {
+        err_set(&session->no_gpu, ERR_MISSING,
+                "there is no CUDA compiler: install nvcc, or name one in WARPGYM_NVCC");
+        return;
+    }
     if (!session->problem->cuda_text) {
         err_set(&session->no_gpu, ERR_UNSUPPORTED,
                 "problem %s has no reference.cu to hold them against", session->problem->id);

@@ -174,6 +174,14 @@ def test_no_driver(warpgym, problem, tmp_path, driver, words):
     assert words in run.verdict["error"]["message"]
 
 
+def test_no_compiler(warpgym, problem, tmp_path):
+    candidate = write(tmp_path / "right.cu", source())
+    run = warpgym("eval", "--json", "--problem", problem, candidate,
+                  environment={**ENVIRONMENT, "WARPGYM_NVCC": "/nowhere/nvcc"})
+    assert run.verdict["status"] == "unsupported" and not run.verdict["compiled"], run
+    assert "CUDA cannot run here: there is no CUDA compiler" in run.verdict["error"]["message"]
+
+
 def test_a_gpu_that_is_not_there(warpgym, problem, tmp_path):
     candidate = write(tmp_path / "right.cu", source())
     verdict = judged(warpgym, problem, candidate, "-s", "gpu.ordinal=5")

@@ -140,7 +140,7 @@ bool fill_plan_of(struct fill_plan *plan, const struct layout_argument *argument
     bool input = argument->role == ROLE_IN || argument->role == ROLE_INOUT;
     bool plain = argument->fill == FILL_NORMAL || argument->fill == FILL_UNIFORM ||
                  (argument->fill == FILL_INTEGER && fits_int32(argument));
-    if (!input || !plain || argument->count == 0)
+    if (!input || !plain || argument->count == 0 || !dtype_facts(argument->dtype))
         return false;
     fill_plan_init(plan, argument, argument_key(seed, index));
     return true;

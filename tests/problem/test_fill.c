@@ -1,6 +1,7 @@
 /* Fills: against a slow reference that says in plain words what each value is, for every type and
  * instruction set; and what the values look like together. */
 #include "problem/fill.h"
+#include "problem/fill_plan.h"
 #include "problem/fill_variant.h"
 
 #include <setjmp.h>
@@ -450,14 +451,64 @@ static void test_slot(void **state)
     free(again);
 }
 
+/* What a GPU is told of a fill makes the same numbers. */
+static void test_plans(void **state)
+{
+    (void)state;
+    static const struct {
+        struct layout_argument argument;
+        bool plain;
+    } rows[] = {
+        {{ROLE_IN, DTYPE_F64, 0, 500, FILL_NORMAL, 0, 2, 3, 0}, true},
+        {{ROLE_INOUT, DTYPE_F64, 0, 500, FILL_UNIFORM, 0, -1, 4, 0}, true},
+        {{ROLE_IN, DTYPE_F64, 0, 500, FILL_INTEGER, 0, -5, 50, 0}, true},
+        {{ROLE_IN, DTYPE_I64, 0, 500, FILL_INTEGER, 0, 0, 0x1p40, 0}, false},
+        {{ROLE_IN, DTYPE_I32, 0, 500, FILL_PERMUTATION, 0, 0, 0, 0}, false},
+        {{ROLE_IN, DTYPE_I32, 0, 500, FILL_OFFSETS, 0, 90, 0, 0}, false},
+        {{ROLE_IN, DTYPE_F32, 0, 500, FILL_CONSTANT, 0, 1, 0, 0}, false},
+        {{ROLE_OUT, DTYPE_F32, 0, 500, FILL_NONE, 0, 0, 0, 0}, false},
+        {{ROLE_SCALAR, DTYPE_F32, 0, 1, FILL_NORMAL, 0, 0, 1, 0}, false},
+        {{ROLE_IN, 99, 0, 500, FILL_NORMAL, 0, 0, 1, 0}, false},
+        {{ROLE_IN, DTYPE_F32, 0, 0, FILL_NORMAL, 0, 0, 1, 0}, false},
+    };
+    double *filled = malloc(500 * sizeof *filled);
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct fill_plan plan;
+        assert_int_equal(fill_plan_of(&plan, &rows[row].argument, 3, 77), rows[row].plain);
+        if (!rows[row].plain)
+            continue;
+        fill_argument(&rows[row].argument, 3, 77, filled);
+        for (uint64_t i = 0; i < 500; i++) {
+            uint64_t hash = bits_of(77, 3, i);
+            int64_t k = (int64_t)((hash >> 32) * plan.range >> 32);
+            if (plan.kind == FILL_UNIFORM)
+                k = (int64_t)(hash >> plan.draw_shift);
+            if (plan.kind == FILL_NORMAL) {
+                k = -(131070 * 64 + 32) + (int64_t)(hash & 63);
+                for (int field = 0; field < 4; field++)
+                    k += (int64_t)(hash >> 16 * field & 0xFFFF) * 64;
+            }
+            double value = fmin(fmax(plan.offset + plan.scale * (double)k, plan.bottom), plan.top);
+            assert_true(value == filled[i]);
+        }
+    }
+    free(filled);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference),         cmocka_unit_test(test_statistics),
-        cmocka_unit_test(test_shape_of_normal),   cmocka_unit_test(test_integers_are_even),
-        cmocka_unit_test(test_permutation),       cmocka_unit_test(test_permutations_of_three),
-        cmocka_unit_test(test_offsets),           cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_seed_independence), cmocka_unit_test(test_slot),
+        cmocka_unit_test(test_reference),
+        cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_shape_of_normal),
+        cmocka_unit_test(test_integers_are_even),
+        cmocka_unit_test(test_permutation),
+        cmocka_unit_test(test_permutations_of_three),
+        cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_seed_independence),
+        cmocka_unit_test(test_slot),
+        cmocka_unit_test(test_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ struct compile_request {
     const char *name; /* how diagnostics name the file: "softmax.c" */
     const char *text;
     size_t text_bytes;
-    const char *architecture; /* of CUDA: "sm_90a"; NULL: sm_90 */
+    const char *architecture; /* of CUDA: "90a"; NULL: "90" */
     int64_t timeout_ms;
     uint64_t memory_bytes;
     uint64_t cache_max_bytes; /* entries beyond it are removed now and then; 0: 2 GiB */

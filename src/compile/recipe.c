@@ -171,7 +171,10 @@ static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
     set_environment(recipe, toolchain->nvcc);
     add(recipe, toolchain->nvcc);
     add_all(recipe, device_only ? cubin : shared);
-    add(recipe, arena_printf(&recipe->arena, "-arch=%s", architecture ? architecture : "sm_90"));
+    /* Not -arch: that makes PTX, too, which nobody will translate here: 0.5 of 1.9 s. */
+    const char *wanted = architecture ? architecture : "90";
+    add(recipe,
+        arena_printf(&recipe->arena, "-gencode=arch=compute_%s,code=sm_%s", wanted, wanted));
     add_all(recipe, (const char *const[]){"-O3", recipe->source, "-o", recipe->object, NULL});
     return 0;
 }

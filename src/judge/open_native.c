@@ -37,9 +37,9 @@ static void find_largest(const struct problem *problem, struct layout *largest)
 static int compile(struct session *session, enum compile_kind kind, const char *name,
                    const char *text, size_t bytes, struct artifact *artifact, struct err *err)
 {
-    char architecture[16] = "sm_90";
+    char architecture[16] = "90";
     if (session->gpu) /* 90 and later have instructions of their own only under an `a` */
-        snprintf(architecture, sizeof architecture, "sm_%d%d%s", session->gpu->major,
+        snprintf(architecture, sizeof architecture, "%d%d%s", session->gpu->major,
                  session->gpu->minor, session->gpu->major >= 9 ? "a" : "");
     struct sandbox_runner runner = session->runner; /* one for each thread */
     const struct settings *settings = session->judge->options.settings;

@@ -46,7 +46,7 @@
     X(timing_target, "timing.target", FLOAT, "0.05", 0.0001, 1,                                    \
       "Sampling stops when half the 95 % interval of the speedup is at most this part of it")      \
     X(timing_budget_ms, "timing.budget_ms", DURATION, "10ms", 1, 3600000,                          \
-      "Sampling time, warm-up included, after which a wider interval will do: after twice this "   \
+      "Sampling time after which a wider interval will do: after twice this "                      \
       "long twice the target, and so on; after ten times it stops")                                \
     X(timing_min_samples, "timing.min_samples", INT, "6", 1, 100000,                               \
       "Timed pairs taken in any case")                                                             \

@@ -2,6 +2,7 @@
 
 #include "device/library.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct library_function functions[] = {
@@ -41,6 +42,15 @@ int cuda_open(struct cuda *cuda, const char *path, struct err *err)
 void cuda_close(struct cuda *cuda)
 {
     library_close(&cuda->library);
+}
+
+/* Bytes 4, 6, 8 and 10 begin a group. */
+void cuda_uuid_text(const struct cuda_uuid *uuid, char text[CUDA_UUID_BYTES])
+{
+    size_t used = (size_t)snprintf(text, CUDA_UUID_BYTES, "GPU-");
+    for (int i = 0; i < 16; i++)
+        used += (size_t)snprintf(text + used, CUDA_UUID_BYTES - used, "%s%02x",
+                                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
 }
 
 int cuda_check(const struct cuda *cuda, cuda_result result, const char *what, struct err *err)

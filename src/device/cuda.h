@@ -40,6 +40,8 @@ struct cuda_uuid {
     unsigned char bytes[16];
 };
 
+#define CUDA_UUID_BYTES 41 /* of its text */
+
 struct cuda_location { /* CUmemLocation */
     int type, id;
 };
@@ -132,6 +134,9 @@ struct cuda {
  * ERR_MISSING: there is none, or it sees no device; ERR_UNSUPPORTED: too old, or it refuses. */
 NODISCARD int cuda_open(struct cuda *cuda, const char *path, struct err *err);
 void cuda_close(struct cuda *cuda);
+
+/* As nvidia-smi writes it: "GPU-1b2c…". */
+void cuda_uuid_text(const struct cuda_uuid *uuid, char text[CUDA_UUID_BYTES]);
 
 /* ERR_LIMIT for a lack of device memory, ERR_IO for everything else, with what was tried and the
  * driver's own words; 0 for 0. */

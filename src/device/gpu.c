@@ -3,15 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes 4, 6, 8 and 10 begin a group. */
-static void uuid_text(const struct cuda_uuid *uuid, char text[GPU_UUID_BYTES])
-{
-    size_t used = (size_t)snprintf(text, GPU_UUID_BYTES, "GPU-");
-    for (int i = 0; i < 16; i++)
-        used += (size_t)snprintf(text + used, GPU_UUID_BYTES - used, "%s%02x",
-                                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
-}
-
 static cuda_result read_attributes(const struct cuda *cuda, cuda_device device, struct gpu *gpu)
 {
     int clock_khz = 0, memory_khz = 0, bus_bits = 0, l2_bytes = 0;
@@ -51,7 +42,7 @@ static cuda_result read_gpu(const struct cuda *cuda, int ordinal, struct gpu *gp
     if (result == 0)
         result = cuda->device_uuid(&uuid, device);
     if (result == 0) {
-        uuid_text(&uuid, gpu->uuid);
+        cuda_uuid_text(&uuid, gpu->uuid);
         result = cuda->device_memory(&memory, device);
     }
     gpu->memory_bytes = memory;

@@ -9,13 +9,12 @@
 #include "device/cuda.h"
 
 #define GPU_MAX 64
-#define GPU_UUID_BYTES 48
 
 struct gpu {
     int ordinal;
-    char name[128];            /* "NVIDIA H200" */
-    char uuid[GPU_UUID_BYTES]; /* "GPU-1b2c…", as nvidia-smi writes it */
-    int major, minor;          /* compute capability */
+    char name[128];             /* "NVIDIA H200" */
+    char uuid[CUDA_UUID_BYTES]; /* "GPU-1b2c…", as nvidia-smi writes it */
+    int major, minor;           /* compute capability */
     int multiprocessors;
     uint64_t memory_bytes, l2_bytes;
     double clock_mhz;          /* the most that it may run at */

@@ -31,10 +31,15 @@ static cuda_result ask_bandwidth(struct gpu_context *gpu)
 static cuda_result start(struct gpu_context *gpu, int ordinal)
 {
     const struct cuda *cuda = &gpu->cuda;
+    struct cuda_uuid uuid;
     cuda_result result = cuda->device_get(&gpu->device, ordinal);
     if (result == 0)
         result = cuda->device_name(gpu->name, sizeof gpu->name, gpu->device);
     gpu->name[sizeof gpu->name - 1] = '\0';
+    if (result == 0)
+        result = cuda->device_uuid(&uuid, gpu->device);
+    if (result == 0)
+        cuda_uuid_text(&uuid, gpu->uuid);
     if (result == 0)
         result = cuda->device_attribute(&gpu->major, CUDA_MAJOR, gpu->device);
     if (result == 0)

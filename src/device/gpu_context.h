@@ -18,6 +18,7 @@ struct gpu_context {
     cuda_device device;
     cuda_context context;
     int ordinal;
+    char uuid[CUDA_UUID_BYTES];
     int major, minor; /* compute capability */
     char name[128];
     double memory_bytes_per_s; /* what its bus can move at most */

@@ -30,9 +30,9 @@ struct device_lock {
 
 #define DEVICE_LOCK_NONE ((struct device_lock){.room = -1})
 
-/* `directory` as from paths_lock_directory; `device` is "cpu", "cuda0", …. Waits until the lock is
- * held, *cancelled is not 0 (ERR_CANCELLED; NULL: cannot be cancelled) or something is wrong with
- * the files (ERR_IO). */
+/* `directory` as from paths_lock_directory; `device` is "cpu" or a GPU's UUID. Waits until the lock
+ * is held, *cancelled is not 0 (ERR_CANCELLED; NULL: cannot be cancelled) or something is wrong
+ * with the files (ERR_IO). */
 NODISCARD int device_lock_acquire(struct device_lock *lock, const char *directory,
                                   const char *device, enum device_lock_mode mode,
                                   const _Atomic int *cancelled, struct err *err);

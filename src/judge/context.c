@@ -168,12 +168,9 @@ int judge_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *e
     return err->code;
 }
 
-void session_device(const struct session *session, char name[16])
+const char *session_device(const struct session *session)
 {
-    if (session->gpu)
-        snprintf(name, 16, "cuda%d", session->gpu->ordinal);
-    else
-        snprintf(name, 16, "cpu");
+    return session->gpu ? session->gpu->uuid : "cpu";
 }
 
 void judge_warm(struct judge *judge, enum problem_format format)

@@ -84,8 +84,9 @@ NODISCARD int judge_standby(struct judge *judge, enum box_kind kind, struct stan
                             struct err *err);
 /* The GPU that CUDA candidates run on (setting gpu.ordinal); the judge's. */
 NODISCARD int judge_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *err);
-/* What "device" means in locks: "cpu", "cuda0". */
-void session_device(const struct session *session, char name[16]);
+/* What "device" means in locks: "cpu", or a GPU by its UUID, which is the same for processes that
+ * see different ones of a machine's GPUs. */
+const char *session_device(const struct session *session);
 /* start.c: opens a side in a box with room for arguments of that size; fills in what `start` has in
  * common for all sides (its message, descriptors and builder are the caller's). */
 NODISCARD int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,

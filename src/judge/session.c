@@ -94,10 +94,9 @@ static void choose_device(struct session *session)
 static int take_lock(struct session *session)
 {
     struct err err;
-    char device[16];
-    session_device(session, device);
     int64_t start_ns = clock_now_ns();
-    int result = device_lock_acquire(&session->device, session->judge->locks, device, DEVICE_SHARED,
+    int result = device_lock_acquire(&session->device, session->judge->locks,
+                                     session_device(session), DEVICE_SHARED,
                                      session->judge->options.cancelled, &err);
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     return result < 0 ? fault_judge(session, &err) : 0;

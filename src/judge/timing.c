@@ -270,12 +270,10 @@ int timing_stage(struct session *session)
     struct err err;
     struct verdict *verdict = session->verdict;
     struct peaks ignored;
-    char device[16];
-    session_device(session, device);
     device_lock_release(&session->device);
     int64_t start_ns = clock_now_ns();
-    if (device_lock_acquire(&session->device, session->judge->locks, device, DEVICE_EXCLUSIVE,
-                            session->judge->options.cancelled, &err) < 0)
+    if (device_lock_acquire(&session->device, session->judge->locks, session_device(session),
+                            DEVICE_EXCLUSIVE, session->judge->options.cancelled, &err) < 0)
         return fault_judge(session, &err);
     verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     if (!session->gpu)

@@ -161,6 +161,7 @@ int side_open(struct side *side, const struct side_start *start, struct wire_ope
 {
     memset(side, 0, sizeof *side);
     side->role = start->message->role;
+    side->slots = 1;
     side->cancelled = start->cancelled;
     side->answer = mem_alloc(sizeof *side->answer);
     side->scratch = start->box->scratch[0] ? mem_strdup(start->box->scratch) : NULL;

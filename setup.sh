@@ -38,6 +38,12 @@ python_usable() {
     python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null
 }
 
+# What PyTorch's headers for extensions include.
+python_headers() {
+    python3 -c 'import os, sys, sysconfig
+sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'
+}
+
 install_packages() {
     local as_root=() absent package log
     mapfile -t absent < <(absent_packages "$@")
@@ -99,6 +105,8 @@ make_venv() {
         say "no python3 of 3.10 or newer with venv: PyTorch problems and system tests stay away"
         return
     fi
+    python_headers || install_packages python3-dev
+    python_headers || say "no Python.h: C++ extensions of PyTorch candidates do not compile"
     say "making $venv with $(grep -c == $requirements) Python packages; this takes a minute or two"
     $venv/bin/python -m pip --version >/dev/null 2>&1 || rm -rf $venv
     if [ ! -d $venv ] && ! python3 -m venv $venv >/dev/null; then

@@ -45,7 +45,7 @@ CLI_SOURCES := $(wildcard src/cli/*.c)
 # never instrumented: a sanitizer's shadow memory does not fit its limits.
 SIDE_SOURCES := $(wildcard src/judge/side/*.c)
 SIDE_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src/judge/wire.c \
-	src/judge/oracle.c $(patsubst %,src/device/%.c,library cuda gpu_context gpu_memory))
+	src/judge/oracle.c $(patsubst %,src/device/%.c,library cuda gpu gpu_context gpu_memory))
 FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,enter mount landlock filter server)
 # What a candidate may link against is in the address space before the fence closes.
 SIDE_LIBS := -lseccomp -lffi -Wl,--no-as-needed -lm -lmvec -lgomp -lgcc_s

@@ -29,7 +29,7 @@ static cuda_result read_attributes(const struct cuda *cuda, cuda_device device, 
     return 0;
 }
 
-static cuda_result read_gpu(const struct cuda *cuda, int ordinal, struct gpu *gpu)
+cuda_result gpu_read(const struct cuda *cuda, int ordinal, struct gpu *gpu)
 {
     cuda_device device;
     struct cuda_uuid uuid;
@@ -62,7 +62,7 @@ int gpu_list(struct gpu_list *list, const char *driver, struct err *err)
     for (int i = 0; result == 0 && i < count && i < GPU_MAX; i++) {
         char what[64];
         snprintf(what, sizeof what, "cannot ask GPU %d what it is", i);
-        result = cuda_check(&cuda, read_gpu(&cuda, i, &list->items[i]), what, err);
+        result = cuda_check(&cuda, gpu_read(&cuda, i, &list->items[i]), what, err);
         list->count += result == 0;
     }
     cuda_close(&cuda);

@@ -30,4 +30,7 @@ struct gpu_list {
 /* `driver` as in cuda_open. ERR_MISSING: no driver or no GPU; ERR_UNSUPPORTED: it refuses. */
 NODISCARD int gpu_list(struct gpu_list *list, const char *driver, struct err *err);
 
+/* What the driver says of one of them. */
+cuda_result gpu_read(const struct cuda *cuda, int ordinal, struct gpu *gpu);
+
 #endif

@@ -8,6 +8,7 @@
 #define WARPGYM_DEVICE_GPU_CONTEXT_H
 
 #include "device/cuda.h"
+#include "device/gpu.h"
 
 #include <limits.h>
 
@@ -17,12 +18,8 @@ struct gpu_context {
     struct cuda cuda;
     cuda_device device;
     cuda_context context;
-    int ordinal;
-    char uuid[CUDA_UUID_BYTES];
-    int major, minor; /* compute capability */
-    char name[128];
-    double memory_bytes_per_s; /* what its bus can move at most */
-    char directory[PATH_MAX];  /* where the driver's library lies */
+    struct gpu facts;
+    char directory[PATH_MAX]; /* where the driver's library lies */
     bool open;
 };
 

@@ -21,7 +21,7 @@ static uint32_t list_outputs(const struct side *side, struct wire_output *output
     }
     for (uint32_t i = 0; i < side->layout.count; i++) {
         const struct layout_argument *argument = &side->layout.arguments[i];
-        if (argument->role != ROLE_OUT && argument->role != ROLE_INOUT)
+        if (!layout_is_output(argument))
             continue;
         outputs[count++] = (struct wire_output){
             .address = argument->offset,

@@ -170,7 +170,7 @@ int judge_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *e
 
 const char *session_device(const struct session *session)
 {
-    return session->gpu ? session->gpu->uuid : "cpu";
+    return session->gpu ? session->gpu->facts.uuid : "cpu";
 }
 
 void judge_warm(struct judge *judge, enum problem_format format)

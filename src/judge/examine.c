@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "device/awake.h"
 #include "judge/context.h"
 
 #include <math.h>
@@ -107,9 +106,7 @@ int examine(const struct settings *settings, struct examination *found, struct e
     else
         try_layers(standby, found);
     try_torch(judge, settings, found);
-    int awake = awake_begin();
-    found->awake = awake >= 0;
-    awake_end(awake);
+    found->awake = judge->awake >= 0;
     found->have_peaks = judge_peaks(judge, &found->peaks, &why) == 0;
     if (gpu_list(&found->gpus, NULL, &why) < 0)
         memcpy(found->gpu_error, why.text, sizeof found->gpu_error);

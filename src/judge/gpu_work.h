@@ -42,7 +42,7 @@ NODISCARD int gpu_work_fill(const struct gpu_work *work, const struct fill_plan 
 /* Adds what disagrees to the finding at `found`. */
 NODISCARD int gpu_work_compare(const struct gpu_work *work, const struct gpu_comparison *rule,
                                cuda_at expected, cuda_at got, cuda_at found, struct err *err);
-/* Adds how many of `count` (at most 1024) bytes are not `value`. */
+/* Adds how many of `count` (at most 256) bytes are not `value`. */
 NODISCARD int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint32_t count,
                              unsigned char value, cuda_at found, struct err *err);
 NODISCARD int gpu_work_wait(const struct gpu_work *work, struct err *err);

@@ -39,8 +39,8 @@ static int compile(struct session *session, enum compile_kind kind, const char *
 {
     char architecture[16] = "90";
     if (session->gpu) /* 90 and later have instructions of their own only under an `a` */
-        snprintf(architecture, sizeof architecture, "%d%d%s", session->gpu->major,
-                 session->gpu->minor, session->gpu->major >= 9 ? "a" : "");
+        snprintf(architecture, sizeof architecture, "%d%d%s", session->gpu->facts.major,
+                 session->gpu->facts.minor, session->gpu->facts.major >= 9 ? "a" : "");
     struct sandbox_runner runner = session->runner; /* one for each thread */
     const struct settings *settings = session->judge->options.settings;
     struct compile_request request = {.kind = kind,
@@ -124,7 +124,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = role,
                              .threads = (uint32_t)session_threads(session),
-                             .gpu = session->gpu ? (uint32_t)session->gpu->ordinal + 1 : 0};
+                             .gpu = session->gpu ? (uint32_t)session->gpu->facts.ordinal + 1 : 0};
     int descriptors[2] = {-1, -1};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,

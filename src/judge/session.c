@@ -88,7 +88,8 @@ static void choose_device(struct session *session)
         return;
     }
     session->gpu = gpu;
-    verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", gpu->ordinal, gpu->name);
+    verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", gpu->facts.ordinal,
+                                   gpu->facts.name);
 }
 
 static int take_lock(struct session *session)

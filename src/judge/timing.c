@@ -125,8 +125,8 @@ static double floor_ms(const struct session *session, const struct size_set *siz
     struct err ignored;
     const struct problem *problem = session->problem;
     if (session->gpu) /* its caches are a few times as fast as its memory */
-        return problem_bytes(problem, sizes) / (GPU_CACHES * session->gpu->memory_bytes_per_s) *
-               1e3;
+        return problem_bytes(problem, sizes) /
+               (GPU_CACHES * session->gpu->facts.memory_bytes_per_s) * 1e3;
     if (judge_peaks(session->judge, &peaks, &ignored) < 0)
         return 0;
     if (problem->format == PROBLEM_TORCH) { /* outputs must at least be written */

@@ -21,11 +21,6 @@
 #define EXTREMES 4096    /* elements among which the two values are looked for */
 #define POISON_BYTE 0xFF /* a NaN in every floating type */
 
-static bool is_output(const struct layout_argument *argument)
-{
-    return argument->role == ROLE_OUT || argument->role == ROLE_INOUT;
-}
-
 void trial_begin(struct session *session)
 {
     seat_take(&session->seat, session->place);
@@ -99,7 +94,8 @@ static void bias_inputs(const struct layout *layout, char *slot, uint64_t seed)
     }
 }
 
-static void lay_out_slot(const struct layout *layout, const char *staged, char *slot)
+/* Spoils a slot's outputs, and the bytes that belong to nobody. */
+static void poison_slot(const struct layout *layout, char *slot)
 {
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
@@ -107,10 +103,19 @@ static void lay_out_slot(const struct layout *layout, const char *staged, char *
         char *place = slot + argument->offset;
         if (argument->role == ROLE_OUT)
             memset(place, POISON_BYTE, bytes);
-        else
-            memcpy(place, staged + argument->offset, bytes);
         memset(place + bytes, TRIAL_GUARD_BYTE, LAYOUT_GUARD_BYTES);
     }
+}
+
+static void lay_out_slot(const struct layout *layout, const char *staged, char *slot)
+{
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        if (argument->role != ROLE_OUT)
+            memcpy(slot + argument->offset, staged + argument->offset,
+                   layout_argument_bytes(argument));
+    }
+    poison_slot(layout, slot);
 }
 
 /* Gives one side the staged inputs, spoils its outputs and the bytes that belong to nobody. Both
@@ -143,14 +148,7 @@ void trial_stage_poison(struct session *session)
     const struct layout *layout = &session->reference.layout;
     make_staging(session);
     for (uint32_t slot = 0; slot < session->reference.slots; slot++)
-        for (uint32_t i = 0; i < layout->count; i++) {
-            const struct layout_argument *argument = &layout->arguments[i];
-            char *place = session->staging + slot * layout->bytes + argument->offset;
-            uint64_t bytes = layout_argument_bytes(argument);
-            if (argument->role == ROLE_OUT)
-                memset(place, POISON_BYTE, bytes);
-            memset(place + bytes, TRIAL_GUARD_BYTE, LAYOUT_GUARD_BYTES);
-        }
+        poison_slot(layout, session->staging + slot * layout->bytes);
 }
 
 void trial_stage(struct session *session)
@@ -218,7 +216,7 @@ static void point_wide(struct session *session)
     uint32_t output = 0;
     for (uint32_t i = 0; i < side->layout.count; i++) {
         const struct layout_argument *argument = &side->oracle_layout.arguments[i];
-        if (!is_output(argument))
+        if (!layout_is_output(argument))
             continue;
         session->answer.wide[output++] = (struct tensor){
             .dtype = argument->dtype,

@@ -13,22 +13,12 @@
 
 #include <string.h>
 
-static bool is_array(const struct layout_argument *argument)
-{
-    return argument->role != ROLE_SIZE && argument->role != ROLE_SCALAR;
-}
-
-static bool is_output(const struct layout_argument *argument)
-{
-    return argument->role == ROLE_OUT || argument->role == ROLE_INOUT;
-}
-
 static bool suits(const struct layout *layout)
 {
     struct fill_plan ignored;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
-        if (is_array(argument) && argument->role != ROLE_OUT &&
+        if (layout_is_array(argument) && argument->role != ROLE_OUT &&
             !fill_plan_of(&ignored, argument, i, 0))
             return false;
     }
@@ -77,7 +67,7 @@ static int fill_one(struct session *session, uint32_t slot, uint64_t seed, struc
     for (uint32_t i = 0; result == 0 && i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         struct fill_plan plan;
-        if (!is_array(argument))
+        if (!layout_is_array(argument))
             fill_argument(argument, i, seed, session->staging + start);
         else if (fill_plan_of(&plan, argument, i, seed))
             result = gpu_work_fill(&session->judge->work, &plan, argument->count,
@@ -104,7 +94,7 @@ int trial_gpu_lay_out(const struct session *session, struct side *side, struct e
     const struct cuda *cuda = &session->gpu->cuda;
     for (uint32_t slot = 0; slot < side->slots; slot++)
         for (uint32_t i = 0; i < layout->count; i++)
-            if (!is_array(&layout->arguments[i])) {
+            if (!layout_is_array(&layout->arguments[i])) {
                 uint64_t at = slot * layout->bytes + layout->arguments[i].offset;
                 memcpy(side->slot.data + at, session->staging + at, 8);
             }
@@ -129,11 +119,11 @@ static int compare_slot(struct session *session, uint32_t slot, struct err *err)
     for (uint32_t i = 0; result == 0 && i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         cuda_at mine = found + i * sizeof(struct gpu_finding);
-        if (!is_array(argument))
+        if (!layout_is_array(argument))
             continue;
         result = gpu_work_guard(work, got + argument->offset + layout_argument_bytes(argument),
                                 LAYOUT_GUARD_BYTES, TRIAL_GUARD_BYTE, mine, err);
-        if (result < 0 || !is_output(argument))
+        if (result < 0 || !layout_is_output(argument))
             continue;
         struct tolerance tolerance = trial_tolerance(session->problem, output, argument->dtype);
         struct gpu_comparison rule = {.count = argument->count,

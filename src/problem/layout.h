@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "problem/dtype.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define LAYOUT_GUARD_BYTES 256
@@ -48,6 +49,17 @@ struct layout {
     uint64_t bytes; /* of the whole slot */
     struct layout_argument arguments[LIMIT_ARGUMENTS];
 };
+
+/* An array, which is passed by its address; sizes and scalars go by value. */
+static inline bool layout_is_array(const struct layout_argument *argument)
+{
+    return argument->role != ROLE_SIZE && argument->role != ROLE_SCALAR;
+}
+
+static inline bool layout_is_output(const struct layout_argument *argument)
+{
+    return argument->role == ROLE_OUT || argument->role == ROLE_INOUT;
+}
 
 static inline uint64_t layout_argument_bytes(const struct layout_argument *argument)
 {

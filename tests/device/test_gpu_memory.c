@@ -48,8 +48,8 @@ static void test_context(void **state)
     struct gpu_context gpu;
     struct err err;
     open_gpu(&gpu);
-    assert_string_equal(gpu.name, "Fake GPU 1");
-    assert_int_equal(gpu.major * 10 + gpu.minor, 90);
+    assert_string_equal(gpu.facts.name, "Fake GPU 1");
+    assert_int_equal(gpu.facts.major * 10 + gpu.facts.minor, 90);
     assert_int_equal(gpu_context_use(&gpu, &err), 0);
     gpu_context_close(&gpu);
     gpu_context_close(&gpu);

@@ -24,7 +24,7 @@ int invoke_init(struct invoke *invoke, void *function, const struct layout *layo
     invoke->function = function;
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
-        if (argument->role == ROLE_SIZE || argument->role == ROLE_SCALAR) {
+        if (!layout_is_array(argument)) {
             invoke->types[i] = scalar_type(argument->dtype);
             invoke->values[i] = (char *)slot + argument->offset;
         } else {

@@ -1,3 +1,4 @@
+#include "../support/fake_cuda.h"
 #include "device/gpu.h"
 
 #include <limits.h>
@@ -13,35 +14,12 @@
 
 #include <cmocka.h>
 
-static char fake[PATH_MAX + 16]; /* tests/fake/cuda.c, built beside this program's folder */
-
-static int find_fake(void **state)
-{
-    char self[PATH_MAX] = "";
-    (void)state;
-    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
-        return -1;
-    for (int up = 0; up < 2; up++)
-        *strrchr(self, '/') = '\0';
-    snprintf(fake, sizeof fake, "%s/fake/cuda.so", self);
-    return access(fake, R_OK);
-}
-
-static int clean(void **state)
-{
-    (void)state;
-    unsetenv("FAKE_CUDA_DEVICES");
-    unsetenv("FAKE_CUDA_FAIL");
-    unsetenv("FAKE_CUDA_ERROR");
-    return 0;
-}
-
 static void test_what_the_driver_tells(void **state)
 {
     (void)state;
     struct gpu_list list;
     struct err err;
-    if (gpu_list(&list, fake, &err) < 0)
+    if (gpu_list(&list, fake_cuda, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(list.count, 2);
     assert_int_equal(list.driver_version, 13000);
@@ -63,7 +41,7 @@ static void test_more_than_there_is_room_for(void **state)
     struct gpu_list list;
     struct err err;
     setenv("FAKE_CUDA_DEVICES", "70", 1);
-    assert_int_equal(gpu_list(&list, fake, &err), 0);
+    assert_int_equal(gpu_list(&list, fake_cuda, &err), 0);
     assert_int_equal(list.count, GPU_MAX);
 }
 
@@ -91,14 +69,14 @@ static void test_refusals(void **state)
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         struct gpu_list list;
         struct err err;
-        clean(state);
+        fake_cuda_clean(state);
         if (refusals[i].devices)
             setenv("FAKE_CUDA_DEVICES", refusals[i].devices, 1);
         if (refusals[i].fail)
             setenv("FAKE_CUDA_FAIL", refusals[i].fail, 1);
         if (refusals[i].error)
             setenv("FAKE_CUDA_ERROR", refusals[i].error, 1);
-        int result = gpu_list(&list, fake, &err);
+        int result = gpu_list(&list, fake_cuda, &err);
         if (result != refusals[i].code || !strstr(err.text, refusals[i].text))
             fail_msg("row %zu: %s (%s)", i, err_name(result), err.text);
         assert_int_equal(list.count, 0);
@@ -117,7 +95,7 @@ static void test_no_driver(void **state)
     assert_non_null(strstr(err.text, "has no cuInit"));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, clean, clean)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, fake_cuda_clean, fake_cuda_clean)
 
 int main(void)
 {
@@ -127,5 +105,5 @@ int main(void)
         TEST(test_refusals),
         TEST(test_no_driver),
     };
-    return cmocka_run_group_tests(tests, find_fake, NULL);
+    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
 }

@@ -1,3 +1,4 @@
+#include "../support/fake_cuda.h"
 #include "device/gpu_memory.h"
 
 #include <fcntl.h>
@@ -13,32 +14,10 @@
 
 #include <cmocka.h>
 
-static char fake[PATH_MAX + 16]; /* tests/fake/cuda.c, built beside this program's folder */
-
-static int find_fake(void **state)
-{
-    char self[PATH_MAX] = "";
-    (void)state;
-    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
-        return -1;
-    for (int up = 0; up < 2; up++)
-        *strrchr(self, '/') = '\0';
-    snprintf(fake, sizeof fake, "%s/fake/cuda.so", self);
-    return access(fake, R_OK);
-}
-
-static int clean(void **state)
-{
-    (void)state;
-    unsetenv("FAKE_CUDA_FAIL");
-    unsetenv("FAKE_CUDA_ERROR");
-    return 0;
-}
-
 static void open_gpu(struct gpu_context *gpu)
 {
     struct err err;
-    if (gpu_context_open(gpu, fake, 1, &err) < 0)
+    if (gpu_context_open(gpu, fake_cuda, 1, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -111,7 +90,7 @@ static void test_refusals(void **state)
         setenv("FAKE_CUDA_FAIL", rows[i].function, 1);
         setenv("FAKE_CUDA_ERROR", rows[i].error, 1);
         int result = gpu_memory_make(&memory, &gpu, 1, &err);
-        clean(NULL);
+        fake_cuda_clean(NULL);
         if (result != rows[i].code || strncmp(err.text, rows[i].text, strlen(rows[i].text)) != 0)
             fail_msg("%s: %d, %s", rows[i].function, result, err.text);
         assert_null(memory.gpu);
@@ -129,7 +108,7 @@ static void test_contexts_that_cannot_be_made(void **state)
         struct gpu_context gpu;
         struct err err;
         setenv("FAKE_CUDA_FAIL", functions[i], 1);
-        assert_int_equal(gpu_context_open(&gpu, fake, 0, &err), ERR_IO);
+        assert_int_equal(gpu_context_open(&gpu, fake_cuda, 0, &err), ERR_IO);
         assert_non_null(strstr(err.text, "cannot use GPU 0"));
         assert_false(gpu.open);
     }
@@ -138,10 +117,10 @@ static void test_contexts_that_cannot_be_made(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_context, clean),
-        cmocka_unit_test_teardown(test_two_mappings_of_one_memory, clean),
-        cmocka_unit_test_teardown(test_refusals, clean),
-        cmocka_unit_test_teardown(test_contexts_that_cannot_be_made, clean),
+        cmocka_unit_test_teardown(test_context, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_two_mappings_of_one_memory, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_refusals, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_contexts_that_cannot_be_made, fake_cuda_clean),
     };
-    return cmocka_run_group_tests(tests, find_fake, NULL);
+    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
 }

@@ -1,4 +1,4 @@
-/* fake_cuda: the driver without a GPU (tests/fake/cuda.c), for tests of what calls the driver.
+/* fake_cuda: the driver without a GPU (tests/fake/cuda.c), for tests of what calls it. */
 #ifndef WARPGYM_TESTS_FAKE_CUDA_H
 #define WARPGYM_TESTS_FAKE_CUDA_H
 

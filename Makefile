@@ -103,8 +103,9 @@ $(BINARY): $(call objects,$(CLI_SOURCES)) $(LIBRARY)
 $(SIDE): $(call side_objects,$(SIDE_SOURCES)) $(SIDE_LIBRARY)
 	$(Q)$(CC) -pie $(LDFLAGS) -o $@ $^ $(SIDE_LIBS)
 
-# Python loads this one through ctypes: the fence, and nothing of the native side.
-$(SIDE_SO): $(call side_objects,$(FENCE_SOURCES)) $(SIDE_LIBRARY)
+# Python loads this one through ctypes: the fence, its memory on a GPU, and nothing of the native
+# side.
+$(SIDE_SO): $(call side_objects,$(FENCE_SOURCES) src/judge/side/segments.c) $(SIDE_LIBRARY)
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -lseccomp -lm
 
 $(LINKED):

@@ -17,9 +17,12 @@ import traceback
 
 import torch
 
-from . import extension, structure, wire
+from . import extension, gpu, structure, wire
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
+ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's free memory
+SLOT_STEP = 0x9E3779B97F4A7C15  # between the seeds of two slots
+EXTREMES = 4096  # elements among which the two values of a biased input are looked for
 
 
 class Failure(Exception):
@@ -58,12 +61,14 @@ def _explain(error, file_name):
 
 def _failure_of(error, default, file_name):
     text = _explain(error, file_name)
-    if isinstance(error, MemoryError) or "DefaultCPUAllocator: can't allocate" in text:
+    if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator: can't allocate" in text:
         return Failure(wire.FAILED_MEMORY, text)
-    if isinstance(error, extension.Unsupported):
+    if isinstance(error, (extension.Unsupported, gpu.Unavailable)):
         return Failure(wire.FAILED_UNSUPPORTED, str(error))
     if isinstance(error, extension.CompileFailed):
         return Failure(wire.FAILED_COMPILE, str(error))
+    if type(error).__name__ in ("CompilationError", "PTXASError"):  # Triton's
+        return Failure(wire.FAILED_COMPILE, text)
     if isinstance(error, SyntaxError):
         return Failure(
             wire.FAILED_COMPILE, f"{file_name}:{error.lineno}: {error.msg}: {error.text or ''}"
@@ -73,23 +78,60 @@ def _failure_of(error, default, file_name):
     return Failure(default, text)
 
 
+def _two_valued(tensor):
+    """Two of its values with a random bias: the mean, the extremes and the order of magnitude of
+    what a candidate has seen so far are no help (catalogue H10)."""
+    if not tensor.is_floating_point() or tensor.numel() < 2:
+        return
+    head = tensor.reshape(-1)[:EXTREMES]
+    bias = torch.rand(()).item() * 0.6 + 0.2
+    pick = torch.rand(tensor.shape, device=tensor.device) < bias
+    tensor.copy_(torch.where(pick, head.min(), head.max()))
+
+
 class Side:
     """State of one boxed process."""
 
-    def __init__(self, channel):
+    def __init__(self, channel, open_gpu=None):
         self.channel = channel
+        self.open_gpu = open_gpu
+        self.device = gpu.Cpu()
+        self.precision = None
+        self.compile_mode = ""
         self.file_name = "candidate.py"
         self.model = None
         self.wide_model = None
-        self.inputs = []
-        self.layout_offsets = []
+        self.inputs = []  # of each slot
         self.description = {}
         self.module = None
         self.memory = None
         self.outputs = None
-        self.tensors = []
+        self.tensors = []  # of each slot
 
     # --- opening ---------------------------------------------------------------------------------
+
+    def warm(self, ordinal):
+        """Opens the GPU, counted from 1; once."""
+        if ordinal > 0 and isinstance(self.device, gpu.Cpu):
+            self.device = self.open_gpu(self.channel.socket.fileno(), ordinal - 1)
+
+    def _place(self, value):
+        """On the device, at the precision asked for."""
+        if isinstance(value, torch.Tensor):
+            precise = self.precision and value.is_floating_point()
+            return value.to(self.device.name, self.precision if precise else value.dtype)
+        if isinstance(value, torch.nn.Module):
+            return value.to(device=self.device.name, dtype=self.precision)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._place(item) for item in value)
+        if isinstance(value, dict):
+            return {key: self._place(item) for key, item in value.items()}
+        return value
+
+    def _make(self, make, *arguments):
+        """What the problem or the candidate makes is made where it is used."""
+        with torch.device(self.device.name):
+            return self._place(make(*arguments))
 
     def _import(self, source):
         path = os.path.join(os.getcwd(), self.file_name)
@@ -116,11 +158,11 @@ class Side:
         self._import(source)
         torch.manual_seed(weight_seed)
         init_tensors = []
-        init_inputs = self._attribute("get_init_inputs")()
+        init_inputs = self._make(self._attribute("get_init_inputs"))
         init = structure.take_apart(list(init_inputs), init_tensors)
         torch.manual_seed(weight_seed)
-        self.model = self._attribute("Model")(*init_inputs)
-        example = self._attribute("get_inputs")()
+        self.model = self._make(self._attribute("Model"), *init_inputs)
+        example = self._make(self._attribute("get_inputs"))
         tensors = []
         inputs = structure.take_apart(list(example), tensors)
         if len(tensors) > wire.ARGUMENTS:
@@ -134,6 +176,10 @@ class Side:
         weights = self._weights(init_tensors)
         self.description["parameters"] = len(self._parameters(self.model))
         oracle = self._make_oracle(example, tensors)
+        if self.compile_mode:
+            self.model = torch.compile(self.model, mode=self.compile_mode)
+            with torch.no_grad():
+                self.model(*example)
         head = wire.HEAD.pack(wire.OPENED, self.layers)
         layout = wire.layout(
             [
@@ -172,9 +218,15 @@ class Side:
             structure.view(data, offset, tensor.dtype, tensor.shape).copy_(tensor)
         return bytes(data)
 
+    def _oracle_elements(self):
+        if isinstance(self.device, gpu.Cpu):
+            return ORACLE_ELEMENTS
+        free, _ = torch.cuda.mem_get_info(self.device.ordinal)
+        return free // (8 * ORACLE_COPIES)
+
     def _make_oracle(self, example, tensors):
         """A copy of the model at double precision, where the model can be run so."""
-        if sum(tensor.numel() for tensor in tensors) > ORACLE_ELEMENTS:
+        if sum(tensor.numel() for tensor in tensors) > self._oracle_elements():
             return False
         if not any(tensor.is_floating_point() for tensor in tensors):
             return False
@@ -206,7 +258,9 @@ class Side:
         extension.install(self.channel)
         data = bytearray(weights)
         values = {
-            name: structure.view(data, offset, structure.DTYPES[code], shape).clone()
+            name: structure.view(data, offset, structure.DTYPES[code], shape).to(
+                self.device.name, copy=True
+            )
             for name, code, shape, offset in self.description["weights"]
         }
         init_tensors = []
@@ -217,7 +271,7 @@ class Side:
         self._import(source)
         make = self._attribute("ModelNew")
         torch.manual_seed(weight_seed)
-        self.model = make(*init_inputs)
+        self.model = self._make(make, *init_inputs)
         if not callable(self.model):
             raise Failure(wire.FAILED_LOAD, "ModelNew(...) cannot be called")
         state = self.model.state_dict() if isinstance(self.model, torch.nn.Module) else {}
@@ -234,63 +288,114 @@ class Side:
 
     # --- calls -----------------------------------------------------------------------------------
 
-    def map(self, message, descriptors):
-        count, _, _ = wire.LAYOUT_HEAD.unpack_from(message, wire.HEAD.size)
-        if descriptors:
+    def _map_memory(self, message, descriptors):
+        slot_bytes, _, gpu_bytes = wire.MAP_TAIL.unpack_from(
+            message, wire.HEAD.size + wire.LAYOUT_HEAD.size + wire.ARGUMENTS * wire.ARGUMENT.size
+        )
+        if gpu_bytes:
+            self.memory = self.device.library.segments_map(descriptors[0], gpu_bytes)
+            if self.memory == 0:
+                raise Failure(wire.FAILED_MEMORY, "the arguments do not fit into the GPU's memory")
+        else:
             self.memory = mmap.mmap(
                 descriptors[0],
-                os.fstat(descriptors[0]).st_size,
+                slot_bytes,
                 flags=mmap.MAP_SHARED | mmap.MAP_POPULATE,
                 prot=mmap.PROT_READ | mmap.PROT_WRITE,
             )
+
+    def map(self, message, descriptors):
+        _, slots = wire.HEAD.unpack_from(message)
+        count, _, slot_bytes = wire.LAYOUT_HEAD.unpack_from(message, wire.HEAD.size)
+        self.inputs = self.tensors = self.outputs = None
+        if descriptors:
+            self._map_memory(message, descriptors)
         at = wire.HEAD.size + wire.LAYOUT_HEAD.size
-        self.tensors = []
-        for index in range(count):
-            place = at + index * wire.ARGUMENT.size
-            _, dtype, offset, *_ = wire.ARGUMENT.unpack_from(message, place)
-            shape = self.description["shapes"][index]
-            self.tensors.append(
-                structure.view(self.memory, offset, structure.DTYPES[dtype], shape)
-            )
-        self.inputs = structure.put_together(self.description["inputs"], self.tensors)
+        places = [
+            wire.ARGUMENT.unpack_from(message, at + index * wire.ARGUMENT.size)
+            for index in range(count)
+        ]
+        self.tensors = [
+            [
+                self.device.map(
+                    self.memory, slot * slot_bytes + offset, structure.DTYPES[dtype], shape
+                )
+                for (_, dtype, offset, *_), shape in zip(
+                    places, self.description["shapes"], strict=True
+                )
+            ]
+            for slot in range(slots)
+        ]
+        self.inputs = [
+            structure.put_together(self.description["inputs"], tensors) for tensors in self.tensors
+        ]
         self.channel.send(wire.HEAD.pack(wire.MAPPED, 0))
 
-    def fill(self, seed):
-        torch.manual_seed(seed % (1 << 63))
-        tensors = []
-        structure.take_apart(list(self.module.get_inputs()), tensors)
-        if len(tensors) != len(self.tensors):
-            raise Failure(wire.FAILED_RUN, "get_inputs returned another number of tensors")
-        for mine, made in zip(self.tensors, tensors, strict=True):
-            if mine.shape != made.shape or mine.dtype != made.dtype:
-                raise Failure(wire.FAILED_RUN, "get_inputs returned other shapes than before")
-            mine.copy_(made)
+    def fill(self, biased, seed):
+        for slot, mine in enumerate(self.tensors):
+            torch.manual_seed((seed + slot * SLOT_STEP) % (1 << 63))
+            made = []
+            structure.take_apart(list(self._make(self.module.get_inputs)), made)
+            if len(made) != len(mine):
+                raise Failure(wire.FAILED_RUN, "get_inputs returned another number of tensors")
+            for into, tensor in zip(mine, made, strict=True):
+                if into.shape != tensor.shape or into.dtype != tensor.dtype:
+                    raise Failure(wire.FAILED_RUN, "get_inputs returned other shapes than before")
+                into.copy_(tensor)
+                if biased:
+                    _two_valued(into)
+        if not isinstance(self.device, gpu.Cpu):
+            self.device.synchronize()
         self.channel.send(wire.HEAD.pack(wire.FILLED, 0))
+
+    def _model_of(self, mode, noise):
+        if mode == wire.DOUBLE:
+            return lambda *inputs: self.wide_model(*self._widen(inputs))
+        if mode == wire.WITHOUT:
+            model = copy.deepcopy(self.model)
+            self._parameters(model)[noise].zero_()
+            return model
+        return self.model
 
     def call(self, mode, noise):
         torch.manual_seed(noise % (1 << 63))
-        start_ns = time.monotonic_ns()
-        if mode == wire.DOUBLE:
-            result = self.wide_model(*self._widen(self.inputs))
-        elif mode == wire.WITHOUT:
-            model = copy.deepcopy(self.model)
-            self._parameters(model)[noise].zero_()
-            result = model(*self.inputs)
-        elif mode == wire.ABLATE:
+        self.outputs = None
+        model = self._model_of(mode, noise)
+        run = self._run_on_cpu if isinstance(self.device, gpu.Cpu) else self._run_on_gpu
+        if mode == wire.ABLATE:
             with ablated():
-                result = self.model(*self.inputs)
+                outputs, own_ns = run(model)
         else:
-            result = self.model(*self.inputs)
-        self.answer(result, start_ns)
+            outputs, own_ns = run(model)
+        self.answer(outputs, own_ns)
 
-    def answer(self, result, start_ns):
-        outputs = [tensor.contiguous() for tensor in structure.flatten(result)]
-        own_ns = time.monotonic_ns() - start_ns
+    def _run_on_cpu(self, model):
+        start_ns = time.monotonic_ns()
+        outputs = self._hold([model(*inputs) for inputs in self.inputs])
+        return outputs, time.monotonic_ns() - start_ns
+
+    def _run_on_gpu(self, model):
+        """The bell first: to make the GPU this process's takes it longer than many a kernel."""
+        device = self.device
+        device.bell.zero_()
+        device.synchronize()
+        device.marks[0].record()
+        outputs = self._hold([model(*inputs) for inputs in self.inputs])
+        device.marks[1].record()
+        device.synchronize()
+        return outputs, int(device.marks[0].elapsed_time(device.marks[1]) * 1e6)
+
+    def _hold(self, results):
+        return [
+            self.device.hold(tensor) for result in results for tensor in structure.flatten(result)
+        ]
+
+    def answer(self, outputs, own_ns):
         if len(outputs) > wire.OUTPUTS:
             raise Failure(wire.FAILED_RUN, f"forward returned {len(outputs)} tensors")
         described = []
         for tensor in outputs:
-            if tensor.device.type != "cpu" or tensor.dtype not in structure.CODES:
+            if tensor.device.type != self.device.kind or tensor.dtype not in structure.CODES:
                 raise Failure(
                     wire.FAILED_RUN,
                     f"forward returned a tensor of {tensor.dtype} on {tensor.device}",
@@ -316,25 +421,32 @@ class ablated:
     run, so that one which fails goes on failing, and a fallback behind it goes on being taken."""
 
     def __enter__(self):
-        from triton.runtime import interpreter
+        if os.environ.get("TRITON_INTERPRET") == "1":
+            from triton.runtime import interpreter
 
-        self.executor = interpreter.GridExecutor
-        self.kept = self.executor.__call__
-        kept = self.kept
-        self.executor.__call__ = lambda executor, *arguments, **keywords: kept(
-            executor,
+            self.owner, self.name = interpreter.GridExecutor, "__call__"
+        else:
+            from triton.runtime import jit
+
+            self.owner, self.name = jit.JITFunction, "run"
+        kept = self.kept = getattr(self.owner, self.name)
+        wrapper = lambda kernel, *arguments, **keywords: kept(  # noqa: E731
+            kernel,
             *[_copy(value) for value in arguments],
             **{name: _copy(value) for name, value in keywords.items()},
         )
+        setattr(self.owner, self.name, wrapper)
 
     def __exit__(self, *_):
-        self.executor.__call__ = self.kept
+        setattr(self.owner, self.name, self.kept)
 
 
-def serve(channel, layers, lock):
-    """Serves one judge until the channel closes. `lock` closes the box; returns its layers."""
-    side = Side(channel)
+def serve(channel, layers, lock, open_gpu=None):
+    """Serves one judge until the channel closes. `lock` closes the box, once, and returns its
+    layers; `open_gpu` opens a GPU behind it."""
+    side = Side(channel, open_gpu)
     side.layers = layers
+    unready = None
     stage = wire.FAILED_LOAD
     with torch.no_grad():
         while True:
@@ -348,15 +460,28 @@ def serve(channel, layers, lock):
                     _, mode, noise = wire.CALL_BODY.unpack_from(message)
                     side.call(mode, noise)
                 elif kind == wire.FILL:
-                    side.fill(wire.FILL_BODY.unpack_from(message)[2])
+                    side.fill(*wire.FILL_BODY.unpack_from(message)[1:])
                 elif kind == wire.MAP:
                     side.map(message, descriptors)
+                elif kind == wire.WARM:
+                    side.layers = lock()
+                    try:
+                        side.warm(wire.HEAD.unpack_from(message)[1])
+                    except Exception as error:  # noqa: BLE001 - told in answer to OPEN
+                        unready = error
                 elif kind == wire.OPEN:
-                    _, role, seed, threads, _ = wire.OPEN_BODY.unpack_from(message)
+                    _, role, seed, threads, ordinal, precision, _, mode = (
+                        wire.OPEN_BODY.unpack_from(message)
+                    )
                     torch.set_num_threads(threads)
                     texts = [_read(descriptor) for descriptor in descriptors]
                     descriptors = []
                     side.layers = lock()
+                    if unready:
+                        raise unready
+                    side.precision = structure.DTYPES[precision - 1] if precision else None
+                    side.compile_mode = mode.rstrip(b"\0").decode()
+                    side.warm(ordinal)
                     if role == wire.REFERENCE:
                         side.open_reference(texts[0], seed)
                     else:

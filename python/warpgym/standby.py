@@ -58,6 +58,7 @@ def preload():
     import torch.nn.functional
     import torch.utils.cpp_extension
 
+    import warpgym.gpu
     import warpgym.side
 
     try:
@@ -75,7 +76,7 @@ def preload():
     return warpgym.side
 
 
-def become_side(library, box, channel, layers, module):
+def become_side(library, box, channel, layers, module, allocator):
     """In the boxed process."""
     if library.server_enter(box, channel, ctypes.byref(layers)) != 0:
         os._exit(SIDE_FAILED)
@@ -83,8 +84,14 @@ def become_side(library, box, channel, layers, module):
         os.environ.pop(name, None)
     sys.path[:] = [path for path in sys.path if path]
 
+    locked = False
+
     def lock():
+        nonlocal locked
         error = ctypes.create_string_buffer(ERR_BYTES)
+        if locked:
+            return layers.value
+        locked = True
         if library.box_lock(box, ctypes.byref(layers), error) != 0:
             raise RuntimeError(error.raw[4:].split(b"\0", 1)[0].decode())
         return layers.value
@@ -92,7 +99,12 @@ def become_side(library, box, channel, layers, module):
     from warpgym.wire import Channel
 
     try:
-        module.serve(Channel(channel), layers.value, lock)
+        module.serve(
+            Channel(channel),
+            layers.value,
+            lock,
+            lambda descriptor, ordinal: module.gpu.Gpu(library, allocator, descriptor, ordinal),
+        )
     finally:
         os._exit(0)
 
@@ -100,6 +112,9 @@ def become_side(library, box, channel, layers, module):
 def main():
     library = load_library()
     module = preload()
+    allocator = None
+    if "WARPGYM_CUDA" in os.environ:
+        allocator = module.gpu.load_allocator(library, os.environ["WARPGYM_SIDE_LIBRARY"])
     paths = [path.encode() for path in readable_paths()]
     error = ctypes.create_string_buffer(ERR_BYTES)
     library.box_filter_prepare(error)
@@ -119,7 +134,7 @@ def main():
             if inner != 0:
                 os._exit(library.server_announce(channel.value, inner) != 0)
             os.close(CONTROL)
-            become_side(library, box, channel.value, layers, module)
+            become_side(library, box, channel.value, layers, module, allocator)
         os.close(channel.value)
         _, status = os.waitpid(outer, 0)
         library.server_reply(CONTROL, 0 if status == 0 else -1)

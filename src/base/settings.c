@@ -326,8 +326,36 @@ int settings_read_environment(struct settings *settings, char *const *environmen
     return 0;
 }
 
+static int check_word(const char *path, const char *value, const char *const *words,
+                      struct err *err)
+{
+    char all[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; words[i]; i++) {
+        if (strcmp(value, words[i]) == 0)
+            return 0;
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "",
+                                 words[i][0] ? words[i] : "\"\"");
+    }
+    return err_set(err, ERR_INPUT, "%s is \"%.60s\"; it may be %s", path, value, all);
+}
+
 int settings_check(const struct settings *settings, struct err *err)
 {
+    static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
+    static const char *const precisions[] = {"", "fp32", "fp16", "bf16", NULL};
+    static const char *const modes[] = {
+        "", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", NULL};
+    const struct {
+        const char *path, *value, *const *words;
+    } choices[] = {{"torch.device", settings->torch_device, devices},
+                   {"torch.precision", settings->torch_precision, precisions},
+                   {"torch.compile", settings->torch_compile, modes}};
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        int result = check_word(choices[i].path, choices[i].value, choices[i].words, err);
+        if (result < 0)
+            return result;
+    }
     if (settings->timing_min_samples > settings->timing_max_samples)
         return err_set(err, ERR_INPUT,
                        "timing.min_samples (%" PRId64 ") is above timing.max_samples (%" PRId64 ")",

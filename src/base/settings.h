@@ -56,6 +56,16 @@
       "Which of the visible GPUs CUDA candidates run on")                                          \
     X(gpu_driver, "gpu.driver", STRING, "", 0, 0,                                                  \
       "Library of the NVIDIA driver; empty: libcuda.so.1")                                         \
+    X(gpu_processes, "gpu.processes", INT, "4", 0, 64,                                             \
+      "Processes with a context on the GPU that stand ready; each takes about 0.6 GB of its "      \
+      "memory")                                                                                    \
+    X(torch_device, "torch.device", STRING, "auto", 0, 0,                                          \
+      "Where torch problems run: cpu, cuda, or auto: on a GPU where there is one")                 \
+    X(torch_precision, "torch.precision", STRING, "", 0, 0,                                        \
+      "Type of a torch problem's floating inputs and weights: fp32, fp16 or bf16; empty: its own") \
+    X(torch_compile, "torch.compile", STRING, "", 0, 0,                                            \
+      "Mode of torch.compile for references: default, reduce-overhead, max-autotune, "             \
+      "max-autotune-no-cudagraphs; empty: eager")                                                  \
     X(python_path, "python.path", STRING, "", 0, 0,                                                \
       "Python with PyTorch, for torch problems; empty: $WARPGYM_PYTHON, then .venv/bin/python3")   \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \

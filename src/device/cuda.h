@@ -111,6 +111,8 @@ enum {
     X(copy_to_host, "cuMemcpyDtoH_v2", (void *to, cuda_at from, size_t bytes))                     \
     X(copy_to_host_later, "cuMemcpyDtoHAsync_v2",                                                  \
       (void *to, cuda_at from, size_t bytes, cuda_stream stream))                                  \
+    X(host_alloc, "cuMemHostAlloc", (void **at, size_t bytes, unsigned flags))                     \
+    X(host_free, "cuMemFreeHost", (void *at))                                                      \
     X(copy_on_device, "cuMemcpyDtoD_v2", (cuda_at to, cuda_at from, size_t bytes))                 \
     X(fill, "cuMemsetD8_v2", (cuda_at at, unsigned char value, size_t bytes))                      \
     X(module_load, "cuModuleLoadData", (void **module, const void *image))                         \

@@ -44,23 +44,60 @@ static int peek(const struct side *side, const struct wire_output *output, uint6
     return 0;
 }
 
-/* Samples on a GPU are all asked for before any is waited for. */
-static int peek_later(const struct side *side, const struct wire_output *output, uint64_t offset,
-                      void *into, size_t bytes)
+/* Where an output lies on the GPU, in the judge's context; 0: nowhere that the judge knows. */
+static cuda_at output_at(const struct side *side, const struct wire_output *output)
+{
+    return side->done.count > 0 ? side_locate(side, output->address, output->bytes)
+                                : side->arrays.address + output->address;
+}
+
+/* Without kernels of the judge's own: all are asked for before any is waited for. */
+static bool copy_samples(const struct side *side, const struct gpu_places *places, char *into)
 {
     const struct cuda *cuda = &side->gpu->cuda;
-    return cuda->copy_to_host_later(into, side->arrays.address + output->address + offset, bytes,
-                                    NULL);
+    cuda_result result = 0;
+    for (int i = 0; result == 0 && i < SIDE_SAMPLES; i++)
+        if (places->bytes[i])
+            result = cuda->copy_to_host_later(into + (size_t)i * GPU_PLACE_BYTES, places->at[i],
+                                              places->bytes[i], NULL);
+    return cuda->synchronize() == 0 && result == 0;
+}
+
+_Static_assert(SIDE_SAMPLES <= GPU_PLACES && SIDE_SAMPLE_BYTES <= GPU_PLACE_BYTES,
+               "samples of a GPU are gathered at once");
+
+static void peek_on_gpu(struct side *side, const struct wire_output *outputs,
+                        struct side_sample samples[SIDE_SAMPLES])
+{
+    struct gpu_places places = {0};
+    struct err ignored;
+    char *into = side->pinned;
+    for (int i = 0; i < SIDE_SAMPLES; i++) {
+        cuda_at start = samples[i].taken ? output_at(side, &outputs[samples[i].output]) : 0;
+        samples[i].taken = start != 0;
+        places.at[i] = start + samples[i].offset;
+        places.bytes[i] = start ? (uint32_t)samples[i].bytes : 0;
+    }
+    bool read = side->work ? gpu_work_gather(side->work, &places, into, &ignored) == 0
+                           : copy_samples(side, &places, into);
+    for (int i = 0; i < SIDE_SAMPLES; i++) {
+        samples[i].taken &= read;
+        if (samples[i].taken)
+            memcpy(samples[i].data, into + (size_t)i * GPU_PLACE_BYTES, samples[i].bytes);
+    }
 }
 
 /* Random places of random outputs, chosen by the judge after the candidate has said DONE. */
-static void take_samples(const struct side *side, struct side_sample samples[SIDE_SAMPLES])
+static void take_samples(struct side *side, struct side_sample samples[SIDE_SAMPLES])
 {
     struct wire_output outputs[WIRE_OUTPUTS];
     uint32_t count = list_outputs(side, outputs);
     uint64_t state = clock_secret();
-    for (int i = 0; i < SIDE_SAMPLES && count > 0; i++) {
+    for (int i = 0; i < SIDE_SAMPLES; i++) {
         struct side_sample *sample = &samples[i];
+        sample->taken = false;
+        if (count == 0)
+            continue;
         state = state * 6364136223846793005U + 1442695040888963407U;
         sample->output = (uint32_t)((state >> 33) % count);
         state = state * 6364136223846793005U + 1442695040888963407U;
@@ -68,15 +105,16 @@ static void take_samples(const struct side *side, struct side_sample samples[SID
         uint64_t lines = bytes / SIDE_SAMPLE_BYTES;
         sample->offset = lines ? (state >> 20) % lines * SIDE_SAMPLE_BYTES : 0;
         state = state * 6364136223846793005U + 1442695040888963407U;
-        sample->offset += (state >> 33) % side->slots * side->layout.bytes;
+        if (side->slot_outputs)
+            sample->offset += (state >> 33) % side->slots * side->layout.bytes;
         sample->bytes = bytes < SIDE_SAMPLE_BYTES ? bytes : SIDE_SAMPLE_BYTES;
-        sample->taken = sample->bytes > 0 &&
-                        (side->gpu ? peek_later : peek)(side, &outputs[sample->output],
-                                                        sample->offset, sample->data,
-                                                        sample->bytes) == 0;
+        sample->taken = sample->bytes > 0;
+        if (!side->gpu && sample->taken)
+            sample->taken = peek(side, &outputs[sample->output], sample->offset, sample->data,
+                                 sample->bytes) == 0;
     }
     if (side->gpu)
-        (void)!side->gpu->cuda.synchronize(); /* of the judge's own context: its copies */
+        peek_on_gpu(side, outputs, samples);
 }
 
 /* What it computed on a GPU comes into the mirror, of which everything else is read. What still
@@ -89,29 +127,33 @@ int side_pull(struct side *side, struct err *err)
                      : 0;
 }
 
-/* Where the mirror is not kept, what lies on the GPU now. */
-static int peek_now(const struct side *side, const struct wire_output *output, uint64_t offset,
-                    void *into, size_t bytes)
+/* What lies there now; the mirror, where it has just been brought up to date. */
+static void peek_again(struct side *side, const struct wire_output *outputs,
+                       struct side_sample samples[SIDE_SAMPLES])
 {
-    struct err ignored;
-    if (side->stays_on_gpu)
-        return gpu_memory_read(&side->arrays, output->address + offset, into, bytes, &ignored);
-    return peek(side, output, offset, into, bytes);
+    if (side->gpu && (side->stays_on_gpu || !side->slot_outputs)) {
+        peek_on_gpu(side, outputs, samples);
+        return;
+    }
+    for (int i = 0; i < SIDE_SAMPLES; i++)
+        samples[i].taken = samples[i].taken &&
+                           peek(side, &outputs[samples[i].output], samples[i].offset,
+                                samples[i].data, samples[i].bytes) == 0;
 }
 
-bool side_samples_changed(const struct side *side)
+bool side_samples_changed(struct side *side)
 {
     struct wire_output outputs[WIRE_OUTPUTS];
-    unsigned char now[SIDE_SAMPLE_BYTES];
+    struct side_sample now[SIDE_SAMPLES];
     uint32_t count = list_outputs(side, outputs);
-    for (int i = 0; i < SIDE_SAMPLES; i++) {
-        const struct side_sample *sample = &side->samples[i];
-        if (!sample->taken || sample->output >= count)
-            continue;
-        if (peek_now(side, &outputs[sample->output], sample->offset, now, sample->bytes) < 0 ||
-            memcmp(now, sample->data, sample->bytes) != 0)
+    memcpy(now, side->samples, sizeof now);
+    for (int i = 0; i < SIDE_SAMPLES; i++)
+        now[i].taken &= now[i].output < count;
+    peek_again(side, outputs, now);
+    for (int i = 0; i < SIDE_SAMPLES; i++)
+        if (side->samples[i].taken &&
+            (!now[i].taken || memcmp(now[i].data, side->samples[i].data, now[i].bytes) != 0))
             return true;
-    }
     return false;
 }
 
@@ -122,14 +164,20 @@ static bool speaks(const struct side *side)
     return recv(side->boxed.channel, &byte, 1, MSG_DONTWAIT | MSG_PEEK) > 0;
 }
 
-/* Waits until there is something on the channel, or it ended. */
+/* Waits until there is an answer on the channel, or it ended. */
 static int wait_done(struct side *side, int64_t deadline_ns, struct err *err)
 {
     struct pollfd wait = {.fd = side->boxed.channel, .events = POLLIN};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        if (poll(&wait, 1, left_ms < 200 ? left_ms : 200) > 0)
-            return 0;
+        if (poll(&wait, 1, left_ms < 200 ? left_ms : 200) > 0) {
+            if (!side_asks(side))
+                return 0;
+            int result = side_serve(side, &deadline_ns, err);
+            if (result < 0)
+                return result;
+            continue;
+        }
         if (side->cancelled && *side->cancelled)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (clock_now_ns() >= deadline_ns)
@@ -167,13 +215,33 @@ static int receive_done(struct side *side, int64_t deadline_ns, struct err *err)
     return result < 0 ? result : read_answer(side, side->answer, err);
 }
 
+static int make_pinned(struct side *side, struct err *err)
+{
+    if (!side->gpu || side->pinned)
+        return 0;
+    int result = gpu_context_use(side->gpu, err);
+    return result < 0 ? result
+                      : cuda_check(&side->gpu->cuda,
+                                   side->gpu->cuda.host_alloc(&side->pinned,
+                                                              GPU_PLACES * GPU_PLACE_BYTES, 0),
+                                   "cannot make host memory for samples", err);
+}
+
 int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_ms,
               struct side_time *time, struct err *err)
 {
     struct wire_call call = {.type = WIRE_CALL, .mode = mode, .noise = noise};
     int result = boxed_freeze(&side->boxed, err);
+    if (result == 0)
+        result = make_pinned(side, err);
     if (result < 0)
         return result;
+    while (side_asks(side)) { /* a thread of its own took memory after the last call's end */
+        int64_t ignored_ns = 0;
+        result = side_serve(side, &ignored_ns, err);
+        if (result < 0)
+            return result;
+    }
     if (speaks(side)) {
         side->spoke = true;
         return err_set(err, ERR_PROTOCOL, "it sent a message that nobody asked for");
@@ -204,7 +272,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
                                .own_ms = (double)side->done.own_ns * 1e-6};
     if (side->stays_on_gpu)
         return 0; /* whoever reads its outputs there looks at the samples then */
-    result = mode == WIRE_RUN ? side_pull(side, err) : 0;
+    result = mode == WIRE_RUN && side->slot_outputs ? side_pull(side, err) : 0;
     if (result < 0)
         return result;
     if (side_samples_changed(side))
@@ -215,7 +283,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
 uint32_t side_output_count(const struct side *side)
 {
     struct wire_output outputs[WIRE_OUTPUTS];
-    return list_outputs(side, outputs);
+    return side->done.count > 0 ? side->done.count / side->slots : list_outputs(side, outputs);
 }
 
 int side_output_form(const struct side *side, uint32_t slot, uint32_t index, struct tensor *tensor,
@@ -223,9 +291,10 @@ int side_output_form(const struct side *side, uint32_t slot, uint32_t index, str
 {
     struct wire_output outputs[WIRE_OUTPUTS];
     uint32_t count = list_outputs(side, outputs);
-    if (index >= count)
+    uint32_t place = side->done.count > 0 ? slot * (count / side->slots) + index : index;
+    if (place >= count)
         return err_set(err, ERR_INTERNAL, "there is no output %u", index);
-    const struct wire_output *output = &outputs[index];
+    const struct wire_output *output = &outputs[place];
     *tensor = (struct tensor){.dtype = output->dtype,
                               .dimensions = output->dimensions,
                               .bytes = output->bytes,
@@ -233,7 +302,21 @@ int side_output_form(const struct side *side, uint32_t slot, uint32_t index, str
     memcpy(tensor->shape, output->shape, sizeof tensor->shape);
     if (side->done.count == 0)
         tensor->data = side->slot.data + slot * side->layout.bytes + output->address;
+    else if (side->gpu)
+        tensor->at = output_at(side, output);
     return 0;
+}
+
+/* Of a torch side on the CPU: read from its memory. */
+static int copy_output(struct side *side, uint32_t place, struct tensor *tensor, struct err *err)
+{
+    if (side->buffer_bytes[place] < tensor->bytes) {
+        side->buffers[place] = mem_resize(side->buffers[place], tensor->bytes);
+        side->buffer_bytes[place] = tensor->bytes;
+    }
+    tensor->data = side->buffers[place];
+    return boxed_read(&side->boxed, side->done.outputs[place].address, side->buffers[place],
+                      tensor->bytes, err);
 }
 
 int side_output(struct side *side, uint32_t slot, uint32_t index, struct tensor *tensor,
@@ -242,11 +325,10 @@ int side_output(struct side *side, uint32_t slot, uint32_t index, struct tensor 
     int result = side_output_form(side, slot, index, tensor, err);
     if (result < 0 || side->done.count == 0)
         return result;
-    if (side->buffer_bytes[index] < tensor->bytes) {
-        side->buffers[index] = mem_resize(side->buffers[index], tensor->bytes);
-        side->buffer_bytes[index] = tensor->bytes;
-    }
-    tensor->data = side->buffers[index];
-    return boxed_read(&side->boxed, side->done.outputs[index].address, side->buffers[index],
-                      tensor->bytes, err);
+    if (!side->gpu)
+        return copy_output(side, slot * side_output_count(side) + index, tensor, err);
+    if (tensor->at == 0 && tensor->bytes > 0)
+        return err_set(err, ERR_PROTOCOL, "output %u lies in memory that the judge was not told of",
+                       index);
+    return 0;
 }

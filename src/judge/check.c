@@ -64,6 +64,6 @@ int check_stage(struct session *session)
     int result = session->problem->format == PROBLEM_NATIVE ? check_native(session)
                                                             : check_torch(session);
     trial_end(session);
-    session->verdict->stages_ms[STAGE_CHECK] = clock_ms_since(start_ns);
+    session_end_stage(session, STAGE_CHECK, start_ns);
     return result;
 }

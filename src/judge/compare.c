@@ -27,7 +27,7 @@ static double larger_of(double a, double b)
 }
 
 /* Halfway between the largest finite value and the next power of two: rounds to infinity. */
-static double overflow_of(const struct comparison *spec)
+double compare_overflow(const struct comparison *spec)
 {
     if (spec->expected_dtype == spec->dtype)
         return INFINITY;
@@ -138,7 +138,7 @@ static bool rule_init(struct rule *rule, const struct comparison *spec, const vo
         .got_bytes = got_facts->bytes,
         .relative = spec->tolerance.relative + spec->slack,
         .absolute = spec->tolerance.absolute,
-        .overflow = overflow_of(spec),
+        .overflow = compare_overflow(spec),
     };
     return true;
 }

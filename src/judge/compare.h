@@ -48,6 +48,9 @@ bool compare_tensor(const struct comparison *spec, const void *expected, const v
 bool compare_tensor_plainly(const struct comparison *spec, const void *expected, const void *got,
                             struct difference *difference);
 
+/* Magnitude from which an oracle's value is an infinity in the tensor's own type. */
+double compare_overflow(const struct comparison *spec);
+
 /* For tests: the fast path as compiled for instruction set 0 … compare_variants() - 1;
  * compare_tensor takes the last. */
 int compare_variants(void);

@@ -53,9 +53,12 @@ void judge_close(struct judge *judge)
     if (!judge)
         return;
     awake_end(judge->awake);
+    for (size_t i = 0; i < sizeof judge->ready / sizeof *judge->ready; i++)
+        ready_close(judge->ready[i]);
     standby_close(judge->native);
     standby_close(judge->torch);
     standby_close(judge->cuda);
+    standby_close(judge->torch_cuda);
     gpu_context_close(&judge->gpu);
     toolchain_deinit(&judge->toolchain);
     pthread_mutex_destroy(&judge->lock);
@@ -79,57 +82,99 @@ static int start_native(struct judge *judge, struct err *err)
                         judge->options.cancelled, err);
 }
 
-static int start_torch(struct judge *judge, struct err *err)
-{
-    if (judge->python_problem)
-        return err_set(err, ERR_MISSING, "%s", judge->python_problem);
-    if (!judge->python || !judge->python_package)
-        return err_set(err, ERR_MISSING,
-                       "torch problems need a Python with PyTorch: run ./setup.sh, or set "
-                       "WARPGYM_PYTHON to one");
-    char *path = mem_printf("PYTHONPATH=%s", judge->python_package);
-    char *library = mem_printf("WARPGYM_SIDE_LIBRARY=%s/build/libwarpgym_side.so", judge->root);
-    const char *argv[] = {judge->python, "-s", "-W", "ignore", "-m", "warpgym.standby", NULL};
-    const char *environment[] = {path,
-                                 library,
-                                 "LC_ALL=C.UTF-8",
-                                 ("HOME=" BOX_SCRATCH),
-                                 ("TMPDIR=" BOX_SCRATCH),
-                                 "PATH=/usr/bin:/bin",
-                                 "TRITON_INTERPRET=1",
-                                 "PYTHONDONTWRITEBYTECODE=1",
-                                 "PYTHONHASHSEED=0",
-                                 "OPENBLAS_NUM_THREADS=1",
-                                 "USER=nobody",
-                                 NULL};
-    int result = standby_open(&judge->torch, argv, environment, TORCH_READY_MS,
-                              judge->options.cancelled, err);
-    mem_free(path);
-    mem_free(library);
-    return result;
-}
-
 static const char *driver_library(const struct judge *judge)
 {
     const char *named = judge->options.settings->gpu_driver;
     return named[0] ? named : CUDA_LIBRARY;
 }
 
-static int start_cuda(struct judge *judge, struct err *err)
+#define ENVIRONMENT_MAX 24
+
+/* A standby server's whole environment. */
+struct environment {
+    struct arena arena;
+    const char *words[ENVIRONMENT_MAX];
+    size_t count;
+};
+
+static void add(struct environment *environment, const char *word)
+{
+    if (environment->count + 1 < ENVIRONMENT_MAX)
+        environment->words[environment->count++] = arena_strdup(&environment->arena, word);
+}
+
+static void add_value(struct environment *environment, const char *name, const char *value)
+{
+    add(environment, arena_printf(&environment->arena, "%s=%s", name, value));
+}
+
+/* Both sides and the judge must mean the same GPU by a number. */
+static void add_gpus(struct environment *environment)
 {
     static const char *const forwarded[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
-    const char *argv[] = {judge->side_program, "--cuda", driver_library(judge), NULL};
-    const char *environment[4] = {"CUDA_CACHE_DISABLE=1"};
-    char *copies[2] = {NULL};
-    size_t count = 1;
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
         if (getenv(forwarded[i]))
-            environment[count++] = copies[i] = mem_printf("%s=%s", forwarded[i],
-                                                          getenv(forwarded[i]));
-    int result = standby_open(&judge->cuda, argv, environment, NATIVE_READY_MS,
+            add_value(environment, forwarded[i], getenv(forwarded[i]));
+    add(environment, "CUDA_CACHE_DISABLE=1");
+}
+
+static int start_python(struct judge *judge, struct standby **standby, bool cuda, struct err *err)
+{
+    static const char *const words[] = {
+        "LC_ALL=C.UTF-8",
+        "HOME=" BOX_SCRATCH,
+        "TMPDIR=" BOX_SCRATCH,
+        "PATH=/usr/bin:/bin",
+        "PYTHONDONTWRITEBYTECODE=1",
+        "PYTHONHASHSEED=0",
+        "OPENBLAS_NUM_THREADS=1",
+        "USER=nobody",
+    };
+    struct environment environment = {0};
+    if (judge->python_problem)
+        return err_set(err, ERR_MISSING, "%s", judge->python_problem);
+    if (!judge->python || !judge->python_package)
+        return err_set(err, ERR_MISSING,
+                       "torch problems need a Python with PyTorch: run ./setup.sh, or set "
+                       "WARPGYM_PYTHON to one");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        add(&environment, words[i]);
+    add_value(&environment, "PYTHONPATH", judge->python_package);
+    add(&environment,
+        arena_printf(&environment.arena, "WARPGYM_SIDE_LIBRARY=%s/build/libwarpgym_side.so",
+                     judge->root));
+    if (cuda) {
+        add_gpus(&environment);
+        add_value(&environment, "WARPGYM_CUDA", driver_library(judge));
+        add(&environment, "TORCHINDUCTOR_COMPILE_THREADS=1"); /* it may start no processes */
+    } else {
+        add(&environment, "TRITON_INTERPRET=1");
+    }
+    const char *argv[] = {judge->python, "-s", "-W", "ignore", "-m", "warpgym.standby", NULL};
+    int result = standby_open(standby, argv, environment.words, TORCH_READY_MS,
                               judge->options.cancelled, err);
-    for (size_t i = 0; i < 2; i++)
-        mem_free(copies[i]);
+    arena_deinit(&environment.arena);
+    return result;
+}
+
+static int start_torch(struct judge *judge, struct err *err)
+{
+    return start_python(judge, &judge->torch, false, err);
+}
+
+static int start_torch_cuda(struct judge *judge, struct err *err)
+{
+    return start_python(judge, &judge->torch_cuda, true, err);
+}
+
+static int start_cuda(struct judge *judge, struct err *err)
+{
+    const char *argv[] = {judge->side_program, "--cuda", driver_library(judge), NULL};
+    struct environment environment = {0};
+    add_gpus(&environment);
+    int result = standby_open(&judge->cuda, argv, environment.words, NATIVE_READY_MS,
+                              judge->options.cancelled, err);
+    arena_deinit(&environment.arena);
     return result;
 }
 
@@ -143,6 +188,7 @@ int judge_standby(struct judge *judge, enum box_kind kind, struct standby **stan
         [BOX_NATIVE] = {&judge->native, start_native},
         [BOX_TORCH] = {&judge->torch, start_torch},
         [BOX_CUDA] = {&judge->cuda, start_cuda},
+        [BOX_TORCH_CUDA] = {&judge->torch_cuda, start_torch_cuda},
         [BOX_BUILD] = {&judge->native, start_native},
     };
     pthread_mutex_lock(&judge->lock);
@@ -173,13 +219,28 @@ const char *session_device(const struct session *session)
     return session->gpu ? session->gpu->facts.uuid : "cpu";
 }
 
+bool judge_torch_on_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *err)
+{
+    const char *device = judge->options.settings->torch_device;
+    if (strcmp(device, "cpu") == 0)
+        return false;
+    return judge_gpu(judge, gpu, err) == 0;
+}
+
+/* CUDA candidates for native problems come unannounced: no process stands ready for them before the
+ * first one. */
 void judge_warm(struct judge *judge, enum problem_format format)
 {
     struct standby *ignored;
+    const struct gpu_context *gpu;
     struct err err;
-    enum box_kind kind = format == PROBLEM_TORCH ? BOX_TORCH : BOX_NATIVE;
+    enum box_kind kind = format == PROBLEM_NATIVE                ? BOX_NATIVE
+                         : judge_torch_on_gpu(judge, &gpu, &err) ? BOX_TORCH_CUDA
+                                                                 : BOX_TORCH;
     if (judge_standby(judge, kind, &ignored, &err) < 0)
         log_write(LOG_LEVEL_DEBUG, "judge", "no standby process: %s", err.text);
+    if (kind == BOX_TORCH_CUDA)
+        ready_expect(judge_ready(judge, kind), 2); /* its own, and perhaps one for a reference */
 }
 
 int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err)

@@ -5,8 +5,10 @@
 #include "compile/compile.h"
 #include "device/lock.h"
 #include "device/peaks.h"
+#include "judge/extension.h"
 #include "judge/gpu_work.h"
 #include "judge/judge.h"
+#include "judge/ready.h"
 #include "judge/side.h"
 #include "sandbox/command.h"
 #include "sandbox/standby.h"
@@ -21,7 +23,9 @@ struct judge {
     pthread_mutex_t lock; /* the lazily made parts below */
     int awake;            /* processors are kept from halting as long as there is a judge */
     char *torch_place;    /* where PyTorch's headers and libraries are: extension.c */
-    struct standby *native, *torch, *cuda;
+    struct standby *native, *torch, *cuda, *torch_cuda;
+    struct ready *ready[BOX_BUILD]; /* by kind of box; NULL: none */
+    uint32_t expected;              /* candidates that were announced and have not come yet */
     struct gpu_context gpu;
     struct err gpu_problem; /* why there is none */
     bool gpu_tried;
@@ -42,6 +46,7 @@ struct answer {
     struct tensor wide[WIRE_OUTPUTS];
     char *owned[WIRE_OUTPUTS]; /* copies behind `wide` (torch) */
     size_t owned_bytes[WIRE_OUTPUTS];
+    struct gpu_memory owned_there[WIRE_OUTPUTS]; /* the same on a GPU */
     double own_error[WIRE_OUTPUTS]; /* of the reference against its oracle: slack for others */
 };
 
@@ -69,7 +74,8 @@ struct session {
     struct err no_gpu;             /* why a CUDA candidate has none */
     struct side candidate;
     struct answer answer;
-    char *staging; /* the inputs of the trial at hand, as a slot lays them out */
+    struct extension builder; /* of both torch sides */
+    char *staging;            /* the inputs of the trial at hand, as a slot lays them out */
     uint64_t staging_bytes;
     struct gpu_staging gpu_staging;
     struct layout largest; /* of the problem at hand */
@@ -84,6 +90,9 @@ NODISCARD int judge_standby(struct judge *judge, enum box_kind kind, struct stan
                             struct err *err);
 /* The GPU that CUDA candidates run on (setting gpu.ordinal); the judge's. */
 NODISCARD int judge_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *err);
+/* Whether torch problems are judged on a GPU (setting torch.device); if so, on which. Where not, err
+ * says why there is none, unless it was not asked for. */
+bool judge_torch_on_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *err);
 /* What "device" means in locks: "cpu", or a GPU by its UUID, which is the same for processes that
  * see different ones of a machine's GPUs. */
 const char *session_device(const struct session *session);
@@ -92,10 +101,19 @@ const char *session_device(const struct session *session);
 NODISCARD int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
                           struct side *side, struct side_start *start, struct wire_opened *opened,
                           int opened_descriptors[WIRE_DESCRIPTORS], struct err *err);
+/* The pool of that kind; NULL: there is none, or not here. Makes it when it is first asked for. */
+struct ready *judge_ready(struct judge *judge, enum box_kind kind);
 /* A bundled compiler must know beforehand whether boxes get a root of their own. */
 NODISCARD int judge_probe(struct judge *judge, struct standby *standby, struct err *err);
 NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
 int session_threads(const struct session *session);
+/* What a stage that began then took, less what was spent in it on compiling for torch sides. */
+void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns);
+/* Takes the device's lock, shared. */
+int session_share(struct session *session);
+
+/* open_native.c: the judge's own kernels, compiled once for each GPU; NULL: it has none. */
+const struct gpu_work *session_work(struct session *session);
 
 /* fault.c: whose fault an error is. Each records it in the verdict and returns -1. */
 int fault_reference(struct session *session, const struct err *err);
@@ -126,6 +144,10 @@ enum trial_result { TRIAL_GOOD, TRIAL_VOID, TRIAL_ENDED };
 /* What an output, counted from 0, is held to: its argument's tolerance, or the problem's; equal
  * bytes for whole numbers. */
 struct tolerance trial_tolerance(const struct problem *problem, uint32_t output, uint32_t dtype);
+/* The same as a rule for one output. */
+struct comparison trial_comparison(const struct session *session, uint32_t output, uint32_t dtype,
+                                   uint32_t expected_dtype, uint64_t count);
+bool trial_same_form(const struct tensor *expected, const struct tensor *got);
 /* Between these, calls of the sides take place at the session's seat (seat.h). */
 void trial_begin(struct session *session);
 void trial_end(struct session *session);
@@ -150,13 +172,26 @@ enum trial_result trial_run(struct session *session, const struct trial *trial);
 void trial_stage_poison(struct session *session);
 #define TRIAL_GUARD_BYTE 0xA5
 
+/* Whether arguments and outputs of both sides never leave the GPU. */
+bool trial_is_torch_on_gpu(const struct session *session);
+
 /* trial_gpu.c: between these two, trials may be `on_gpu`. False: they may not. */
 bool trial_gpu_begin(struct session *session, const struct trial *trial);
 void trial_gpu_end(struct session *session);
 int trial_gpu_prepare(struct session *session);
+/* Torch: room for the inputs' image; what the reference's slots hold becomes that image. */
+NODISCARD int trial_gpu_make_image(struct session *session, const struct trial *trial,
+                                   struct err *err);
+NODISCARD int trial_gpu_stage(struct session *session, struct err *err);
 NODISCARD int trial_gpu_lay_out(const struct session *session, struct side *side, struct err *err);
-/* *agrees is false where something may be wrong: only the host can say what. */
+/* *agrees is false where something may be wrong; what exactly is for trial_compare to say. */
 int trial_gpu_agrees(struct session *session, bool *agrees);
+/* As compare_tensor, of tensors on the GPU. */
+NODISCARD int trial_gpu_compare(struct session *session, const struct comparison *spec,
+                                const struct tensor *expected, const struct tensor *got,
+                                struct difference *difference, struct err *err);
+NODISCARD int trial_gpu_all_finite(struct session *session, const struct tensor *tensor,
+                                   bool *finite, struct err *err);
 
 /* check.c, timing.c, profile.c: the other stages */
 int check_stage(struct session *session);

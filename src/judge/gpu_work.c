@@ -1,5 +1,6 @@
 #include "judge/gpu_work.h"
 
+#include <math.h>
 #include <string.h>
 
 #define THREADS 256
@@ -22,7 +23,8 @@ int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const vo
     } wanted[] = {{"fill", &work->fill},
                   {"magnitude", &work->magnitude},
                   {"compare", &work->compare},
-                  {"guard", &work->guard}};
+                  {"guard", &work->guard},
+                  {"gather", &work->gather}};
     void *module;
     memset(work, 0, sizeof *work);
     cuda_result result = cuda->context_use(gpu->context);
@@ -54,18 +56,56 @@ int gpu_work_fill(const struct gpu_work *work, const struct fill_plan *plan, uin
     return launch(work, work->fill, count, parameters, err);
 }
 
-int gpu_work_compare(const struct gpu_work *work, const struct gpu_comparison *rule,
-                     cuda_at expected, cuda_at got, cuda_at found, struct err *err)
+static struct gpu_comparison rule_of(const struct comparison *spec)
 {
-    struct gpu_comparison copy = *rule;
-    void *first[] = {&copy, &expected, &found};
-    void *second[] = {&copy, &expected, &got, &found};
-    int result = 0;
-    if (rule->count == 0)
+    return (struct gpu_comparison){.count = spec->count,
+                                   .dtype = spec->dtype,
+                                   .expected_dtype = spec->expected_dtype,
+                                   .exact = spec->tolerance.exact,
+                                   .scale_rms = spec->tolerance.scale == SCALE_RMS,
+                                   .relative = spec->tolerance.relative + spec->slack,
+                                   .absolute = spec->tolerance.absolute,
+                                   .overflow = compare_overflow(spec)};
+}
+
+int gpu_work_compare(const struct gpu_work *work, const struct comparison *spec, cuda_at expected,
+                     cuda_at got, cuda_at found, struct err *err)
+{
+    struct gpu_comparison rule = rule_of(spec);
+    void *first[] = {&rule, &expected, &found};
+    void *second[] = {&rule, &expected, &got, &found};
+    if (rule.count == 0)
         return 0;
-    if (rule->scale_rms)
-        result = launch(work, work->magnitude, rule->count, first, err);
-    return result < 0 ? result : launch(work, work->compare, rule->count, second, err);
+    int result = launch(work, work->magnitude, rule.count, first, err);
+    return result < 0 ? result : launch(work, work->compare, rule.count, second, err);
+}
+
+void gpu_work_difference(const struct comparison *spec, const struct gpu_finding *finding,
+                         struct difference *difference)
+{
+    *difference = (struct difference){
+        .mismatches = finding->mismatches,
+        .first_index = finding->mismatches ? ~finding->first : 0,
+        .max_absolute = finding->absolute,
+        .max_relative = finding->relative,
+        .nan_mismatch = finding->lopsided > 0,
+        .scale = finding->finite ? sqrt(finding->squares / (double)finding->finite) : 0,
+    };
+    if (!dtype_facts(spec->dtype))
+        difference->mismatches = spec->count;
+}
+
+int gpu_work_gather(const struct gpu_work *work, const struct gpu_places *from, void *into,
+                    struct err *err)
+{
+    const struct cuda *cuda = &work->gpu->cuda;
+    struct gpu_places copy = *from;
+    void *parameters[] = {&copy, &into};
+    cuda_result result = cuda->launch(work->gather, GPU_PLACES, 1, 1, GPU_PLACE_BYTES, 1, 1, 0,
+                                      NULL, parameters, NULL);
+    if (result == 0)
+        result = cuda->synchronize();
+    return cuda_check(cuda, result, "cannot read samples from the GPU", err);
 }
 
 int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint32_t count, unsigned char value,

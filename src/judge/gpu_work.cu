@@ -88,14 +88,17 @@ extern "C" __global__ void fill(fill_plan plan, u64 count, void *to)
 
 struct comparison {
     u64 count;
-    u32 dtype, exact, scale_rms, reserved;
-    double relative, absolute;
+    u32 dtype, expected_dtype, exact, scale_rms;
+    double relative, absolute, overflow;
 };
 
 struct finding {
-    double squares;    // of the finite expected values
-    u64 finite;
+    double squares;    // of the expected values below `overflow`
+    u64 finite;        // how many those are
     u64 mismatches;
+    u64 first;         // ~index of the first mismatch
+    u64 absolute, relative; // the largest errors, as the bits of doubles
+    u64 lopsided;      // mismatches with a NaN or an infinity
 };
 
 __device__ static double half_value(u16 bits)
@@ -114,6 +117,13 @@ __device__ static double load(u32 dtype, const void *from, u64 i)
     case BF16: return (double)__uint_as_float((u32)((const u16 *)from)[i] << 16);
     case F32: return (double)((const float *)from)[i];
     case F64: return ((const double *)from)[i];
+    case I8: return (double)((const signed char *)from)[i];
+    case U8: case BOOL: return (double)((const unsigned char *)from)[i];
+    case I16: return (double)((const short *)from)[i];
+    case I32: return (double)((const int *)from)[i];
+    case I64: return (double)((const long long *)from)[i];
+    case U32: return (double)((const u32 *)from)[i];
+    case U64: return (double)((const u64 *)from)[i];
     default: return 0;
     }
 }
@@ -139,8 +149,8 @@ extern "C" __global__ void magnitude(comparison rule, const void *expected, find
     u64 finite = 0;
     u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step) {
-        double value = load(rule.dtype, expected, i);
-        if (!isfinite(value))
+        double value = load(rule.expected_dtype, expected, i);
+        if (!(fabs(value) < rule.overflow))
             continue;
         squares += value * value;
         finite++;
@@ -159,32 +169,68 @@ __device__ static bool agrees(const comparison &rule, double floor, double expec
 {
     if (isnan(expected) || isnan(got))
         return isnan(expected) && isnan(got);
-    if (isinf(expected) || isinf(got) || rule.exact)
+    if (isinf(expected) || rule.exact)
         return expected == got;
     double scale = fmax(fabs(expected), floor);
-    return fabs(got - expected) <= rule.relative * scale + rule.absolute;
+    double allowed = rule.relative * scale + rule.absolute;
+    if (isinf(got))
+        return isfinite(rule.overflow) && fabs(expected) + allowed >= rule.overflow &&
+               signbit(expected) == signbit(got);
+    return fabs(got - expected) <= allowed;
+}
+
+// What one thread has seen.
+struct tally {
+    u64 mismatches, first, lopsided;
+    double absolute, relative;
+};
+
+__device__ static void look(const comparison &rule, double rms, const void *expected,
+                            const void *got, u64 i, tally *seen)
+{
+    double want = load(rule.expected_dtype, expected, i);
+    double have = load(rule.dtype, got, i);
+    bool whole = rule.dtype > F64 && rule.expected_dtype == rule.dtype;
+    u32 bytes = bytes_of(rule.dtype);
+    bool same = whole ? same_bytes(bytes, (const char *)expected + i * bytes,
+                                   (const char *)got + i * bytes)
+                      : agrees(rule, rule.scale_rms ? rms : 0, want, have);
+    bool finite = isfinite(want) && isfinite(have);
+    if (finite) {
+        double error = fabs(have - want), scale = fmax(fabs(want), rms);
+        double part = error == 0 ? 0 : scale > 0 ? error / scale
+                                                 : __longlong_as_double(0x7FF0000000000000ll);
+        seen->absolute = fmax(error, seen->absolute);
+        seen->relative = fmax(part, seen->relative);
+    }
+    if (same)
+        return;
+    seen->mismatches++;
+    seen->lopsided += !finite;
+    seen->first = ~i > seen->first ? ~i : seen->first;
 }
 
 extern "C" __global__ void compare(comparison rule, const void *expected, const void *got,
                                    finding *found)
 {
-    double floor = rule.scale_rms && found->finite ? sqrt(found->squares / (double)found->finite)
-                                                   : 0;
-    u64 mismatches = 0;
+    double rms = found->finite ? sqrt(found->squares / (double)found->finite) : 0;
+    tally seen = {0, 0, 0, 0, 0};
     u64 step = (u64)gridDim.x * blockDim.x;
-    u32 bytes = bytes_of(rule.dtype);
-    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step) {
-        bool same = rule.dtype > F64
-                        ? same_bytes(bytes, (const char *)expected + i * bytes,
-                                     (const char *)got + i * bytes)
-                        : agrees(rule, floor, load(rule.dtype, expected, i),
-                                 load(rule.dtype, got, i));
-        mismatches += !same;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step)
+        look(rule, rms, expected, got, i, &seen);
+    for (int lane = 16; lane > 0; lane /= 2) {
+        seen.absolute = fmax(seen.absolute, __shfl_down_sync(0xFFFFFFFFu, seen.absolute, lane));
+        seen.relative = fmax(seen.relative, __shfl_down_sync(0xFFFFFFFFu, seen.relative, lane));
     }
-    for (int lane = 16; lane > 0; lane /= 2)
-        mismatches += __shfl_down_sync(0xFFFFFFFFu, mismatches, lane);
-    if (threadIdx.x % 32 == 0 && mismatches)
-        atomicAdd(&found->mismatches, mismatches);
+    if (threadIdx.x % 32 == 0) {
+        atomicMax(&found->absolute, (u64)__double_as_longlong(seen.absolute));
+        atomicMax(&found->relative, (u64)__double_as_longlong(seen.relative));
+    }
+    if (seen.mismatches) {
+        atomicAdd(&found->mismatches, seen.mismatches);
+        atomicAdd(&found->lopsided, seen.lopsided);
+        atomicMax(&found->first, seen.first);
+    }
 }
 
 // `count` bytes that should all be `value`, behind an argument.
@@ -192,4 +238,18 @@ extern "C" __global__ void guard(const unsigned char *at, u32 count, u32 value, 
 {
     if (threadIdx.x < count && at[threadIdx.x] != value)
         atomicAdd(&found->mismatches, 1ull);
+}
+
+enum { PLACES = 32, PLACE_BYTES = 64 };
+
+struct places {
+    const unsigned char *at[PLACES];
+    u32 bytes[PLACES];
+};
+
+// A few bytes from each place, one block for each, into memory of the host.
+extern "C" __global__ void gather(places from, unsigned char *to)
+{
+    if (threadIdx.x < from.bytes[blockIdx.x])
+        to[blockIdx.x * PLACE_BYTES + threadIdx.x] = from.at[blockIdx.x][threadIdx.x];
 }

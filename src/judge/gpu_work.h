@@ -12,25 +12,39 @@
 #define WARPGYM_JUDGE_GPU_WORK_H
 
 #include "device/gpu_context.h"
+#include "judge/compare.h"
 #include "problem/fill_plan.h"
 
 extern const char gpu_work_source[]; /* gpu_work.cu */
 
 struct gpu_work {
     const struct gpu_context *gpu; /* NULL: not open */
-    void *fill, *magnitude, *compare, *guard;
+    void *fill, *magnitude, *compare, *guard, *gather;
 };
 
+/* struct comparison as the kernels take it. */
 struct gpu_comparison {
     uint64_t count;
-    uint32_t dtype, exact, scale_rms, reserved;
-    double relative, absolute;
+    uint32_t dtype, expected_dtype, exact, scale_rms;
+    double relative, absolute, overflow;
 };
 
-struct gpu_finding { /* zero before the first use */
+/* struct difference as the kernels leave it; zero before the first use. */
+struct gpu_finding {
     double squares;
     uint64_t finite;
     uint64_t mismatches;
+    uint64_t first; /* ~index of the first mismatch */
+    double absolute, relative;
+    uint64_t lopsided;
+};
+
+#define GPU_PLACES 32
+#define GPU_PLACE_BYTES 64
+
+struct gpu_places {
+    cuda_at at[GPU_PLACES];
+    uint32_t bytes[GPU_PLACES]; /* at most GPU_PLACE_BYTES each; 0: nothing */
 };
 
 /* `image`: the compiled kernels. ERR_IO: the driver does not take them. */
@@ -39,9 +53,16 @@ NODISCARD int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu
 
 NODISCARD int gpu_work_fill(const struct gpu_work *work, const struct fill_plan *plan,
                             uint64_t count, cuda_at to, struct err *err);
-/* Adds what disagrees to the finding at `found`. */
-NODISCARD int gpu_work_compare(const struct gpu_work *work, const struct gpu_comparison *rule,
+/* Adds what disagrees to the finding at `found`; one finding for each pair of tensors. */
+NODISCARD int gpu_work_compare(const struct gpu_work *work, const struct comparison *spec,
                                cuda_at expected, cuda_at got, cuda_at found, struct err *err);
+/* The finding in compare.c's words, but for the two values at the first mismatch. */
+void gpu_work_difference(const struct comparison *spec, const struct gpu_finding *finding,
+                         struct difference *difference);
+/* Bytes from all places, in GPU_PLACES * GPU_PLACE_BYTES bytes of `into`, which is host memory that
+ * the GPU may write to (cuda.host_alloc). Has ended when it returns. */
+NODISCARD int gpu_work_gather(const struct gpu_work *work, const struct gpu_places *from,
+                              void *into, struct err *err);
 /* Adds how many of `count` (at most 256) bytes are not `value`. */
 NODISCARD int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint32_t count,
                              unsigned char value, cuda_at found, struct err *err);

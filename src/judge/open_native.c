@@ -128,15 +128,15 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
     int descriptors[2] = {-1, -1};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,
-                               .descriptor_count = oracle ? 2 : 1};
+                               .descriptor_count = oracle ? 2 : 1,
+                               .gpu = session->gpu,
+                               .slot_outputs = true};
     int result = descriptors[0] = artifact_memory(artifact, err);
     if (result >= 0 && oracle)
         result = descriptors[1] = artifact_memory(oracle, err);
     if (result >= 0)
         result = judge_start(session->judge, session->gpu ? BOX_CUDA : BOX_NATIVE,
                              session->largest.bytes, side, &start, NULL, NULL, err);
-    side->slot_outputs = true;
-    side->gpu = session->gpu;
     for (int i = 0; i < 2; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
@@ -247,7 +247,7 @@ static int compile_only(struct session *session)
     return -1;
 }
 
-/* The judge's own kernels, once for each judge. Without them the host does what they do. */
+/* Without them the host does what they do. */
 static void prepare_work(struct session *session)
 {
     struct judge *judge = session->judge;
@@ -273,6 +273,12 @@ static void prepare_work(struct session *session)
         log_write(LOG_LEVEL_WARN, "judge", "comparing on the host: %s", err.text);
     mem_free(image);
     artifact_deinit(&artifact);
+}
+
+const struct gpu_work *session_work(struct session *session)
+{
+    prepare_work(session);
+    return session->gpu && session->judge->work.gpu == session->gpu ? &session->judge->work : NULL;
 }
 
 int native_reference(struct session *session)

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "judge/extension.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,25 +52,47 @@ static int take_opened(struct session *session, const struct wire_opened *opened
     return result < 0 ? result : 0;
 }
 
+/* Setting torch.precision, as wire_open has it. */
+static uint32_t precision_of(const struct settings *settings)
+{
+    static const struct {
+        const char *name;
+        enum dtype dtype;
+    } precisions[] = {{"fp32", DTYPE_F32}, {"fp16", DTYPE_F16}, {"bf16", DTYPE_BF16}};
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
+        if (strcmp(settings->torch_precision, precisions[i].name) == 0)
+            return (uint32_t)precisions[i].dtype + 1;
+    return 0;
+}
+
 static int open_side(struct session *session, struct side *side, uint32_t role, const char *text,
-                     size_t bytes, struct side_builder *builder, struct wire_opened *opened,
+                     size_t bytes, struct wire_opened *opened,
                      int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
-    struct wire_open open = {.type = WIRE_OPEN,
-                             .role = role,
-                             .weight_seed = session->weight_seed,
-                             .threads = (uint32_t)session_threads(session)};
+    const struct settings *settings = session->judge->options.settings;
+    struct wire_open open = {
+        .type = WIRE_OPEN,
+        .role = role,
+        .weight_seed = session->weight_seed,
+        .threads = (uint32_t)session_threads(session),
+        .gpu = session->gpu ? (uint32_t)session->gpu->facts.ordinal + 1 : 0,
+        .precision = precision_of(settings),
+    };
+    if (role == WIRE_REFERENCE)
+        snprintf(open.compile, sizeof open.compile, "%s", settings->torch_compile);
     int descriptors[3] = {-1, session->description, session->weights};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,
                                .descriptor_count = role == WIRE_REFERENCE  ? 1
                                                    : session->weights >= 0 ? 3
                                                                            : 2,
-                               .builder = builder};
+                               .builder = &session->builder.builder,
+                               .gpu = session->gpu};
     int result = descriptors[0] = file_memory_from("source", text, bytes, err);
     if (result >= 0)
-        result = judge_start(session->judge, BOX_TORCH, session->torch_layout.bytes, side, &start,
-                             opened, opened_descriptors, err);
+        result = judge_start(session->judge, session->gpu ? BOX_TORCH_CUDA : BOX_TORCH,
+                             session->torch_layout.bytes, side, &start, opened, opened_descriptors,
+                             err);
     if (descriptors[0] >= 0)
         close(descriptors[0]);
     return result < 0 ? result : 0;
@@ -89,7 +110,7 @@ int torch_reference(struct session *session)
     session->weight_seed = clock_secret() >> 1;
     session->reference_open = true;
     if (open_side(session, &session->reference, WIRE_REFERENCE, problem->reference_text,
-                  problem->reference_bytes, NULL, &opened, descriptors, &err) < 0)
+                  problem->reference_bytes, &opened, descriptors, &err) < 0)
         return fault_reference(session, &err);
     session->reference_oracle = opened.oracle == 1;
     if (take_opened(session, &opened, descriptors, &err) < 0)
@@ -101,12 +122,8 @@ int torch_reference(struct session *session)
 static int open_candidate(struct session *session)
 {
     struct err err = {0};
-    struct extension extension;
-    extension_init(&extension, session);
-    int result = open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
-                           session->text->bytes, &extension.builder, NULL, NULL, &err);
-    session->verdict->stages_ms[STAGE_COMPILE] += extension.elapsed_ms;
-    if (result < 0)
+    if (open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
+                  session->text->bytes, NULL, NULL, &err) < 0)
         return fault_candidate(session, &err);
     session->verdict->compiled = true;
     return 0;
@@ -118,7 +135,6 @@ int open_torch(struct session *session)
     int result = torch_reference(session);
     if (result == 0)
         result = open_candidate(session);
-    session->verdict->stages_ms[STAGE_LOAD] = clock_ms_since(start_ns) -
-                                              session->verdict->stages_ms[STAGE_COMPILE];
+    session_end_stage(session, STAGE_LOAD, start_ns);
     return result;
 }

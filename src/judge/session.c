@@ -24,8 +24,11 @@ void session_free(struct session *session)
     if (!session)
         return;
     reference_forget(session);
-    for (int i = 0; i < WIRE_OUTPUTS; i++)
+    for (int i = 0; i < WIRE_OUTPUTS; i++) {
         mem_free(session->answer.owned[i]);
+        gpu_memory_free(&session->answer.owned_there[i]);
+    }
+    trial_gpu_end(session);
     mem_free(session->staging);
     mem_free(session);
 }
@@ -68,13 +71,19 @@ static int admit(struct session *session)
     return -1;
 }
 
-/* CUDA candidates run on a GPU, where there is one and the problem has a reference for it. */
-static void choose_device(struct session *session)
+static void use_gpu(struct session *session, const struct gpu_context *gpu)
 {
     struct verdict *verdict = session->verdict;
+    session->gpu = gpu;
+    verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", gpu->facts.ordinal,
+                                   gpu->facts.name);
+}
+
+/* CUDA candidates run on a GPU, where there is one and the problem has a reference for it. */
+static void choose_for_native(struct session *session)
+{
     const struct gpu_context *gpu;
-    session->gpu = NULL;
-    if (strcmp(verdict->candidate_language, "cuda") != 0 ||
+    if (strcmp(session->verdict->candidate_language, "cuda") != 0 ||
         judge_gpu(session->judge, &gpu, &session->no_gpu) < 0)
         return;
     if (!session->judge->toolchain.nvcc) {
@@ -87,12 +96,37 @@ static void choose_device(struct session *session)
                 "problem %s has no reference.cu to hold them against", session->problem->id);
         return;
     }
-    session->gpu = gpu;
-    verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", gpu->facts.ordinal,
-                                   gpu->facts.name);
+    use_gpu(session, gpu);
 }
 
-static int take_lock(struct session *session)
+static int choose_for_torch(struct session *session)
+{
+    const struct gpu_context *gpu;
+    struct err err = {0};
+    bool wanted = strcmp(session->judge->options.settings->torch_device, "cuda") == 0;
+    if (judge_torch_on_gpu(session->judge, &gpu, &err)) {
+        use_gpu(session, gpu);
+        return 0;
+    }
+    if (!wanted)
+        return 0;
+    verdict_fail(session->verdict, STATUS_UNSUPPORTED, "unsupported", err.text, NULL);
+    return -1;
+}
+
+static int choose_device(struct session *session)
+{
+    struct err err;
+    session->gpu = NULL;
+    if (session->problem->format == PROBLEM_NATIVE)
+        choose_for_native(session);
+    else if (choose_for_torch(session) < 0)
+        return -1;
+    return session->gpu && gpu_context_use(session->gpu, &err) < 0 ? fault_judge(session, &err) : 0;
+}
+
+/* On the CPU everything shares the device, because compiling disturbs timing. */
+int session_share(struct session *session)
 {
     struct err err;
     int64_t start_ns = clock_now_ns();
@@ -101,6 +135,15 @@ static int take_lock(struct session *session)
                                      session->judge->options.cancelled, &err);
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     return result < 0 ? fault_judge(session, &err) : 0;
+}
+
+void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns)
+{
+    double *stages_ms = session->verdict->stages_ms;
+    double built_ms = session->builder.elapsed_ms;
+    session->builder.elapsed_ms = 0;
+    stages_ms[STAGE_COMPILE] += built_ms;
+    stages_ms[stage] += clock_ms_since(start_ns) - built_ms;
 }
 
 /* Peak resident memory of a live process, from /proc. */
@@ -124,16 +167,18 @@ static int evaluate(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     bool torch = session->problem->format == PROBLEM_TORCH;
-    bool triton = strcmp(verdict->candidate_language, "triton") == 0;
+    bool interpreted = !session->gpu && strcmp(verdict->candidate_language, "triton") == 0;
     int result = torch ? open_torch(session) : open_native(session);
+    if (result == 0 && session->gpu)
+        session->reference.work = session->candidate.work = session_work(session);
     if (result == 0)
         result = check_stage(session);
-    if (result == 0 && triton)
+    if (result == 0 && interpreted)
         result = profile_stage(session); /* before it is timed: a decoy's time means nothing */
     if (result < 0)
         return result;
     verdict->correct = true;
-    if (triton) {
+    if (interpreted) {
         verdict->timing_meaningful = false;
         verdict->timing_note = "Triton ran in its interpreter on the CPU: only the answer counts";
     } else if (session->judge->options.no_timing) {
@@ -162,10 +207,12 @@ void session_evaluate(struct session *session, const struct problem *problem,
                         judge_probe(session->judge, standby, &err) < 0))
         result = fault_judge(session, &err);
     if (result == 0) {
-        choose_device(session);
-        result = take_lock(session);
+        result = choose_device(session);
+        if (result == 0)
+            result = session_share(session);
     }
     if (result == 0) {
+        extension_init(&session->builder, session);
         sandbox_runner_init(&session->runner, standby, !session->judge->no_own_root,
                             session->judge->toolchain.root, session->judge->options.cancelled);
         result = evaluate(session);

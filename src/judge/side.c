@@ -10,12 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SPAWN_TIMEOUT_MS 20000
 #define END_GRACE_MS 1000 /* between a closed channel and the death behind it */
-#define BUILD_REQUEST_BYTES ((size_t)2 << 20)
 
 int side_explain_end(struct side *side, struct err *err)
 {
@@ -69,6 +67,11 @@ static int expect(struct side *side, uint32_t type, int64_t deadline_ns,
 {
     size_t bytes;
     int result = await(side, deadline_ns, err);
+    while (result == 0 && side_asks(side)) {
+        result = side_serve(side, &deadline_ns, err);
+        if (result == 0)
+            result = await(side, deadline_ns, err);
+    }
     if (result < 0)
         return result;
     result = wire_receive(side->boxed.channel, message, &bytes, descriptors, err);
@@ -84,65 +87,12 @@ static int expect(struct side *side, uint32_t type, int64_t deadline_ns,
     return err_set(err, ERR_PROTOCOL, "it sent a message that the protocol does not know");
 }
 
-/* A torch candidate wants an extension compiled: its sources come as a file in its scratch. */
-static int answer_build(struct side *side, struct side_builder *builder,
-                        int descriptors[WIRE_DESCRIPTORS], struct err *err)
-{
-    struct wire_built built = {.type = WIRE_BUILT};
-    struct stat facts;
-    char *request = NULL;
-    size_t bytes = 0;
-    int artifact = -1;
-    int result = ERR_PROTOCOL;
-    if (builder && descriptors[0] >= 0 && fstat(descriptors[0], &facts) == 0 &&
-        S_ISREG(facts.st_mode))
-        result = file_read_fd(descriptors[0], "the extension's sources", BUILD_REQUEST_BYTES,
-                              &request, &bytes, err);
-    else
-        err_set(err, ERR_PROTOCOL, "it asked for a build that it may not ask for");
-    close_all(descriptors);
-    if (result == 0 && builder) {
-        artifact = builder->build(builder, request, bytes, built.text, sizeof built.text);
-        built.ok = artifact >= 0;
-        result = wire_send(side->boxed.channel, &built, sizeof built, &artifact, built.ok, err);
-    }
-    if (artifact >= 0)
-        close(artifact);
-    mem_free(request);
-    return result;
-}
-
-/* Answers what it wants built, as often as it asks, until it says something else. */
-static int serve_builds(struct side *side, int64_t deadline_ns, struct side_builder *builder,
-                        union wire_message *message, struct err *err)
-{
-    int descriptors[WIRE_DESCRIPTORS];
-    size_t bytes;
-    for (;;) {
-        uint32_t type = 0;
-        int result = await(side, deadline_ns, err);
-        if (result < 0)
-            return result;
-        if (recv(side->boxed.channel, &type, sizeof type, MSG_PEEK) != sizeof type ||
-            type != WIRE_BUILD)
-            return 0;
-        result = wire_receive(side->boxed.channel, message, &bytes, descriptors, err);
-        if (result == 0)
-            result = answer_build(side, builder, descriptors, err);
-        if (result < 0)
-            return result;
-    }
-}
-
-static int finish_open(struct side *side, int64_t deadline_ns, struct side_builder *builder,
-                       struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
-                       struct err *err)
+static int finish_open(struct side *side, int64_t deadline_ns, struct wire_opened *opened,
+                       int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     union wire_message *message = mem_alloc(sizeof *message);
     int descriptors[WIRE_DESCRIPTORS];
-    int result = serve_builds(side, deadline_ns, builder, message, err);
-    if (result == 0)
-        result = expect(side, WIRE_OPENED, deadline_ns, message, descriptors, err);
+    int result = expect(side, WIRE_OPENED, deadline_ns, message, descriptors, err);
     if (result == 0) {
         side->boxed.layers |= message->opened.layers;
         if (opened)
@@ -163,9 +113,16 @@ int side_open(struct side *side, const struct side_start *start, struct wire_ope
     side->role = start->message->role;
     side->slots = 1;
     side->cancelled = start->cancelled;
+    side->builder = start->builder;
+    side->gpu = start->gpu;
+    side->slot_outputs = start->slot_outputs;
     side->answer = mem_alloc(sizeof *side->answer);
     side->scratch = start->box->scratch[0] ? mem_strdup(start->box->scratch) : NULL;
-    int result = standby_spawn(start->standby, start->box, SPAWN_TIMEOUT_MS, &side->boxed, err);
+    int result = 0;
+    if (start->boxed)
+        side->boxed = *start->boxed;
+    else
+        result = standby_spawn(start->standby, start->box, SPAWN_TIMEOUT_MS, &side->boxed, err);
     if (result < 0) { /* nothing of this is the candidate's doing */
         side->boxed = (struct boxed){.channel = -1, .pid_fd = -1};
         err->code = result == ERR_CANCELLED ? result : ERR_IO;
@@ -177,7 +134,7 @@ int side_open(struct side *side, const struct side_start *start, struct wire_ope
     result = wire_send(side->boxed.channel, start->message, sizeof *start->message,
                        start->descriptors, start->descriptor_count, err);
     if (result == 0)
-        result = finish_open(side, deadline_ns, start->builder, opened, opened_descriptors, err);
+        result = finish_open(side, deadline_ns, opened, opened_descriptors, err);
     return result;
 }
 
@@ -228,6 +185,12 @@ int side_push(struct side *side, struct err *err)
                      : 0;
 }
 
+/* A torch side on a GPU has all of its arguments there. */
+static bool has_mirror(const struct side *side)
+{
+    return !side->gpu || side->slot_outputs;
+}
+
 int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
              uint32_t slots, bool with_oracle, int64_t timeout_ms, struct err *err)
 {
@@ -235,7 +198,8 @@ int side_map(struct side *side, const struct layout *layout, const struct layout
     uint64_t bytes = slots * layout->bytes;
     side->layout = *layout;
     side->slots = slots;
-    int result = make_room(side, &side->slot, "slot", bytes, largest->bytes, err);
+    int result = has_mirror(side) ? make_room(side, &side->slot, "slot", bytes, largest->bytes, err)
+                                  : 0;
     if (result == 0 && with_oracle) {
         struct layout largest_oracle;
         oracle_layout(layout, &side->oracle_layout);
@@ -247,8 +211,10 @@ int side_map(struct side *side, const struct layout *layout, const struct layout
         result = make_room_on_gpu(side, bytes, largest->bytes, err);
     int descriptors[3];
     uint32_t count = 0;
-    descriptors[count++] = side->slot.fd;
-    map.slot_bytes = side->slot.bytes;
+    if (side->slot.data) {
+        descriptors[count++] = side->slot.fd;
+        map.slot_bytes = side->slot.bytes;
+    }
     if (with_oracle) {
         descriptors[count++] = side->oracle.fd;
         map.oracle_bytes = side->oracle.bytes;
@@ -265,9 +231,9 @@ int side_map(struct side *side, const struct layout *layout, const struct layout
     return result;
 }
 
-int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, struct err *err)
+int side_fill(struct side *side, uint64_t seed, bool biased, int64_t timeout_ms, struct err *err)
 {
-    struct wire_fill fill = {.type = WIRE_FILL, .seed = seed};
+    struct wire_fill fill = {.type = WIRE_FILL, .biased = biased, .seed = seed};
     return exchange(side, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
 }
 
@@ -282,6 +248,11 @@ void side_close(struct side *side)
     shared_free(&side->slot);
     shared_free(&side->oracle);
     gpu_memory_free(&side->arrays);
+    for (uint32_t i = 0; i < side->segment_count; i++)
+        gpu_memory_free(&side->segments[i].memory);
+    mem_free(side->segments);
+    if (side->pinned)
+        side->gpu->cuda.host_free(side->pinned);
     for (int i = 0; i < WIRE_OUTPUTS; i++)
         mem_free(side->buffers[i]);
     memset(side, 0, sizeof *side);

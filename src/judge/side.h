@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "device/gpu_memory.h"
+#include "judge/gpu_work.h"
 #include "judge/seat.h"
 #include "judge/shared.h"
 #include "judge/wire.h"
@@ -23,15 +24,17 @@
 #define SIDE_SAMPLES 32
 #define SIDE_SAMPLE_BYTES 64
 
-/* One output as the judge sees it after a call. */
+/* One output as the judge sees it after a call. Either is valid until the side's next call, map or
+ * close. */
 struct tensor {
     uint32_t dtype, dimensions;
     int64_t shape[LIMIT_DIMENSIONS];
     uint64_t count, bytes;
-    const void *data; /* valid until the side's next call, map or close */
+    const void *data; /* NULL: it lies on the GPU */
+    cuda_at at;       /* there, in the judge's context */
 };
 
-/* Compiles what a torch candidate asks for while it loads. Returns a descriptor of the shared
+/* Compiles what a torch side asks for. Returns a descriptor of the shared
  * object (the caller closes it), or negative with the compiler's words in `err`. */
 struct side_builder {
     int (*build)(struct side_builder *self, const char *request, size_t bytes, char *text,
@@ -46,6 +49,14 @@ struct side_sample {
     bool taken;
 };
 
+#define SIDE_SEGMENTS 512
+
+/* GPU memory of a torch side, in which its tensors lie. */
+struct side_segment {
+    uint64_t address; /* where the side sees it */
+    struct gpu_memory memory;
+};
+
 struct side {
     struct boxed boxed;
     char *scratch;     /* host directory to remove with the side; NULL: none */
@@ -57,7 +68,12 @@ struct side {
     uint32_t slots;                /* of that layout, one behind the other */
     struct shared slot, oracle;    /* a layout may use less of them */
     const struct gpu_context *gpu; /* the caller's; NULL: it computes on the CPU, in the slot */
+    const struct gpu_work *work;   /* the caller's: the judge's kernels; NULL: none */
     bool stays_on_gpu;             /* the caller's: the mirror is not wanted after a call */
+    struct side_builder *builder;  /* the caller's; NULL: it may not ask for builds */
+    struct side_segment *segments; /* SIDE_SEGMENTS of them, once there is one */
+    uint32_t segment_count;
+    void *pinned;                             /* host memory that the GPU writes samples to */
     struct side_sample samples[SIDE_SAMPLES]; /* of the outputs, taken on the clock */
     struct gpu_memory arrays; /* where it computes; the slot is the judge's mirror of it */
     bool mapped;              /* by the side, too */
@@ -81,11 +97,14 @@ struct side_time {
 struct side_start {
     struct standby *standby;
     const struct box *box;
+    const struct boxed *boxed; /* one that is in such a box already (taken over); NULL: none */
     const struct wire_open *message; /* as wire.h has it, with its descriptors (not consumed) */
     const int *descriptors;
     uint32_t descriptor_count;
     int64_t timeout_ms;
     struct side_builder *builder; /* NULL: it may not ask for builds */
+    const struct gpu_context *gpu;
+    bool slot_outputs;            /* native */
     const _Atomic int *cancelled; /* NULL: cannot be cancelled */
 };
 
@@ -100,7 +119,8 @@ NODISCARD int side_open(struct side *side, const struct side_start *start,
  * `largest` layout, so that a run over many sizes maps once. */
 NODISCARD int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
                        uint32_t slots, bool with_oracle, int64_t timeout_ms, struct err *err);
-NODISCARD int side_fill(struct side *side, uint64_t seed, int64_t timeout_ms, struct err *err);
+NODISCARD int side_fill(struct side *side, uint64_t seed, bool biased, int64_t timeout_ms,
+                        struct err *err);
 
 /* ERR_INPUT (side->failed), ERR_CRASH, ERR_TIMEOUT (killed), ERR_PROTOCOL, ERR_CANCELLED. After
  * success the side is frozen. */
@@ -110,7 +130,7 @@ NODISCARD int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_
 /* The mirror, from the GPU; nothing to do on the CPU. */
 NODISCARD int side_pull(struct side *side, struct err *err);
 /* Whether the samples that were taken on the clock are as they were, wherever the outputs lie. */
-bool side_samples_changed(const struct side *side);
+bool side_samples_changed(struct side *side);
 /* What the judge wrote into the slot goes to where the side computes; nothing to do on the CPU. */
 NODISCARD int side_push(struct side *side, struct err *err);
 
@@ -121,6 +141,13 @@ NODISCARD int side_output_form(const struct side *side, uint32_t slot, uint32_t 
                                struct tensor *tensor, struct err *err);
 NODISCARD int side_output(struct side *side, uint32_t slot, uint32_t index, struct tensor *tensor,
                           struct err *err);
+
+/* ask.c. The type of what it asks for right now; 0: nothing, or something else. */
+uint32_t side_asks(const struct side *side);
+/* Answers that. The deadline moves by the time that a build took. */
+NODISCARD int side_serve(struct side *side, int64_t *deadline_ns, struct err *err);
+/* Where `bytes` bytes lie, in the judge's context; 0: in no memory that the side has told of. */
+cuda_at side_locate(const struct side *side, uint64_t address, uint64_t bytes);
 
 /* Its channel is at its end: ERR_CRASH with how the process ended, or ERR_PROTOCOL where it lives.
    */

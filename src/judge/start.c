@@ -4,6 +4,7 @@
  * which only the first box can tell, each box gets a directory of this machine instead.
  */
 #include "base/file.h"
+#include "base/log.h"
 #include "judge/context.h"
 
 #include <errno.h>
@@ -43,34 +44,69 @@ static int try_start(struct judge *judge, struct box *box, struct side *side,
     return result;
 }
 
-int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
-                struct side *side, struct side_start *start, struct wire_opened *opened,
-                int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+static void make_box(const struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
+                     struct box *box)
 {
     const struct settings *settings = judge->options.settings;
-    struct box *box = mem_alloc(sizeof *box);
-    int result = judge_standby(judge, kind, &start->standby, err);
-    if (result == 0)
-        result = standby_ready(start->standby, err);
     box_init(box, kind);
     /* three: slot, oracle (twice the size for f32), as much again to work in */
     box->memory_bytes = settings->run_memory_bytes + 3 * arguments_bytes;
-    if (kind == BOX_CUDA) {
+    if (box_has_gpu(box)) {
         box->memory_bytes = 0; /* the driver reserves more addresses than any limit would allow */
         box_allow(box, judge->gpu.directory);
     }
     box->scratch_bytes = settings->run_scratch_bytes;
+}
+
+struct ready *judge_ready(struct judge *judge, enum box_kind kind)
+{
+    struct ready_options options = {
+        .gpu = (uint32_t)judge->gpu.facts.ordinal + 1,
+        .processes = (uint32_t)judge->options.settings->gpu_processes,
+    };
+    struct err err;
+    struct box *box = mem_alloc(sizeof *box);
+    make_box(judge, kind, 0, box);
+    options.box = box;
+    bool wanted = box_has_gpu(box) && options.processes > 0 && !judge->no_own_root &&
+                  judge_standby(judge, kind, &options.standby, &err) == 0;
+    pthread_mutex_lock(&judge->lock);
+    if (wanted && !judge->ready[kind] && ready_open(&judge->ready[kind], &options, &err) < 0)
+        log_write(LOG_LEVEL_WARN, "judge", "no processes stand ready: %s", err.text);
+    struct ready *ready = judge->ready[kind];
+    pthread_mutex_unlock(&judge->lock);
+    mem_free(box);
+    return ready;
+}
+
+int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
+                struct side *side, struct side_start *start, struct wire_opened *opened,
+                int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+{
+    struct box *box = mem_alloc(sizeof *box);
+    struct boxed boxed;
+    struct ready *ready = judge_ready(judge, kind);
+    make_box(judge, kind, arguments_bytes, box);
+    if (ready && ready_take(ready, &boxed))
+        start->boxed = &boxed;
+    int result = judge_standby(judge, kind, &start->standby, err);
+    if (result == 0)
+        result = standby_ready(start->standby, err);
     start->box = box;
-    start->timeout_ms = settings->run_load_timeout_ms;
+    start->timeout_ms = judge->options.settings->run_load_timeout_ms;
     start->cancelled = judge->options.cancelled;
     if (result == 0) {
         result = try_start(judge, box, side, start, opened, opened_descriptors, err);
         if (result == ERR_MISSING && !judge->no_own_root) {
             side_close(side);
             judge->no_own_root = true;
+            start->boxed = NULL;
             result = try_start(judge, box, side, start, opened, opened_descriptors, err);
         }
+    } else if (start->boxed) {
+        boxed_close(&boxed);
     }
+    start->boxed = NULL;
     mem_free(box);
     return result;
 }

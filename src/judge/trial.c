@@ -4,6 +4,7 @@
  *                      └► C, poison ─► candidate call ─┘     (in either order)
  *
  * Native inputs are made by the judge itself, torch inputs by the reference side (its get_inputs).
+ * On a GPU staging lies there, too, wherever nothing on the host is needed: trial_gpu.c.
  */
 #include "judge/context.h"
 
@@ -20,6 +21,11 @@
 #define CACHE_LINE_BYTES 64
 #define EXTREMES 4096    /* elements among which the two values are looked for */
 #define POISON_BYTE 0xFF /* a NaN in every floating type */
+
+bool trial_is_torch_on_gpu(const struct session *session)
+{
+    return session->gpu && session->problem->format == PROBLEM_TORCH;
+}
 
 void trial_begin(struct session *session)
 {
@@ -52,6 +58,8 @@ int trial_map(struct session *session, const struct trial *trial, bool oracle)
         return fault_reference(session, &err);
     if (boxed_freeze(&session->candidate.boxed, &err) < 0)
         return fault_candidate(session, &err);
+    if (trial_is_torch_on_gpu(session) && trial_gpu_make_image(session, trial, &err) < 0)
+        return fault_judge(session, &err);
     return 0;
 }
 
@@ -125,7 +133,7 @@ static int lay_out(const struct session *session, const struct trial *trial, str
                    struct err *err)
 {
     side->stays_on_gpu = trial->on_gpu;
-    if (trial->on_gpu)
+    if (trial->on_gpu || trial_is_torch_on_gpu(session))
         return trial_gpu_lay_out(session, side, err);
     for (uint32_t slot = 0; slot < side->slots; slot++)
         lay_out_slot(&side->layout, session->staging + slot * side->layout.bytes,
@@ -164,6 +172,19 @@ static void fill_slots(struct session *session, uint64_t seed)
         fill_slot(layout, slot ? clock_secret() : seed, session->staging + slot * layout->bytes);
 }
 
+static int prepare_torch(struct session *session, const struct trial *trial, uint64_t seed)
+{
+    struct err err;
+    if (side_fill(&session->reference, seed, trial->biased, trial->timeout_ms, &err) < 0 ||
+        boxed_freeze(&session->reference.boxed, &err) < 0)
+        return fault_reference(session, &err);
+    if (!session->gpu)
+        trial_stage(session);
+    else if (trial_gpu_stage(session, &err) < 0)
+        return fault_judge(session, &err);
+    return 0;
+}
+
 int trial_prepare(struct session *session, const struct trial *trial)
 {
     struct err err;
@@ -171,19 +192,46 @@ int trial_prepare(struct session *session, const struct trial *trial)
     session->noise = clock_secret();
     if (boxed_freeze(&session->candidate.boxed, &err) < 0)
         return fault_candidate(session, &err);
+    if (session->problem->format == PROBLEM_TORCH)
+        return prepare_torch(session, trial, seed);
     if (trial->on_gpu)
         return trial_gpu_prepare(session);
     make_staging(session);
-    if (session->problem->format == PROBLEM_NATIVE)
-        fill_slots(session, seed);
-    else if (side_fill(&session->reference, seed, trial->timeout_ms, &err) < 0 ||
-             boxed_freeze(&session->reference.boxed, &err) < 0)
-        return fault_reference(session, &err);
-    else
-        trial_stage(session);
+    fill_slots(session, seed);
     if (trial->biased)
         bias_inputs(&session->reference.layout, session->staging, seed ^ clock_secret());
     return 0;
+}
+
+static void keep_here(struct answer *answer, uint32_t output, struct tensor *tensor)
+{
+    if (answer->owned_bytes[output] < tensor->bytes) {
+        answer->owned[output] = mem_resize(answer->owned[output], tensor->bytes);
+        answer->owned_bytes[output] = tensor->bytes;
+    }
+    if (tensor->bytes > 0)
+        memcpy(answer->owned[output], tensor->data, tensor->bytes);
+    tensor->data = answer->owned[output];
+}
+
+static int keep_there(struct session *session, uint32_t output, struct tensor *tensor,
+                      struct err *err)
+{
+    struct gpu_memory *memory = &session->answer.owned_there[output];
+    const struct cuda *cuda = &session->gpu->cuda;
+    if (memory->bytes < tensor->bytes) {
+        gpu_memory_free(memory);
+        int result = gpu_memory_make(memory, session->gpu, tensor->bytes, err);
+        if (result < 0)
+            return result;
+    }
+    int result = tensor->bytes == 0
+                     ? 0
+                     : cuda_check(cuda,
+                                  cuda->copy_on_device(memory->address, tensor->at, tensor->bytes),
+                                  "cannot keep the oracle's answer", err);
+    tensor->at = memory->address;
+    return result;
 }
 
 /* Copies what the oracle said, because the next call's outputs take its place (torch). */
@@ -197,13 +245,11 @@ static int keep_wide(struct session *session, struct err *err)
         int result = side_output(side, 0, i, &tensor, err);
         if (result < 0)
             return result;
-        if (answer->owned_bytes[i] < tensor.bytes) {
-            answer->owned[i] = mem_resize(answer->owned[i], tensor.bytes);
-            answer->owned_bytes[i] = tensor.bytes;
-        }
-        if (tensor.bytes > 0)
-            memcpy(answer->owned[i], tensor.data, tensor.bytes);
-        tensor.data = answer->owned[i];
+        result = side->gpu ? keep_there(session, i, &tensor, err) : 0;
+        if (result < 0)
+            return result;
+        if (!side->gpu)
+            keep_here(answer, i, &tensor);
         answer->wide[i] = tensor;
     }
     return 0;
@@ -245,8 +291,28 @@ struct tolerance trial_tolerance(const struct problem *problem, uint32_t output,
     return argument ? argument->tolerance : problem->tolerance;
 }
 
+struct comparison trial_comparison(const struct session *session, uint32_t output, uint32_t dtype,
+                                   uint32_t expected_dtype, uint64_t count)
+{
+    return (struct comparison){.dtype = dtype,
+                               .expected_dtype = expected_dtype,
+                               .count = count,
+                               .tolerance = trial_tolerance(session->problem, output, dtype),
+                               .slack = session->answer.own_error[output]};
+}
+
+static int compare(struct session *session, const struct comparison *spec,
+                   const struct tensor *expected, const struct tensor *got,
+                   struct difference *difference, struct err *err)
+{
+    if (session->gpu && !got->data && got->bytes > 0)
+        return trial_gpu_compare(session, spec, expected, got, difference, err);
+    compare_tensor(spec, expected->data, got->data, difference);
+    return 0;
+}
+
 /* How far the reference itself is from its oracle: nobody is asked to be nearer. */
-static void measure_own_error(struct session *session)
+static int measure_own_error(struct session *session, struct err *err)
 {
     struct answer *answer = &session->answer;
     for (uint32_t i = 0; i < answer->count; i++) {
@@ -260,9 +326,12 @@ static void measure_own_error(struct session *session)
         answer->own_error[i] = 0;
         if (spec.tolerance.exact || answer->wide[i].count != spec.count)
             continue;
-        compare_tensor(&spec, answer->wide[i].data, answer->plain[i].data, &difference);
+        int result = compare(session, &spec, &answer->wide[i], &answer->plain[i], &difference, err);
+        if (result < 0)
+            return result;
         answer->own_error[i] = isfinite(difference.max_relative) ? difference.max_relative : 0;
     }
+    return 0;
 }
 
 /* Whether an output is still the poison that the judge put there. No arithmetic gives a NaN of
@@ -322,8 +391,8 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
         return -1;
     if (answer->has_wide && !torch)
         point_wide(session);
-    if (answer->has_wide)
-        measure_own_error(session);
+    if (answer->has_wide && measure_own_error(session, &err) < 0)
+        return fault_judge(session, &err);
     return 0;
 }
 
@@ -417,6 +486,12 @@ static enum trial_result wrong_with_code(struct session *session, const char *co
     return TRIAL_ENDED;
 }
 
+bool trial_same_form(const struct tensor *expected, const struct tensor *got)
+{
+    return got->dtype == expected->dtype && got->dimensions == expected->dimensions &&
+           memcmp(got->shape, expected->shape, got->dimensions * sizeof *got->shape) == 0;
+}
+
 /* Dtype and shape first: torch tells them, native ones are fixed by the slot. */
 static bool same_form(struct session *session, uint32_t output, const struct tensor *got)
 {
@@ -424,8 +499,7 @@ static bool same_form(struct session *session, uint32_t output, const struct ten
     char want[160];
     char have[160];
     char text[400];
-    if (got->dtype == expected->dtype && got->dimensions == expected->dimensions &&
-        memcmp(got->shape, expected->shape, got->dimensions * sizeof *got->shape) == 0)
+    if (trial_same_form(expected, got))
         return true;
     shape_text(expected, want, sizeof want);
     shape_text(got, have, sizeof have);
@@ -434,12 +508,20 @@ static bool same_form(struct session *session, uint32_t output, const struct ten
     return false;
 }
 
-static bool all_finite(const struct tensor *tensor)
+/* Inputs that the problem never promised are used only where they make sense. */
+static int expected_is_finite(struct session *session, bool *finite, struct err *err)
 {
-    for (uint64_t i = 0; i < tensor->count; i++)
-        if (!isfinite(dtype_load(tensor->dtype, tensor->data, i)))
-            return false;
-    return true;
+    const struct answer *answer = &session->answer;
+    int result = 0;
+    *finite = true;
+    for (uint32_t i = 0; result == 0 && *finite && i < answer->count; i++) {
+        const struct tensor *tensor = &answer->plain[i];
+        if (!tensor->data && tensor->bytes > 0)
+            result = trial_gpu_all_finite(session, tensor, finite, err);
+        for (uint64_t at = 0; tensor->data && *finite && at < tensor->count; at++)
+            *finite = isfinite(dtype_load(tensor->dtype, tensor->data, at));
+    }
+    return result;
 }
 
 static const char *number_text(double value, char text[32])
@@ -456,7 +538,7 @@ static const char *number_text(double value, char text[32])
 static void read_through(const struct tensor *tensor)
 {
     const volatile char *data = tensor->data;
-    for (uint64_t at = 0; at < tensor->bytes; at += CACHE_LINE_BYTES)
+    for (uint64_t at = 0; data && at < tensor->bytes; at += CACHE_LINE_BYTES)
         (void)data[at];
 }
 
@@ -464,35 +546,57 @@ static void read_through(const struct tensor *tensor)
 static struct tensor expected_tensor(const struct session *session, uint32_t slot, uint32_t output)
 {
     const struct answer *answer = &session->answer;
-    struct tensor expected = answer->has_wide && slot == 0 ? answer->wide[output]
-                                                           : answer->plain[output];
+    struct tensor expected = answer->has_wide ? answer->wide[output] : answer->plain[output];
+    struct err ignored;
     if (slot > 0)
-        expected.data = (const char *)expected.data + slot * session->reference.layout.bytes;
+        (void)!side_output_form(&session->reference, slot, output, &expected, &ignored);
     return expected;
+}
+
+/* The two values of a mismatch, of tensors on the GPU. */
+static void read_mismatch(const struct session *session, const struct tensor *expected,
+                          const struct tensor *got, struct difference *difference)
+{
+    const struct cuda *cuda = &session->gpu->cuda;
+    const struct {
+        const struct tensor *tensor;
+        double *value;
+    } wanted[] = {{expected, &difference->expected}, {got, &difference->got}};
+    for (size_t i = 0; i < 2; i++) {
+        char bytes[8];
+        size_t size = dtype_facts(wanted[i].tensor->dtype)->bytes;
+        if (cuda->copy_to_host(bytes, wanted[i].tensor->at + difference->first_index * size,
+                               size) == 0)
+            *wanted[i].value = dtype_load(wanted[i].tensor->dtype, bytes, 0);
+    }
+}
+
+static enum trial_result judge_failed(struct session *session, const struct err *err)
+{
+    fault_judge(session, err);
+    return TRIAL_ENDED;
 }
 
 static enum trial_result judge_output(struct session *session, uint32_t slot, uint32_t output,
                                       const struct tensor *got)
 {
-    struct answer *answer = &session->answer;
     struct verdict *verdict = session->verdict;
     struct tensor expected = expected_tensor(session, slot, output);
-    struct comparison spec = {
-        .dtype = got->dtype,
-        .expected_dtype = expected.dtype,
-        .count = got->count,
-        .tolerance = trial_tolerance(session->problem, output, got->dtype),
-        .slack = answer->own_error[output],
-    };
+    struct comparison spec = trial_comparison(session, output, got->dtype, expected.dtype,
+                                              got->count);
     struct difference difference;
     char name[LIMIT_NAME_BYTES];
     char text[512];
+    struct err err;
     read_through(got);
-    bool good = compare_tensor(&spec, expected.data, got->data, &difference);
+    if (compare(session, &spec, &expected, got, &difference, &err) < 0)
+        return judge_failed(session, &err);
     verdict->max_absolute = fmax(verdict->max_absolute, difference.max_absolute);
     verdict->max_relative = fmax(verdict->max_relative, difference.max_relative);
-    if (good)
+    if (difference.mismatches == 0)
         return TRIAL_GOOD;
+    if (!got->data)
+        read_mismatch(session, &expected, got, &difference);
     char got_space[32];
     char expected_space[32];
     const char *got_text = number_text(difference.got, got_space);
@@ -554,7 +658,8 @@ static enum trial_result judge_slot(struct session *session, const struct trial 
     return judge_outputs(session, slot);
 }
 
-/* 1: all is well; 0: the host has to look, and finds everything in the mirrors; -1: the end. */
+/* 1: all is well; 0: something is not, and everything is where the next look finds it (native: in
+ * the mirrors); -1: the end. */
 static int judge_on_gpu(struct session *session)
 {
     bool agrees = false;
@@ -568,6 +673,8 @@ static int judge_on_gpu(struct session *session)
     }
     if (agrees)
         return 1;
+    if (trial_is_torch_on_gpu(session))
+        return 0;
     if (side_pull(&session->reference, &err) < 0 || side_pull(&session->candidate, &err) < 0)
         return fault_judge(session, &err);
     return 0;
@@ -578,10 +685,14 @@ enum trial_result trial_judge(struct session *session, const struct trial *trial
     int known = trial->on_gpu ? judge_on_gpu(session) : 0;
     if (known < 0)
         return TRIAL_ENDED;
-    if (trial->biased) /* inputs that the problem never promised: only where they make sense */
-        for (uint32_t i = 0; i < session->answer.count; i++)
-            if (!all_finite(&session->answer.plain[i]))
-                return TRIAL_VOID;
+    if (trial->biased) {
+        bool finite;
+        struct err err;
+        if (expected_is_finite(session, &finite, &err) < 0)
+            return judge_failed(session, &err);
+        if (!finite)
+            return TRIAL_VOID;
+    }
     session->verdict->trials++;
     enum trial_result result = TRIAL_GOOD;
     for (uint32_t slot = 0; !known && result == TRIAL_GOOD && slot < session->candidate.slots;

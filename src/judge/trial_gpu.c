@@ -1,10 +1,14 @@
-/* trial_gpu: timed calls whose inputs are made and whose outputs are compared on the GPU.
+/* trial_gpu: calls whose arguments and outputs do not pass through the host.
  *
- *   fill ─► staging ─┬─ copy ─► arrays R ─► call ─┬─► compare, guards ─► findings
- *                    └─ copy ─► arrays C ─► call ─┘
+ *   native   fill ─► image ─┬─ copy ─► arrays R ─► call ─┬─► compare, guards ─► findings
+ *                           └─ copy ─► arrays C ─► call ─┘
  *
- * Staging is the image of all slots as a side gets them: inputs, poisoned outputs, guards. Only the
- * inputs in it ever change. Declared in context.h.
+ *   torch    get_inputs ─► arrays R ─► image ─┬─► arrays R ─► call ─► outputs R ─┬─► compare
+ *                                             └─► arrays C ─► call ─► outputs C ─┘
+ *
+ * The image is that of all slots as a side gets them: inputs and, for native problems, poisoned
+ * outputs and guards. Outputs of a torch side lie in its own memory, of which the judge holds
+ * descriptors (ask.c). Declared in context.h.
  */
 #include "judge/context.h"
 
@@ -25,10 +29,50 @@ static bool suits(const struct layout *layout)
     return true;
 }
 
-static uint64_t finding_bytes(const struct session *session)
+/* Findings of one comparison of everything: one for each argument of each slot, or output. */
+static uint32_t findings_of(const struct session *session)
 {
-    return (uint64_t)session->candidate.slots * session->candidate.layout.count *
-           sizeof(struct gpu_finding);
+    if (trial_is_torch_on_gpu(session))
+        return WIRE_OUTPUTS;
+    return session->candidate.slots * session->candidate.layout.count;
+}
+
+static int make_room(struct session *session, struct gpu_memory *memory, uint64_t bytes,
+                     struct err *err)
+{
+    if (memory->bytes >= bytes && memory->gpu == session->gpu)
+        return 0;
+    gpu_memory_free(memory);
+    return gpu_memory_make(memory, session->gpu, bytes, err);
+}
+
+static int make_findings(struct session *session, struct err *err)
+{
+    return make_room(session, &session->gpu_staging.findings,
+                     findings_of(session) * sizeof(struct gpu_finding), err);
+}
+
+int trial_gpu_make_image(struct session *session, const struct trial *trial, struct err *err)
+{
+    uint32_t slots = trial->slots ? trial->slots : 1;
+    if (!session->reference.work)
+        return err_set(err, ERR_MISSING,
+                       "PyTorch on a GPU needs the judge's own kernels, which could not be "
+                       "compiled: install NVRTC or nvcc");
+    int result = make_room(session, &session->gpu_staging.image, slots * trial->layout.bytes, err);
+    return result < 0 ? result : make_findings(session, err);
+}
+
+int trial_gpu_stage(struct session *session, struct err *err)
+{
+    const struct side *side = &session->reference;
+    const struct cuda *cuda = &session->gpu->cuda;
+    int result = cuda_check(cuda,
+                            cuda->copy_on_device(session->gpu_staging.image.address,
+                                                 side->arrays.address,
+                                                 side->slots * side->layout.bytes),
+                            "cannot keep the inputs", err);
+    return result < 0 ? result : gpu_work_wait(side->work, err);
 }
 
 bool trial_gpu_begin(struct session *session, const struct trial *trial)
@@ -37,20 +81,14 @@ bool trial_gpu_begin(struct session *session, const struct trial *trial)
     const struct layout *layout = &trial->layout;
     struct err err;
     uint64_t bytes = trial->slots * layout->bytes;
-    if (!session->gpu || session->judge->work.gpu != session->gpu || !suits(layout))
+    if (trial_is_torch_on_gpu(session))
+        return true;
+    if (!session->candidate.work || !suits(layout))
         return false;
     trial_stage_poison(session);
-    if (staging->image.bytes < bytes) {
-        gpu_memory_free(&staging->image);
-        if (gpu_memory_make(&staging->image, session->gpu, bytes, &err) < 0)
-            return false;
-    }
-    if (staging->findings.bytes < finding_bytes(session)) {
-        gpu_memory_free(&staging->findings);
-        if (gpu_memory_make(&staging->findings, session->gpu, finding_bytes(session), &err) < 0)
-            return false;
-    }
-    return gpu_memory_write(&staging->image, 0, session->staging, bytes, &err) == 0;
+    return make_room(session, &staging->image, bytes, &err) == 0 &&
+           make_findings(session, &err) == 0 &&
+           gpu_memory_write(&staging->image, 0, session->staging, bytes, &err) == 0;
 }
 
 void trial_gpu_end(struct session *session)
@@ -70,7 +108,7 @@ static int fill_one(struct session *session, uint32_t slot, uint64_t seed, struc
         if (!layout_is_array(argument))
             fill_argument(argument, i, seed, session->staging + start);
         else if (fill_plan_of(&plan, argument, i, seed))
-            result = gpu_work_fill(&session->judge->work, &plan, argument->count,
+            result = gpu_work_fill(session->candidate.work, &plan, argument->count,
                                    session->gpu_staging.image.address + start + argument->offset,
                                    err);
     }
@@ -84,7 +122,7 @@ int trial_gpu_prepare(struct session *session)
     for (uint32_t slot = 0; result == 0 && slot < session->candidate.slots; slot++)
         result = fill_one(session, slot, clock_secret(), &err);
     if (result == 0)
-        result = gpu_work_wait(&session->judge->work, &err);
+        result = gpu_work_wait(session->candidate.work, &err);
     return result < 0 ? fault_judge(session, &err) : 0;
 }
 
@@ -103,13 +141,13 @@ int trial_gpu_lay_out(const struct session *session, struct side *side, struct e
                                                  session->gpu_staging.image.address,
                                                  side->slots * layout->bytes),
                             "cannot copy inputs on the GPU", err);
-    return result < 0 ? result : gpu_work_wait(&session->judge->work, err);
+    return result < 0 ? result : gpu_work_wait(session->candidate.work, err);
 }
 
 static int compare_slot(struct session *session, uint32_t slot, struct err *err)
 {
     const struct layout *layout = &session->candidate.layout;
-    const struct gpu_work *work = &session->judge->work;
+    const struct gpu_work *work = session->candidate.work;
     cuda_at expected = session->reference.arrays.address + slot * layout->bytes;
     cuda_at got = session->candidate.arrays.address + slot * layout->bytes;
     cuda_at found = session->gpu_staging.findings.address +
@@ -125,18 +163,49 @@ static int compare_slot(struct session *session, uint32_t slot, struct err *err)
                                 LAYOUT_GUARD_BYTES, TRIAL_GUARD_BYTE, mine, err);
         if (result < 0 || !layout_is_output(argument))
             continue;
-        struct tolerance tolerance = trial_tolerance(session->problem, output, argument->dtype);
-        struct gpu_comparison rule = {.count = argument->count,
-                                      .dtype = argument->dtype,
-                                      .exact = tolerance.exact,
-                                      .scale_rms = tolerance.scale == SCALE_RMS,
-                                      .relative = tolerance.relative +
-                                                  session->answer.own_error[output],
-                                      .absolute = tolerance.absolute};
-        output++;
-        result = gpu_work_compare(work, &rule, expected + argument->offset, got + argument->offset,
+        struct comparison spec = trial_comparison(session, output++, argument->dtype,
+                                                  argument->dtype, argument->count);
+        result = gpu_work_compare(work, &spec, expected + argument->offset, got + argument->offset,
                                   mine, err);
     }
+    return result;
+}
+
+/* Output by output, as long as they have the same form; *agrees: so far. */
+static int compare_outputs(struct session *session, bool *agrees, struct err *err)
+{
+    const struct side *reference = &session->reference;
+    const struct side *candidate = &session->candidate;
+    uint32_t count = session->answer.count;
+    int result = 0;
+    *agrees = candidate->done.count == reference->done.count;
+    for (uint32_t i = 0; result == 0 && *agrees && i < reference->done.count; i++) {
+        struct tensor want;
+        struct tensor have;
+        struct err ignored;
+        *agrees = side_output_form(reference, i / count, i % count, &want, &ignored) == 0 &&
+                  side_output_form(candidate, i / count, i % count, &have, &ignored) == 0 &&
+                  trial_same_form(&want, &have) && (have.at || have.bytes == 0);
+        if (!*agrees)
+            break;
+        struct comparison spec = trial_comparison(session, i % count, have.dtype, want.dtype,
+                                                  have.count);
+        result = gpu_work_compare(candidate->work, &spec, want.at, have.at,
+                                  session->gpu_staging.findings.address +
+                                      i * sizeof(struct gpu_finding),
+                                  err);
+    }
+    return result;
+}
+
+static int compare_all(struct session *session, bool *agrees, struct err *err)
+{
+    int result = 0;
+    *agrees = true;
+    if (trial_is_torch_on_gpu(session))
+        return compare_outputs(session, agrees, err);
+    for (uint32_t slot = 0; result == 0 && slot < session->candidate.slots; slot++)
+        result = compare_slot(session, slot, err);
     return result;
 }
 
@@ -144,16 +213,51 @@ int trial_gpu_agrees(struct session *session, bool *agrees)
 {
     struct err err;
     const struct gpu_memory *findings = &session->gpu_staging.findings;
-    uint64_t bytes = finding_bytes(session);
+    uint64_t bytes = findings_of(session) * sizeof(struct gpu_finding);
     struct gpu_finding *found = mem_alloc(bytes);
     int result = gpu_memory_fill(findings, 0, 0, bytes, &err);
-    for (uint32_t slot = 0; result == 0 && slot < session->candidate.slots; slot++)
-        result = compare_slot(session, slot, &err);
+    if (result == 0)
+        result = compare_all(session, agrees, &err);
     if (result == 0)
         result = gpu_memory_read(findings, 0, found, bytes, &err);
-    *agrees = result == 0;
     for (uint64_t i = 0; result == 0 && i < bytes / sizeof *found; i++)
         *agrees &= found[i].mismatches == 0;
     mem_free(found);
     return result < 0 ? fault_judge(session, &err) : 0;
+}
+
+static int find_difference(struct session *session, const struct comparison *spec,
+                           const struct tensor *expected, const struct tensor *got,
+                           struct gpu_finding *finding, struct err *err)
+{
+    const struct gpu_memory *findings = &session->gpu_staging.findings;
+    int result = gpu_memory_fill(findings, 0, 0, sizeof *finding, err);
+    if (result == 0)
+        result = gpu_work_compare(session->reference.work, spec, expected->at, got->at,
+                                  findings->address, err);
+    return result < 0 ? result : gpu_memory_read(findings, 0, finding, sizeof *finding, err);
+}
+
+int trial_gpu_compare(struct session *session, const struct comparison *spec,
+                      const struct tensor *expected, const struct tensor *got,
+                      struct difference *difference, struct err *err)
+{
+    struct gpu_finding finding;
+    int result = find_difference(session, spec, expected, got, &finding, err);
+    if (result == 0)
+        gpu_work_difference(spec, &finding, difference);
+    return result;
+}
+
+int trial_gpu_all_finite(struct session *session, const struct tensor *tensor, bool *finite,
+                         struct err *err)
+{
+    struct gpu_finding finding;
+    struct comparison spec = {.dtype = tensor->dtype,
+                              .expected_dtype = tensor->dtype,
+                              .count = tensor->count};
+    int result = find_difference(session, &spec, tensor, tensor, &finding, err);
+    if (result == 0)
+        *finite = finding.finite == tensor->count;
+    return result;
 }

@@ -23,6 +23,9 @@ size_t wire_length(uint32_t type)
         return sizeof(struct wire_failed);
     case WIRE_BUILT:
         return sizeof(struct wire_built);
+    case WIRE_SEGMENT:
+        return sizeof(struct wire_segment);
+    case WIRE_WARM:
     case WIRE_MAPPED:
     case WIRE_FILLED:
     case WIRE_BUILD:

@@ -1,11 +1,17 @@
 /* wire: what judge and side say to each other, over one SOCK_SEQPACKET channel for each side.
  *
  *   judge                                   side
+ *   WARM   {gpu}                         ─► lock the box, open the GPU          (optional)
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED          (torch reference only)
  *   CALL   {mode, noise}                 ─► run once      ─► DONE {outputs} | FAILED
- *          BUILD {sources} ◄─ while opening: an extension to compile (torch)   BUILT {artifact} ─►
+ *
+ * and, whenever the judge waits for a torch side:
+ *
+ *          BUILD {sources} ◄─ something to compile: an extension, Triton's machine code
+ *                             BUILT {artifact} ─►
+ *          SEGMENT {memory} ◄─ GPU memory in which its tensors will lie from now on
  *
  * A message is one struct below, little-endian as the machine has it, plus file descriptors. It is
  * never longer than WIRE_BYTES. From a candidate, everything is a claim: sizes are checked, texts
@@ -39,6 +45,8 @@ enum wire_type {
     WIRE_FAILED,
     WIRE_BUILD,
     WIRE_BUILT,
+    WIRE_WARM,
+    WIRE_SEGMENT,
 };
 
 enum wire_role { WIRE_REFERENCE = 1, WIRE_CANDIDATE = 2 };
@@ -56,7 +64,18 @@ struct wire_open {
     uint32_t type, role;
     uint64_t weight_seed;
     uint32_t threads;
-    uint32_t gpu; /* native: the one to run on, counted from 1; 0: none, on the CPU */
+    uint32_t gpu; /* the one to run on, counted from 1; 0: none, on the CPU */
+    /* torch only */
+    uint32_t
+        precision; /* of floating inputs and weights: enum dtype, plus 1; 0: as they are made */
+    uint32_t reserved;
+    char compile[32]; /* reference: mode of torch.compile; "": eager */
+};
+
+/* Sent ahead of OPEN to a process that is to stand ready: what takes it long and is the same for
+ * everybody. Whatever goes wrong is said in answer to OPEN. */
+struct wire_warm {
+    uint32_t type, gpu; /* as in wire_open */
 };
 
 /* Descriptors: torch reference: description, weights (where there are any). */
@@ -78,8 +97,9 @@ struct wire_map {
 };
 
 struct wire_fill {
-    uint32_t type, reserved;
-    uint64_t seed;
+    uint32_t type;
+    uint32_t biased; /* 1: two-valued inputs instead of the problem's own */
+    uint64_t seed;   /* of the first slot; the others' follow from it */
 };
 
 struct wire_call {
@@ -95,9 +115,18 @@ struct wire_output {
 };
 
 struct wire_done {
-    uint32_t type, count; /* native: 0, its outputs lie in the slot */
+    uint32_t type, count; /* of all slots, one slot's behind the other's; native: 0, its outputs lie
+                             in the slot */
     uint64_t own_ns;      /* the call by the side's own clock: of a candidate nobody looks at it */
     struct wire_output outputs[WIRE_OUTPUTS];
+};
+
+/* Descriptor: the memory, as gpu_memory_import takes it. What it holds is read by the judge where
+ * DONE says that outputs lie, and nowhere else. */
+struct wire_segment {
+    uint32_t type, reserved;
+    uint64_t address; /* in the side's own view */
+    uint64_t bytes;
 };
 
 /* X(symbol, name) — why a side could not go on */
@@ -143,6 +172,8 @@ union wire_message {
     struct wire_failed failed;
     struct wire_build build;
     struct wire_built built;
+    struct wire_warm warm;
+    struct wire_segment segment;
     char bytes[WIRE_BYTES];
 };
 

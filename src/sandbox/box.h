@@ -49,10 +49,11 @@ enum box_layer {
 };
 
 enum box_kind {
-    BOX_NATIVE, /* nothing but scratch, /proc and /dev: libraries are in memory already */
-    BOX_TORCH,  /* Python and its packages, read-only */
-    BOX_CUDA,   /* as BOX_NATIVE, and the GPUs' device files; `paths`: where the driver lies */
-    BOX_BUILD,  /* a compiler: may fork and execute what is readable */
+    BOX_NATIVE,     /* nothing but scratch, /proc and /dev: libraries are in memory already */
+    BOX_TORCH,      /* Python and its packages, read-only */
+    BOX_CUDA,       /* as BOX_NATIVE, and the GPUs' device files; `paths`: where the driver lies */
+    BOX_TORCH_CUDA, /* both of these */
+    BOX_BUILD,      /* a compiler: may fork and execute what is readable */
 };
 
 /* What a box is made of; plain bytes, sent to the standby server. */
@@ -70,6 +71,7 @@ struct box {
 };
 
 void box_init(struct box *box, enum box_kind kind);
+bool box_has_gpu(const struct box *box);
 /* Adds a path that stays readable inside; duplicates and what does not exist are passed over. */
 void box_allow(struct box *box, const char *path);
 

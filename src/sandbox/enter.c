@@ -50,6 +50,11 @@ void box_init(struct box *box, enum box_kind kind)
     box->processes = 512;
 }
 
+bool box_has_gpu(const struct box *box)
+{
+    return box->kind == BOX_CUDA || box->kind == BOX_TORCH_CUDA;
+}
+
 void box_allow(struct box *box, const char *path)
 {
     size_t bytes = strlen(path) + 1;
@@ -216,9 +221,9 @@ int box_lock(const struct box *box, uint32_t *layers, struct err *err)
             *layers |= BIT(LAYER_LANDLOCK);
     }
     if (!(box->forbid & BIT(LAYER_SECCOMP))) {
-        enum box_filter filter = box->kind == BOX_BUILD  ? FILTER_BUILD
-                                 : box->kind == BOX_CUDA ? FILTER_CUDA
-                                                         : FILTER_RUN;
+        enum box_filter filter = box->kind == BOX_BUILD ? FILTER_BUILD
+                                 : box_has_gpu(box)     ? FILTER_CUDA
+                                                        : FILTER_RUN;
         if (box_filter_load(filter, &why) == 0)
             *layers |= BIT(LAYER_SECCOMP);
     }

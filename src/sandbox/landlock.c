@@ -73,7 +73,7 @@ static int allow_all(int ruleset, const struct box *box, bool own_root, uint64_t
     int result = 0;
     if (own_root || box->scratch[0])
         result = allow(ruleset, scratch, all, err);
-    bool cuda = box->kind == BOX_CUDA;
+    bool cuda = box_has_gpu(box);
     for (size_t i = 0; result == 0 && i < sizeof devices / sizeof *devices; i++)
         result = allow(ruleset, devices[i], known & READ_WRITE_FILE, err);
     for (size_t i = 0; result == 0 && cuda && box_gpu_devices[i]; i++)

@@ -2,7 +2,7 @@
  *
  *   /        small memory file system, read-only in the end
  *   /proc    of the box's own process namespace
- *   /dev     null zero full random urandom, and for BOX_CUDA those of the GPUs
+ *   /dev     null zero full random urandom, and those of the GPUs where the box has them
  *   /scratch bounded (memory, or the host directory that the box names); /tmp leads to it
  *   …        each readable path at its own place, read-only
  */
@@ -201,7 +201,7 @@ static int build_root(const struct box *box, int old_root, uint32_t *layers, str
         if (expose(old_root, path, path) < 0)
             return err_sys(err, errno, "%s: cannot make it readable in the box", path);
     make_devices(old_root, devices);
-    if (box->kind == BOX_CUDA)
+    if (box_has_gpu(box))
         make_devices(old_root, box_gpu_devices);
     int result = make_scratch(box, old_root, err);
     if (result < 0)

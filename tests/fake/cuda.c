@@ -275,6 +275,19 @@ cuda_result fake_copy_to_host_later(void *to, cuda_at from, size_t bytes, cuda_s
     return outcome("cuMemcpyDtoHAsync_v2");
 }
 
+cuda_result fake_host_alloc(void **at, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    *at = malloc(bytes);
+    return outcome("cuMemHostAlloc");
+}
+
+cuda_result fake_host_free(void *at)
+{
+    free(at);
+    return outcome("cuMemFreeHost");
+}
+
 cuda_result fake_fill(cuda_at at, unsigned char value, size_t bytes)
 {
     memset((void *)(uintptr_t)at, value, bytes);

@@ -1,0 +1,153 @@
+"""Where the tensors of a boxed process lie: on the CPU, or on a GPU in memory that the judge knows.
+
+On a GPU, PyTorch's caching allocator takes its segments from build/libwarpgym_side.so
+(src/judge/side/segments.h), which tells the judge of each: outputs are then read where they lie.
+What was allocated past that pool (by a CUDA graph, by another thread, by a library) is copied into
+it, which is on the candidate's time.
+"""
+
+import ctypes
+import os
+
+import torch
+
+from . import structure
+
+TEXT_BYTES = 1024
+
+
+class Unavailable(Exception):
+    """This process cannot use a GPU."""
+
+
+class Cpu:
+    """Tensors over memory that the judge shares."""
+
+    name = kind = "cpu"
+
+    def map(self, memory, offset, dtype, shape):
+        return structure.view(memory, offset, dtype, shape)
+
+    def hold(self, tensor):
+        return tensor.contiguous()
+
+
+class _Raw:
+    """Bytes at an address of the GPU, as torch.as_tensor takes them."""
+
+    def __init__(self, address, count):
+        self.__cuda_array_interface__ = {
+            "shape": (count,),
+            "typestr": "|u1",
+            "data": (address, False),
+            "version": 3,
+        }
+
+
+def load_allocator(library, path):
+    """Before the box is closed: afterwards the file is out of reach."""
+    pointer = ctypes.c_void_p
+    library.segments_open.argtypes = [
+        ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t,
+    ]
+    library.segments_hold.argtypes = [pointer]
+    library.segments_hold.restype = ctypes.c_bool
+    library.segments_map.argtypes = [ctypes.c_int, ctypes.c_uint64]
+    library.segments_map.restype = ctypes.c_uint64
+    return torch.cuda.memory.CUDAPluggableAllocator(path, "segments_alloc", "segments_free")
+
+
+class _Pool:
+    """The judge's pool for all of this thread's allocations, except where a CUDA graph or somebody
+    else has one of their own: PyTorch asks the pool that was begun first, so ours steps aside."""
+
+    def __init__(self, allocator, device):
+        self.device = device
+        self.pool = torch.cuda.MemPool(allocator.allocator())
+        self.others = 0
+        self._begin = torch._C._cuda_beginAllocateCurrentThreadToPool
+        self._end = torch._C._cuda_endAllocateToPool
+        self._release = torch._C._cuda_releasePool
+        self._begin(self.device, self.pool.id)
+        self._step_aside_for(torch._C, "_cuda_beginAllocateCurrentThreadToPool", self.leave)
+        self._step_aside_for(torch._C, "_cuda_beginAllocateCurrentStreamToPool", self.leave)
+        self._step_aside_for(torch._C, "_cuda_endAllocateToPool", None, self.enter)
+        self._step_aside_for(torch.cuda.CUDAGraph, "capture_begin", self.leave)
+        self._step_aside_for(torch.cuda.CUDAGraph, "capture_end", None, self.enter)
+
+    def _step_aside_for(self, owner, name, before, after=None):
+        kept = getattr(owner, name, None)
+        if kept is None:
+            return
+
+        def wrapper(*arguments, **keywords):
+            if before:
+                before()
+            try:
+                return kept(*arguments, **keywords)
+            finally:
+                if after:
+                    after()
+
+        setattr(owner, name, wrapper)
+
+    def leave(self):
+        self.others += 1
+        if self.others == 1:
+            self._end(self.device, self.pool.id)
+
+    def enter(self):
+        self.others = max(self.others - 1, 0)
+        if self.others == 0:
+            self._begin(self.device, self.pool.id)
+
+
+class Gpu:
+    """One GPU, its memory pool, and the marks by which calls are timed."""
+
+    kind = "cuda"
+
+    def __init__(self, library, allocator, channel, ordinal):
+        if not torch.backends.cuda.is_built():
+            raise Unavailable(
+                f"PyTorch {torch.__version__} is built without CUDA: install a build with it, or "
+                "set torch.device=cpu"
+            )
+        self.library = library
+        self.name = f"cuda:{ordinal}"
+        self.ordinal = ordinal
+        torch.cuda.init()
+        torch.cuda.set_device(ordinal)
+        text = ctypes.create_string_buffer(TEXT_BYTES)
+        driver = os.environ.get("WARPGYM_CUDA", "libcuda.so.1").encode()
+        if library.segments_open(channel, driver, ordinal, text, TEXT_BYTES) != 0:
+            raise Unavailable(text.value.decode())
+        self.pool = _Pool(allocator, ordinal)
+        self.synchronize = torch._C._cuda_synchronize
+        self.bell = torch.zeros(1, device=self.name)
+        self.marks = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        self._warm_up()
+
+    def _warm_up(self):
+        """What the first use of each library takes, paid before anybody waits for it."""
+        square = torch.randn(64, 64, device=self.name)
+        torch.softmax(square @ square, dim=-1).double().sum().item()
+        for mark in self.marks:
+            mark.record()
+        self.synchronize()
+
+    def map(self, memory, offset, dtype, shape):
+        count = 1
+        for size in shape:
+            count *= size
+        if count == 0:
+            return torch.empty(shape, dtype=dtype, device=self.name)
+        raw = torch.as_tensor(_Raw(memory + offset, count * dtype.itemsize), device=self.name)
+        return raw.view(dtype).view(shape)
+
+    def hold(self, tensor):
+        tensor = tensor.contiguous()
+        if tensor.device.type == "cuda" and tensor.numel() > 0:
+            if not self.library.segments_hold(tensor.data_ptr()):
+                return tensor.clone()
+        return tensor

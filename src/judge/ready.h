@@ -1,0 +1,40 @@
+/* ready: boxed processes that were started ahead, because they take long to get ready.
+ *
+ * A context on a GPU takes 0.2 to 0.5 s to make and does not survive a fork, so it cannot wait in a
+ * standby server. Instead a few processes are forked ahead, put into their boxes and told to WARM
+ * themselves (wire.h); whoever takes one sends OPEN, which waits its turn behind the warming. Each
+ * is used once; a thread of the pool's own replaces it, but starts nothing while somebody times,
+ * and no more in all than candidates are expected.
+ *
+ * Threads: any. ready_close ends the thread and every process that nobody took.
+ */
+#ifndef WARPGYM_JUDGE_READY_H
+#define WARPGYM_JUDGE_READY_H
+
+#include "base/err.h"
+#include "sandbox/standby.h"
+
+#include <stdbool.h>
+
+struct ready;
+
+struct ready_options {
+    struct standby *standby; /* the caller's; must outlive the pool */
+    const struct box *box;   /* copied; its scratch must be memory of its own */
+    uint32_t gpu;            /* counted from 1, as in wire_open */
+    uint32_t processes;      /* that stand ready at a time */
+};
+
+/* ERR_IO: there are no threads to be had. */
+NODISCARD int ready_open(struct ready **ready, const struct ready_options *options,
+                         struct err *err);
+void ready_close(struct ready *ready);
+/* `processes` more will be asked for. */
+void ready_expect(struct ready *ready, uint32_t processes);
+/* While a pause is on, nothing is started. Pauses nest. NULL: nothing to do. */
+void ready_pause(struct ready *ready);
+void ready_resume(struct ready *ready);
+/* False: there is none; start one. The process is the caller's (boxed_close). */
+bool ready_take(struct ready *ready, struct boxed *boxed);
+
+#endif

@@ -44,17 +44,23 @@ class _Raw:
         }
 
 
-def load_allocator(library, path):
-    """Before the box is closed: afterwards the file is out of reach."""
-    pointer = ctypes.c_void_p
+def _declare(library):
     library.segments_open.argtypes = [
         ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t,
     ]
-    library.segments_hold.argtypes = [pointer]
+    library.segments_hold.argtypes = [ctypes.c_void_p]
     library.segments_hold.restype = ctypes.c_bool
     library.segments_map.argtypes = [ctypes.c_int, ctypes.c_uint64]
     library.segments_map.restype = ctypes.c_uint64
-    return torch.cuda.memory.CUDAPluggableAllocator(path, "segments_alloc", "segments_free")
+
+
+def _allocator(library):
+    """As torch.cuda.memory.CUDAPluggableAllocator, of a library that is loaded already: its file is
+    out of reach behind the fence."""
+    return torch._C._cuda_customAllocator(
+        ctypes.cast(library.segments_alloc, ctypes.c_void_p).value,
+        ctypes.cast(library.segments_free, ctypes.c_void_p).value,
+    )
 
 
 class _Pool:
@@ -63,7 +69,8 @@ class _Pool:
 
     def __init__(self, allocator, device):
         self.device = device
-        self.pool = torch.cuda.MemPool(allocator.allocator())
+        self.allocator = allocator
+        self.pool = torch.cuda.MemPool(allocator)
         self.others = 0
         self._begin = torch._C._cuda_beginAllocateCurrentThreadToPool
         self._end = torch._C._cuda_endAllocateToPool
@@ -107,12 +114,13 @@ class Gpu:
 
     kind = "cuda"
 
-    def __init__(self, library, allocator, channel, ordinal):
+    def __init__(self, library, channel, ordinal):
         if not torch.backends.cuda.is_built():
             raise Unavailable(
                 f"PyTorch {torch.__version__} is built without CUDA: install a build with it, or "
                 "set torch.device=cpu"
             )
+        _declare(library)
         self.library = library
         self.name = f"cuda:{ordinal}"
         self.ordinal = ordinal
@@ -122,7 +130,7 @@ class Gpu:
         driver = os.environ.get("WARPGYM_CUDA", "libcuda.so.1").encode()
         if library.segments_open(channel, driver, ordinal, text, TEXT_BYTES) != 0:
             raise Unavailable(text.value.decode())
-        self.pool = _Pool(allocator, ordinal)
+        self.pool = _Pool(_allocator(library), ordinal)
         self.synchronize = torch._C._cuda_synchronize
         self.bell = torch.zeros(1, device=self.name)
         self.marks = [torch.cuda.Event(enable_timing=True) for _ in range(2)]

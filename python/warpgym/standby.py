@@ -7,7 +7,6 @@ so that the interpreter of the child is in order.
 
 import ctypes
 import gc
-import logging
 import os
 import site
 import sys
@@ -52,11 +51,15 @@ def readable_paths():
 
 def preload():
     """Everything that a side may want; nothing that starts a thread."""
-    # A toolkit without a GPU is no news to anybody here.
-    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)
     import torch
     import torch.nn.functional
+
+    # It asks whether there is a GPU, only to warn where there is none; and where PyTorch has once
+    # asked, no child may use one any more.
+    kept, torch.cuda.is_available = torch.cuda.is_available, lambda: True
     import torch.utils.cpp_extension
+
+    torch.cuda.is_available = kept
 
     import warpgym.gpu
     import warpgym.side
@@ -76,7 +79,7 @@ def preload():
     return warpgym.side
 
 
-def become_side(library, box, channel, layers, module, allocator):
+def become_side(library, box, channel, layers, module):
     """In the boxed process."""
     if library.server_enter(box, channel, ctypes.byref(layers)) != 0:
         os._exit(SIDE_FAILED)
@@ -103,7 +106,7 @@ def become_side(library, box, channel, layers, module, allocator):
             Channel(channel),
             layers.value,
             lock,
-            lambda descriptor, ordinal: module.gpu.Gpu(library, allocator, descriptor, ordinal),
+            lambda descriptor, ordinal: module.gpu.Gpu(library, descriptor, ordinal),
         )
     finally:
         os._exit(0)
@@ -112,9 +115,6 @@ def become_side(library, box, channel, layers, module, allocator):
 def main():
     library = load_library()
     module = preload()
-    allocator = None
-    if "WARPGYM_CUDA" in os.environ:
-        allocator = module.gpu.load_allocator(library, os.environ["WARPGYM_SIDE_LIBRARY"])
     paths = [path.encode() for path in readable_paths()]
     error = ctypes.create_string_buffer(ERR_BYTES)
     library.box_filter_prepare(error)
@@ -134,7 +134,7 @@ def main():
             if inner != 0:
                 os._exit(library.server_announce(channel.value, inner) != 0)
             os.close(CONTROL)
-            become_side(library, box, channel.value, layers, module, allocator)
+            become_side(library, box, channel.value, layers, module)
         os.close(channel.value)
         _, status = os.waitpid(outer, 0)
         library.server_reply(CONTROL, 0 if status == 0 else -1)

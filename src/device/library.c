@@ -23,6 +23,14 @@ static int resolve(void *handle, const char *name, const struct library_function
     return 0;
 }
 
+void library_find(void *handle, const struct library_function *functions, size_t count, void *table)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *symbol = dlsym(handle, functions[i].symbol);
+        memcpy((char *)table + functions[i].offset, &symbol, sizeof symbol);
+    }
+}
+
 int library_open(void **handle, const char *const *names, const struct library_function *functions,
                  size_t count, void *table, struct err *err)
 {

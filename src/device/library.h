@@ -25,6 +25,9 @@ struct library_function {
 NODISCARD int library_open(void **handle, const char *const *names,
                            const struct library_function *functions, size_t count, void *table,
                            struct err *err);
+/* The same for functions that it may lack: those are NULL then. */
+void library_find(void *handle, const struct library_function *functions, size_t count,
+                  void *table);
 void library_close(void **handle);
 
 #endif

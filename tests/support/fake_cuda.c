@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-char fake_cuda[PATH_MAX + 16];
+char fake_cuda[PATH_MAX + 16], fake_nvml[PATH_MAX + 16];
 
 /* Built beside this program's folder. */
 int fake_cuda_find(void **state)
@@ -18,14 +18,19 @@ int fake_cuda_find(void **state)
     for (int up = 0; up < 2; up++)
         *strrchr(self, '/') = '\0';
     snprintf(fake_cuda, sizeof fake_cuda, "%s/fake/cuda.so", self);
-    return access(fake_cuda, R_OK);
+    snprintf(fake_nvml, sizeof fake_nvml, "%s/fake/nvml.so", self);
+    return access(fake_cuda, R_OK) | access(fake_nvml, R_OK);
 }
 
 int fake_cuda_clean(void **state)
 {
+    static const char *const variables[] = {
+        "FAKE_CUDA_DEVICES", "FAKE_CUDA_FAIL",    "FAKE_CUDA_ERROR",  "FAKE_CUDA_FAIL_ON",
+        "FAKE_CUDA_MIG",     "FAKE_NVML_FAIL",    "FAKE_NVML_ERROR",  "FAKE_NVML_REASONS",
+        "FAKE_NVML_HEAT",    "FAKE_NVML_PENDING", "FAKE_NVML_BROKEN", "FAKE_NVML_SM_MHZ",
+    };
     (void)state;
-    unsetenv("FAKE_CUDA_DEVICES");
-    unsetenv("FAKE_CUDA_FAIL");
-    unsetenv("FAKE_CUDA_ERROR");
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        unsetenv(variables[i]);
     return 0;
 }

@@ -1,0 +1,172 @@
+#include "device/gpu_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HEAT 0x20 /* software thermal slowdown */
+
+const struct gpu_reason gpu_reasons[] = {
+    {0x001, "idle", false},
+    {0x002, "application clocks", false},
+    {0x004, "software power cap", false},
+    {0x008, "hardware slowdown", true},
+    {0x010, "sync boost", false},
+    {HEAT, "software thermal slowdown", true},
+    {0x040, "hardware thermal slowdown", true},
+    {0x080, "power brake", true},
+    {0x100, "display clock", false},
+    {0x200, "board limit", true},
+    {0x400, "reliability", true},
+    {0, NULL, false},
+};
+
+void gpu_sensor_open(struct gpu_sensor *sensor, const struct nvml *nvml, const char *uuid)
+{
+    nvml_device device;
+    *sensor = (struct gpu_sensor){0};
+    if (!nvml || !nvml->open || nvml->by_uuid(uuid, &device) != 0)
+        return;
+    *sensor = (struct gpu_sensor){.nvml = nvml, .self = device, .board = device};
+    sensor->mig = strncmp(uuid, "MIG-", 4) == 0 && nvml->mig_parent &&
+                  nvml->mig_parent(device, &sensor->board) == 0;
+    if (!sensor->mig)
+        sensor->board = device;
+}
+
+/* Whether the library has the function and the GPU answered. */
+#define TOLD(nvml, function, ...) ((nvml)->function && (nvml)->function(__VA_ARGS__) == 0)
+
+static int64_t violation_ns(const struct gpu_sensor *sensor, int policy)
+{
+    struct nvml_violation time;
+    return TOLD(sensor->nvml, violation, sensor->board, policy, &time) ? (int64_t)time.violation_ns
+                                                                       : -1;
+}
+
+static int64_t read_reasons(const struct gpu_sensor *sensor)
+{
+    const struct nvml *nvml = sensor->nvml;
+    unsigned long long reasons;
+    bool told = TOLD(nvml, reasons, sensor->board, &reasons) ||
+                TOLD(nvml, reasons_before_535, sensor->board, &reasons);
+    return told ? (int64_t)(reasons & INT64_MAX) : -1;
+}
+
+void gpu_sensor_read(const struct gpu_sensor *sensor, struct gpu_state *state)
+{
+    const struct nvml *nvml = sensor->nvml;
+    nvml_device board = sensor->board;
+    unsigned value;
+    *state = (struct gpu_state){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+    if (!nvml)
+        return;
+    if (TOLD(nvml, clock, board, NVML_CLOCK_SM, &value))
+        state->sm_mhz = (int)value;
+    if (TOLD(nvml, clock_max, board, NVML_CLOCK_SM, &value))
+        state->sm_max_mhz = (int)value;
+    if (TOLD(nvml, clock, board, NVML_CLOCK_MEMORY, &value))
+        state->memory_mhz = (int)value;
+    if (TOLD(nvml, clock_max, board, NVML_CLOCK_MEMORY, &value))
+        state->memory_max_mhz = (int)value;
+    if (TOLD(nvml, temperature, board, 0, &value))
+        state->temperature_c = (int)value;
+    if (TOLD(nvml, power, board, &value))
+        state->power_w = value * 1e-3;
+    if (TOLD(nvml, power_limit, board, &value))
+        state->power_limit_w = value * 1e-3;
+    state->reasons = read_reasons(sensor);
+    state->heat_ns = violation_ns(sensor, NVML_VIOLATION_HEAT);
+    state->power_ns = violation_ns(sensor, NVML_VIOLATION_POWER);
+}
+
+static void read_repairs(const struct gpu_sensor *sensor, struct gpu_health *health)
+{
+    unsigned corrected, uncorrected, pending, failed;
+    int retiring;
+    if (TOLD(sensor->nvml, remapped_rows, sensor->board, &corrected, &uncorrected, &pending,
+             &failed)) {
+        health->repair_pending = pending != 0;
+        health->repair_failed = failed != 0;
+    } else if (TOLD(sensor->nvml, retired_pending, sensor->board, &retiring)) {
+        health->repair_pending = retiring != 0;
+    }
+}
+
+void gpu_sensor_examine(const struct gpu_sensor *sensor, struct gpu_health *health)
+{
+    const struct nvml *nvml = sensor->nvml;
+    struct nvml_memory memory;
+    struct nvml_utilization rates;
+    unsigned long long errors;
+    unsigned count = 0, mode, pending;
+    *health = (struct gpu_health){-1, -1, -1, -1, -1, -1, -1, -1, -1};
+    if (!nvml)
+        return;
+    nvml_result status = nvml->memory ? nvml->memory(sensor->self, &memory) : -1;
+    if (status == 0) {
+        health->memory_free = (int64_t)memory.free;
+        health->memory_used = (int64_t)memory.used;
+    }
+    if (status >= 0)
+        health->lost = status == NVML_ERROR_GPU_IS_LOST || status == NVML_ERROR_RESET_REQUIRED;
+    if (TOLD(nvml, utilization, sensor->self, &rates))
+        health->busy_percent = (int)rates.gpu;
+    if (TOLD(nvml, ecc_errors, sensor->board, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE, &errors))
+        health->ecc_uncorrected = (int64_t)(errors & INT64_MAX);
+    if (TOLD(nvml, mig_mode, sensor->board, &mode, &pending))
+        health->mig_mode = mode == 1;
+    status = nvml->processes ? nvml->processes(sensor->self, &count, NULL) : -1;
+    if (status == 0 || status == NVML_ERROR_INSUFFICIENT_SIZE) /* which is told with their number */
+        health->processes = (int)count;
+    read_repairs(sensor, health);
+}
+
+const char *gpu_health_complaint(const struct gpu_health *health)
+{
+    if (health->lost == 1)
+        return "the driver has lost it, or asks for a reset (nvidia-smi -r, or a reboot)";
+    if (health->repair_failed == 1)
+        return "its memory is faulty and cannot be repaired any more (failed row remapping)";
+    return NULL;
+}
+
+static void take_in(struct gpu_watch *watch, const struct gpu_state *state)
+{
+    watch->told |= state->sm_mhz >= 0 || state->reasons >= 0 || state->temperature_c >= 0;
+    if (state->reasons >= 0)
+        watch->reasons |= state->reasons;
+    if (state->sm_mhz >= 0 && (watch->sm_lowest_mhz < 0 || state->sm_mhz < watch->sm_lowest_mhz))
+        watch->sm_lowest_mhz = state->sm_mhz;
+}
+
+void gpu_watch_begin(struct gpu_watch *watch, const struct gpu_sensor *sensor)
+{
+    *watch = (struct gpu_watch){.sensor = sensor, .sm_lowest_mhz = -1};
+    gpu_sensor_read(sensor, &watch->before);
+    watch->after = watch->before;
+    take_in(watch, &watch->before);
+}
+
+void gpu_watch_look(struct gpu_watch *watch)
+{
+    gpu_sensor_read(watch->sensor, &watch->after);
+    take_in(watch, &watch->after);
+}
+
+/* What slowed it between two readings left its mark in the counter of that time. */
+void gpu_watch_end(struct gpu_watch *watch)
+{
+    gpu_watch_look(watch);
+    if (watch->before.heat_ns >= 0 && watch->after.heat_ns > watch->before.heat_ns)
+        watch->reasons |= HEAT;
+}
+
+void gpu_watch_slowed(const struct gpu_watch *watch, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (const struct gpu_reason *reason = gpu_reasons; reason->name; reason++)
+        if (reason->slows && (watch->reasons & reason->bit) && used < text_bytes)
+            used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? ", " : "",
+                                     reason->name);
+}

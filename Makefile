@@ -90,6 +90,7 @@ $(OBJ)/side/%.o: %.c $(FLAGS)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
 $(OBJ)/src/judge/gpu_work.o: src/judge/gpu_work.cu
+$(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
 
 $(LIBRARY): $(call objects,$(LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^

@@ -43,6 +43,9 @@ cuda_result gpu_read(const struct cuda *cuda, int ordinal, struct gpu *gpu)
         result = cuda->device_uuid(&uuid, device);
     if (result == 0) {
         cuda_uuid_text(&uuid, gpu->uuid);
+        gpu->mig = strstr(gpu->name, " MIG ") != NULL; /* "NVIDIA H200 MIG 1g.18gb" */
+        if (gpu->mig)
+            memcpy(gpu->uuid, "MIG", 3);
         result = cuda->device_memory(&memory, device);
     }
     gpu->memory_bytes = memory;

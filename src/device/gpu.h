@@ -1,6 +1,7 @@
 /* gpu: the GPUs that this process may use, as the driver tells them.
  *
- * The driver itself respects CUDA_VISIBLE_DEVICES and MIG: an ordinal here counts what it shows.
+ * The driver itself respects CUDA_VISIBLE_DEVICES and MIG: an ordinal here counts what it shows. A
+ * MIG instance is a GPU like any other, with a UUID, multiprocessors and memory of its own.
  * Plain data, no ownership.
  */
 #ifndef WARPGYM_DEVICE_GPU_H
@@ -8,13 +9,16 @@
 
 #include "device/cuda.h"
 
+#include <stdbool.h>
+
 #define GPU_MAX 64
 
 struct gpu {
     int ordinal;
     char name[128];             /* "NVIDIA H200" */
-    char uuid[CUDA_UUID_BYTES]; /* "GPU-1b2c…", as nvidia-smi writes it */
-    int major, minor;           /* compute capability */
+    char uuid[CUDA_UUID_BYTES]; /* "GPU-1b2c…", as nvidia-smi writes it; "MIG-…" of an instance */
+    bool mig;
+    int major, minor; /* compute capability */
     int multiprocessors;
     uint64_t memory_bytes, l2_bytes;
     double clock_mhz;          /* the most that it may run at */

@@ -45,6 +45,20 @@ static void test_more_than_there_is_room_for(void **state)
     assert_int_equal(list.count, GPU_MAX);
 }
 
+static void test_mig_instances(void **state)
+{
+    (void)state;
+    struct gpu_list list;
+    struct err err;
+    setenv("FAKE_CUDA_MIG", "1", 1);
+    assert_int_equal(gpu_list(&list, fake_cuda, &err), 0);
+    assert_true(list.items[1].mig);
+    assert_string_equal(list.items[1].uuid, "MIG-01112131-4151-6171-8191-a1b1c1d1e1f1");
+    unsetenv("FAKE_CUDA_MIG");
+    assert_int_equal(gpu_list(&list, fake_cuda, &err), 0);
+    assert_false(list.items[1].mig);
+}
+
 static const struct {
     const char *devices, *fail, *error;
     int code;
@@ -101,6 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_what_the_driver_tells),
+        TEST(test_mig_instances),
         TEST(test_more_than_there_is_room_for),
         TEST(test_refusals),
         TEST(test_no_driver),

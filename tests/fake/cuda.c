@@ -1,9 +1,12 @@
 /* A driver without a GPU, for tests of what calls the driver. Its device memory is ordinary memory,
  * so that host code can stand in for kernels. It has FAKE_CUDA_DEVICES devices
- * (default 2); FAKE_CUDA_FAIL names a function that fails with FAKE_CUDA_ERROR (default 999). */
+ * (default 2); FAKE_CUDA_FAIL names a function that fails with FAKE_CUDA_ERROR (default 999), of
+ * device FAKE_CUDA_FAIL_ON alone where that is set. FAKE_CUDA_MIG makes them MIG instances. With
+ * FAKE_CUDA_KERNELS it takes kernels and runs none: they move that many bytes a nanosecond. */
 #include "device/cuda.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +24,20 @@ static int number(const char *name, int otherwise)
     return text ? (int)strtol(text, NULL, 10) : otherwise;
 }
 
-static cuda_result outcome(const char *function)
+static __thread int current = -1; /* the device whose context is this thread's */
+static int contexts[64];
+static int64_t kernels_ns; /* what kernels took by the clock of events */
+
+static cuda_result outcome_of(const char *function, int ordinal)
 {
     const char *fails = getenv("FAKE_CUDA_FAIL");
-    return fails && strcmp(fails, function) == 0 ? number("FAKE_CUDA_ERROR", 999) : 0;
+    bool here = ordinal == number("FAKE_CUDA_FAIL_ON", ordinal);
+    return fails && here && strcmp(fails, function) == 0 ? number("FAKE_CUDA_ERROR", 999) : 0;
+}
+
+static cuda_result outcome(const char *function)
+{
+    return outcome_of(function, current);
 }
 
 #define X(field, symbol, arguments) cuda_result fake_##field arguments __asm__(symbol);
@@ -72,7 +85,8 @@ cuda_result fake_device_get(cuda_device *device, int ordinal)
 
 cuda_result fake_device_name(char *name, int bytes, cuda_device device)
 {
-    snprintf(name, (size_t)bytes, "Fake GPU %d", device - 100);
+    snprintf(name, (size_t)bytes, "Fake GPU %d%s", device - 100,
+             getenv("FAKE_CUDA_MIG") ? " MIG 1g.16gb" : "");
     return outcome("cuDeviceGetName");
 }
 
@@ -120,9 +134,8 @@ cuda_result fake_context_flags(cuda_device device, unsigned flags)
 
 cuda_result fake_context_retain(cuda_context *context, cuda_device device)
 {
-    static int contexts[8];
-    *context = &contexts[(device - 100) % 8];
-    return outcome("cuDevicePrimaryCtxRetain");
+    *context = &contexts[(device - 100) % 64];
+    return outcome_of("cuDevicePrimaryCtxRetain", device - 100);
 }
 
 cuda_result fake_context_release(cuda_device device)
@@ -131,9 +144,14 @@ cuda_result fake_context_release(cuda_device device)
     return outcome("cuDevicePrimaryCtxRelease_v2");
 }
 
+cuda_result fake_context_reset(cuda_device device)
+{
+    return outcome_of("cuDevicePrimaryCtxReset_v2", device - 100);
+}
+
 cuda_result fake_context_use(cuda_context context)
 {
-    (void)context;
+    current = (int)((int *)context - contexts);
     return outcome("cuCtxSetCurrent");
 }
 
@@ -147,7 +165,11 @@ cuda_result fake_event_create(cuda_event *event, unsigned flags)
 cuda_result fake_event_record(cuda_event event, cuda_stream stream)
 {
     (void)stream;
-    clock_gettime(CLOCK_MONOTONIC, event);
+    struct timespec *now = event;
+    clock_gettime(CLOCK_MONOTONIC, now);
+    int64_t ns = now->tv_nsec + kernels_ns;
+    now->tv_sec += ns / 1000000000;
+    now->tv_nsec = ns % 1000000000;
     return outcome("cuEventRecord");
 }
 
@@ -300,27 +322,31 @@ cuda_result fake_copy_on_device(cuda_at to, cuda_at from, size_t bytes)
     return outcome("cuMemcpyDtoD_v2");
 }
 
-/* It runs nothing, so it takes no kernels. */
+/* It runs nothing, so it takes no kernels, unless it is asked to look as if. */
 cuda_result fake_module_load(void **module, const void *image)
 {
-    (void)module;
-    (void)image;
-    return 801;
+    *module = (void *)(uintptr_t)image;
+    return getenv("FAKE_CUDA_KERNELS") ? outcome("cuModuleLoadData") : 801;
 }
 
 cuda_result fake_module_function(void **function, void *module, const char *name)
 {
-    (void)function;
-    (void)module;
-    (void)name;
-    return 801;
+    *function = module;
+    return getenv("FAKE_CUDA_KERNELS") && *name ? outcome("cuModuleGetFunction") : 801;
 }
 
+/* Kernels of gpu_peaks.cu: vectors of 16 bytes and rounds. What fits into L2 moves twice as fast. */
 cuda_result fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         cuda_stream stream, void **parameters, void **extra)
 {
     (void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y;
-    (void)block_z, (void)shared_bytes, (void)stream, (void)parameters, (void)extra;
-    return 801;
+    (void)block_z, (void)shared_bytes, (void)stream, (void)extra;
+    const char *rate = getenv("FAKE_CUDA_KERNELS");
+    if (!rate)
+        return 801;
+    double bytes = 16.0 * (double)*(uint64_t *)parameters[2];
+    double ns = bytes / strtod(rate, NULL) / (bytes < 64 << 20 ? 2 : 1) + 1000;
+    kernels_ns += (int64_t)((double)*(uint64_t *)parameters[3] * ns);
+    return outcome("cuLaunchKernel");
 }

@@ -21,7 +21,7 @@ ROLE_IN = 0
 GUARD_BYTES = 256
 
 HEAD = struct.Struct("<II")
-OPEN_BODY = struct.Struct("<IIQIIII32s")
+OPEN_BODY = struct.Struct("<IIQII16sII32s")
 MAP_TAIL = struct.Struct("<QQQ")
 FILL_BODY = struct.Struct("<IIQ")
 CALL_BODY = struct.Struct("<IIQ")

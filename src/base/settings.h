@@ -52,8 +52,11 @@
       "Timed pairs taken in any case")                                                             \
     X(timing_max_samples, "timing.max_samples", INT, "400", 1, 100000,                             \
       "Timed pairs after which sampling stops in any case")                                        \
-    X(gpu_ordinal, "gpu.ordinal", INT, "0", 0, 63,                                                 \
-      "Which of the visible GPUs CUDA candidates run on")                                          \
+    X(gpu_devices, "gpu.devices", STRING, "all", 0, 0,                                             \
+      "Which of the visible GPUs are judged on: all, or a list of ordinals and UUIDs (0,2)")       \
+    X(gpu_quarantine_ms, "gpu.quarantine_ms", DURATION, "1m", 1, 86400000,                         \
+      "How long a GPU that failed gets no work; then it is tried, and after twice this long "      \
+      "again")                                                                                     \
     X(gpu_driver, "gpu.driver", STRING, "", 0, 0,                                                  \
       "Library of the NVIDIA driver; empty: libcuda.so.1")                                         \
     X(gpu_processes, "gpu.processes", INT, "4", 0, 64,                                             \
@@ -66,6 +69,8 @@
     X(torch_compile, "torch.compile", STRING, "", 0, 0,                                            \
       "Mode of torch.compile for references: default, reduce-overhead, max-autotune, "             \
       "max-autotune-no-cudagraphs; empty: eager")                                                  \
+    X(gpu_nvml, "gpu.nvml", STRING, "", 0, 0,                                                      \
+      "NVIDIA's management library, for clocks and health; empty: libnvidia-ml.so.1")              \
     X(python_path, "python.path", STRING, "", 0, 0,                                                \
       "Python with PyTorch, for torch problems; empty: $WARPGYM_PYTHON, then .venv/bin/python3")   \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \

@@ -83,7 +83,6 @@ enum {
     X(context_flags, "cuDevicePrimaryCtxSetFlags_v2", (cuda_device device, unsigned flags))        \
     X(context_retain, "cuDevicePrimaryCtxRetain", (cuda_context * context, cuda_device device))    \
     X(context_release, "cuDevicePrimaryCtxRelease_v2", (cuda_device device))                       \
-    X(context_reset, "cuDevicePrimaryCtxReset_v2", (cuda_device device))                           \
     X(context_use, "cuCtxSetCurrent", (cuda_context context))                                      \
     X(event_create, "cuEventCreate", (cuda_event * event, unsigned flags))                         \
     X(event_record, "cuEventRecord", (cuda_event event, cuda_stream stream))                       \

@@ -32,7 +32,6 @@ static cuda_result read_attributes(const struct cuda *cuda, cuda_device device, 
 cuda_result gpu_read(const struct cuda *cuda, int ordinal, struct gpu *gpu)
 {
     cuda_device device;
-    struct cuda_uuid uuid;
     size_t memory = 0;
     *gpu = (struct gpu){.ordinal = ordinal};
     cuda_result result = cuda->device_get(&device, ordinal);
@@ -40,9 +39,9 @@ cuda_result gpu_read(const struct cuda *cuda, int ordinal, struct gpu *gpu)
         result = cuda->device_name(gpu->name, sizeof gpu->name, device);
     gpu->name[sizeof gpu->name - 1] = '\0';
     if (result == 0)
-        result = cuda->device_uuid(&uuid, device);
+        result = cuda->device_uuid(&gpu->id, device);
     if (result == 0) {
-        cuda_uuid_text(&uuid, gpu->uuid);
+        cuda_uuid_text(&gpu->id, gpu->uuid);
         gpu->mig = strstr(gpu->name, " MIG ") != NULL; /* "NVIDIA H200 MIG 1g.18gb" */
         if (gpu->mig)
             memcpy(gpu->uuid, "MIG", 3);

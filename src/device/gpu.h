@@ -17,6 +17,7 @@ struct gpu {
     int ordinal;
     char name[128];             /* "NVIDIA H200" */
     char uuid[CUDA_UUID_BYTES]; /* "GPU-1b2c…", as nvidia-smi writes it; "MIG-…" of an instance */
+    struct cuda_uuid id;        /* the same as the driver has it */
     bool mig;
     int major, minor; /* compute capability */
     int multiprocessors;

@@ -83,7 +83,8 @@ void gpu_memory_free(struct gpu_memory *memory)
 {
     if (memory->gpu) {
         const struct cuda *cuda = &memory->gpu->cuda;
-        cuda->context_use(memory->gpu->context);
+        if (memory->gpu->open) /* a context that was given up takes nothing with it */
+            cuda->context_use(memory->gpu->context);
         if (memory->address) {
             cuda->memory_unmap(memory->address, memory->bytes);
             cuda->address_free(memory->address, memory->bytes);

@@ -13,6 +13,25 @@
 #define NATIVE_READY_MS 10000
 #define TORCH_READY_MS 120000
 
+static const char *driver_library(const struct judge *judge)
+{
+    const char *named = judge->options.settings->gpu_driver;
+    return named[0] ? named : CUDA_LIBRARY;
+}
+
+/* What is found of GPUs is found when the first candidate wants one. */
+static void prepare_gpus(struct judge *judge)
+{
+    const struct settings *settings = judge->options.settings;
+    struct gpu_pool_options options = {.driver = driver_library(judge),
+                                       .nvml = settings->gpu_nvml[0] ? settings->gpu_nvml : NULL,
+                                       .devices = settings->gpu_devices,
+                                       .quarantine_ms = settings->gpu_quarantine_ms,
+                                       .probe = judge_probe_gpu,
+                                       .context = judge};
+    gpu_pool_init(&judge->gpus, &options);
+}
+
 int judge_open(struct judge **judge, const struct judge_options *options, struct err *err)
 {
     struct judge *made = mem_alloc(sizeof *made);
@@ -20,7 +39,9 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     int result = 0;
     made->options = *options;
     made->awake = awake_begin();
+    prepare_gpus(made);
     pthread_mutex_init(&made->lock, NULL);
+    pthread_mutex_init(&made->work_lock, NULL);
     made->root = paths_root();
     made->side_program = paths_side_program(err);
     made->locks = made->side_program ? paths_lock_directory(err) : NULL;
@@ -53,15 +74,17 @@ void judge_close(struct judge *judge)
     if (!judge)
         return;
     awake_end(judge->awake);
-    for (size_t i = 0; i < sizeof judge->ready / sizeof *judge->ready; i++)
-        ready_close(judge->ready[i]);
+    for (int i = 0; i < judge->gpus.count; i++)
+        for (size_t kind = 0; kind < BOX_BUILD; kind++)
+            ready_close(judge->gpus.units[i].ready[kind]);
     standby_close(judge->native);
     standby_close(judge->torch);
     standby_close(judge->cuda);
     standby_close(judge->torch_cuda);
-    gpu_context_close(&judge->gpu);
+    gpu_pool_deinit(&judge->gpus);
     toolchain_deinit(&judge->toolchain);
     pthread_mutex_destroy(&judge->lock);
+    pthread_mutex_destroy(&judge->work_lock);
     mem_free(judge->root);
     mem_free(judge->cache);
     mem_free(judge->state);
@@ -198,33 +221,27 @@ int judge_standby(struct judge *judge, enum box_kind kind, struct standby **stan
     return result;
 }
 
-int judge_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *err)
-{
-    pthread_mutex_lock(&judge->lock);
-    if (!judge->gpu_tried)
-        (void)!gpu_context_open(&judge->gpu, driver_library(judge),
-                                (int)judge->options.settings->gpu_ordinal, &judge->gpu_problem);
-    judge->gpu_tried = true;
-    bool open = judge->gpu.open;
-    pthread_mutex_unlock(&judge->lock);
-    *gpu = &judge->gpu;
-    if (open)
-        return 0;
-    *err = judge->gpu_problem;
-    return err->code;
-}
-
 const char *session_device(const struct session *session)
 {
     return session->gpu ? session->gpu->facts.uuid : "cpu";
 }
 
-bool judge_torch_on_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *err)
+bool judge_torch_on_gpu(struct judge *judge, struct err *err)
 {
-    const char *device = judge->options.settings->torch_device;
-    if (strcmp(device, "cpu") == 0)
-        return false;
-    return judge_gpu(judge, gpu, err) == 0;
+    return strcmp(judge->options.settings->torch_device, "cpu") != 0 &&
+           gpu_pool_list(&judge->gpus, err) == 0;
+}
+
+/* On which GPU the candidate will be is not known yet: the next one's processes are made ready. */
+static void warm_gpu(struct judge *judge)
+{
+    struct gpu_unit *unit;
+    struct err err;
+    if (gpu_pool_take(&judge->gpus, NULL, &unit, &err) < 0)
+        return;
+    /* its own, and perhaps one for a reference */
+    ready_expect(judge_ready(judge, unit, BOX_TORCH_CUDA), 2);
+    gpu_pool_give_back(&judge->gpus, unit);
 }
 
 /* CUDA candidates for native problems come unannounced: no process stands ready for them before the
@@ -232,15 +249,14 @@ bool judge_torch_on_gpu(struct judge *judge, const struct gpu_context **gpu, str
 void judge_warm(struct judge *judge, enum problem_format format)
 {
     struct standby *ignored;
-    const struct gpu_context *gpu;
     struct err err;
-    enum box_kind kind = format == PROBLEM_NATIVE                ? BOX_NATIVE
-                         : judge_torch_on_gpu(judge, &gpu, &err) ? BOX_TORCH_CUDA
-                                                                 : BOX_TORCH;
+    enum box_kind kind = format == PROBLEM_NATIVE          ? BOX_NATIVE
+                         : judge_torch_on_gpu(judge, &err) ? BOX_TORCH_CUDA
+                                                           : BOX_TORCH;
     if (judge_standby(judge, kind, &ignored, &err) < 0)
         log_write(LOG_LEVEL_DEBUG, "judge", "no standby process: %s", err.text);
     if (kind == BOX_TORCH_CUDA)
-        ready_expect(judge_ready(judge, kind), 2); /* its own, and perhaps one for a reference */
+        warm_gpu(judge);
 }
 
 int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err)

@@ -6,7 +6,7 @@
 #include "device/lock.h"
 #include "device/peaks.h"
 #include "judge/extension.h"
-#include "judge/gpu_work.h"
+#include "judge/gpus.h"
 #include "judge/judge.h"
 #include "judge/ready.h"
 #include "judge/side.h"
@@ -24,13 +24,8 @@ struct judge {
     int awake;            /* processors are kept from halting as long as there is a judge */
     char *torch_place;    /* where PyTorch's headers and libraries are: extension.c */
     struct standby *native, *torch, *cuda, *torch_cuda;
-    struct ready *ready[BOX_BUILD]; /* by kind of box; NULL: none */
-    uint32_t expected;              /* candidates that were announced and have not come yet */
-    struct gpu_context gpu;
-    struct err gpu_problem; /* why there is none */
-    bool gpu_tried;
-    struct gpu_work work; /* on that GPU; not open: the host does it */
-    bool work_tried;
+    struct gpu_pool gpus;
+    pthread_mutex_t work_lock; /* while kernels for them are compiled */
     struct peaks peaks;
     bool have_peaks;
     _Atomic int sessions;     /* how many were made */
@@ -70,7 +65,9 @@ struct session {
     const struct problem *problem;
     const struct candidate *text;
     struct verdict *verdict;
-    const struct gpu_context *gpu; /* that both sides compute on; NULL: the CPU */
+    struct gpu_unit *unit;         /* of the judge's GPUs, taken for it; NULL: none */
+    const struct gpu_unit *before; /* that the evaluation before had */
+    const struct gpu_context *gpu; /* of the unit: both sides compute on it; NULL: the CPU */
     struct err no_gpu;             /* why a CUDA candidate has none */
     struct side candidate;
     struct answer answer;
@@ -81,28 +78,29 @@ struct session {
     struct layout largest; /* of the problem at hand */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     struct device_lock device;
-    struct seat seat; /* where the sides' calls take place */
-    int place;        /* of the seat: other sessions sit elsewhere, as far as there is room */
+    int64_t clocks_ns; /* when they were looked at */
+    struct seat seat;  /* where the sides' calls take place */
+    int place;         /* of the seat: other sessions sit elsewhere, as far as there is room */
 };
 
 /* context.c */
 NODISCARD int judge_standby(struct judge *judge, enum box_kind kind, struct standby **standby,
                             struct err *err);
-/* The GPU that CUDA candidates run on (setting gpu.ordinal); the judge's. */
-NODISCARD int judge_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *err);
-/* Whether torch problems are judged on a GPU (setting torch.device); if so, on which. Where not, err
- * says why there is none, unless it was not asked for. */
-bool judge_torch_on_gpu(struct judge *judge, const struct gpu_context **gpu, struct err *err);
+/* Whether torch problems are judged on a GPU (setting torch.device). Where not, err says why there is
+ * none, unless it was not asked for. */
+bool judge_torch_on_gpu(struct judge *judge, struct err *err);
 /* What "device" means in locks: "cpu", or a GPU by its UUID, which is the same for processes that
  * see different ones of a machine's GPUs. */
 const char *session_device(const struct session *session);
 /* start.c: opens a side in a box with room for arguments of that size; fills in what `start` has in
  * common for all sides (its message, descriptors and builder are the caller's). */
-NODISCARD int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
+NODISCARD int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
+                          uint64_t arguments_bytes,
                           struct side *side, struct side_start *start, struct wire_opened *opened,
                           int opened_descriptors[WIRE_DESCRIPTORS], struct err *err);
-/* The pool of that kind; NULL: there is none, or not here. Makes it when it is first asked for. */
-struct ready *judge_ready(struct judge *judge, enum box_kind kind);
+/* The pool of that kind for a GPU; NULL: there is none, or not here. Makes it when it is first asked
+ * for. */
+struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_kind kind);
 /* A bundled compiler must know beforehand whether boxes get a root of their own. */
 NODISCARD int judge_probe(struct judge *judge, struct standby *standby, struct err *err);
 NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
@@ -192,6 +190,17 @@ NODISCARD int trial_gpu_compare(struct session *session, const struct comparison
                                 struct difference *difference, struct err *err);
 NODISCARD int trial_gpu_all_finite(struct session *session, const struct tensor *tensor,
                                    bool *finite, struct err *err);
+
+/* probe.c: whether a fresh process behind the fence can use the GPU; of a struct judge. */
+NODISCARD int judge_probe_gpu(void *judge, const struct gpu *facts, struct err *err);
+
+/* clocks.c: what the GPU's clocks did while it was timed, into the verdict; nothing on the CPU.
+ * Between begin and end, look whenever nothing is being timed: it is as cheap as its caller is
+ * patient (CLOCKS_PAUSE_MS). */
+#define CLOCKS_PAUSE_MS 20
+void clocks_begin(struct session *session);
+void clocks_look(struct session *session);
+void clocks_end(struct session *session);
 
 /* check.c, timing.c, profile.c: the other stages */
 int check_stage(struct session *session);

@@ -125,6 +125,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
                              .role = role,
                              .threads = (uint32_t)session_threads(session),
                              .gpu = session->gpu ? (uint32_t)session->gpu->facts.ordinal + 1 : 0};
+    if (session->gpu)
+        memcpy(open.gpu_uuid, session->gpu->facts.id.bytes, sizeof open.gpu_uuid);
     int descriptors[2] = {-1, -1};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,
@@ -135,7 +137,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role,
     if (result >= 0 && oracle)
         result = descriptors[1] = artifact_memory(oracle, err);
     if (result >= 0)
-        result = judge_start(session->judge, session->gpu ? BOX_CUDA : BOX_NATIVE,
+        result = judge_start(session->judge, session->unit,
+                             session->gpu ? BOX_CUDA : BOX_NATIVE,
                              session->largest.bytes, side, &start, NULL, NULL, err);
     for (int i = 0; i < 2; i++)
         if (descriptors[i] >= 0)
@@ -247,38 +250,46 @@ static int compile_only(struct session *session)
     return -1;
 }
 
-/* Without them the host does what they do. */
-static void prepare_work(struct session *session)
+/* Kernels of the judge's own, compiled for the GPU at hand; the caller's, NULL with an error. */
+static char *compile_own(struct session *session, const char *name, const char *source,
+                         struct err *err)
 {
-    struct judge *judge = session->judge;
     struct artifact artifact = {0};
     char *image = NULL;
     size_t bytes;
-    struct err err = {0};
-    pthread_mutex_lock(&judge->lock);
-    bool mine = session->gpu && !judge->work_tried;
-    judge->work_tried |= mine;
-    pthread_mutex_unlock(&judge->lock);
-    if (!mine)
-        return;
-    int result = compile(session, COMPILE_CUBIN, "gpu_work.cu", gpu_work_source,
-                         strlen(gpu_work_source), &artifact, &err);
+    int result = compile(session, COMPILE_CUBIN, name, source, strlen(source), &artifact, err);
     if (result == 0 && !artifact.ok)
-        result = err_set(&err, ERR_INTERNAL, "%.400s", artifact.diagnostics);
+        result = err_set(err, ERR_INTERNAL, "%.400s", artifact.diagnostics);
     if (result == 0)
-        result = file_read(artifact.path, LIMIT_ARTIFACT_BYTES, &image, &bytes, &err);
-    if (result == 0)
-        result = gpu_work_open(&judge->work, session->gpu, image, &err);
-    if (result < 0)
-        log_write(LOG_LEVEL_WARN, "judge", "comparing on the host: %s", err.text);
-    mem_free(image);
+        (void)!file_read(artifact.path, LIMIT_ARTIFACT_BYTES, &image, &bytes, err);
     artifact_deinit(&artifact);
+    return image;
+}
+
+/* Once for each GPU; whoever comes meanwhile waits. Without them the host does what they do, and
+ * peaks are not measured. */
+static void prepare_work(struct session *session)
+{
+    struct judge *judge = session->judge;
+    struct gpu_unit *unit = session->unit;
+    struct err err = {0};
+    pthread_mutex_lock(&judge->work_lock);
+    if (unit && !unit->work_tried) {
+        unit->work_tried = true;
+        char *image = compile_own(session, "gpu_work.cu", gpu_work_source, &err);
+        if (!image || gpu_work_open(&unit->work, session->gpu, image, &err) < 0)
+            log_write(LOG_LEVEL_WARN, "judge", "comparing on the host: %s", err.text);
+        mem_free(image);
+        if (!unit->have_peaks && !gpu_peaks_recall(&unit->peaks, session->gpu, judge->state))
+            unit->peaks_image = compile_own(session, "gpu_peaks.cu", gpu_peaks_source, &err);
+    }
+    pthread_mutex_unlock(&judge->work_lock);
 }
 
 const struct gpu_work *session_work(struct session *session)
 {
     prepare_work(session);
-    return session->gpu && session->judge->work.gpu == session->gpu ? &session->judge->work : NULL;
+    return session->unit && session->unit->work.gpu == session->gpu ? &session->unit->work : NULL;
 }
 
 int native_reference(struct session *session)

@@ -78,6 +78,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
         .gpu = session->gpu ? (uint32_t)session->gpu->facts.ordinal + 1 : 0,
         .precision = precision_of(settings),
     };
+    if (session->gpu)
+        memcpy(open.gpu_uuid, session->gpu->facts.id.bytes, sizeof open.gpu_uuid);
     if (role == WIRE_REFERENCE)
         snprintf(open.compile, sizeof open.compile, "%s", settings->torch_compile);
     int descriptors[3] = {-1, session->description, session->weights};
@@ -90,7 +92,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
                                .gpu = session->gpu};
     int result = descriptors[0] = file_memory_from("source", text, bytes, err);
     if (result >= 0)
-        result = judge_start(session->judge, session->gpu ? BOX_TORCH_CUDA : BOX_TORCH,
+        result = judge_start(session->judge, session->unit,
+                             session->gpu ? BOX_TORCH_CUDA : BOX_TORCH,
                              session->torch_layout.bytes, side, &start, opened, opened_descriptors,
                              err);
     if (descriptors[0] >= 0)

@@ -5,6 +5,7 @@
 #include "judge/wire.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #define SPAWN_TIMEOUT_MS 130000 /* the standby server may still be loading PyTorch */
 #define PROCESSES_MAX 64
@@ -25,7 +26,9 @@ struct ready {
 
 static int spawn(const struct ready *ready, struct boxed *boxed, struct err *err)
 {
-    struct wire_warm warm = {.type = WIRE_WARM, .gpu = ready->options.gpu};
+    const struct gpu *gpu = ready->options.gpu;
+    struct wire_warm warm = {.type = WIRE_WARM, .gpu = (uint32_t)gpu->ordinal + 1};
+    memcpy(warm.gpu_uuid, gpu->id.bytes, sizeof warm.gpu_uuid);
     int result = standby_spawn(ready->options.standby, ready->box, SPAWN_TIMEOUT_MS, boxed, err);
     if (result < 0)
         return result;

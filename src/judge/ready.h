@@ -12,6 +12,7 @@
 #define WARPGYM_JUDGE_READY_H
 
 #include "base/err.h"
+#include "device/gpu.h"
 #include "sandbox/standby.h"
 
 #include <stdbool.h>
@@ -21,7 +22,7 @@ struct ready;
 struct ready_options {
     struct standby *standby; /* the caller's; must outlive the pool */
     const struct box *box;   /* copied; its scratch must be memory of its own */
-    uint32_t gpu;            /* counted from 1, as in wire_open */
+    const struct gpu *gpu;   /* the caller's; must outlive it, too */
     uint32_t processes;      /* that stand ready at a time */
 };
 

@@ -71,44 +71,68 @@ static int admit(struct session *session)
     return -1;
 }
 
-static void use_gpu(struct session *session, const struct gpu_context *gpu)
+/* The least loaded one. */
+static int use_gpu(struct session *session)
 {
     struct verdict *verdict = session->verdict;
-    session->gpu = gpu;
-    verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", gpu->facts.ordinal,
-                                   gpu->facts.name);
+    if (gpu_pool_take(&session->judge->gpus, session->before, &session->unit, &session->no_gpu) < 0)
+        return fault_judge(session, &session->no_gpu);
+    session->gpu = gpu_unit_context(session->unit);
+    verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", session->unit->facts.ordinal,
+                                   session->unit->facts.name);
+    return 0;
 }
 
 /* CUDA candidates run on a GPU, where there is one and the problem has a reference for it. */
-static void choose_for_native(struct session *session)
+static int choose_for_native(struct session *session)
 {
-    const struct gpu_context *gpu;
     if (strcmp(session->verdict->candidate_language, "cuda") != 0 ||
-        judge_gpu(session->judge, &gpu, &session->no_gpu) < 0)
-        return;
+        gpu_pool_list(&session->judge->gpus, &session->no_gpu) < 0)
+        return 0;
     if (!session->judge->toolchain.nvcc) {
         err_set(&session->no_gpu, ERR_MISSING,
                 "there is no CUDA compiler: install nvcc, or name one in WARPGYM_NVCC");
-        return;
+        return 0;
     }
     if (!session->problem->cuda_text) {
         err_set(&session->no_gpu, ERR_UNSUPPORTED,
                 "problem %s has no reference.cu to hold them against", session->problem->id);
-        return;
+        return 0;
     }
-    use_gpu(session, gpu);
+    return use_gpu(session);
+}
+
+/* Gives the GPU back. True: it was at fault, not who ran there, and another one may do. */
+static bool leave_device(struct session *session)
+{
+    struct verdict *verdict = session->verdict;
+    struct gpu_pool *gpus = &session->judge->gpus;
+    struct err err;
+    bool doubt = verdict->status == STATUS_INFRASTRUCTURE_ERROR ||
+                 verdict->status == STATUS_RUNTIME_ERROR;
+    if (!session->unit)
+        return false;
+    bool bad = verdict->error_class && doubt && gpu_pool_suspect(gpus, session->unit, &err);
+    if (bad) {
+        verdict->status = STATUS_INFRASTRUCTURE_ERROR;
+        verdict->error_class = "gpu";
+        verdict->error_message = arena_printf(&verdict->arena, "%s (it showed as: %s)", err.text,
+                                              verdict->error_message);
+        reference_forget(session);
+    }
+    gpu_pool_give_back(gpus, session->unit);
+    session->before = session->unit;
+    session->unit = NULL;
+    session->gpu = NULL;
+    return bad && gpu_pool_any(gpus);
 }
 
 static int choose_for_torch(struct session *session)
 {
-    const struct gpu_context *gpu;
     struct err err = {0};
-    bool wanted = strcmp(session->judge->options.settings->torch_device, "cuda") == 0;
-    if (judge_torch_on_gpu(session->judge, &gpu, &err)) {
-        use_gpu(session, gpu);
-        return 0;
-    }
-    if (!wanted)
+    if (judge_torch_on_gpu(session->judge, &err))
+        return use_gpu(session);
+    if (strcmp(session->judge->options.settings->torch_device, "cuda") != 0)
         return 0;
     verdict_fail(session->verdict, STATUS_UNSUPPORTED, "unsupported", err.text, NULL);
     return -1;
@@ -116,13 +140,8 @@ static int choose_for_torch(struct session *session)
 
 static int choose_device(struct session *session)
 {
-    struct err err;
-    session->gpu = NULL;
-    if (session->problem->format == PROBLEM_NATIVE)
-        choose_for_native(session);
-    else if (choose_for_torch(session) < 0)
-        return -1;
-    return session->gpu && gpu_context_use(session->gpu, &err) < 0 ? fault_judge(session, &err) : 0;
+    return session->problem->format == PROBLEM_NATIVE ? choose_for_native(session)
+                                                      : choose_for_torch(session);
 }
 
 /* On the CPU everything shares the device, because compiling disturbs timing. */
@@ -192,25 +211,22 @@ static int evaluate(struct session *session)
     return result;
 }
 
-void session_evaluate(struct session *session, const struct problem *problem,
-                      const struct candidate *candidate, struct verdict *verdict)
+/* True: it is worth another attempt, elsewhere. */
+static bool attempt(struct session *session)
 {
+    struct verdict *verdict = session->verdict;
     struct standby *standby;
     struct err err = {0};
     verdict_init(verdict);
-    session->problem = problem;
-    session->text = candidate;
-    session->verdict = verdict;
     identify(session);
     int result = admit(session);
     if (result == 0 && (judge_standby(session->judge, BOX_NATIVE, &standby, &err) < 0 ||
                         judge_probe(session->judge, standby, &err) < 0))
         result = fault_judge(session, &err);
-    if (result == 0) {
+    if (result == 0)
         result = choose_device(session);
-        if (result == 0)
-            result = session_share(session);
-    }
+    if (result == 0)
+        result = session_share(session);
     if (result == 0) {
         extension_init(&session->builder, session);
         sandbox_runner_init(&session->runner, standby, !session->judge->no_own_root,
@@ -223,4 +239,17 @@ void session_evaluate(struct session *session, const struct problem *problem,
     verdict->peak_memory_bytes = peak_memory(&session->candidate.boxed);
     side_close(&session->candidate);
     device_lock_release(&session->device);
+    return leave_device(session);
+}
+
+void session_evaluate(struct session *session, const struct problem *problem,
+                      const struct candidate *candidate, struct verdict *verdict)
+{
+    session->problem = problem;
+    session->text = candidate;
+    session->verdict = verdict;
+    if (attempt(session)) {
+        verdict_deinit(verdict);
+        (void)attempt(session);
+    }
 }

@@ -44,7 +44,7 @@ static int try_start(struct judge *judge, struct box *box, struct side *side,
     return result;
 }
 
-static void make_box(const struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
+static void make_box(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
                      struct box *box)
 {
     const struct settings *settings = judge->options.settings;
@@ -53,39 +53,40 @@ static void make_box(const struct judge *judge, enum box_kind kind, uint64_t arg
     box->memory_bytes = settings->run_memory_bytes + 3 * arguments_bytes;
     if (box_has_gpu(box)) {
         box->memory_bytes = 0; /* the driver reserves more addresses than any limit would allow */
-        box_allow(box, judge->gpu.directory);
+        box_allow(box, gpu_pool_directory(&judge->gpus));
     }
     box->scratch_bytes = settings->run_scratch_bytes;
 }
 
-struct ready *judge_ready(struct judge *judge, enum box_kind kind)
+struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_kind kind)
 {
+    struct err err;
     struct ready_options options = {
-        .gpu = (uint32_t)judge->gpu.facts.ordinal + 1,
         .processes = (uint32_t)judge->options.settings->gpu_processes,
     };
-    struct err err;
+    if (!unit || options.processes == 0 || judge->no_own_root ||
+        judge_standby(judge, kind, &options.standby, &err) < 0)
+        return NULL;
     struct box *box = mem_alloc(sizeof *box);
     make_box(judge, kind, 0, box);
     options.box = box;
-    bool wanted = box_has_gpu(box) && options.processes > 0 && !judge->no_own_root &&
-                  judge_standby(judge, kind, &options.standby, &err) == 0;
+    options.gpu = &unit->facts;
     pthread_mutex_lock(&judge->lock);
-    if (wanted && !judge->ready[kind] && ready_open(&judge->ready[kind], &options, &err) < 0)
+    if (!unit->ready[kind] && ready_open(&unit->ready[kind], &options, &err) < 0)
         log_write(LOG_LEVEL_WARN, "judge", "no processes stand ready: %s", err.text);
-    struct ready *ready = judge->ready[kind];
+    struct ready *ready = unit->ready[kind];
     pthread_mutex_unlock(&judge->lock);
     mem_free(box);
     return ready;
 }
 
-int judge_start(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
-                struct side *side, struct side_start *start, struct wire_opened *opened,
+int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
+                uint64_t arguments_bytes, struct side *side, struct side_start *start, struct wire_opened *opened,
                 int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     struct box *box = mem_alloc(sizeof *box);
     struct boxed boxed;
-    struct ready *ready = judge_ready(judge, kind);
+    struct ready *ready = judge_ready(judge, unit, kind);
     make_box(judge, kind, arguments_bytes, box);
     if (ready && ready_take(ready, &boxed))
         start->boxed = &boxed;

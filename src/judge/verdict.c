@@ -147,6 +147,27 @@ static json_t *case_json(const struct timed_case *timed)
     return object;
 }
 
+static json_t *told(double value)
+{
+    return value >= 0 ? json_number(value) : json_null();
+}
+
+static json_t *clocks_json(const struct gpu_watch *clocks)
+{
+    if (!clocks->told)
+        return json_null();
+    json_t *reasons = json_array();
+    for (const struct gpu_reason *reason = gpu_reasons; reason->name; reason++)
+        if (clocks->reasons & reason->bit)
+            json_array_append_new(reasons, json_string(reason->name));
+    return json_pack("{s:[o, o], s:o, s:o, s:o, s:o, s:o, s:o}", "sm_mhz",
+                     told(clocks->before.sm_mhz), told(clocks->after.sm_mhz), "sm_lowest_mhz",
+                     told(clocks->sm_lowest_mhz), "sm_max_mhz", told(clocks->after.sm_max_mhz),
+                     "memory_mhz", told(clocks->after.memory_mhz), "temperature_c",
+                     told(clocks->after.temperature_c), "power_w", told(clocks->after.power_w),
+                     "throttled", reasons);
+}
+
 static json_t *timing_json(const struct verdict *verdict)
 {
     struct interval speedup;
@@ -159,6 +180,7 @@ static json_t *timing_json(const struct verdict *verdict)
     json_object_set_new(object, "meaningful", json_boolean(verdict->timing_meaningful));
     json_object_set_new(object, "note", json_text(verdict->timing_note));
     json_object_set_new(object, "handover_us", json_number(verdict->handover_us));
+    json_object_set_new(object, "clocks", clocks_json(&verdict->clocks));
     if (verdict->case_count > 1) {
         json_t *cases = json_array();
         for (uint32_t i = 0; i < verdict->case_count; i++)

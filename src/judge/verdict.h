@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "device/gpu_state.h"
 #include "judge/stats.h"
 #include "problem/layout.h"
 
@@ -98,7 +99,8 @@ struct verdict {
     struct timed_case cases[VERDICT_CASES];
     const char *timing_note; /* why there is none, or why it means nothing; NULL */
     bool timing_meaningful;
-    double handover_us; /* calibrated cost of one call, taken off */
+    struct gpu_watch clocks; /* of the GPU while it was timed */
+    double handover_us;      /* calibrated cost of one call, taken off */
     /* profile */
     uint32_t kernel_count;
     struct kernel_share kernels[VERDICT_KERNELS];

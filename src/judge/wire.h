@@ -64,10 +64,10 @@ struct wire_open {
     uint32_t type, role;
     uint64_t weight_seed;
     uint32_t threads;
-    uint32_t gpu; /* the one to run on, counted from 1; 0: none, on the CPU */
+    uint32_t gpu;               /* the one to run on, counted from 1; 0: none, on the CPU */
+    unsigned char gpu_uuid[16]; /* its; sides may count GPUs otherwise than the judge */
     /* torch only */
-    uint32_t
-        precision; /* of floating inputs and weights: enum dtype, plus 1; 0: as they are made */
+    uint32_t precision; /* of floating inputs and weights: enum dtype, plus 1; 0: as they come */
     uint32_t reserved;
     char compile[32]; /* reference: mode of torch.compile; "": eager */
 };
@@ -75,7 +75,8 @@ struct wire_open {
 /* Sent ahead of OPEN to a process that is to stand ready: what takes it long and is the same for
  * everybody. Whatever goes wrong is said in answer to OPEN. */
 struct wire_warm {
-    uint32_t type, gpu; /* as in wire_open */
+    uint32_t type, gpu; /* these as in wire_open */
+    unsigned char gpu_uuid[16];
 };
 
 /* Descriptors: torch reference: description, weights (where there are any). */

@@ -144,11 +144,6 @@ cuda_result fake_context_release(cuda_device device)
     return outcome("cuDevicePrimaryCtxRelease_v2");
 }
 
-cuda_result fake_context_reset(cuda_device device)
-{
-    return outcome_of("cuDevicePrimaryCtxReset_v2", device - 100);
-}
-
 cuda_result fake_context_use(cuda_context context)
 {
     current = (int)((int *)context - contexts);

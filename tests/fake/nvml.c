@@ -146,7 +146,9 @@ nvml_result fake_processes(nvml_device device, unsigned *count, void *infos)
 
 nvml_result fake_ecc_errors(nvml_device device, int type, int counter, unsigned long long *count)
 {
-    *count = type == NVML_ECC_UNCORRECTED && counter == NVML_ECC_VOLATILE ? 0 : 99;
+    *count = type == NVML_ECC_UNCORRECTED && counter == NVML_ECC_VOLATILE
+                 ? (unsigned)number("FAKE_NVML_ECC", 0)
+                 : 99;
     return is_board(device) ? outcome("nvmlDeviceGetTotalEccErrors") : 3;
 }
 

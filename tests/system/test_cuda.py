@@ -70,7 +70,7 @@ def test_right(warpgym, problem, tmp_path):
     assert verdict["device"] == "cuda:0 Fake GPU 0"
     assert verdict["candidate"]["language"] == "cuda"
     assert verdict["timing"]["speedup"] > 0
-    verdict = judged(warpgym, problem, tmp_path / "right.cu", "-s", "gpu.ordinal=1")
+    verdict = judged(warpgym, problem, tmp_path / "right.cu", "-s", "gpu.devices=1")
     assert verdict["device"] == "cuda:1 Fake GPU 1"
 
 
@@ -184,9 +184,9 @@ def test_no_compiler(warpgym, problem, tmp_path):
 
 def test_a_gpu_that_is_not_there(warpgym, problem, tmp_path):
     candidate = write(tmp_path / "right.cu", source())
-    verdict = judged(warpgym, problem, candidate, "-s", "gpu.ordinal=5")
+    verdict = judged(warpgym, problem, candidate, "-s", "gpu.devices=5")
     assert verdict["status"] == "unsupported", json.dumps(verdict)
-    assert "cannot use GPU 5" in verdict["error"]["message"]
+    assert "gpu.devices: there is no GPU '5' among the 2" in verdict["error"]["message"]
 
 
 def test_a_reference_that_writes_nothing(warpgym, problem, tmp_path):

@@ -99,14 +99,24 @@ static void on_abort(int signal)
 }
 
 /* After the box is locked: what the driver starts in this process runs behind the fence. */
-static int open_gpu(struct native *native, uint32_t gpu, struct err *err)
+static int open_gpu(struct native *native, const struct wire_open *open, struct err *err)
 {
-    if (gpu == 0)
+    const struct cuda *cuda = &native->gpu.cuda;
+    if (open->gpu == 0)
         return 0;
-    int result = gpu_context_open(&native->gpu, native->driver, (int)gpu - 1, err);
+    int result = gpu_context_open(&native->gpu, native->driver, (int)open->gpu - 1, err);
+    if (result == 0 &&
+        memcmp(native->gpu.facts.id.bytes, open->gpu_uuid, sizeof open->gpu_uuid) != 0)
+        result = err_set(err, ERR_UNSUPPORTED,
+                         "GPU %u is %s here, and another one where the judge runs", open->gpu - 1,
+                         native->gpu.facts.uuid);
     if (result == 0)
-        result = cuda_check(&native->gpu.cuda, native->gpu.cuda.alloc(&native->bell, 1),
-                            "cannot make memory on the GPU", err);
+        result = cuda_check(cuda, cuda->alloc(&native->bell, 1), "cannot make memory on the GPU",
+                            err);
+    if (result == 0)
+        result = cuda_check(cuda, cuda->fill(native->bell, 0, 1), "cannot use the GPU", err);
+    if (result == 0) /* a GPU that can do this much works */
+        result = cuda_check(cuda, cuda->synchronize(), "cannot use the GPU", err);
     for (int i = 0; result == 0 && i < 2; i++)
         result = cuda_check(&native->gpu.cuda, native->gpu.cuda.event_create(&native->events[i], 0),
                             "cannot make an event", err);
@@ -128,7 +138,7 @@ static int open_candidate(struct native *native, const struct wire_open *open,
         say_failed(native, FAILED_UNSUPPORTED, err.text);
         return -1;
     }
-    if (open_gpu(native, open->gpu, &err) < 0) {
+    if (open_gpu(native, open, &err) < 0) {
         say_failed(native, err.code == ERR_LIMIT ? FAILED_MEMORY : FAILED_UNSUPPORTED, err.text);
         return -1;
     }

@@ -1,0 +1,29 @@
+/* probe: does a GPU work again? Declared in context.h.
+ *
+ * A process behind the fence that is to load nothing makes a context, some memory and a fill there
+ * before it finds out that there is nothing to load.
+ */
+#include "base/file.h"
+#include "judge/context.h"
+
+#include <string.h>
+#include <unistd.h>
+
+int judge_probe_gpu(void *judge, const struct gpu *facts, struct err *err)
+{
+    struct wire_open open = {.type = WIRE_OPEN,
+                             .role = WIRE_CANDIDATE,
+                             .threads = 1,
+                             .gpu = (uint32_t)facts->ordinal + 1};
+    struct side side = {0};
+    int nothing = file_memory_from("nothing", "x", 1, err);
+    if (nothing < 0)
+        return nothing;
+    memcpy(open.gpu_uuid, facts->id.bytes, sizeof open.gpu_uuid);
+    struct side_start start = {.message = &open, .descriptors = &nothing, .descriptor_count = 1};
+    int result = judge_start(judge, NULL, BOX_CUDA, 0, &side, &start, NULL, NULL, err);
+    bool worked = result == ERR_INPUT && side.failed.failure == FAILED_LOAD;
+    side_close(&side);
+    close(nothing);
+    return worked ? 0 : result < 0 ? ERR_IO : err_set(err, ERR_INTERNAL, "it loaded nothing");
+}

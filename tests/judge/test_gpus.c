@@ -1,0 +1,284 @@
+#include "../support/fake_cuda.h"
+#include "judge/gpus.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct gpu_pool pool;
+static int probes, probe_fails;
+
+static int probe(void *context, const struct gpu *facts, struct err *err)
+{
+    (void)context;
+    (void)facts;
+    probes++;
+    return probe_fails ? err_set(err, ERR_IO, "it does not answer") : 0;
+}
+
+static void open_pool(const char *devices, int64_t quarantine_ms)
+{
+    struct gpu_pool_options options = {.driver = fake_cuda,
+                                       .nvml = fake_nvml,
+                                       .devices = devices,
+                                       .quarantine_ms = quarantine_ms,
+                                       .probe = probe};
+    gpu_pool_init(&pool, &options);
+}
+
+static int setup(void **state)
+{
+    probes = probe_fails = 0;
+    return fake_cuda_clean(state);
+}
+
+static int teardown(void **state)
+{
+    gpu_pool_deinit(&pool);
+    gpu_pool_deinit(&pool);
+    return fake_cuda_clean(state);
+}
+
+static struct gpu_unit *take(const struct gpu_unit *before)
+{
+    struct gpu_unit *unit = NULL;
+    struct err err;
+    if (gpu_pool_take(&pool, before, &unit, &err) < 0)
+        fail_msg("%s", err.text);
+    return unit;
+}
+
+static void break_gpu(const char *function, const char *ordinal)
+{
+    setenv("FAKE_CUDA_FAIL", function, 1);
+    setenv("FAKE_CUDA_FAIL_ON", ordinal, 1);
+    setenv("FAKE_CUDA_ERROR", "719", 1);
+}
+
+/* Its time in quarantine is over. */
+static void let_pass(struct gpu_unit *unit)
+{
+    assert_true(unit->state == GPU_QUARANTINED && unit->until_ns > 0);
+    unit->until_ns = 0;
+}
+
+static void test_the_least_loaded(void **state)
+{
+    (void)state;
+    setenv("FAKE_CUDA_DEVICES", "3", 1);
+    open_pool("all", 60000);
+    struct gpu_unit *taken[5];
+    for (int i = 0; i < 5; i++) {
+        taken[i] = take(NULL);
+        assert_int_equal(taken[i]->facts.ordinal, i % 3);
+        assert_string_equal(gpu_unit_context(taken[i])->facts.uuid, taken[i]->facts.uuid);
+    }
+    gpu_pool_give_back(&pool, taken[1]);
+    gpu_pool_give_back(&pool, taken[4]);
+    assert_ptr_equal(take(NULL), taken[1]);
+    gpu_pool_give_back(&pool, taken[1]);
+    gpu_pool_give_back(&pool, taken[2]);
+    assert_ptr_equal(take(taken[2]), taken[2]); /* of equals the one that it had */
+}
+
+static void test_devices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *devices;
+        int code, count, ordinals[3];
+        const char *text;
+    } rows[] = {
+        {"all", 0, 3, {0, 1, 2}, NULL},
+        {"2,0", 0, 2, {2, 0}, NULL},
+        {" 1 , 1 ,2", 0, 2, {1, 2}, NULL},
+        {"GPU-01112131-4151-6171-8191-a1b1c1d1e1f1", 0, 1, {1}, NULL},
+        {"0 GPU-02", 0, 2, {0, 2}, NULL},
+        {"3", ERR_INPUT, 0, {0}, "no GPU '3' among the 3"},
+        {"-1", ERR_INPUT, 0, {0}, "no GPU '-1'"},
+        {"1x", ERR_INPUT, 0, {0}, "no GPU '1x'"},
+        {"GPU-", ERR_INPUT, 0, {0}, "no GPU 'GPU-'"},
+        {"GPU-ff", ERR_INPUT, 0, {0}, "no GPU 'GPU-ff'"},
+        {"", ERR_MISSING, 0, {0}, "names no GPU"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct err err = {0};
+        setenv("FAKE_CUDA_DEVICES", "3", 1);
+        open_pool(rows[i].devices, 60000);
+        int result = gpu_pool_list(&pool, &err);
+        if (result != rows[i].code || pool.count != rows[i].count ||
+            (rows[i].text && !strstr(err.text, rows[i].text)))
+            fail_msg("'%s': %s (%s)", rows[i].devices, err_name(result), err.text);
+        for (int unit = 0; unit < pool.count; unit++)
+            assert_int_equal(pool.units[unit].facts.ordinal, rows[i].ordinals[unit]);
+        assert_int_equal(gpu_pool_list(&pool, NULL), result); /* it remembers */
+        gpu_pool_deinit(&pool);
+    }
+}
+
+static void test_no_driver(void **state)
+{
+    (void)state;
+    struct gpu_unit *unit;
+    struct err err;
+    setenv("FAKE_CUDA_DEVICES", "0", 1);
+    open_pool("all", 60000);
+    assert_int_equal(gpu_pool_take(&pool, NULL, &unit, &err), ERR_MISSING);
+    assert_non_null(strstr(err.text, "no GPU that it may use"));
+    assert_null(unit);
+    assert_string_equal(gpu_pool_directory(&pool), "");
+}
+
+/* A fault of the judge's own context: others go on elsewhere, and it comes back when a fresh
+ * process can use it, with a context of its own. */
+static void test_quarantine_and_back(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    open_pool("all", 60000);
+    struct gpu_unit *first = take(NULL);
+    struct gpu_unit *second = take(NULL);
+    const struct gpu_context *old = gpu_unit_context(first);
+    assert_false(gpu_pool_suspect(&pool, first, &err)); /* nothing is wrong with it */
+    break_gpu("cuCtxSynchronize", "0");
+    assert_true(gpu_pool_suspect(&pool, first, &err));
+    assert_non_null(strstr(err.text, "GPU 0 failed and gets no more work for now"));
+    assert_non_null(strstr(err.text, "719"));
+    assert_false(gpu_pool_suspect(&pool, second, &err));
+    assert_true(gpu_pool_any(&pool));
+    assert_ptr_equal(take(first), second);
+    let_pass(first);
+    assert_ptr_equal(take(first), second); /* somebody is still on it */
+    assert_int_equal(probes, 0);
+    gpu_pool_give_back(&pool, first);
+    probe_fails = 1;
+    assert_ptr_equal(take(first), second);
+    assert_int_equal(probes, 1);
+    probe_fails = 0;
+    unsetenv("FAKE_CUDA_FAIL");
+    assert_ptr_equal(take(first), second);
+    assert_int_equal(probes, 1);
+    assert_int_equal(first->pause_ms, 120000); /* twice as long now */
+    let_pass(first);
+    assert_ptr_equal(take(first), first);
+    assert_int_equal(probes, 2);
+    assert_true(gpu_unit_context(first) != old && !old->open && gpu_unit_context(first)->open);
+}
+
+static void test_all_in_quarantine(void **state)
+{
+    (void)state;
+    struct gpu_unit *unit;
+    struct err err;
+    open_pool("0", 60000);
+    break_gpu("cuMemcpyDtoH_v2", "0");
+    assert_int_equal(gpu_pool_take(&pool, NULL, &unit, &err), ERR_IO);
+    assert_non_null(strstr(err.text, "the GPU is in quarantine"));
+    assert_non_null(strstr(err.text, "cannot read arguments from the GPU"));
+    assert_false(gpu_pool_any(&pool));
+    assert_int_equal(gpu_pool_try(&pool, &pool.units[0], &err), ERR_IO);
+    assert_non_null(strstr(err.text, "719"));
+}
+
+/* One that does not open is passed over; memory that others have filled is no fault of it. */
+static void test_one_that_does_not_open(void **state)
+{
+    (void)state;
+    struct err err;
+    open_pool("all", 60000);
+    break_gpu("cuDevicePrimaryCtxRetain", "0");
+    struct gpu_unit *unit = take(NULL);
+    assert_int_equal(unit->facts.ordinal, 1);
+    assert_int_equal(pool.units[0].state, GPU_QUARANTINED);
+    break_gpu("cuMemCreate", "1");
+    setenv("FAKE_CUDA_ERROR", "2", 1);
+    assert_false(gpu_pool_suspect(&pool, unit, &err));
+    assert_int_equal(gpu_pool_try(&pool, unit, &err), 0);
+}
+
+/* What the management library says counts, too. */
+static void test_unsound(void **state)
+{
+    (void)state;
+    struct err err;
+    open_pool("1", 60000);
+    struct gpu_unit *unit = take(NULL);
+    setenv("FAKE_NVML_BROKEN", "1", 1);
+    assert_true(gpu_pool_suspect(&pool, unit, &err));
+    assert_non_null(strstr(err.text, "cannot be repaired"));
+    assert_true(gpu_pool_suspect(&pool, unit, &err)); /* another evaluation there */
+}
+
+static void test_uncorrected_errors(void **state)
+{
+    (void)state;
+    struct err err;
+    open_pool("1", 60000);
+    struct gpu_unit *unit = take(NULL);
+    assert_false(gpu_pool_suspect(&pool, unit, &err));
+    setenv("FAKE_NVML_ECC", "2", 1);
+    assert_true(gpu_pool_suspect(&pool, unit, &err));
+    assert_non_null(strstr(err.text, "could not be corrected"));
+}
+
+/* Gives `trouble` back where there was any. */
+static void *takes(void *trouble)
+{
+    struct gpu_unit *before = NULL;
+    for (int i = 0; i < 200; i++) {
+        struct gpu_unit *unit = NULL;
+        struct err err;
+        if (gpu_pool_take(&pool, before, &unit, &err) < 0)
+            return trouble;
+        if (!gpu_unit_context(unit)->open)
+            return trouble;
+        gpu_pool_give_back(&pool, unit);
+        before = unit;
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[8];
+    open_pool("all", 60000);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, takes, &pool), 0);
+    for (int i = 0; i < 8; i++) {
+        void *trouble;
+        pthread_join(threads[i], &trouble);
+        assert_null(trouble);
+    }
+    for (int i = 0; i < pool.count; i++)
+        assert_int_equal(pool.units[i].evaluations, 0);
+}
+
+/* Without kernels to measure with, bounds; once for each unit. */
+static void test_peaks(void **state)
+{
+    (void)state;
+    open_pool("0", 60000);
+    struct gpu_unit *unit = take(NULL);
+    gpu_unit_peaks(unit, NULL);
+    assert_true(unit->have_peaks && unit->peaks.runs == 0 && unit->peaks.dram_bytes_per_s > 4e12);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_the_least_loaded),  TEST(test_devices),
+        TEST(test_no_driver),         TEST(test_quarantine_and_back),
+        TEST(test_all_in_quarantine), TEST(test_one_that_does_not_open),
+        TEST(test_unsound),           TEST(test_uncorrected_errors),
+        TEST(test_threads),           TEST(test_peaks),
+    };
+    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
+}

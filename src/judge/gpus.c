@@ -158,18 +158,20 @@ static void quarantine(struct gpu_pool *pool, struct gpu_unit *unit, const struc
 static int use(const struct gpu_context *gpu, struct err *err)
 {
     struct gpu_memory memory = {0};
-    unsigned char got[64] = {0};
+    unsigned char sent[64], got[64] = {0};
+    memset(sent, PATTERN, sizeof sent);
     int result = gpu_context_use(gpu, err);
     if (result == 0)
-        result = gpu_memory_make(&memory, gpu, sizeof got, err);
+        result = gpu_memory_make(&memory, gpu, sizeof sent, err);
     if (result == 0)
-        result = gpu_memory_fill(&memory, 0, PATTERN, sizeof got, err);
+        result = gpu_memory_write(&memory, 0, sent, sizeof sent / 2, err);
+    if (result == 0)
+        result = gpu_memory_fill(&memory, sizeof sent / 2, PATTERN, sizeof sent / 2, err);
     if (result == 0)
         result = gpu_memory_read(&memory, 0, got, sizeof got, err);
     gpu_memory_free(&memory);
-    for (size_t i = 0; result == 0 && i < sizeof got; i++)
-        if (got[i] != PATTERN)
-            result = err_set(err, ERR_IO, "its memory does not hold what was written");
+    if (result == 0 && memcmp(got, sent, sizeof got) != 0)
+        result = err_set(err, ERR_IO, "its memory does not hold what was written");
     return result == ERR_LIMIT ? 0 : result; /* others fill it up: that is no fault */
 }
 

@@ -20,7 +20,6 @@
 
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
-#define GPU_CACHES 4       /* times the bandwidth of a GPU's memory, at most */
 #define BATCH_MS 2.0       /* of calls between two readings of the clock, on a GPU */
 #define BATCH_BYTES 64e6   /* of their arguments: they pass through the host */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
@@ -106,6 +105,7 @@ static int sample_case(struct session *session, const struct trial *trial,
         const double *candidate;
         if (sample_pair(session, trial, sampling) < 0)
             return -1;
+        clocks_look(session);
         if (sampling->count < (size_t)settings->timing_min_samples)
             continue;
         take_off(sampling, &reference, &candidate);
@@ -118,28 +118,35 @@ static int sample_case(struct session *session, const struct trial *trial,
     return 0;
 }
 
+/* Whether 16-bit arithmetic could do: some argument has no more. */
+static bool is_narrow(const struct problem *problem)
+{
+    for (uint32_t i = 0; i < problem->argument_count; i++)
+        if (dtype_facts(problem->arguments[i].dtype)->bytes < 4)
+            return true;
+    return false;
+}
+
 /* What no honest call can be faster than. */
 static double floor_ms(const struct session *session, const struct size_set *sizes)
 {
     struct peaks peaks;
     struct err ignored;
     const struct problem *problem = session->problem;
-    if (session->gpu) /* its caches are a few times as fast as its memory */
-        return problem_bytes(problem, sizes) /
-               (GPU_CACHES * session->gpu->facts.memory_bytes_per_s) * 1e3;
-    if (judge_peaks(session->judge, &peaks, &ignored) < 0)
-        return 0;
+    bool narrow = is_narrow(problem);
+    double flops = 0;
+    double bytes = 0;
     if (problem->format == PROBLEM_TORCH) { /* outputs must at least be written */
-        double bytes = 0;
         for (uint32_t i = 0; i < session->answer.count; i++)
             bytes += (double)session->answer.plain[i].bytes;
-        return peaks_floor_ms(&peaks, 0, bytes);
+    } else {
+        flops = problem_flops(problem, sizes);
+        bytes = problem_bytes(problem, sizes);
     }
-    bool narrow = false;
-    for (uint32_t i = 0; i < problem->argument_count; i++)
-        narrow |= dtype_facts(problem->arguments[i].dtype)->bytes < 4;
-    double flops = problem_flops(problem, sizes);
-    double bytes = problem_bytes(problem, sizes);
+    if (session->unit)
+        return gpu_peaks_floor_ms(&session->unit->peaks, flops, bytes, narrow);
+    if (judge_peaks(session->judge, &peaks, &ignored) < 0)
+        return 0;
     return narrow ? peaks_floor_narrow_ms(&peaks, flops, bytes)
                   : peaks_floor_ms(&peaks, flops, bytes);
 }
@@ -276,11 +283,15 @@ int timing_stage(struct session *session)
                             DEVICE_EXCLUSIVE, session->judge->options.cancelled, &err) < 0)
         return fault_judge(session, &err);
     verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
-    if (!session->gpu)
-        (void)!judge_peaks(session->judge, &ignored, &err); /* once for each machine: 0.1 s */
+    if (session->unit) /* once for each machine: 0.1 s */
+        gpu_unit_peaks(session->unit, session->judge->state);
+    else
+        (void)!judge_peaks(session->judge, &ignored, &err);
     start_ns = clock_now_ns();
     trial_begin(session);
+    clocks_begin(session);
     int result = time_all(session);
+    clocks_end(session);
     trial_end(session);
     verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
     device_lock_release(&session->device);

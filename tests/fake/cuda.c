@@ -1,7 +1,7 @@
 /* A driver without a GPU, for tests of what calls the driver. Its device memory is ordinary memory,
  * so that host code can stand in for kernels. It has FAKE_CUDA_DEVICES devices
  * (default 2); FAKE_CUDA_FAIL names a function that fails with FAKE_CUDA_ERROR (default 999), of
- * device FAKE_CUDA_FAIL_ON alone where that is set. FAKE_CUDA_MIG makes them MIG instances. With
+ * device FAKE_CUDA_FAIL_ON alone and after FAKE_CUDA_FAIL_AFTER calls, where those are set. FAKE_CUDA_MIG makes them MIG instances. With
  * FAKE_CUDA_KERNELS it takes kernels and runs none: they move that many bytes a nanosecond. */
 #include "device/cuda.h"
 
@@ -32,7 +32,10 @@ static cuda_result outcome_of(const char *function, int ordinal)
 {
     const char *fails = getenv("FAKE_CUDA_FAIL");
     bool here = ordinal == number("FAKE_CUDA_FAIL_ON", ordinal);
-    return fails && here && strcmp(fails, function) == 0 ? number("FAKE_CUDA_ERROR", 999) : 0;
+    static _Atomic int calls;
+    if (!fails || !here || strcmp(fails, function) != 0)
+        return 0;
+    return ++calls > number("FAKE_CUDA_FAIL_AFTER", 0) ? number("FAKE_CUDA_ERROR", 999) : 0;
 }
 
 static cuda_result outcome(const char *function)

@@ -10,7 +10,12 @@ from support import HOUSE, INFRASTRUCTURE, PASSED, ROOT, SOME_FAILED, write, wri
 
 DRIVER = HOUSE / "build" / "tests" / "fake" / "cuda.so"
 NVCC = ROOT / "tests" / "fake" / "nvcc"
-ENVIRONMENT = {"WARPGYM_NVCC": str(NVCC), "WARPGYM_GPU_DRIVER": str(DRIVER)}
+NVML = HOUSE / "build" / "tests" / "fake" / "nvml.so"
+ENVIRONMENT = {
+    "WARPGYM_NVCC": str(NVCC),
+    "WARPGYM_GPU_DRIVER": str(DRIVER),
+    "WARPGYM_GPU_NVML": str(NVML),
+}
 
 YAML = """name: double
 summary: Twice each element.
@@ -50,7 +55,7 @@ def problem(tmp_path_factory):
     return folder
 
 
-def judged(warpgym, problem, candidate, *arguments):
+def judged(warpgym, problem, candidate, *arguments, **environment):
     run = warpgym(
         "eval",
         "--json",
@@ -58,7 +63,7 @@ def judged(warpgym, problem, candidate, *arguments):
         problem,
         *arguments,
         candidate,
-        environment=ENVIRONMENT,
+        environment={**ENVIRONMENT, **environment},
     )
     assert run.status in (PASSED, SOME_FAILED), run
     return run.verdict
@@ -203,3 +208,73 @@ def test_a_reference_that_writes_nothing(warpgym, problem, tmp_path):
     assert run.status == INFRASTRUCTURE, run
     assert run.verdict["status"] == "infrastructure_error"
     assert "it did not write its output 0" in run.verdict["error"]["message"]
+
+
+def test_clocks(warpgym, problem, tmp_path):
+    """What the management library told while it was timed; nothing where there is none."""
+    candidate = write(tmp_path / "right.cu", source())
+    timing = judged(warpgym, problem, candidate)["timing"]
+    assert timing["note"] is None
+    assert timing["clocks"] == {
+        "sm_mhz": [1755, 1755],
+        "sm_lowest_mhz": 1755,
+        "sm_max_mhz": 1980,
+        "memory_mhz": 3201,
+        "temperature_c": 41,
+        "power_w": 215.5,
+        "throttled": [],
+    }
+    timing = judged(warpgym, problem, candidate, FAKE_NVML_REASONS="0x44")["timing"]
+    assert timing["clocks"]["throttled"] == ["software power cap", "hardware thermal slowdown"]
+    assert "slowed down while this was timed (hardware thermal slowdown)" in timing["note"]
+    timing = judged(warpgym, problem, candidate, WARPGYM_GPU_NVML="/nowhere/libnvidia-ml.so")[
+        "timing"
+    ]
+    assert timing["clocks"] is None and timing["speedup"] > 0
+
+
+def test_two_gpus(warpgym, problem, tmp_path):
+    """Jobs at the same time go to different GPUs, and each is timed on its own."""
+    lines = [{"problem": str(problem), "source": source(), "name": f"{i}.cu"} for i in range(8)]
+    batch = write_lines(tmp_path / "batch.jsonl", lines)
+    run = warpgym("eval", "--json", "--jobs", "2", batch, environment=ENVIRONMENT)
+    assert run.status == PASSED, run
+    assert {verdict["device"] for verdict in run.verdicts} == {
+        "cuda:0 Fake GPU 0",
+        "cuda:1 Fake GPU 1",
+    }
+
+
+def test_a_gpu_that_fails_the_judge(warpgym, problem, tmp_path):
+    """It gets no more work, and what ran there is judged on the other one."""
+    broken = {"FAKE_CUDA_FAIL": "cuMemcpyHtoD_v2", "FAKE_CUDA_FAIL_ON": "0"}
+    candidate = write(tmp_path / "right.cu", source())
+    for after in ("0", "1", "4"):  # when it is opened, and while it is used
+        verdict = judged(warpgym, problem, candidate, **broken, FAKE_CUDA_FAIL_AFTER=after)
+        assert verdict["status"] == "passed", verdict
+        assert verdict["device"] == "cuda:1 Fake GPU 1", verdict
+    run = warpgym(
+        "eval",
+        "--json",
+        "--problem",
+        problem,
+        "-s",
+        "gpu.devices=0",
+        candidate,
+        environment={**ENVIRONMENT, **broken},
+    )
+    assert run.status == INFRASTRUCTURE, run
+    assert run.verdict["status"] == "infrastructure_error"
+    assert "the GPU is in quarantine" in run.verdict["error"]["message"]
+
+
+def test_faults_of_candidates_are_theirs(warpgym, problem, tmp_path):
+    """However many crash, no GPU is given up for it."""
+    text = source("    *(volatile int *)8 = 1;")
+    lines = [{"problem": str(problem), "source": text, "name": f"{i}.cu"} for i in range(4)]
+    lines.append({"problem": str(problem), "source": source(), "name": "right.cu"})
+    batch = write_lines(tmp_path / "batch.jsonl", lines)
+    run = warpgym("eval", "--json", "-s", "gpu.devices=1", batch, environment=ENVIRONMENT)
+    assert run.status == SOME_FAILED, run
+    assert [verdict["status"] for verdict in run.verdicts] == ["runtime_error"] * 4 + ["passed"]
+    assert "gets no work" not in run.err

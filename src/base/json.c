@@ -168,6 +168,14 @@ json_t *json_number(double value)
     return sure(isfinite(value) ? json_real(value) : json_null());
 }
 
+json_t *json_told(double value)
+{
+    if (!(value >= 0))
+        return json_null();
+    return value < 0x1p53 && value == floor(value) ? json_integer((json_int_t)value)
+                                                   : json_number(value);
+}
+
 json_t *json_text(const char *text)
 {
     return text ? json_text_bytes(text, strlen(text)) : json_null();

@@ -51,6 +51,9 @@ NODISCARD int json_check_keys(const json_t *object, const char *const *names, si
 /* New values. A number that is not finite becomes null; bytes that are not UTF-8, and NULs, become
  * U+FFFD; NULL text becomes null. Never NULL. */
 json_t *json_number(double value);
+/* Of a count or quantity that is negative where nobody told it: then null; whole ones are integers.
+ */
+json_t *json_told(double value);
 json_t *json_text(const char *text);
 json_t *json_text_bytes(const char *bytes, size_t count);
 /* Sets object[key], taking over the value's reference; a process without memory ends here. */

@@ -4,9 +4,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/paths.h"
+#include "cli/doctor.h"
 #include "cli/table.h"
 #include "device/cpu.h"
-#include "judge/examine.h"
 #include "sandbox/box.h"
 
 #include <math.h>
@@ -24,12 +24,7 @@ static const struct {
 #undef X
 };
 
-struct report {
-    struct buf *out;
-    bool colour;
-};
-
-static void line(struct report *report, bool good, const char *name, const char *text)
+void doctor_line(struct report *report, bool good, const char *name, const char *text)
 {
     buf_puts(report->out, "  ");
     style_puts(report->out, report->colour, good ? STYLE_GOOD : STYLE_WARN, good ? "ok  " : "--  ");
@@ -44,18 +39,18 @@ static void report_sandbox(struct report *report, const struct examination *foun
         bool held = found->layers >> i & 1;
         snprintf(text, sizeof text, "%s %s",
                  held ? "keeps out" : "missing, so not kept out:", layers[i].meaning);
-        line(report, held, layers[i].name, text);
+        doctor_line(report, held, layers[i].name, text);
     }
     snprintf(text, sizeof text, "ABI %d", found->landlock_abi);
-    line(report, found->landlock_abi > 0, "Landlock version", text);
-    line(report, found->can_read, "memory reading",
-         found->can_read ? "outputs of torch candidates are read from outside"
-                         : "process_vm_readv is refused: torch problems cannot be judged");
+    doctor_line(report, found->landlock_abi > 0, "Landlock version", text);
+    doctor_line(report, found->can_read, "memory reading",
+                found->can_read ? "outputs of torch candidates are read from outside"
+                                : "process_vm_readv is refused: torch problems cannot be judged");
     if (found->box_error[0])
-        line(report, false, "sandbox", found->box_error);
+        doctor_line(report, false, "sandbox", found->box_error);
     else {
         snprintf(text, sizeof text, "%.1f ms from request to ready (native)", found->native_ms);
-        line(report, true, "standby", text);
+        doctor_line(report, true, "standby", text);
     }
 }
 
@@ -68,55 +63,18 @@ static void report_tools(struct report *report, const struct examination *found)
     else
         snprintf(text, sizeof text,
                  "no C compiler: install gcc, or set WARPGYM_CC; C candidates cannot be judged");
-    line(report, found->cc[0], "C", text);
-    line(report, found->nvcc[0], "CUDA",
-         found->nvcc[0] ? found->nvcc : "no nvcc: CUDA candidates are not even compiled here");
+    doctor_line(report, found->cc[0], "C", text);
+    doctor_line(report, found->nvcc[0], "CUDA",
+                found->nvcc[0] ? found->nvcc
+                               : "no nvcc: CUDA candidates are not even compiled here");
     buf_puts(report->out, "PyTorch\n");
     if (found->torch_error[0]) {
-        line(report, false, "standby", found->torch_error);
+        doctor_line(report, false, "standby", found->torch_error);
     } else {
         snprintf(text, sizeof text, "%s; loaded in %.0f ms once, then %.1f ms for each candidate",
                  found->python, found->torch_load_ms, found->torch_ms);
-        line(report, true, "standby", text);
+        doctor_line(report, true, "standby", text);
     }
-}
-
-static void report_gpus(struct report *report, const struct examination *found)
-{
-    char name[32];
-    char text[400];
-    for (int i = 0; i < found->gpus.count; i++) {
-        const struct gpu *gpu = &found->gpus.items[i];
-        snprintf(name, sizeof name, "GPU %d", gpu->ordinal);
-        snprintf(text, sizeof text,
-                 "%s, compute capability %d.%d, %.1f GiB, %d multiprocessors; driver for CUDA "
-                 "%d.%d",
-                 gpu->name, gpu->major, gpu->minor, (double)gpu->memory_bytes / (1 << 30),
-                 gpu->multiprocessors, found->gpus.driver_version / 1000,
-                 found->gpus.driver_version % 1000 / 10);
-        line(report, true, name, text);
-    }
-    if (found->gpu_error[0])
-        line(report, false, "GPU", found->gpu_error);
-}
-
-static json_t *gpus_as_json(const struct gpu_list *gpus)
-{
-    json_t *array = json_array();
-    for (int i = 0; i < gpus->count; i++) {
-        const struct gpu *gpu = &gpus->items[i];
-        char capability[16];
-        json_t *object = json_object();
-        snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
-        json_put(object, "ordinal", json_integer(gpu->ordinal));
-        json_put(object, "name", json_text(gpu->name));
-        json_put(object, "uuid", json_text(gpu->uuid));
-        json_put(object, "compute_capability", json_text(capability));
-        json_put(object, "memory_bytes", json_integer((json_int_t)gpu->memory_bytes));
-        json_put(object, "multiprocessors", json_integer(gpu->multiprocessors));
-        json_array_append_new(array, object);
-    }
-    return array;
 }
 
 static void report_machine(struct report *report, const struct examination *found)
@@ -127,19 +85,19 @@ static void report_machine(struct report *report, const struct examination *foun
     buf_puts(report->out, "Machine\n");
     snprintf(text, sizeof text, "%s, %d of %d logical cores", cpu.model, cpu.cores,
              cpu.cores_online);
-    line(report, true, "CPU", text);
-    line(report, found->awake, "steady clock",
-         found->awake ? "idle processors are kept from halting while something is timed"
-                      : "/dev/cpu_dma_latency cannot be opened (root may): threads of a candidate "
-                        "wake late, and its times scatter");
+    doctor_line(report, true, "CPU", text);
+    doctor_line(report, found->awake, "steady clock",
+                found->awake
+                    ? "idle processors are kept from halting while something is timed"
+                    : "/dev/cpu_dma_latency cannot be opened (root may): threads of a candidate "
+                      "wake late, and its times scatter");
     if (found->have_peaks) {
         snprintf(text, sizeof text, "%.0f GFLOP/s in f32, %.1f GB/s from memory",
                  found->peaks.f32_flops * 1e-9, found->peaks.bytes_per_s[PEAKS_DRAM] * 1e-9);
-        line(report, true, "peaks", text);
+        doctor_line(report, true, "peaks", text);
     }
-    report_gpus(report, found);
-    line(report, found->cache[0], "build cache",
-         found->cache[0] ? found->cache : "none can be written");
+    doctor_line(report, found->cache[0], "build cache",
+                found->cache[0] ? found->cache : "none can be written");
 }
 
 static json_t *as_json(const struct examination *found)
@@ -160,8 +118,7 @@ static json_t *as_json(const struct examination *found)
     json_put(object, "torch_load_ms", json_number(found->torch_load_ms));
     json_put(object, "torch_ready_ms", json_number(found->torch_ms));
     json_put(object, "kept_awake", json_boolean(found->awake));
-    json_put(object, "gpus", gpus_as_json(&found->gpus));
-    json_put(object, "gpu_error", json_text(found->gpu_error[0] ? found->gpu_error : NULL));
+    doctor_gpus_json(object, found);
     return object;
 }
 
@@ -200,6 +157,7 @@ int doctor_main(int argc, char **argv)
         report_sandbox(&report, &found);
         report_tools(&report, &found);
         report_machine(&report, &found);
+        doctor_gpus(&report, &found);
     }
     if (status == EXIT_PASSED && (found.box_error[0] || !found.cc[0]))
         status = EXIT_SOME_FAILED;

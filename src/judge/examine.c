@@ -84,6 +84,33 @@ static void try_torch(struct judge *judge, const struct settings *settings,
         copy(found->torch_error, sizeof found->torch_error, err.text);
 }
 
+/* Each is opened, and written to and read from. */
+static void examine_gpus(struct judge *judge, struct examination *found)
+{
+    struct gpu_pool *pool = &judge->gpus;
+    struct err err;
+    companions_find(found->companions, judge->toolchain.nvcc, judge->python);
+    if (gpu_pool_list(pool, &err) < 0) {
+        memcpy(found->gpu_error, err.text, sizeof found->gpu_error);
+        return;
+    }
+    found->driver_version = pool->driver_version;
+    copy(found->driver_text, sizeof found->driver_text, pool->nvml.driver_text);
+    copy(found->nvml_text, sizeof found->nvml_text, pool->nvml.text);
+    copy(found->nvml_error, sizeof found->nvml_error, pool->no_nvml.text);
+    for (int i = 0; i < pool->count; i++) {
+        struct gpu_unit *unit = &pool->units[i];
+        struct gpu_examination *gpu = &found->gpus[found->gpu_count++];
+        gpu->facts = unit->facts;
+        gpu_sensor_examine(&unit->sensor, &gpu->health); /* before it counts this process */
+        if (gpu_pool_try(pool, unit, &err) < 0)
+            copy(gpu->problem, sizeof gpu->problem, err.text);
+        else
+            (void)!gpu_peaks_recall(&gpu->peaks, gpu_unit_context(unit), judge->state);
+        gpu_sensor_read(&unit->sensor, &gpu->now);
+    }
+}
+
 int examine(const struct settings *settings, struct examination *found, struct err *err)
 {
     struct judge_options options = {.settings = settings};
@@ -108,8 +135,7 @@ int examine(const struct settings *settings, struct examination *found, struct e
     try_torch(judge, settings, found);
     found->awake = judge->awake >= 0;
     found->have_peaks = judge_peaks(judge, &found->peaks, &why) == 0;
-    if (gpu_list(&found->gpus, NULL, &why) < 0)
-        memcpy(found->gpu_error, why.text, sizeof found->gpu_error);
+    examine_gpus(judge, found);
     judge_close(judge);
     return 0;
 }

@@ -4,11 +4,21 @@
 
 #include "base/err.h"
 #include "base/settings.h"
-#include "device/gpu.h"
+#include "device/companions.h"
+#include "device/gpu_peaks.h"
+#include "device/gpu_state.h"
 #include "device/peaks.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct gpu_examination {
+    struct gpu facts;
+    struct gpu_state now;
+    struct gpu_health health;
+    struct gpu_peaks peaks; /* runs == 0: not measured yet */
+    char problem[768];      /* "": it was tried, and works */
+};
 
 struct examination {
     uint32_t layers; /* that held around a native candidate's process; enum box_layer */
@@ -21,8 +31,11 @@ struct examination {
     bool awake; /* idle processors can be kept from halting while something is timed */
     struct peaks peaks;
     bool have_peaks;
-    struct gpu_list gpus;
-    char gpu_error[768]; /* "" where there is one that can be used */
+    struct gpu_examination gpus[GPU_MAX];
+    int gpu_count, driver_version;
+    char gpu_error[768]; /* "" where there are some */
+    char driver_text[NVML_TEXT_BYTES], nvml_text[NVML_TEXT_BYTES], nvml_error[768];
+    struct companion companions[COMPANION_COUNT];
 };
 
 /* Negative only where nothing at all can be said. */

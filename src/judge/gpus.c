@@ -109,8 +109,8 @@ static int list(struct gpu_pool *pool, struct err *err)
         pool->count = 0;
         return result;
     }
-    if (nvml_open(&pool->nvml, pool->options.nvml, &pool->no_nvml) < 0)
-        log_write(LOG_LEVEL_DEBUG, "judge", "clocks are not told: %s", pool->no_nvml.text);
+    if (nvml_open(&pool->nvml, pool->options.nvml, err) < 0)
+        pool->no_nvml = *err; /* then nobody tells of clocks: doctor says so */
     for (int i = 0; i < pool->count; i++) {
         struct gpu_unit *unit = &pool->units[i];
         struct gpu_health health;

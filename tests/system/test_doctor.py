@@ -65,7 +65,9 @@ def test_missing_torch_is_named_and_no_failure(warpgym, tmp_path):
 
 def test_gpus(warpgym, tmp_path):
     """What the driver shows; a stand-in takes its place: CI has no GPU."""
-    (tmp_path / "libcuda.so.1").symlink_to(HOUSE / "build" / "tests" / "fake" / "cuda.so")
+    fakes = HOUSE / "build" / "tests" / "fake"
+    (tmp_path / "libcuda.so.1").symlink_to(fakes / "cuda.so")
+    (tmp_path / "libnvidia-ml.so.1").symlink_to(fakes / "nvml.so")
     environment = {"LD_LIBRARY_PATH": str(tmp_path)}
     run = warpgym("doctor", environment=environment)
     assert run.status == PASSED, run
@@ -73,5 +75,44 @@ def test_gpus(warpgym, tmp_path):
     found = json.loads(warpgym("doctor", "--json", environment=environment).out)
     assert [gpu["ordinal"] for gpu in found["gpus"]] == [0, 1]
     assert found["gpus"][0]["uuid"].startswith("GPU-0010") and found["gpu_error"] is None
+    expected = {"usable": True, "problem": None, "mig": False, "sm_mhz": 1755, "sm_max_mhz": 1980}
+    expected |= {"temperature_c": 41, "power_w": 215.5, "throttled": [], "processes": 2}
+    expected |= {"memory_free_bytes": 15 << 30, "repair_pending": False, "peaks": None}
+    assert {key: found["gpus"][1][key] for key in expected} == expected
+    assert found["nvidia"]["driver"] == "580.65.06" and found["nvidia"]["cuda"] == 13.0
+    assert {"nvrtc", "cupti", "cublaslt"} <= set(found["nvidia"])
     run = warpgym("doctor", environment={**environment, "FAKE_CUDA_FAIL": "cuInit"})
     assert run.status == PASSED and "cannot start the NVIDIA driver: it was told to fail" in run.out
+
+
+def gpu_lines(run):
+    """What stands below the head GPUs."""
+    return run.out[run.out.index("\nGPUs\n") :].splitlines()[2:]
+
+
+def test_gpus_in_trouble(warpgym, tmp_path):
+    fakes = HOUSE / "build" / "tests" / "fake"
+    libraries = {
+        "WARPGYM_GPU_DRIVER": str(fakes / "cuda.so"),
+        "WARPGYM_GPU_NVML": str(fakes / "nvml.so"),
+    }
+    broken = {"FAKE_CUDA_FAIL": "cuCtxSynchronize", "FAKE_CUDA_FAIL_ON": "1"}
+    run = warpgym("doctor", environment={**libraries, **broken})
+    assert run.status == PASSED, run
+    lines = gpu_lines(run)
+    assert lines[0].startswith("  ok  GPU 0  ") and "(15.0 free)" in lines[0]
+    assert "SM 1755 of 1980 MHz" in lines[1] and lines[1].startswith("  ok  ")
+    assert lines[2].startswith("  --  GPU 1  ") and "it was told to fail" in lines[3]
+    run = warpgym("doctor", environment={**libraries, "FAKE_NVML_REASONS": "0x80"})
+    (line, *_) = [line for line in gpu_lines(run) if "MHz" in line]
+    assert line.startswith("  --  ") and "power brake" in line
+    run = warpgym("doctor", environment={**libraries, "FAKE_CUDA_MIG": "1"})
+    lines = gpu_lines(run)
+    assert "MIG-00102030-" in lines[0] and "a MIG instance" in lines[1]
+    assert "SM 1755 of 1980 MHz" in lines[2]  # of its board
+    missing = {**libraries, "WARPGYM_GPU_NVML": "/nowhere/libnvidia-ml.so.1"}
+    run = warpgym("doctor", environment=missing)
+    (line,) = [line for line in gpu_lines(run) if "  nvml " in line]
+    assert line.startswith("  --  ") and "is not on this machine" in line
+    run = warpgym("doctor", "-s", "gpu.devices=7", environment=libraries)
+    assert "gpu.devices: there is no GPU '7' among the 2" in run.out

@@ -1,0 +1,22 @@
+/* doctor: the parts of its report that have files of their own. */
+#ifndef WARPGYM_CLI_DOCTOR_H
+#define WARPGYM_CLI_DOCTOR_H
+
+#include "base/buf.h"
+#include "judge/examine.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct report {
+    struct buf *out;
+    bool colour;
+};
+
+void doctor_line(struct report *report, bool good, const char *name, const char *text);
+
+/* doctor_gpu.c: GPUs, and NVIDIA's libraries. */
+void doctor_gpus(struct report *report, const struct examination *found);
+void doctor_gpus_json(json_t *object, const struct examination *found);
+
+#endif

@@ -1,0 +1,107 @@
+#include "device/companions.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[COMPANION_COUNT][3] = {
+    [COMPANION_NVRTC] = {"libnvrtc.so.13", "libnvrtc.so.12"},
+    [COMPANION_CUPTI] = {"libcupti.so.13", "libcupti.so.12"},
+    [COMPANION_CUBLASLT] = {"libcublasLt.so.13", "libcublasLt.so.12"},
+};
+
+/* Below the folder that a program's own folder lies in. */
+static const char *const below_nvcc[] = {"lib64", "lib", "extras/CUPTI/lib64", NULL};
+static const char *const below_python[] = {"lib/python3*/site-packages/nvidia/*/lib", NULL};
+
+/* Each has a function for its version, in a way of its own. */
+static void ask_nvrtc(void *function, char *text, size_t bytes)
+{
+    int major = 0, minor = 0;
+    int (*ask)(int *major, int *minor);
+    memcpy(&ask, &function, sizeof ask);
+    if (ask(&major, &minor) == 0)
+        snprintf(text, bytes, "%d.%d", major, minor);
+}
+
+static void ask_cupti(void *function, char *text, size_t bytes)
+{
+    uint32_t number = 0;
+    int (*ask)(uint32_t * number);
+    memcpy(&ask, &function, sizeof ask);
+    if (ask(&number) == 0)
+        snprintf(text, bytes, "%u", number);
+}
+
+static void ask_cublaslt(void *function, char *text, size_t bytes)
+{
+    size_t (*ask)(void);
+    memcpy(&ask, &function, sizeof ask);
+    snprintf(text, bytes, "%zu", ask());
+}
+
+static const struct {
+    const char *function;
+    void (*ask)(void *function, char *text, size_t bytes);
+} versions[COMPANION_COUNT] = {
+    [COMPANION_NVRTC] = {"nvrtcVersion", ask_nvrtc},
+    [COMPANION_CUPTI] = {"cuptiGetVersion", ask_cupti},
+    [COMPANION_CUBLASLT] = {"cublasLtGetVersion", ask_cublaslt},
+};
+
+static int try(struct companion *companion, enum companion_kind kind, const char *path)
+{
+    Dl_info where;
+    void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (!library)
+        return -1;
+    void *function = dlsym(library, versions[kind].function);
+    if (function) {
+        bool told = dladdr(function, &where) && where.dli_fname;
+        snprintf(companion->path, sizeof companion->path, "%s", told ? where.dli_fname : path);
+        versions[kind].ask(function, companion->version, sizeof companion->version);
+    }
+    dlclose(library);
+    return function ? 0 : -1;
+}
+
+/* In folders that lie beside the one of `program`. */
+static int search(struct companion *companion, enum companion_kind kind, const char *program,
+                  const char *const *folders)
+{
+    const char *slash = program ? strrchr(program, '/') : NULL;
+    int found = -1;
+    for (; slash && *folders && found < 0; folders++)
+        for (const char *const *name = names[kind]; *name && found < 0; name++) {
+            char pattern[PATH_MAX];
+            glob_t paths = {0};
+            snprintf(pattern, sizeof pattern, "%.*s/../%s/%s", (int)(slash - program), program,
+                     *folders, *name);
+            if (glob(pattern, 0, NULL, &paths) == 0)
+                found = try(companion, kind, paths.gl_pathv[0]);
+            globfree(&paths);
+        }
+    return found;
+}
+
+void companions_find(struct companion found[COMPANION_COUNT], const char *nvcc, const char *python)
+{
+    static const struct companion empty[COMPANION_COUNT] = {
+#define X(symbol, name, use) [symbol] = {name, use, "", ""},
+        COMPANIONS(X)
+#undef X
+    };
+    memcpy(found, empty, sizeof empty);
+    for (enum companion_kind kind = 0; kind < COMPANION_COUNT; kind++) {
+        int result = -1;
+        for (const char *const *name = names[kind]; *name && result < 0; name++)
+            result = try(&found[kind], kind, *name);
+        if (result < 0)
+            result = search(&found[kind], kind, nvcc, below_nvcc);
+        if (result < 0)
+            (void)search(&found[kind], kind, python, below_python);
+    }
+}

@@ -139,12 +139,12 @@ test: setup ## build, run every unit test and system test, print the counts
 	+@$(SUBMAKE) all tests
 	@scripts/test $(ROOT) $(TESTS)
 
-$(ROOT)/build/tests/gpu/work: $(OBJ)/tests/gpu/work.o $(LIBRARY)
+$(ROOT)/build/tests/gpu/%: $(OBJ)/tests/gpu/%.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 
 test-gpu: ## CUDA candidates, on a machine with a GPU and nvcc
-	+@$(SUBMAKE) all $(ROOT)/build/tests/gpu/work
+	+@$(SUBMAKE) all $(addprefix $(ROOT)/build/tests/gpu/,work facts)
 	@TEST_WARPGYM=$(abspath $(BINARY)) $(firstword $(wildcard .venv/bin/python3) python3) -m pytest \
 		-q -rs -p no:cacheprovider tests/gpu
 

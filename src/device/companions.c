@@ -96,12 +96,10 @@ void companions_find(struct companion found[COMPANION_COUNT], const char *nvcc, 
     };
     memcpy(found, empty, sizeof empty);
     for (enum companion_kind kind = 0; kind < COMPANION_COUNT; kind++) {
-        int result = -1;
+        int result = search(&found[kind], kind, nvcc, below_nvcc);
+        if (result < 0)
+            result = search(&found[kind], kind, python, below_python);
         for (const char *const *name = names[kind]; *name && result < 0; name++)
             result = try(&found[kind], kind, *name);
-        if (result < 0)
-            result = search(&found[kind], kind, nvcc, below_nvcc);
-        if (result < 0)
-            (void)search(&found[kind], kind, python, below_python);
     }
 }

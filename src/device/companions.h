@@ -1,7 +1,7 @@
 /* companions: NVIDIA's libraries beside the driver: whether they can be loaded here, and which.
  *
- * Each is loaded, asked for its version and let go; nothing is kept. They are looked for by name,
- * then where a CUDA toolkit and a Python with PyTorch keep them.
+ * Each is loaded, asked for its version and let go; nothing is kept. They are looked for where a CUDA
+ * toolkit and a Python with PyTorch keep them, then by name.
  */
 #ifndef WARPGYM_DEVICE_COMPANIONS_H
 #define WARPGYM_DEVICE_COMPANIONS_H

@@ -93,6 +93,19 @@ def test_the_next_one_after_a_hang():
     print(f"the next verdict after {time.monotonic() - start:.1f} s")
 
 
+def test_facts(tmp_path):
+    """What NVML tells and what is measured of each GPU is possible."""
+    image = tmp_path / "peaks.cubin"
+    source = ROOT / "src" / "device" / "gpu_peaks.cu"
+    subprocess.run(["nvcc", "-cubin", "-O3", "-arch=native", "-o", image, source], check=True)
+    program = ROOT / "build" / "tests" / "gpu" / "facts"
+    done = subprocess.run(
+        [program, image], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+
+
 def test_fast_paths(tmp_path):
     """The judge's kernels against fill.c and compare.c."""
     image = tmp_path / "work.cubin"

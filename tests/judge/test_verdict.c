@@ -183,6 +183,34 @@ static void test_numbers(void **state)
     json_decref(json);
 }
 
+/* Of a GPU alone; what nobody told is null, never a number. */
+static void test_clocks(void **state)
+{
+    (void)state;
+    fill_verdict();
+    json_t *json = verdict_json(&verdict);
+    assert_null_at(json, "timing.clocks");
+    json_decref(json);
+    verdict.clocks = (struct gpu_watch){
+        .told = true,
+        .before = {.sm_mhz = 1980},
+        .after = {.sm_mhz = 1700, .sm_max_mhz = -1, .memory_mhz = 3201, .power_w = 612.5},
+        .sm_lowest_mhz = 1650,
+        .reasons = 0x24,
+    };
+    json = verdict_json(&verdict);
+    assert_number(json, "timing.clocks.sm_mhz.0", 1980);
+    assert_number(json, "timing.clocks.sm_mhz.1", 1700);
+    assert_number(json, "timing.clocks.sm_lowest_mhz", 1650);
+    assert_null_at(json, "timing.clocks.sm_max_mhz");
+    assert_number(json, "timing.clocks.memory_mhz", 3201);
+    assert_number(json, "timing.clocks.power_w", 612.5);
+    assert_text(json, "timing.clocks.throttled.0", "software power cap");
+    assert_text(json, "timing.clocks.throttled.1", "software thermal slowdown");
+    assert_int_equal(json_array_size(at(json, "timing.clocks.throttled")), 2);
+    json_decref(json);
+}
+
 /* A verdict that came to nothing has every field as well, and is a line that can be read. */
 static void test_empty(void **state)
 {
@@ -368,6 +396,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_shape, begin, end),
         cmocka_unit_test_setup_teardown(test_numbers, begin, end),
+        cmocka_unit_test_setup_teardown(test_clocks, begin, end),
         cmocka_unit_test_setup_teardown(test_empty, begin, end),
         cmocka_unit_test_setup_teardown(test_not_finite, begin, end),
         cmocka_unit_test_setup_teardown(test_strange_text, begin, end),

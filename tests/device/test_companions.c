@@ -1,0 +1,96 @@
+#include "../support/fake_cuda.h"
+#include "device/companions.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char place[] = "/tmp/test_companions.XXXXXX";
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(place, sizeof place, "/tmp/test_companions.XXXXXX");
+    return mkdtemp(place) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    file_remove_tree(place);
+    return 0;
+}
+
+/* PLACE/FOLDER/NAME leads to `library`. */
+static void put(const char *folder, const char *name, const char *library)
+{
+    struct err err;
+    char *directory = mem_printf("%s/%s", place, folder);
+    char *path = mem_printf("%s/%s", directory, name);
+    if (file_make_directories(directory, 0755, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(symlink(library, path), 0);
+    mem_free(path);
+    mem_free(directory);
+}
+
+/* Where a toolkit keeps them, and where pip does. */
+static void test_around_programs(void **state)
+{
+    (void)state;
+    struct companion found[COMPANION_COUNT];
+    char *fake = mem_printf("%.*s/companion.so", (int)(strrchr(fake_cuda, '/') - fake_cuda),
+                            fake_cuda);
+    char *nvcc = mem_printf("%s/toolkit/bin/nvcc", place);
+    char *python = mem_printf("%s/venv/bin/python3", place);
+    put("toolkit/bin", "nvcc", "/bin/true");
+    put("toolkit/lib64", "libnvrtc.so.12", fake);
+    put("toolkit/extras/CUPTI/lib64", "libcupti.so.13", fake);
+    put("venv/bin", "python3", "/bin/true");
+    put("venv/lib/python3.12/site-packages/nvidia/cu13/lib", "libcublasLt.so.13", fake);
+    companions_find(found, nvcc, python);
+    static const char *const versions[] = {"12.9", "130001", "130100"};
+    for (int i = 0; i < COMPANION_COUNT; i++) {
+        assert_string_equal(found[i].version, versions[i]);
+        assert_int_equal(strncmp(found[i].path, place, strlen(place)), 0);
+    }
+    assert_string_equal(found[COMPANION_CUBLASLT].name, "cublaslt");
+    mem_free(python);
+    mem_free(nvcc);
+    mem_free(fake);
+}
+
+/* A library of that name without the function is not the one; nothing is no crash. */
+static void test_another_of_that_name(void **state)
+{
+    (void)state;
+    struct companion found[COMPANION_COUNT];
+    char *nvcc = mem_printf("%s/bin/nvcc", place);
+    put("lib64", "libnvrtc.so.13", fake_cuda);
+    companions_find(found, nvcc, NULL);
+    assert_true(strncmp(found[COMPANION_NVRTC].path, place, strlen(place)) != 0);
+    companions_find(found, NULL, "python3");
+    assert_string_equal(found[COMPANION_NVRTC].name, "nvrtc");
+    mem_free(nvcc);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_around_programs),
+        TEST(test_another_of_that_name),
+    };
+    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
+}

@@ -64,7 +64,6 @@ static int try(struct companion *companion, enum companion_kind kind, const char
         snprintf(companion->path, sizeof companion->path, "%s", told ? where.dli_fname : path);
         versions[kind].ask(function, companion->version, sizeof companion->version);
     }
-    dlclose(library);
     return function ? 0 : -1;
 }
 

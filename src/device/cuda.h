@@ -85,6 +85,7 @@ enum {
     X(context_release, "cuDevicePrimaryCtxRelease_v2", (cuda_device device))                       \
     X(context_use, "cuCtxSetCurrent", (cuda_context context))                                      \
     X(event_create, "cuEventCreate", (cuda_event * event, unsigned flags))                         \
+    X(event_destroy, "cuEventDestroy_v2", (cuda_event event))                                      \
     X(event_record, "cuEventRecord", (cuda_event event, cuda_stream stream))                       \
     X(event_elapsed, "cuEventElapsedTime", (float *ms, cuda_event start, cuda_event stop))         \
     X(synchronize, "cuCtxSynchronize", (void))                                                     \
@@ -117,6 +118,7 @@ enum {
     X(fill, "cuMemsetD8_v2", (cuda_at at, unsigned char value, size_t bytes))                      \
     X(module_load, "cuModuleLoadData", (void **module, const void *image))                         \
     X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))   \
+    X(module_unload, "cuModuleUnload", (void *module))                                             \
     X(launch, "cuLaunchKernel",                                                                    \
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,        \
        unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda_stream stream,              \

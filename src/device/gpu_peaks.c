@@ -108,7 +108,7 @@ double gpu_peaks_floor_ms(const struct gpu_peaks *peaks, double flops, double by
 
 struct gauge {
     const struct gpu_context *gpu;
-    void *functions[GPU_PEAK_COUNT];
+    void *module, *functions[GPU_PEAK_COUNT];
     struct gpu_memory from, to, sink;
     cuda_event start, stop;
 };
@@ -116,12 +116,13 @@ struct gauge {
 static cuda_result load(struct gauge *gauge, const void *image)
 {
     const struct cuda *cuda = &gauge->gpu->cuda;
-    void *module;
     cuda_result result = cuda->context_use(gauge->gpu->context);
     if (result == 0)
-        result = cuda->module_load(&module, image);
+        result = cuda->module_load(&gauge->module, image);
+    if (result != 0)
+        gauge->module = NULL;
     for (int i = 0; result == 0 && i < GPU_PEAK_COUNT; i++)
-        result = cuda->module_function(&gauge->functions[i], module, kernels[i]);
+        result = cuda->module_function(&gauge->functions[i], gauge->module, kernels[i]);
     if (result == 0)
         result = cuda->event_create(&gauge->start, 0);
     if (result == 0)
@@ -230,6 +231,20 @@ static cuda_result measure_all(const struct gauge *gauge, double best[GPU_PEAK_C
     return result;
 }
 
+static void unload(struct gauge *gauge)
+{
+    const struct cuda *cuda = &gauge->gpu->cuda;
+    if (gauge->start)
+        cuda->event_destroy(gauge->start);
+    if (gauge->stop)
+        cuda->event_destroy(gauge->stop);
+    if (gauge->module)
+        cuda->module_unload(gauge->module);
+    gpu_memory_free(&gauge->from);
+    gpu_memory_free(&gauge->to);
+    gpu_memory_free(&gauge->sink);
+}
+
 static int gauge_run(double best[GPU_PEAK_COUNT], const struct gpu_context *gpu, const void *image,
                      struct err *err)
 {
@@ -240,9 +255,7 @@ static int gauge_run(double best[GPU_PEAK_COUNT], const struct gpu_context *gpu,
         result = make_room(&gauge, err);
     if (result == 0)
         result = cuda_check(cuda, measure_all(&gauge, best), "cannot measure the GPU's peaks", err);
-    gpu_memory_free(&gauge.from);
-    gpu_memory_free(&gauge.to);
-    gpu_memory_free(&gauge.sink);
+    unload(&gauge);
     return result;
 }
 

@@ -160,6 +160,12 @@ cuda_result fake_event_create(cuda_event *event, unsigned flags)
     return flags == 0 && *event ? outcome("cuEventCreate") : 1;
 }
 
+cuda_result fake_event_destroy(cuda_event event)
+{
+    free(event);
+    return outcome("cuEventDestroy_v2");
+}
+
 cuda_result fake_event_record(cuda_event event, cuda_stream stream)
 {
     (void)stream;
@@ -331,6 +337,12 @@ cuda_result fake_module_function(void **function, void *module, const char *name
 {
     *function = module;
     return getenv("FAKE_CUDA_KERNELS") && *name ? outcome("cuModuleGetFunction") : 801;
+}
+
+cuda_result fake_module_unload(void *module)
+{
+    (void)module;
+    return outcome("cuModuleUnload");
 }
 
 /* Kernels of gpu_peaks.cu: vectors of 16 bytes and rounds. What fits into L2 moves twice as fast. */

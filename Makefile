@@ -45,7 +45,8 @@ CLI_SOURCES := $(wildcard src/cli/*.c)
 # never instrumented: a sanitizer's shadow memory does not fit its limits.
 SIDE_SOURCES := $(wildcard src/judge/side/*.c)
 SIDE_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src/judge/wire.c \
-	src/judge/oracle.c $(patsubst %,src/device/%.c,library cuda gpu gpu_context gpu_memory))
+	src/judge/oracle.c $(patsubst %,src/device/%.c,library cuda gpu gpu_context gpu_memory \
+	nvrtc nvrtc_headers))
 FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,enter mount landlock filter server)
 # What a candidate may link against is in the address space before the fence closes.
 SIDE_LIBS := -lseccomp -lffi -Wl,--no-as-needed -lm -lmvec -lgomp -lgcc_s
@@ -91,6 +92,8 @@ $(OBJ)/side/%.o: %.c $(FLAGS)
 
 $(OBJ)/src/judge/gpu_work.o: src/judge/gpu_work.cu
 $(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
+$(OBJ)/src/device/nvrtc_headers.o $(OBJ)/side/src/device/nvrtc_headers.o: \
+	$(wildcard src/device/headers/*)
 
 $(LIBRARY): $(call objects,$(LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^

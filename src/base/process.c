@@ -270,6 +270,8 @@ static int64_t deadline_of(int64_t start_ns, int64_t timeout_ms)
 static int run_plainly(struct runner *self, const struct command *command, struct outcome *outcome,
                        struct err *err)
 {
+    if (command->resident)
+        return err_set(err, ERR_UNSUPPORTED, "%s: no program", command->argv[0]);
     (void)self;
     int64_t start_ns = clock_now_ns();
     int output_fd = -1;

@@ -21,6 +21,7 @@ struct command {
     int64_t timeout_ms;
     uint64_t memory_bytes; /* address space of each process; 0: no bound */
     uint64_t file_bytes;   /* largest file it may write; 0: no bound */
+    bool resident; /* argv[0] is no program: a library that the runner's processes have loaded */
 };
 
 struct outcome {

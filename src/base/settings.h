@@ -71,6 +71,9 @@
       "max-autotune-no-cudagraphs; empty: eager")                                                  \
     X(gpu_nvml, "gpu.nvml", STRING, "", 0, 0,                                                      \
       "NVIDIA's management library, for clocks and health; empty: libnvidia-ml.so.1")              \
+    X(gpu_nvrtc, "gpu.nvrtc", STRING, "", 0, 0,                                                    \
+      "Library that compiles device-only kernels; empty: libnvrtc of a CUDA toolkit or of "        \
+      "Python's packages")                                                                         \
     X(python_path, "python.path", STRING, "", 0, 0,                                                \
       "Python with PyTorch, for torch problems; empty: $WARPGYM_PYTHON, then .venv/bin/python3")   \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \

@@ -67,6 +67,12 @@ static void report_tools(struct report *report, const struct examination *found)
     doctor_line(report, found->nvcc[0], "CUDA",
                 found->nvcc[0] ? found->nvcc
                                : "no nvcc: CUDA candidates are not even compiled here");
+    if (found->nvrtc_error[0])
+        snprintf(text, sizeof text, "%.699s", found->nvrtc_error);
+    else
+        snprintf(text, sizeof text, "NVRTC %d.%d, %s", found->nvrtc_version / 1000,
+                 found->nvrtc_version % 1000, found->nvrtc);
+    doctor_line(report, !found->nvrtc_error[0], "device code", text);
     buf_puts(report->out, "PyTorch\n");
     if (found->torch_error[0]) {
         doctor_line(report, false, "standby", found->torch_error);
@@ -113,6 +119,8 @@ static json_t *as_json(const struct examination *found)
     json_put(object, "native_ready_ms", json_number(found->native_ms));
     json_put(object, "cc", json_text(found->cc[0] ? found->cc : NULL));
     json_put(object, "nvcc", json_text(found->nvcc[0] ? found->nvcc : NULL));
+    json_put(object, "nvrtc", json_text(found->nvrtc[0] ? found->nvrtc : NULL));
+    json_put(object, "nvrtc_error", json_text(found->nvrtc_error[0] ? found->nvrtc_error : NULL));
     json_put(object, "python", json_text(found->python[0] ? found->python : NULL));
     json_put(object, "torch_error", json_text(found->torch_error[0] ? found->torch_error : NULL));
     json_put(object, "torch_load_ms", json_number(found->torch_load_ms));

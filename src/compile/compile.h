@@ -26,21 +26,27 @@ struct toolchain {
     char *cc_version; /* first line of --version: part of the cache key */
     char *nvcc;       /* absolute path, or NULL */
     char *nvcc_version;
-    char *cpu;       /* what -march=native means here: part of the cache key */
-    char **readable; /* NULL-terminated paths that the compilers need to read */
-    char *root;      /* bundled toolchain that a box mounts as /usr (make dist), or NULL */
+    char *nvrtc;           /* the library, by its real path, or NULL: toolchain_find_nvrtc */
+    char **nvrtc_includes; /* NULL-terminated directories of headers that belong to it, or NULL */
+    char *cpu;             /* what -march=native means here: part of the cache key */
+    char **readable;       /* NULL-terminated paths that the compilers need to read */
+    char *root;            /* bundled toolchain that a box mounts as /usr (make dist), or NULL */
 };
 
 /* Finds compilers: setting/env WARPGYM_CC and WARPGYM_NVCC, then PATH, then `bundled` (may be
  * NULL). A missing compiler is no error here. */
 void toolchain_init(struct toolchain *toolchain, const char *bundled);
+/* Looks for NVRTC (device/nvrtc.h): `named`, else beside nvcc, in a toolkit, among the packages of
+ * `python`; each may be NULL or "". */
+void toolchain_find_nvrtc(struct toolchain *toolchain, const char *named, const char *python);
 void toolchain_deinit(struct toolchain *toolchain);
 
 enum compile_kind {
     COMPILE_C,        /* a candidate, or a reference as candidates are compiled */
     COMPILE_C_DOUBLE, /* a reference at double precision: the oracle */
     COMPILE_CUDA,     /* host and device code, through nvcc */
-    COMPILE_CUBIN,    /* device code alone, for the driver to load */
+    COMPILE_CUBIN,    /* device code alone, for the driver to load: through NVRTC where there is
+                         one (the runner has to have it loaded), else through nvcc */
 };
 
 struct compile_request {

@@ -187,6 +187,7 @@ static bool is_chatter(const char *line)
 {
     static const char *const beginnings[] = {
         "compilation terminated",
+        "Compilation terminated",
         "Please submit",
         "Please include",
         "See <",

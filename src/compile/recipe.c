@@ -1,6 +1,7 @@
 #include "compile/recipe.h"
 
 #include "base/buf.h"
+#include "device/nvrtc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -179,6 +180,39 @@ static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
     return 0;
 }
 
+/* The texts of the headers that stand for the standard ones are part of the compiler. */
+static const char *identify_nvrtc(struct arena *arena, const char *library)
+{
+    char headers[HASH_HEX_BYTES];
+    struct hash *hash = hash_new();
+    for (size_t i = 0; nvrtc_header_names[i]; i++) {
+        hash_update_string(hash, nvrtc_header_names[i]);
+        hash_update_string(hash, nvrtc_headers[i]);
+    }
+    hash_finish(hash, headers);
+    return identify(arena, library, headers);
+}
+
+/* Read by judge/side/device_code.c: options, then source, "-o", object. */
+static void init_nvrtc(struct recipe *recipe, const struct toolchain *toolchain,
+                       const char *architecture)
+{
+    static const char *const none[] = {NULL};
+    const char *const *includes = (const char *const *)toolchain->nvrtc_includes;
+    recipe->resident = true;
+    recipe->readable = recipe->quoted = includes ? includes : none;
+    recipe->source = "candidate.cu";
+    recipe->object = "candidate.so";
+    recipe->identity = identify_nvrtc(&recipe->arena, toolchain->nvrtc);
+    add(recipe, toolchain->nvrtc);
+    add(recipe, arena_printf(&recipe->arena, "--gpu-architecture=sm_%s",
+                             architecture ? architecture : "90"));
+    add(recipe, "--std=c++17"); /* as nvcc has it */
+    for (; includes && *includes; includes++)
+        add(recipe, arena_printf(&recipe->arena, "--include-path=%s", *includes));
+    add_all(recipe, (const char *const[]){recipe->source, "-o", recipe->object, NULL});
+}
+
 int recipe_init(struct recipe *recipe, const struct toolchain *toolchain, enum compile_kind kind,
                 const char *architecture, bool boxed, struct err *err)
 {
@@ -188,6 +222,10 @@ int recipe_init(struct recipe *recipe, const struct toolchain *toolchain, enum c
         .quoted = toolchain->root ? bundled : (const char *const *)toolchain->readable,
         .root = toolchain->root,
     };
+    if (kind == COMPILE_CUBIN && toolchain->nvrtc) {
+        init_nvrtc(recipe, toolchain, architecture);
+        return 0;
+    }
     if (kind == COMPILE_CUDA || kind == COMPILE_CUBIN)
         return init_cuda(recipe, toolchain, architecture, kind == COMPILE_CUBIN, err);
     return init_c(recipe, toolchain, kind == COMPILE_C_DOUBLE, boxed, err);

@@ -23,6 +23,7 @@ struct recipe {
     const char *const *readable; /* the toolchain's */
     const char *const *quoted;   /* directories whose headers may be quoted to anybody */
     const char *root;            /* of a bundled toolchain; NULL: none */
+    bool resident;               /* argv[0] is a library: struct command */
     const char *source;          /* file names in scratch */
     const char *object;
     const char *prelude;  /* text of RECIPE_PRELUDE; NULL: none */

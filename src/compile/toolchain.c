@@ -5,6 +5,7 @@
 #include "base/paths.h"
 #include "base/process.h"
 #include "compile/compile.h"
+#include "device/nvrtc.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -391,11 +392,27 @@ void toolchain_init(struct toolchain *toolchain, const char *bundled)
     toolchain->readable = find_readable(toolchain);
 }
 
+void toolchain_find_nvrtc(struct toolchain *toolchain, const char *named, const char *python)
+{
+    struct nvrtc_place place;
+    nvrtc_find(&place, named, toolchain->nvcc, python);
+    toolchain->nvrtc = place.library;
+    toolchain->nvrtc_includes = mem_alloc(sizeof place.includes);
+    memcpy(toolchain->nvrtc_includes, place.includes, sizeof place.includes);
+}
+
+static void free_paths(char **paths)
+{
+    for (char **path = paths; path && *path; path++)
+        mem_free(*path);
+    mem_free(paths);
+}
+
 void toolchain_deinit(struct toolchain *toolchain)
 {
-    for (char **path = toolchain->readable; path && *path; path++)
-        mem_free(*path);
-    mem_free(toolchain->readable);
+    free_paths(toolchain->readable);
+    free_paths(toolchain->nvrtc_includes);
+    mem_free(toolchain->nvrtc);
     mem_free(toolchain->cc);
     mem_free(toolchain->cc_version);
     mem_free(toolchain->nvcc);

@@ -6,8 +6,11 @@
 #include <string.h>
 
 static const struct library_function functions[] = {
-#define X(field, symbol, arguments) {symbol, offsetof(struct cuda, field)},
+#define X(field, symbol, arguments) {symbol, offsetof(struct cuda, field), false},
     CUDA_FUNCTIONS(X)
+#undef X
+#define X(field, symbol, arguments) {symbol, offsetof(struct cuda, field), true},
+    CUDA_LATER_FUNCTIONS(X)
 #undef X
 };
 

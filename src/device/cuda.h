@@ -34,6 +34,14 @@ enum {
     CUDA_L2_BYTES = 38,
     CUDA_MAJOR = 75,
     CUDA_MINOR = 76,
+    CUDA_SHARED_BYTES = 97, /* most that a block may have, when asked for */
+};
+
+/* CUfunction_attribute */
+enum {
+    CUDA_FUNCTION_THREADS = 0, /* most that a block of it can have */
+    CUDA_FUNCTION_SHARED_STATIC = 1,
+    CUDA_FUNCTION_SHARED_DYNAMIC = 8, /* most that a launch may ask for */
 };
 
 struct cuda_uuid {
@@ -119,10 +127,21 @@ enum {
     X(module_load, "cuModuleLoadData", (void **module, const void *image))                         \
     X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))   \
     X(module_unload, "cuModuleUnload", (void *module))                                             \
+    X(function_attribute, "cuFuncGetAttribute", (int *value, int attribute, void *function))       \
+    X(set_function_attribute, "cuFuncSetAttribute", (void *function, int attribute, int value))    \
     X(launch, "cuLaunchKernel",                                                                    \
       (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,        \
        unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda_stream stream,              \
        void **parameters, void **extra))
+
+/* Those of CUDA 12.4; NULL in an older driver. */
+#define CUDA_LATER_FUNCTIONS(X)                                                                    \
+    X(module_function_count, "cuModuleGetFunctionCount", (unsigned *count, void *module))          \
+    X(module_functions, "cuModuleEnumerateFunctions",                                              \
+      (void **functions, unsigned count, void *module))                                            \
+    X(function_name, "cuFuncGetName", (const char **name, void *function))                         \
+    X(function_parameter, "cuFuncGetParamInfo",                                                    \
+      (void *function, size_t index, size_t *offset, size_t *bytes))
 
 #define CUDA_LIBRARY "libcuda.so.1"
 
@@ -131,6 +150,7 @@ struct cuda {
     int version; /* of the driver, as CUDA counts: 13000 is 13.0 */
 #define X(field, symbol, arguments) cuda_result(*field) arguments;
     CUDA_FUNCTIONS(X)
+    CUDA_LATER_FUNCTIONS(X)
 #undef X
 };
 

@@ -15,7 +15,7 @@ static int resolve(void *handle, const char *name, const struct library_function
 {
     for (size_t i = 0; i < count; i++) {
         void *symbol = dlsym(handle, functions[i].symbol);
-        if (!symbol)
+        if (!symbol && !functions[i].optional)
             return err_set(err, ERR_UNSUPPORTED, "%s has no %s: it is older than warpgym supports",
                            name, functions[i].symbol);
         memcpy((char *)table + functions[i].offset, &symbol, sizeof symbol);

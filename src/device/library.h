@@ -3,7 +3,7 @@
  * Its functions land in a caller's struct of function pointers, named by a table:
  *
  *   static const struct library_function functions[] = {
- *       {"cuInit", offsetof(struct cuda, init)}, …
+ *       {"cuInit", offsetof(struct cuda, init), false}, …
  *   };
  *
  * Nothing of it is needed to build, and a machine without it is no error of the program's.
@@ -13,11 +13,13 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct library_function {
     const char *symbol;
     size_t offset; /* of the pointer in the table */
+    bool optional; /* NULL where the library has no such function */
 };
 
 /* Tries `names` (file names or paths, NULL-terminated) in turn. ERR_MISSING: none is here;

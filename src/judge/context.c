@@ -62,6 +62,7 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     char *bundled = mem_printf("%s/toolchain", made->root);
     toolchain_init(&made->toolchain, file_is_directory(bundled) ? bundled : NULL);
     mem_free(bundled);
+    toolchain_find_nvrtc(&made->toolchain, options->settings->gpu_nvrtc, made->python);
     *judge = made;
     return 0;
 out:
@@ -81,6 +82,7 @@ void judge_close(struct judge *judge)
     standby_close(judge->torch);
     standby_close(judge->cuda);
     standby_close(judge->torch_cuda);
+    standby_close(judge->nvrtc);
     gpu_pool_deinit(&judge->gpus);
     toolchain_deinit(&judge->toolchain);
     pthread_mutex_destroy(&judge->lock);
@@ -103,12 +105,6 @@ static int start_native(struct judge *judge, struct err *err)
     static const char *const environment[] = {NULL};
     return standby_open(&judge->native, argv, environment, NATIVE_READY_MS,
                         judge->options.cancelled, err);
-}
-
-static const char *driver_library(const struct judge *judge)
-{
-    const char *named = judge->options.settings->gpu_driver;
-    return named[0] ? named : CUDA_LIBRARY;
 }
 
 #define ENVIRONMENT_MAX 24
@@ -257,6 +253,7 @@ void judge_warm(struct judge *judge, enum problem_format format)
         log_write(LOG_LEVEL_DEBUG, "judge", "no standby process: %s", err.text);
     if (kind == BOX_TORCH_CUDA)
         warm_gpu(judge);
+    judge_warm_nvrtc(judge);
 }
 
 int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err)

@@ -23,7 +23,7 @@ struct judge {
     pthread_mutex_t lock; /* the lazily made parts below */
     int awake;            /* processors are kept from halting as long as there is a judge */
     char *torch_place;    /* where PyTorch's headers and libraries are: extension.c */
-    struct standby *native, *torch, *cuda, *torch_cuda;
+    struct standby *native, *torch, *cuda, *torch_cuda, *nvrtc;
     struct gpu_pool gpus;
     pthread_mutex_t work_lock; /* while kernels for them are compiled */
     struct peaks peaks;
@@ -89,6 +89,10 @@ NODISCARD int judge_standby(struct judge *judge, enum box_kind kind, struct stan
 /* Whether torch problems are judged on a GPU (setting torch.device). Where not, err says why there is
  * none, unless it was not asked for. */
 bool judge_torch_on_gpu(struct judge *judge, struct err *err);
+/* device_code.c: the server for commands that NVRTC runs; NULL where there is no NVRTC here. */
+NODISCARD int judge_nvrtc(struct judge *judge, struct standby **standby, struct err *err);
+/* Starts it, without waiting, where something looks like a GPU. */
+void judge_warm_nvrtc(struct judge *judge);
 /* What "device" means in locks: "cpu", or a GPU by its UUID, which is the same for processes that
  * see different ones of a machine's GPUs. */
 const char *session_device(const struct session *session);

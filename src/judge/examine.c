@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "device/nvrtc.h"
 #include "judge/context.h"
 
 #include <math.h>
@@ -111,6 +112,30 @@ static void examine_gpus(struct judge *judge, struct examination *found)
     }
 }
 
+static void try_nvrtc(struct judge *judge, struct examination *found)
+{
+    struct standby *standby;
+    struct nvrtc nvrtc;
+    struct err err = {0};
+    if (!judge->toolchain.nvrtc) {
+        copy(found->nvrtc_error, sizeof found->nvrtc_error,
+             "no libnvrtc: install a CUDA toolkit or Python's nvidia-cuda-nvrtc, or set "
+             "gpu.nvrtc; without it nvcc compiles device-only kernels");
+        return;
+    }
+    copy(found->nvrtc, sizeof found->nvrtc, judge->toolchain.nvrtc);
+    int result = nvrtc_open(&nvrtc, judge->toolchain.nvrtc, &err);
+    if (result == 0) {
+        found->nvrtc_version = nvrtc.major * 1000 + nvrtc.minor;
+        nvrtc_close(&nvrtc);
+        result = judge_nvrtc(judge, &standby, &err);
+    }
+    if (result == 0)
+        result = standby_ready(standby, &err);
+    if (result < 0)
+        copy(found->nvrtc_error, sizeof found->nvrtc_error, err.text);
+}
+
 int examine(const struct settings *settings, struct examination *found, struct err *err)
 {
     struct judge_options options = {.settings = settings};
@@ -133,6 +158,7 @@ int examine(const struct settings *settings, struct examination *found, struct e
     else
         try_layers(standby, found);
     try_torch(judge, settings, found);
+    try_nvrtc(judge, found);
     found->awake = judge->awake >= 0;
     found->have_peaks = judge_peaks(judge, &found->peaks, &why) == 0;
     examine_gpus(judge, found);

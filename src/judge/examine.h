@@ -27,8 +27,10 @@ struct examination {
     double native_ms; /* request to ready, median of five */
     double torch_load_ms, torch_ms;
     char box_error[768], torch_error[768]; /* "" where it works */
-    char cc[256], cc_version[256], nvcc[256], python[256], cache[256];
-    bool awake; /* idle processors can be kept from halting while something is timed */
+    char cc[256], cc_version[256], nvcc[256], nvrtc[256], python[256], cache[256];
+    int nvrtc_version;     /* 13005 is 13.5 */
+    char nvrtc_error[768]; /* "" where it works */
+    bool awake;            /* idle processors can be kept from halting while something is timed */
     struct peaks peaks;
     bool have_peaks;
     struct gpu_examination gpus[GPU_MAX];

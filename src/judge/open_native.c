@@ -52,7 +52,10 @@ static int compile(struct session *session, enum compile_kind kind, const char *
                                       .memory_bytes = settings->compile_memory_bytes,
                                       .cache_max_bytes = settings->cache_max_bytes};
     const char *cache = settings->cache_max_bytes ? session->judge->cache : NULL;
-    int result = compile_source(&session->judge->toolchain, &runner.runner, cache, &request,
+    int result = kind == COMPILE_CUBIN ? judge_nvrtc(session->judge, &runner.resident, err) : 0;
+    if (result < 0)
+        return result;
+    result = compile_source(&session->judge->toolchain, &runner.runner, cache, &request,
                                 artifact, err);
     if (result == 0 && artifact->cache_problem)
         log_write(LOG_LEVEL_WARN, "compile", "the build is not kept: %s", artifact->cache_problem);

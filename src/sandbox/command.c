@@ -49,7 +49,7 @@ static void unpack(char **at, char **strings, uint32_t count)
     strings[count] = NULL;
 }
 
-int command_serve(int channel, const struct box *box, uint32_t layers)
+int command_serve(int channel, const struct box *box, uint32_t layers, command_main *resident)
 {
     static struct command_message message; /* the judge is trusted; still one at a time */
     char *arguments[COMMAND_STRINGS];
@@ -68,8 +68,11 @@ int command_serve(int channel, const struct box *box, uint32_t layers)
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     (void)setpriority(PRIO_PROCESS, 0, COMPILER_NICE);
-    if (box_lock(box, &layers, &err) == 0)
+    if (box_lock(box, &layers, &err) == 0) {
+        if (resident)
+            return resident((int)message.argument_count, arguments);
         execve(arguments[0], arguments, environment);
+    }
     dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], err.text[0] ? err.text : strerror(errno));
     return 126;
 }
@@ -77,7 +80,7 @@ int command_serve(int channel, const struct box *box, uint32_t layers)
 static void describe_box(const struct sandbox_runner *self, const struct command *command,
                          struct box *box)
 {
-    box_init(box, BOX_BUILD);
+    box_init(box, command->resident ? BOX_NATIVE : BOX_BUILD);
     box->forbid = self->forbid;
     box->memory_bytes = command->memory_bytes;
     box->scratch_bytes = command->file_bytes ? command->file_bytes : UINT64_C(1) << 30;
@@ -141,8 +144,11 @@ static int run_boxed(struct sandbox_runner *self, const struct command *command,
         result = err_set(err, ERR_LIMIT, "%s: too many or too long arguments", command->argv[0]);
     if (result == 0 && pipe2(ends, O_CLOEXEC) < 0)
         result = err_sys(err, errno, "cannot make a pipe");
+    struct standby *server = command->resident ? self->resident : self->standby;
+    if (result == 0 && !server)
+        result = err_set(err, ERR_UNSUPPORTED, "%s: nobody has loaded it", command->argv[0]);
     if (result == 0)
-        result = standby_spawn(self->standby, box, SPAWN_TIMEOUT_MS, &boxed, err);
+        result = standby_spawn(server, box, SPAWN_TIMEOUT_MS, &boxed, err);
     if (result == 0 && passing_send(boxed.channel, message, sizeof *message, &ends[1], 1, err) < 0)
         result = err_sys(err, errno, "cannot hand the command to the sandbox");
     if (ends[1] >= 0)

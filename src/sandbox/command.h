@@ -1,6 +1,10 @@
 /* command: a boxed process that becomes a compiler, and the runner that asks for it.
  *
  *   judge ── {argv, environment} + output pipe ──► box_lock ─► execve
+ *                                                          └─► a compiler that is in memory already
+ *
+ * The second kind of server has loaded a compiler that is a library (struct command's `resident`):
+ * its children run that, in a box in which nothing can be started.
  *
  * sandbox_runner gives compile/ the `struct runner` of base/process.h: each command runs in a box
  * of its own, sees only `readable`, and writes only into `directory`, which is its scratch (mounted
@@ -16,6 +20,7 @@
 struct sandbox_runner {
     struct runner runner; /* first: a struct runner * is a struct sandbox_runner * */
     struct standby *standby;
+    struct standby *resident;     /* for commands that are; the caller's; NULL: there are none */
     const char *toolchain_root;   /* bundled toolchain to mount as /usr, or NULL */
     const _Atomic int *cancelled; /* non-zero: stop what runs; may be NULL */
     uint32_t forbid;              /* layers not to try (tests only) */
@@ -26,7 +31,11 @@ struct sandbox_runner {
 void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby, bool own_root,
                          const char *toolchain_root, const _Atomic int *cancelled);
 
-/* In the boxed process: receives one command and becomes it. Returns only on failure. */
-int command_serve(int channel, const struct box *box, uint32_t layers);
+/* A compiler in memory: takes a command's words, prints to standard output; an exit status. */
+typedef int command_main(int argc, char **argv);
+
+/* In the boxed process: receives one command and becomes it, or is `resident` (NULL: it is none).
+ * An exit status; of a command that was to be become only where that failed. */
+int command_serve(int channel, const struct box *box, uint32_t layers, command_main *resident);
 
 #endif

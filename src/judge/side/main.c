@@ -5,7 +5,9 @@
  *   warpgym-side --cuda LIBRARY     candidates on a GPU: the driver's library, and what objects
  *                                   that nvcc made want, are loaded before there is a fence around
  *                                   them; the driver starts behind it: no fork survives a start
+ *   warpgym-side --nvrtc LIBRARY    device code: the compiler is loaded, and has compiled once
  */
+#include "judge/side/device_code.h"
 #include "judge/side/native.h"
 #include "sandbox/command.h"
 #include "sandbox/server.h"
@@ -15,16 +17,18 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static const char *load_driver(int argc, char **argv)
+static const char *option(int argc, char **argv, const char *name)
 {
-    if (argc != 3 || strcmp(argv[1], "--cuda") != 0)
-        return NULL;
+    return argc == 3 && strcmp(argv[1], name) == 0 ? argv[2] : NULL;
+}
+
+static void load_driver(const char *driver)
+{
     static const char *const wanted[] = {"libstdc++.so.6", "libgcc_s.so.1", "libm.so.6"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         (void)!dlopen(wanted[i], RTLD_NOW | RTLD_GLOBAL);
-    if (!dlopen(argv[2], RTLD_NOW | RTLD_GLOBAL))
+    if (!dlopen(driver, RTLD_NOW | RTLD_GLOBAL))
         fprintf(stderr, "warpgym-side: %s\n", dlerror());
-    return argv[2];
 }
 
 int main(int argc, char **argv)
@@ -32,7 +36,14 @@ int main(int argc, char **argv)
     static struct box box;
     struct err err = {0};
     uint32_t layers = 0;
-    const char *driver = load_driver(argc, argv);
+    const char *driver = option(argc, argv, "--cuda");
+    const char *compiler = option(argc, argv, "--nvrtc");
+    if (driver)
+        load_driver(driver);
+    if (compiler && device_code_load(compiler, &err) < 0) {
+        fprintf(stderr, "warpgym-side: %s\n", err.text);
+        return 1;
+    }
     if (box_filter_prepare(&err) < 0)
         fprintf(stderr, "warpgym-side: %s\n", err.text); /* box_lock tells the judge as well */
     if (server_ready(SERVER_CONTROL_FD) < 0) {
@@ -42,6 +53,8 @@ int main(int argc, char **argv)
     int channel = server_loop(SERVER_CONTROL_FD, &box, &layers);
     if (channel < 0)
         return 0;
-    return box.kind == BOX_BUILD ? command_serve(channel, &box, layers)
+    if (compiler)
+        return command_serve(channel, &box, layers, device_code_compile);
+    return box.kind == BOX_BUILD ? command_serve(channel, &box, layers, NULL)
                                  : native_serve(channel, &box, layers, driver);
 }

@@ -470,7 +470,7 @@ def serve(channel, layers, lock, open_gpu=None):
                     except Exception as error:  # noqa: BLE001 - told in answer to OPEN
                         unready = error
                 elif kind == wire.OPEN:
-                    _, role, seed, threads, ordinal, _, precision, _, mode = (
+                    _, role, seed, threads, ordinal, _, _, precision, mode = (
                         wire.OPEN_BODY.unpack_from(message)
                     )
                     torch.set_num_threads(threads)

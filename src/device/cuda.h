@@ -98,6 +98,7 @@ enum {
     X(event_elapsed, "cuEventElapsedTime", (float *ms, cuda_event start, cuda_event stop))         \
     X(synchronize, "cuCtxSynchronize", (void))                                                     \
     X(alloc, "cuMemAlloc_v2", (cuda_at * at, size_t bytes))                                        \
+    X(free, "cuMemFree_v2", (cuda_at at))                                                          \
     X(granularity, "cuMemGetAllocationGranularity",                                                \
       (size_t * bytes, const struct cuda_allocation *allocation, int option))                      \
     X(memory_create, "cuMemCreate",                                                                \

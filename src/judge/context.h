@@ -93,6 +93,15 @@ bool judge_torch_on_gpu(struct judge *judge, struct err *err);
 NODISCARD int judge_nvrtc(struct judge *judge, struct standby **standby, struct err *err);
 /* Starts it, without waiting, where something looks like a GPU. */
 void judge_warm_nvrtc(struct judge *judge);
+/* Whether a CUDA source has kernels only, which are started as a launch line says. */
+bool device_only(const struct problem *problem, const char *source);
+/* Whether this machine compiles such a source, or one with a host function. ERR_MISSING: no. */
+NODISCARD int device_compiler(const struct judge *judge, bool only, struct err *err);
+/* Whether its launch lines make sense. ERR_INPUT: in the words of a compiler, about file `name`. */
+NODISCARD int device_check(const struct problem *problem, const char *name, const char *source,
+                           struct err *err);
+/* What a side must know to start them (side/launcher.h), as sealed memory: a descriptor. */
+NODISCARD int device_lines(const struct problem *problem, const char *source, struct err *err);
 /* What "device" means in locks: "cpu", or a GPU by its UUID, which is the same for processes that
  * see different ones of a machine's GPUs. */
 const char *session_device(const struct session *session);

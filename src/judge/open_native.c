@@ -55,8 +55,8 @@ static int compile(struct session *session, enum compile_kind kind, const char *
     int result = kind == COMPILE_CUBIN ? judge_nvrtc(session->judge, &runner.resident, err) : 0;
     if (result < 0)
         return result;
-    result = compile_source(&session->judge->toolchain, &runner.runner, cache, &request,
-                                artifact, err);
+    result = compile_source(&session->judge->toolchain, &runner.runner, cache, &request, artifact,
+                            err);
     if (result == 0 && artifact->cache_problem)
         log_write(LOG_LEVEL_WARN, "compile", "the build is not kept: %s", artifact->cache_problem);
     return result;
@@ -77,16 +77,28 @@ struct preparation {
     struct err slot_err;
 };
 
+/* How a CUDA source is compiled. */
+static enum compile_kind cuda_kind(const struct session *session, const char *text)
+{
+    return device_only(session->problem, text) ? COMPILE_CUBIN : COMPILE_CUDA;
+}
+
 static int compile_part(struct preparation *preparation, enum compile_kind kind,
                         struct artifact *artifact)
 {
     const struct problem *problem = preparation->session->problem;
     struct err *err = &preparation->err;
-    bool cuda = kind == COMPILE_CUDA;
+    bool cuda = kind == COMPILE_CUDA || kind == COMPILE_CUBIN;
+    int result = 0;
+    preparation->fault = fault_reference;
+    if (kind == COMPILE_CUBIN)
+        result = device_check(problem, problem->cuda_path, problem->cuda_text, err);
+    if (result < 0)
+        return result;
     preparation->fault = fault_judge;
-    int result = compile(preparation->session, kind, cuda ? "reference.cu" : "reference.c",
-                         cuda ? problem->cuda_text : problem->reference_text,
-                         cuda ? problem->cuda_bytes : problem->reference_bytes, artifact, err);
+    result = compile(preparation->session, kind, cuda ? "reference.cu" : "reference.c",
+                     cuda ? problem->cuda_text : problem->reference_text,
+                     cuda ? problem->cuda_bytes : problem->reference_bytes, artifact, err);
     if (result < 0 || artifact->ok)
         return result;
     preparation->fault = fault_reference;
@@ -99,7 +111,9 @@ static int compile_part(struct preparation *preparation, enum compile_kind kind,
 static int compile_reference(struct preparation *preparation)
 {
     struct session *session = preparation->session;
-    int result = compile_part(preparation, session->gpu ? COMPILE_CUDA : COMPILE_C,
+    int result = compile_part(preparation,
+                              session->gpu ? cuda_kind(session, session->problem->cuda_text)
+                                           : COMPILE_C,
                               &session->reference_artifact);
     if (result == 0 && session->problem->oracle)
         result = compile_part(preparation, COMPILE_C_DOUBLE, &session->oracle_artifact);
@@ -120,30 +134,37 @@ static int artifact_memory(const struct artifact *artifact, struct err *err)
     return result;
 }
 
-static int open_side(struct session *session, struct side *side, uint32_t role,
+/* `source` is the text of the artifact. */
+static int open_side(struct session *session, struct side *side, uint32_t role, const char *source,
                      const struct artifact *artifact, const struct artifact *oracle,
                      struct err *err)
 {
+    bool device = session->gpu && device_only(session->problem, source);
+    uint32_t count = 0;
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = role,
                              .threads = (uint32_t)session_threads(session),
                              .gpu = session->gpu ? (uint32_t)session->gpu->facts.ordinal + 1 : 0};
     if (session->gpu)
         memcpy(open.gpu_uuid, session->gpu->facts.id.bytes, sizeof open.gpu_uuid);
-    int descriptors[2] = {-1, -1};
+    int descriptors[3] = {-1, -1, -1};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,
-                               .descriptor_count = oracle ? 2 : 1,
                                .gpu = session->gpu,
                                .slot_outputs = true};
-    int result = descriptors[0] = artifact_memory(artifact, err);
+    int result = descriptors[count++] = artifact_memory(artifact, err);
     if (result >= 0 && oracle)
-        result = descriptors[1] = artifact_memory(oracle, err);
+        result = descriptors[count++] = artifact_memory(oracle, err);
+    if (result >= 0 && device) {
+        open.launch = count;
+        result = descriptors[count++] = device_lines(session->problem, source, err);
+    }
+    start.descriptor_count = count;
     if (result >= 0)
         result = judge_start(session->judge, session->unit,
                              session->gpu ? BOX_CUDA : BOX_NATIVE,
                              session->largest.bytes, side, &start, NULL, NULL, err);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
     return result < 0 ? result : 0;
@@ -157,7 +178,9 @@ static int open_reference(struct preparation *preparation)
     preparation->fault = fault_reference;
     session->reference_open = true;
     session->reference_oracle = oracle != NULL;
+    const struct problem *problem = session->problem;
     int result = open_side(session, &session->reference, WIRE_REFERENCE,
+                           session->gpu ? problem->cuda_text : problem->reference_text,
                            &session->reference_artifact, oracle, err);
     if (result == 0)
         result = side_map(&session->reference, &session->largest, &session->largest, 1, oracle,
@@ -214,10 +237,16 @@ static int prepare_end(struct preparation *preparation)
 static int compile_candidate(struct session *session, bool cuda, struct artifact *artifact)
 {
     struct verdict *verdict = session->verdict;
+    const struct candidate *text = session->text;
     struct err err = {0};
-    const char *slash = strrchr(session->text->path, '/');
-    if (compile(session, cuda ? COMPILE_CUDA : COMPILE_C, slash ? slash + 1 : session->text->path,
-                session->text->text, session->text->bytes, artifact, &err) < 0)
+    const char *slash = strrchr(text->path, '/');
+    const char *name = slash ? slash + 1 : text->path;
+    enum compile_kind kind = cuda ? cuda_kind(session, text->text) : COMPILE_C;
+    if (kind == COMPILE_CUBIN && device_check(session->problem, name, text->text, &err) < 0) {
+        verdict_fail(verdict, STATUS_COMPILE_ERROR, "launch_line", err.text, err.text);
+        return -1;
+    }
+    if (compile(session, kind, name, text->text, text->bytes, artifact, &err) < 0)
         return fault_judge(session, &err);
     verdict->build_cached = artifact->cached;
     if (!artifact->ok) {
@@ -240,7 +269,10 @@ static int compile_only(struct session *session)
     struct artifact artifact = {0};
     char text[ERR_TEXT_MAX + 64];
     struct verdict *verdict = session->verdict;
-    bool compiler = session->judge->toolchain.nvcc;
+    struct err ignored;
+    bool compiler = device_compiler(session->judge,
+                                    device_only(session->problem, session->text->text),
+                                    &ignored) == 0;
     int64_t start_ns = clock_now_ns();
     int result = compiler ? compile_candidate(session, true, &artifact) : 0;
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
@@ -316,8 +348,8 @@ int open_native(struct session *session)
     int result = compile_candidate(session, cuda, &artifact);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
     start_ns = clock_now_ns();
-    if (result == 0 &&
-        open_side(session, &session->candidate, WIRE_CANDIDATE, &artifact, NULL, &err) < 0)
+    if (result == 0 && open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
+                                 &artifact, NULL, &err) < 0)
         result = fault_candidate(session, &err);
     prepare_work(session);
     prepare_slot(&preparation);

@@ -86,19 +86,20 @@ static int use_gpu(struct session *session)
 /* CUDA candidates run on a GPU, where there is one and the problem has a reference for it. */
 static int choose_for_native(struct session *session)
 {
+    const struct problem *problem = session->problem;
+    const char *reference = problem->cuda_text;
     if (strcmp(session->verdict->candidate_language, "cuda") != 0 ||
-        gpu_pool_list(&session->judge->gpus, &session->no_gpu) < 0)
+        gpu_pool_list(&session->judge->gpus, &session->no_gpu) < 0 ||
+        device_compiler(session->judge, device_only(problem, session->text->text),
+                        &session->no_gpu) < 0)
         return 0;
-    if (!session->judge->toolchain.nvcc) {
-        err_set(&session->no_gpu, ERR_MISSING,
-                "there is no CUDA compiler: install nvcc, or name one in WARPGYM_NVCC");
-        return 0;
-    }
-    if (!session->problem->cuda_text) {
+    if (!reference) {
         err_set(&session->no_gpu, ERR_UNSUPPORTED,
-                "problem %s has no reference.cu to hold them against", session->problem->id);
+                "problem %s has no reference.cu to hold them against", problem->id);
         return 0;
     }
+    if (device_compiler(session->judge, device_only(problem, reference), &session->no_gpu) < 0)
+        return 0;
     return use_gpu(session);
 }
 

@@ -58,7 +58,7 @@ enum wire_mode {
     WIRE_WITHOUT, /* torch reference: with its parameter number `noise` set to zero */
 };
 
-/* Descriptors: native: artifact, [oracle artifact]. torch: source, description, [weights].
+/* Descriptors: native: artifact, [oracle artifact], [launch lines]. torch: source, description, [weights].
  * description = JSON that the reference side wrote: how inputs and constructor look. */
 struct wire_open {
     uint32_t type, role;
@@ -66,10 +66,12 @@ struct wire_open {
     uint32_t threads;
     uint32_t gpu;               /* the one to run on, counted from 1; 0: none, on the CPU */
     unsigned char gpu_uuid[16]; /* its; sides may count GPUs otherwise than the judge */
+    /* native: which descriptor holds the launch lines of an artifact that is a cubin
+     * (side/launcher.h); 0: none, it is a shared object */
+    uint32_t launch;
     /* torch only */
     uint32_t precision; /* of floating inputs and weights: enum dtype, plus 1; 0: as they come */
-    uint32_t reserved;
-    char compile[32]; /* reference: mode of torch.compile; "": eager */
+    char compile[32];   /* reference: mode of torch.compile; "": eager */
 };
 
 /* Sent ahead of OPEN to a process that is to stand ready: what takes it long and is the same for

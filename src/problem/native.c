@@ -311,12 +311,27 @@ static int parse_summary(struct native *native, const struct yaml_node *node)
     return result;
 }
 
+static int parse_launch(struct native *native, const struct yaml_node *node)
+{
+    struct err inner;
+    uint32_t line;
+    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "launch", native->err);
+    if (result < 0)
+        return result;
+    if (strchr(node->text, '\n'))
+        return yaml_fail(native->yaml, node, native->err, "launch is one line");
+    native->problem->launch = node->text;
+    if (native_try_launch(native->problem, "", &line, &inner) < 0)
+        return yaml_fail(native->yaml, node, native->err, "launch: %s", inner.text);
+    return 0;
+}
+
 /* All keys, in the order in which each can use what came before. */
 static int parse_document(struct native *native, const struct yaml_node *root)
 {
     static const char *const keys[] = {"name",    "summary", "signature", "arguments",
                                        "check",   "time",    "tolerance", "draw",
-                                       "require", "work",    "oracle"};
+                                       "require", "work",    "oracle",    "launch"};
     enum { NEEDED = 6 };
     struct problem *problem = native->problem;
     int result = yaml_expect_keys(native->yaml, root, "a problem", keys,
@@ -347,6 +362,8 @@ static int parse_document(struct native *native, const struct yaml_node *root)
                             &problem->time_count);
     if (result == 0 && draw)
         result = parse_draw(native, draw);
+    if (result == 0 && yaml_get(root, "launch"))
+        result = parse_launch(native, yaml_get(root, "launch"));
     if (result == 0)
         result = parse_oracle(native, yaml_get(root, "oracle"));
     return result;

@@ -15,6 +15,7 @@
  *   draw         no      ranges of all sizes
  *   require      no      a relation between sizes
  *   work         no      {flops, bytes}
+ *   launch       no      how a device-only candidate's kernel `solution` is started: launch.h
  *   oracle       no      default: all floating arguments are f32 or f16, and there is one
  */
 #ifndef WARPGYM_PROBLEM_NATIVE_H
@@ -48,6 +49,10 @@ struct native {
 /* The keys arguments: and signature:, against each other. */
 NODISCARD int native_arguments(struct native *native, const struct yaml_node *arguments,
                                const struct yaml_node *signature);
+/* The launch lines of a device-only source, or the problem's own where it has none, at the sizes of
+ * check: and time:. On failure *line as in launch.h. */
+NODISCARD int native_try_launch(const struct problem *problem, const char *source, uint32_t *line,
+                                struct err *err);
 /* An expression over the sizes, or with `names` false over numbers alone. */
 NODISCARD int native_expression(struct native *native, const struct yaml_node *node,
                                 const char *what, bool names, const struct expression **expression);

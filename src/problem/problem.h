@@ -74,6 +74,7 @@ struct problem {
     const char *cuda_text;
     size_t cuda_bytes;
     const char *signature;
+    const char *launch; /* how a kernel `solution` is started: launch.h; NULL: it does not say */
     uint32_t argument_count;
     struct argument arguments[LIMIT_ARGUMENTS]; /* in signature order */
     uint32_t size_count;

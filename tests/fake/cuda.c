@@ -5,6 +5,8 @@
  * FAKE_CUDA_KERNELS it takes kernels and runs none: they move that many bytes a nanosecond. */
 #include "device/cuda.h"
 
+#include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,6 +47,7 @@ static cuda_result outcome(const char *function)
 
 #define X(field, symbol, arguments) cuda_result fake_##field arguments __asm__(symbol);
 CUDA_FUNCTIONS(X)
+CUDA_LATER_FUNCTIONS(X)
 #undef X
 
 cuda_result fake_init(unsigned flags)
@@ -118,6 +121,7 @@ cuda_result fake_device_attribute(int *value, int attribute, cuda_device device)
         {CUDA_L2_BYTES, 62914560},
         {CUDA_MAJOR, 9},
         {CUDA_MINOR, 0},
+        {CUDA_SHARED_BYTES, 232448},
     };
     (void)device;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
@@ -194,6 +198,12 @@ cuda_result fake_alloc(cuda_at *at, size_t bytes)
 {
     *at = (cuda_at)(uintptr_t)calloc(1, bytes);
     return outcome("cuMemAlloc_v2");
+}
+
+cuda_result fake_free(cuda_at at)
+{
+    free((void *)(uintptr_t)at);
+    return outcome("cuMemFree_v2");
 }
 
 cuda_result fake_granularity(size_t *bytes, const struct cuda_allocation *allocation, int option)
@@ -326,17 +336,137 @@ cuda_result fake_copy_on_device(cuda_at to, cuda_at from, size_t bytes)
     return outcome("cuMemcpyDtoD_v2");
 }
 
-/* It runs nothing, so it takes no kernels, unless it is asked to look as if. */
+/* A module is a shared object of tests/fake/kernels, which is loaded from a file: of memory, or of a
+ * box's scratch, where memory has no files. */
+struct kernel {
+    const char *name;
+    void (*call)(void **parameters);
+    const size_t *sizes;
+    size_t count;
+};
+
+struct function {
+    const struct kernel *kernel;
+    struct module *module;
+    char symbol[256];
+    int shared_bytes; /* that a launch may ask for */
+};
+
+struct module {
+    void (*launch)(const struct kernel *kernel, const unsigned grid[3], const unsigned block[3],
+                   void **parameters);
+    struct function functions[64];
+    unsigned count;
+};
+
+/* Of FAKE_CUDA_KERNELS. */
+static struct module pretended;
+static struct function pretence;
+
+static void *load_object(const void *image, size_t bytes)
+{
+    char path[64];
+    int fd = memfd_create("fake module", MFD_CLOEXEC);
+    snprintf(path, sizeof path, fd < 0 ? "./fake-module.so" : "/proc/self/fd/%d", fd);
+    if (fd < 0)
+        fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0700);
+    bool written = fd >= 0 && write(fd, image, bytes) == (ssize_t)bytes;
+    void *object = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    close(fd);
+    unlink(path);
+    return object;
+}
+
+/* C++ gives a function a longer name, unless it is extern "C". */
+static void name_function(struct function *function, void *object)
+{
+    const char *name = function->kernel->name;
+    if (dlsym(object, name))
+        snprintf(function->symbol, sizeof function->symbol, "%s", name);
+    else
+        snprintf(function->symbol, sizeof function->symbol, "_Z%zu%sPv", strlen(name), name);
+}
+
 cuda_result fake_module_load(void **module, const void *image)
 {
-    *module = (void *)(uintptr_t)image;
-    return getenv("FAKE_CUDA_KERNELS") ? outcome("cuModuleLoadData") : 801;
+    const Elf64_Ehdr *header = image;
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) {
+        *module = &pretended;
+        return getenv("FAKE_CUDA_KERNELS") ? outcome("cuModuleLoadData") : 200;
+    }
+    void *object = load_object(image,
+                               header->e_shoff + (size_t)header->e_shnum * header->e_shentsize);
+    const struct kernel *kernels = object ? dlsym(object, "fake_kernels") : NULL;
+    struct module *made = calloc(1, sizeof *made);
+    if (!kernels || !made)
+        return 209;
+    void *launch = dlsym(object, "fake_launch");
+    memcpy(&made->launch, &launch, sizeof launch);
+    for (; kernels[made->count].name && made->count < 64; made->count++) {
+        struct function *function = &made->functions[made->count];
+        *function = (struct function){.kernel = &kernels[made->count], .module = made};
+        name_function(function, object);
+    }
+    *module = made;
+    return outcome("cuModuleLoadData");
 }
 
 cuda_result fake_module_function(void **function, void *module, const char *name)
 {
-    *function = module;
-    return getenv("FAKE_CUDA_KERNELS") && *name ? outcome("cuModuleGetFunction") : 801;
+    struct module *from = module;
+    *function = &pretence;
+    if (from == &pretended)
+        return *name ? outcome("cuModuleGetFunction") : 500;
+    for (unsigned i = 0; i < from->count; i++)
+        if (strcmp(from->functions[i].symbol, name) == 0) {
+            *function = &from->functions[i];
+            return outcome("cuModuleGetFunction");
+        }
+    return 500;
+}
+
+cuda_result fake_module_function_count(unsigned *count, void *module)
+{
+    *count = ((struct module *)module)->count;
+    return outcome("cuModuleGetFunctionCount");
+}
+
+cuda_result fake_module_functions(void **functions, unsigned count, void *module)
+{
+    for (unsigned i = 0; i < count; i++)
+        functions[i] = &((struct module *)module)->functions[i];
+    return outcome("cuModuleEnumerateFunctions");
+}
+
+cuda_result fake_function_name(const char **name, void *function)
+{
+    *name = ((struct function *)function)->symbol;
+    return outcome("cuFuncGetName");
+}
+
+cuda_result fake_function_parameter(void *function, size_t index, size_t *offset, size_t *bytes)
+{
+    const struct kernel *kernel = ((struct function *)function)->kernel;
+    if (index >= kernel->count)
+        return 1;
+    *offset = 0;
+    *bytes = kernel->sizes[index];
+    return outcome("cuFuncGetParamInfo");
+}
+
+cuda_result fake_function_attribute(int *value, int attribute, void *function)
+{
+    (void)function;
+    *value = attribute == CUDA_FUNCTION_THREADS ? number("FAKE_CUDA_THREADS", 1024) : 0;
+    return outcome("cuFuncGetAttribute");
+}
+
+cuda_result fake_set_function_attribute(void *function, int attribute, int value)
+{
+    if (attribute != CUDA_FUNCTION_SHARED_DYNAMIC || value > 232448)
+        return 1;
+    ((struct function *)function)->shared_bytes = value;
+    return outcome("cuFuncSetAttribute");
 }
 
 cuda_result fake_module_unload(void *module)
@@ -346,17 +476,30 @@ cuda_result fake_module_unload(void *module)
 }
 
 /* Kernels of gpu_peaks.cu: vectors of 16 bytes and rounds. What fits into L2 moves twice as fast. */
+static cuda_result pretend(void **parameters)
+{
+    double bytes = 16.0 * (double)*(uint64_t *)parameters[2];
+    double ns = bytes / strtod(getenv("FAKE_CUDA_KERNELS"), NULL) / (bytes < 64 << 20 ? 2 : 1) + 1000;
+    kernels_ns += (int64_t)((double)*(uint64_t *)parameters[3] * ns);
+    return outcome("cuLaunchKernel");
+}
+
 cuda_result fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         cuda_stream stream, void **parameters, void **extra)
 {
-    (void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y;
-    (void)block_z, (void)shared_bytes, (void)stream, (void)extra;
-    const char *rate = getenv("FAKE_CUDA_KERNELS");
-    if (!rate)
-        return 801;
-    double bytes = 16.0 * (double)*(uint64_t *)parameters[2];
-    double ns = bytes / strtod(rate, NULL) / (bytes < 64 << 20 ? 2 : 1) + 1000;
-    kernels_ns += (int64_t)((double)*(uint64_t *)parameters[3] * ns);
-    return outcome("cuLaunchKernel");
+    const struct function *started = function;
+    const unsigned grid[3] = {grid_x, grid_y, grid_z};
+    const unsigned block[3] = {block_x, block_y, block_z};
+    int most = started->shared_bytes > 49152 ? started->shared_bytes : 49152;
+    (void)stream;
+    (void)extra;
+    if (started == &pretence)
+        return pretend(parameters);
+    if (block_x * block_y * block_z > 1024 || shared_bytes > (unsigned)most)
+        return 1;
+    cuda_result result = outcome("cuLaunchKernel");
+    if (result == 0)
+        started->module->launch(started->kernel, grid, block, parameters);
+    return result;
 }

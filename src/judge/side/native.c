@@ -4,6 +4,7 @@
 #include "device/gpu_memory.h"
 #include "judge/oracle.h"
 #include "judge/side/invoke.h"
+#include "judge/side/launcher.h"
 #include "judge/wire.h"
 
 #include <dlfcn.h>
@@ -27,8 +28,9 @@ struct native {
     cuda_at bell;           /* something to wake it with */
     cuda_event events[2];
     struct gpu_memory arrays; /* there */
-    void *solution;
+    void *solution;           /* NULL: it is device code, which the launcher starts */
     void *oracle;
+    struct launcher launcher;
     struct layout layout;
     struct layout wide;
     char *slot;
@@ -87,7 +89,8 @@ static void *load(int artifact, const char *name, char *why, size_t why_bytes)
     if (library && !function)
         snprintf(why, why_bytes,
                  "there is no function `solution`; define it with the problem's signature, not "
-                 "static (in CUDA C++ as extern \"C\")");
+                 "static (in CUDA C++ as extern \"C\", or say in a launch line how a kernel is "
+                 "started)");
     return function;
 }
 
@@ -123,6 +126,25 @@ static int open_gpu(struct native *native, const struct wire_open *open, struct 
     return result;
 }
 
+/* What the judge sent: a shared object or a cubin, and an oracle. */
+static int load_parts(struct native *native, const struct wire_open *open,
+                      const int descriptors[WIRE_DESCRIPTORS], char *why, size_t why_bytes)
+{
+    struct err err = {0};
+    bool cubin = open->launch > 0 && open->launch < WIRE_DESCRIPTORS && native->gpu.open;
+    bool oracle = descriptors[1] >= 0 && open->launch != 1;
+    if (cubin && launcher_open(&native->launcher, &native->gpu, descriptors[0],
+                               descriptors[open->launch], &err) < 0) {
+        snprintf(why, why_bytes, "%s", err.text);
+        return -1;
+    }
+    if (!cubin)
+        native->solution = load(descriptors[0], "solution", why, why_bytes);
+    if (oracle && (cubin || native->solution))
+        native->oracle = load(descriptors[1], "oracle", why, why_bytes);
+    return (cubin || native->solution) && (!oracle || native->oracle) ? 0 : -1;
+}
+
 static int open_candidate(struct native *native, const struct wire_open *open,
                           const int descriptors[WIRE_DESCRIPTORS])
 {
@@ -143,10 +165,7 @@ static int open_candidate(struct native *native, const struct wire_open *open,
         return -1;
     }
     struct wire_opened opened = {.type = WIRE_OPENED, .layers = native->layers};
-    native->solution = load(descriptors[0], "solution", why, sizeof why);
-    if (native->solution && descriptors[1] >= 0)
-        native->oracle = load(descriptors[1], "oracle", why, sizeof why);
-    if (!native->solution || (descriptors[1] >= 0 && !native->oracle)) {
+    if (load_parts(native, open, descriptors, why, sizeof why) < 0) {
         say_failed(native, FAILED_LOAD, why);
         return -1;
     }
@@ -182,6 +201,23 @@ static bool map_new(struct native *native, const struct wire_map *map,
                                                   map->gpu_bytes, &ignored) == 0);
 }
 
+/* The calls of each slot; of device code, what there is to start. */
+static int prepare_calls(struct native *native, struct err *err)
+{
+    cuda_at address = native->gpu.open ? native->arrays.address : 0;
+    char *arrays = native->gpu.open ? (char *)(uintptr_t)address : native->slot;
+    if (!native->solution)
+        return launcher_map(&native->launcher, &native->layout, native->slots, native->slot,
+                            address, err);
+    for (uint32_t i = 0; i < native->slots; i++) {
+        uint64_t offset = i * native->layout.bytes;
+        if (invoke_init(&native->plain_calls[i], native->solution, &native->layout,
+                        native->slot + offset, arrays + offset) < 0)
+            return err_set(err, ERR_LIMIT, "no function can be called like this");
+    }
+    return 0;
+}
+
 static int map_slot(struct native *native, const struct wire_map *map,
                     const int descriptors[WIRE_DESCRIPTORS])
 {
@@ -193,14 +229,9 @@ static int map_slot(struct native *native, const struct wire_map *map,
         mapped = invoke_init(&native->wide_call, native->oracle, &native->wide, native->wide_slot,
                              native->wide_slot) == 0;
     }
-    char *arrays = native->gpu.open ? (char *)(uintptr_t)native->arrays.address : native->slot;
-    for (uint32_t i = 0; mapped && i < native->slots; i++) {
-        uint64_t offset = i * native->layout.bytes;
-        mapped = invoke_init(&native->plain_calls[i], native->solution, &native->layout,
-                             native->slot + offset, arrays + offset) == 0;
-    }
-    if (!mapped) {
-        say_failed(native, FAILED_MEMORY, "the arguments do not fit into the memory limit");
+    struct err err = {.code = ERR_LIMIT, .text = "the arguments do not fit into the memory limit"};
+    if (!mapped || prepare_calls(native, &err) < 0) {
+        say_failed(native, err.code == ERR_LIMIT ? FAILED_MEMORY : FAILED_RUN, err.text);
         return -1;
     }
     say_type(native, WIRE_MAPPED);
@@ -218,8 +249,14 @@ static int run_on_gpu(struct native *native, uint64_t *own_ns, struct err *err)
         result = cuda->synchronize();
     if (result == 0)
         result = cuda->event_record(native->events[0], NULL);
-    for (uint32_t i = 0; result == 0 && i < native->slots; i++)
-        invoke(&native->plain_calls[i]);
+    int started = 0;
+    for (uint32_t i = 0; result == 0 && started == 0 && i < native->slots; i++)
+        if (native->solution)
+            invoke(&native->plain_calls[i]);
+        else
+            started = launcher_start(&native->launcher, i, err);
+    if (started < 0)
+        return started;
     if (result == 0)
         result = cuda->event_record(native->events[1], NULL);
     cuda_result end = cuda->synchronize();

@@ -47,6 +47,8 @@ SIDE_SOURCES := $(wildcard src/judge/side/*.c)
 SIDE_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src/judge/wire.c \
 	src/judge/oracle.c $(patsubst %,src/device/%.c,library cuda gpu gpu_context gpu_memory \
 	nvrtc nvrtc_headers))
+# A library of its own beside the candidate: it needs libc alone.
+TRACE_SOURCES := $(wildcard src/judge/trace/*.c)
 FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,enter mount landlock filter server)
 # What a candidate may link against is in the address space before the fence closes.
 SIDE_LIBS := -lseccomp -lffi -Wl,--no-as-needed -lm -lmvec -lgomp -lgcc_s
@@ -54,8 +56,8 @@ TEST_SOURCES := $(wildcard tests/*/test_*.c)
 SUPPORT_SOURCES := $(wildcard tests/support/*.c)
 FAKES = $(patsubst tests/fake/%.c,$(ROOT)/build/tests/fake/%.so,$(wildcard tests/fake/*.c))
 FUZZ_SOURCES := $(wildcard fuzz/fuzz_*.c)
-TIDY_SOURCES := $(LIB_SOURCES) $(CLI_SOURCES) $(SIDE_SOURCES) $(TEST_SOURCES) $(SUPPORT_SOURCES) \
-	$(wildcard bench/*.c)
+TIDY_SOURCES := $(LIB_SOURCES) $(CLI_SOURCES) $(SIDE_SOURCES) $(TRACE_SOURCES) $(TEST_SOURCES) \
+	$(SUPPORT_SOURCES) $(wildcard bench/*.c)
 
 objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
 side_objects = $(patsubst %.c,$(OBJ)/side/%.o,$(1))
@@ -64,6 +66,7 @@ LIBRARY := $(ROOT)/build/libwarpgym.a
 SIDE := $(ROOT)/build/warpgym-side
 SIDE_SO := $(ROOT)/build/libwarpgym_side.so
 SIDE_LIBRARY := $(ROOT)/build/libside.a
+TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems python demo .venv)))
 
@@ -71,7 +74,7 @@ LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems python demo .venv
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BINARY) $(SIDE) $(SIDE_SO) $(LINKED) ## build ./warpgym (the default)
+all: $(BINARY) $(SIDE) $(SIDE_SO) $(TRACE_SO) $(LINKED) ## build ./warpgym (the default)
 
 # Objects depend on a file that holds the command, so that other flags never meet old objects.
 FLAGS := $(OBJ)/flags
@@ -111,6 +114,11 @@ $(SIDE): $(call side_objects,$(SIDE_SOURCES)) $(SIDE_LIBRARY)
 # side.
 $(SIDE_SO): $(call side_objects,$(FENCE_SOURCES) src/judge/side/segments.c) $(SIDE_LIBRARY)
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -lseccomp -lm
+
+# The CUDA driver loads this one into a side, to trace its launches.
+$(TRACE_SO): CFLAGS += -fvisibility=hidden
+$(TRACE_SO): $(call side_objects,$(TRACE_SOURCES))
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -ldl -lpthread
 
 $(LINKED):
 	@mkdir -p $(@D)

@@ -8,6 +8,7 @@
 #define LIMIT_JSONL_LINE_BYTES ((size_t)4 << 20)   /* one line of a batch */
 #define LIMIT_ARTIFACT_BYTES ((size_t)64 << 20)    /* one compiled shared object */
 #define LIMIT_DIAGNOSTICS_BYTES ((size_t)64 << 10) /* what a compiler may print */
+#define LIMIT_TRACE_BYTES ((size_t)16 << 20)       /* one launch trace */
 #define LIMIT_ARGUMENTS 24                         /* arguments of a native problem */
 #define LIMIT_SIZES 8                              /* size names of a native problem */
 #define LIMIT_SIZE_SETS 16                         /* rows under check:, time: or draw: */

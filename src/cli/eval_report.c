@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "judge/profile_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ int eval_report_init(struct eval_report *report, bool json, bool timed, const ch
 {
     *report =
         (struct eval_report){.json = json, .timed = timed, .out_fd = -1, .out_path = out_path};
+    buf_init(&report->profile, PROFILE_TEXT_BYTES);
     if (!json) {
         static const char *const titles[] = {"problem",   "candidate", "verdict", "speedup",
                                              "candidate", "reference", ""};
@@ -57,6 +59,7 @@ int eval_report_init(struct eval_report *report, bool json, bool timed, const ch
 void eval_report_deinit(struct eval_report *report)
 {
     table_free(report->table);
+    buf_deinit(&report->profile);
     if (report->out_fd >= 0)
         close(report->out_fd);
 }
@@ -240,6 +243,9 @@ void eval_report_verdict(void *context, const struct batch_task *task,
     buf_deinit(&line);
     if (report->table)
         add_row(report, verdict);
+    buf_reset(&report->profile);
+    if (report->passed + report->failed == 1)
+        profile_text(verdict, &report->profile);
     progress_add(report->progress, verdict->status == STATUS_PASSED);
 }
 
@@ -261,6 +267,8 @@ void eval_report_finish(struct eval_report *report, double elapsed_s)
     uint64_t total = report->passed + report->failed;
     buf_printf(&out, "\n%llu of %llu passed, in %.1f s\n", (unsigned long long)report->passed,
                (unsigned long long)total, elapsed_s);
+    if (report->profile.len > 0)
+        buf_printf(&out, "\n%s", report->profile.data);
     cli_print(&out);
     buf_deinit(&out);
 }

@@ -16,7 +16,8 @@ struct eval_report {
     struct progress *progress;
     uint64_t passed, failed, broken; /* broken: infrastructure_error */
     bool write_failed;
-    bool resumable; /* the output is a file, not a pipe or a device */
+    struct buf profile; /* of the only candidate; empty: none, or several */
+    bool resumable;     /* the output is a file, not a pipe or a device */
 };
 
 /* `out_path` NULL: none. Opens it for appending; a last line that a crash cut short is removed. A

@@ -27,14 +27,20 @@ enum {
 
 /* CUdevice_attribute */
 enum {
+    CUDA_WARP_THREADS = 10,
     CUDA_CLOCK_KHZ = 13,
     CUDA_MULTIPROCESSORS = 16,
     CUDA_MEMORY_CLOCK_KHZ = 36,
     CUDA_MEMORY_BUS_BITS = 37,
     CUDA_L2_BYTES = 38,
+    CUDA_THREADS_EACH = 39, /* of a multiprocessor, as those below */
     CUDA_MAJOR = 75,
     CUDA_MINOR = 76,
+    CUDA_SHARED_BYTES_EACH = 81,
+    CUDA_REGISTERS_EACH = 82,
     CUDA_SHARED_BYTES = 97, /* most that a block may have, when asked for */
+    CUDA_BLOCKS_EACH = 106,
+    CUDA_SHARED_RESERVED_BYTES = 111, /* of each block */
 };
 
 /* CUfunction_attribute */

@@ -17,6 +17,12 @@ static cuda_result read_attributes(const struct cuda *cuda, cuda_device device, 
         {CUDA_MEMORY_CLOCK_KHZ, &memory_khz},
         {CUDA_MEMORY_BUS_BITS, &bus_bits},
         {CUDA_L2_BYTES, &l2_bytes},
+        {CUDA_WARP_THREADS, &gpu->each.warp_threads},
+        {CUDA_THREADS_EACH, &gpu->each.threads},
+        {CUDA_BLOCKS_EACH, &gpu->each.blocks},
+        {CUDA_REGISTERS_EACH, &gpu->each.registers},
+        {CUDA_SHARED_BYTES_EACH, &gpu->each.shared_bytes},
+        {CUDA_SHARED_RESERVED_BYTES, &gpu->each.reserved_bytes},
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         cuda_result result = cuda->device_attribute(wanted[i].value, wanted[i].attribute, device);

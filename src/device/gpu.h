@@ -13,6 +13,12 @@
 
 #define GPU_MAX 64
 
+struct gpu_multiprocessor { /* what one has room for */
+    int threads, blocks, registers, shared_bytes;
+    int warp_threads;
+    int reserved_bytes; /* shared memory that each block costs beyond its own */
+};
+
 struct gpu {
     int ordinal;
     char name[128];             /* "NVIDIA H200" */
@@ -21,6 +27,7 @@ struct gpu {
     bool mig;
     int major, minor; /* compute capability */
     int multiprocessors;
+    struct gpu_multiprocessor each;
     uint64_t memory_bytes, l2_bytes;
     double clock_mhz;          /* the most that it may run at */
     double memory_bytes_per_s; /* by bus and clock; 0: not told */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "judge/profile_text.h"
 #include "sandbox/box.h"
 
 #include <math.h>
@@ -205,15 +206,18 @@ static json_t *profile_json(const struct verdict *verdict)
     json_t *kernels = json_array();
     for (uint32_t i = 0; i < verdict->kernel_count; i++) {
         const struct kernel_share *kernel = &verdict->kernels[i];
-        json_array_append_new(kernels,
-                              json_pack("{s:o, s:I, s:o, s:b}", "name", json_text(kernel->name),
-                                        "launches", (json_int_t)kernel->launches, "time_us",
-                                        json_number(kernel->time_us), "own", kernel->own));
+        json_t *object = json_pack("{s:o, s:I, s:o, s:b}", "name", json_text(kernel->name),
+                                   "launches", (json_int_t)kernel->launches, "time_us",
+                                   json_number(kernel->time_us), "own", kernel->own);
+        profile_kernel_json(kernel, object);
+        json_array_append_new(kernels, object);
     }
-    return json_pack("{s:o, s:o, s:o, s:{s:I}}", "kernels", kernels, "own_time_fraction",
-                     json_number(verdict->own_time_fraction), "own_launch_fraction",
-                     json_number(verdict->own_launch_fraction), "memory", "peak_bytes",
-                     (json_int_t)verdict->peak_memory_bytes);
+    json_t *profile = json_pack("{s:o, s:o, s:o, s:{s:I}}", "kernels", kernels, "own_time_fraction",
+                                json_number(verdict->own_time_fraction), "own_launch_fraction",
+                                json_number(verdict->own_launch_fraction), "memory", "peak_bytes",
+                                (json_int_t)verdict->peak_memory_bytes);
+    profile_totals_json(verdict, profile);
+    return profile;
 }
 
 static json_t *findings_json(const struct finding *findings, uint32_t count)

@@ -66,6 +66,29 @@ struct kernel_share {
     uint64_t launches;
     double time_us;
     bool own;
+    /* of a launch trace, shape and resources of the longest launch; source NULL: there was none */
+    const char *source; /* file that the code came from, or who loaded it; "": not known */
+    bool copy;          /* a copy or a memset, no kernel */
+    uint32_t streams;
+    uint32_t registers, local_bytes; /* of a thread */
+    uint64_t shared_bytes;           /* of a block */
+    uint32_t grid[3], block[3];
+    double occupancy;  /* NaN: not known */
+    const char *limit; /* what keeps it from more: "registers"; "" */
+};
+
+/* Of all that the GPU did in a traced pass: kernels, copies, memsets. */
+struct launch_totals {
+    uint32_t calls;                /* of the candidate; 0: nothing was traced */
+    uint32_t kernels, own_kernels; /* of different names */
+    uint32_t streams;
+    uint64_t launches, own_launches;
+    double time_us, own_time_us; /* on the GPU, summed up */
+    double busy_us;              /* while at least one of them ran */
+    double call_us;              /* a call when nothing is traced; NaN */
+    double call_bytes;           /* that a call must move; 0: not known */
+    double peak_bytes_per_s;     /* of the GPU's memory; 0: not known */
+    int multiprocessors;         /* 0: not known */
 };
 
 enum verdict_stage {
@@ -104,6 +127,7 @@ struct verdict {
     /* profile */
     uint32_t kernel_count;
     struct kernel_share kernels[VERDICT_KERNELS];
+    struct launch_totals launched;
     double own_time_fraction, own_launch_fraction; /* NaN: not known */
     uint64_t peak_memory_bytes;
     /* integrity */

@@ -31,6 +31,12 @@ static void test_what_the_driver_tells(void **state)
     assert_int_equal(gpu->multiprocessors, 132);
     assert_int_equal(gpu->memory_bytes, UINT64_C(2) << 34);
     assert_int_equal(gpu->l2_bytes, 62914560);
+    assert_int_equal(gpu->each.warp_threads, 32);
+    assert_int_equal(gpu->each.threads, 2048);
+    assert_int_equal(gpu->each.blocks, 32);
+    assert_int_equal(gpu->each.registers, 65536);
+    assert_int_equal(gpu->each.shared_bytes, 233472);
+    assert_int_equal(gpu->each.reserved_bytes, 1024);
     assert_true(gpu->clock_mhz == 1980);
     assert_true(gpu->memory_bytes_per_s == 2.0 * 3201e6 * 6144 / 8);
 }

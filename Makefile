@@ -136,7 +136,7 @@ $(ROOT)/build/fuzz/%: $(OBJ)/fuzz/%.o $(LIBRARY)
 	$(Q)$(CC) $(subst fuzzer-no-link,fuzzer,$(SANITIZE)) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Stand-ins for libraries of hardware that CI has none of (tests/fake).
-$(ROOT)/build/tests/fake/%.so: tests/fake/%.c $(wildcard src/device/*.h)
+$(ROOT)/build/tests/fake/%.so: tests/fake/%.c $(wildcard src/device/*.h src/judge/trace/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -std=gnu17 -O1 $(WARNINGS) -fPIC -shared -o $@ $<
 

@@ -15,7 +15,7 @@ static uint64_t by_registers(const struct gpu_multiprocessor *each, uint64_t war
                              uint32_t registers)
 {
     uint64_t of_warp = round_up((uint64_t)registers * (uint64_t)each->warp_threads, REGISTER_UNIT);
-    return (uint64_t)each->registers / PARTS / of_warp * PARTS / round_up(warps, PARTS);
+    return (uint64_t)each->registers / PARTS / of_warp * PARTS / warps;
 }
 
 void gpu_occupancy(const struct gpu_multiprocessor *each, uint32_t threads, uint32_t registers,

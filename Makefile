@@ -47,7 +47,7 @@ SIDE_SOURCES := $(wildcard src/judge/side/*.c)
 SIDE_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src/judge/wire.c \
 	src/judge/oracle.c $(patsubst %,src/device/%.c,library cuda gpu gpu_context gpu_memory \
 	nvrtc nvrtc_headers))
-# A library of its own beside the candidate: it needs libc alone.
+# A library of its own beside the candidate: it needs libc and libgcc alone.
 TRACE_SOURCES := $(wildcard src/judge/trace/*.c)
 FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,enter mount landlock filter server)
 # What a candidate may link against is in the address space before the fence closes.
@@ -118,7 +118,7 @@ $(SIDE_SO): $(call side_objects,$(FENCE_SOURCES) src/judge/side/segments.c) $(SI
 # The CUDA driver loads this one into a side, to trace its launches.
 $(TRACE_SO): CFLAGS += -fvisibility=hidden
 $(TRACE_SO): $(call side_objects,$(TRACE_SOURCES))
-	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -ldl -lpthread
+	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -lgcc_s -lpthread
 
 $(LINKED):
 	@mkdir -p $(@D)

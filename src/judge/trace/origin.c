@@ -1,8 +1,8 @@
 #include "judge/trace/origin.h"
 
 #include <dlfcn.h>
-#include <execinfo.h>
 #include <string.h>
+#include <unwind.h>
 
 #define FRAMES_MAX 64
 #define PYTHON_FRAMES_MAX 512
@@ -10,11 +10,23 @@
 
 static const void *cupti_object;
 
+struct stack {
+    const void *frames[FRAMES_MAX]; /* addresses within the calls */
+    int count;
+};
+
+static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *to)
+{
+    struct stack *stack = to;
+    if (stack->count == FRAMES_MAX)
+        return _URC_END_OF_STACK;
+    stack->frames[stack->count++] = (const void *)(_Unwind_GetIP(context) - 1);
+    return _URC_NO_REASON;
+}
+
 void origin_prepare(const void *cupti)
 {
-    void *frames[1];
     cupti_object = objects_loaded(cupti);
-    (void)!backtrace(frames, 1);
 }
 
 /* Objects between whoever loads and us; only where they are the installation's. */
@@ -36,11 +48,11 @@ static bool is_plumbing(const void *loaded, const struct object *object)
  * stack could not be read that far. */
 static bool find_caller(const void **address, struct object *object)
 {
-    void *frames[FRAMES_MAX];
-    int count = backtrace(frames, FRAMES_MAX);
+    struct stack stack = {.count = 0};
     const void *last = NULL;
-    for (int i = 0; i < count; i++) {
-        const void *at = (const char *)frames[i] - 1;
+    (void)_Unwind_Backtrace(take_frame, &stack);
+    for (int i = 0; i < stack.count; i++) {
+        const void *at = stack.frames[i];
         const void *loaded = objects_loaded(at);
         if (loaded && loaded == last)
             continue;

@@ -23,7 +23,7 @@ struct origin {
     struct object object; /* path "": memory */
 };
 
-/* Loads what unwinding needs, as long as there is no fence. `cupti`: an address in CUPTI. */
+/* `cupti`: an address in CUPTI. */
 void origin_prepare(const void *cupti);
 /* Called from within the loading call. `image` may be NULL: a file. */
 void origin_of_image(const void *image, struct origin *origin);

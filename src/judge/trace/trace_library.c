@@ -214,8 +214,11 @@ EXPORTED int warpgym_trace_prepare(const char *cupti_path)
         const char *name;
         int flags;
     } tries[] = {
-        {"libcupti.so.13", RTLD_NOLOAD}, {"libcupti.so.12", RTLD_NOLOAD}, {cupti_path, 0},
-        {"libcupti.so.13", 0},           {"libcupti.so.12", 0},
+        {"libcupti.so.13", RTLD_NOLOAD},
+        {"libcupti.so.12", RTLD_NOLOAD},
+        {cupti_path, 0},
+        {cupti_path ? NULL : "libcupti.so.13", 0},
+        {cupti_path ? NULL : "libcupti.so.12", 0},
     };
     void *library = NULL;
     if (trace.cupti.library)

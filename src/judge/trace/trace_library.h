@@ -29,7 +29,7 @@ enum warpgym_trace_result {
     WARPGYM_TRACE_NOT_WRITTEN = -6,
 };
 
-/* Loads CUPTI: the one that the process has already, else `cupti_path`, else the system's. To be
+/* Loads CUPTI: the one that the process has already, else `cupti_path`; NULL: the system's. To be
  * called before the driver starts; in a server it saves each of its children the loading. */
 int warpgym_trace_prepare(const char *cupti_path);
 /* What is mapped now, and files as old, are libraries; the working directory's files are not. */

@@ -31,8 +31,6 @@ struct stream {
     const char *text;
 };
 
-/* --- checking ------------------------------------------------------------------------------------- */
-
 static int broken(struct err *err, const char *what)
 {
     return err_set(err, ERR_PROTOCOL, "the launch trace is damaged: %s", what);
@@ -88,8 +86,6 @@ static int open_stream(const char *bytes, size_t count, struct stream *stream, s
     int result = check_sources(stream, err);
     return result == 0 ? check_records(stream, err) : result;
 }
-
-/* --- summing up ----------------------------------------------------------------------------------- */
 
 struct entry { /* a record, with what it is sorted by */
     const struct trace_record *record;
@@ -314,8 +310,6 @@ static void fill_in(const struct stream *stream, const struct trace_pass *pass,
                                        : NAN;
 }
 
-/* --- what to think of it -------------------------------------------------------------------------- */
-
 static double unknown_us(const struct stream *stream)
 {
     double us = 0;
@@ -387,9 +381,9 @@ static void weigh(const struct stream *stream, const struct trace_pass *pass,
 int trace_parse(const char *bytes, size_t count, const struct trace_pass *pass,
                 struct verdict *verdict, struct err *err)
 {
-    struct stream stream;
+    struct stream stream = {.sources = NULL};
     int result = open_stream(bytes, count, &stream, err);
-    if (result < 0)
+    if (result != 0)
         return result;
     fill_in(&stream, pass, verdict);
     weigh(&stream, pass, verdict);

@@ -1,6 +1,6 @@
-/* A CUPTI without a GPU. What the driver would call and record, a test plays: fake_cupti_call a call
- * of the driver, fake_cupti_kernel and fake_cupti_copy what ran. FAKE_CUPTI_VERSION is its version
- * (default 130000); FAKE_CUPTI_FAIL names a function that fails with 999. */
+/* A CUPTI without a GPU. What the driver would call and record, a test plays: fake_cupti_call is a
+ * call of the driver, fake_cupti_kernel and fake_cupti_copy are what ran. FAKE_CUPTI_VERSION is its
+ * version (default 130000); FAKE_CUPTI_FAIL names a function that fails with 999. */
 #include "judge/trace/cupti.h"
 
 #include <stdlib.h>
@@ -116,8 +116,6 @@ int fake_activity_flush(uint32_t forced)
     record_count = 0;
     return outcome("cuptiActivityFlushAll");
 }
-
-/* --- what tests call ---------------------------------------------------------------------------- */
 
 void fake_cupti_call(uint32_t function, void *const *arguments, int result, uint32_t correlation);
 void fake_cupti_stage(uint32_t function, void *const *arguments, uint32_t correlation);

@@ -217,7 +217,8 @@ def load_cuda():
     Path("solution.cu").write_text(CUDA)
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     subprocess.run(
-        [nvcc, *"-O3 -arch=native -shared -Xcompiler -fPIC -o s.so solution.cu".split()],
+        [nvcc, "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "-o", "s.so"]
+        + ["solution.cu"],
         check=True,
     )
     code = ctypes.CDLL("./s.so")

@@ -113,9 +113,6 @@ static int remove_scratch(void **state)
     return chdir("/") == 0 ? rmdir(scratch) : -1;
 }
 
-/* --- failures, each in a process of its own --------------------------------------------------------
- */
-
 enum { PREPARE = 1, INJECT = 2, BEGIN = 4, END = 8 };
 
 static int attempt(int steps, const char *path)
@@ -177,8 +174,6 @@ static void test_failures(void **state)
             fail_msg("row %zu: status %x", i, (unsigned)status);
     }
 }
-
-/* --- origins ------------------------------------------------------------------------------------ */
 
 static char handles[64]; /* addresses serve as handles */
 static struct verdict verdict;
@@ -244,7 +239,7 @@ static void finish(uint32_t calls)
 /* A file of the candidate's: a copy of some library, in the scratch. */
 static void *copy_own(void)
 {
-    struct stat facts;
+    struct stat facts = {0};
     int from = open(fake_path, O_RDONLY | O_CLOEXEC);
     int to = open("own.so", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0700);
     assert_true(from >= 0 && to >= 0 && fstat(from, &facts) == 0);

@@ -23,8 +23,6 @@ static struct {
     pthread_mutex_t lock;
 } trace = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- what a call of the driver means -------------------------------------------------------------- */
-
 enum meaning {
     LOADS,      /* arguments: out handle, image */
     LOADS_FILE, /* out handle, path */
@@ -135,8 +133,6 @@ static void on_call(void *context, int domain, uint32_t number, const struct cup
         on_load(call, function->meaning == LOADS);
 }
 
-/* --- records -------------------------------------------------------------------------------------- */
-
 static void on_room(uint8_t **buffer, size_t *bytes, size_t *records_max)
 {
     pthread_mutex_lock(&trace.lock);
@@ -172,8 +168,6 @@ static void on_filled(void *context, uint32_t stream, uint8_t *buffer, size_t by
     pthread_mutex_unlock(&trace.lock);
     free(buffer);
 }
-
-/* --- life ----------------------------------------------------------------------------------------- */
 
 static int refuse(int refusal, int result)
 {

@@ -63,6 +63,7 @@ def preload():
 
     import warpgym.gpu
     import warpgym.side
+    import warpgym.triton_build
 
     try:
         import triton
@@ -70,6 +71,7 @@ def preload():
         import triton.runtime.interpreter  # noqa: F401 - loaded for those who come after
     except ImportError:
         pass
+    warpgym.triton_build.prepare()
     torch.manual_seed(0)
     torch.set_num_threads(1)
     layer = torch.nn.Linear(4, 4)

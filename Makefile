@@ -140,7 +140,7 @@ $(ROOT)/build/tests/fake/%.so: tests/fake/%.c $(wildcard src/device/*.h src/judg
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -std=gnu17 -O1 $(WARNINGS) -fPIC -shared -o $@ $<
 
-tests: $(TESTS) $(FAKES)
+tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)

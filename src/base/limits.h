@@ -4,6 +4,7 @@
 #define WARPGYM_BASE_LIMITS_H
 
 #define LIMIT_SOURCE_BYTES ((size_t)1 << 20)       /* one candidate or reference source */
+#define LIMIT_PTX_BYTES ((size_t)8 << 20)          /* what Triton makes of one kernel */
 #define LIMIT_YAML_BYTES ((size_t)256 << 10)       /* one problem.yaml or settings file */
 #define LIMIT_JSONL_LINE_BYTES ((size_t)4 << 20)   /* one line of a batch */
 #define LIMIT_ARTIFACT_BYTES ((size_t)64 << 20)    /* one compiled shared object */

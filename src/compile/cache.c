@@ -114,6 +114,7 @@ static bool read_entry(int fd, off_t size, const char *key, struct cache_entry *
     hash_update(hash, diagnostics, (size_t)diagnostics_bytes);
     hash_finish(hash, digest);
     sound = sound && strcmp(digest, expected) == 0;
+    entry->object_bytes = object_bytes;
     if (sound)
         entry->diagnostics = diagnostics;
     else

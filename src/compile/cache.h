@@ -28,9 +28,10 @@
 #define CACHE_SWEEP_INTERVAL_S 600
 
 struct cache_entry {
-    bool ok;           /* false: a failed build; the entry holds no object */
-    char *path;        /* of the entry: mem_free */
-    char *diagnostics; /* never NULL: mem_free */
+    bool ok;               /* false: a failed build; the entry holds no object */
+    char *path;            /* of the entry: mem_free */
+    uint64_t object_bytes; /* that it begins with */
+    char *diagnostics;     /* never NULL: mem_free */
 };
 
 /* Whether there is a sound entry. Marks it as used. */

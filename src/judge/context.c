@@ -96,6 +96,7 @@ void judge_close(struct judge *judge)
     mem_free(judge->python_problem);
     mem_free(judge->python_package);
     mem_free(judge->torch_place);
+    mem_free(judge->triton_place);
     mem_free(judge);
 }
 

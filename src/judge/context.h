@@ -23,6 +23,7 @@ struct judge {
     pthread_mutex_t lock; /* the lazily made parts below */
     int awake;            /* processors are kept from halting as long as there is a judge */
     char *torch_place;    /* where PyTorch's headers and libraries are: extension.c */
+    char *triton_place;   /* and Triton: triton_build.c */
     struct standby *native, *torch, *cuda, *torch_cuda, *nvrtc;
     struct gpu_pool gpus;
     pthread_mutex_t work_lock; /* while kernels for them are compiled */

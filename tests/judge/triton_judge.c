@@ -1,0 +1,95 @@
+/* triton_judge: what the judge builds for Triton, and nothing else of it, for test_triton.py.
+ *
+ *   triton_judge DIRECTORY      answers BUILD messages on descriptor 3 until that is closed
+ *
+ * Builds are kept below DIRECTORY. The Python with Triton is WARPGYM_PYTHON.
+ */
+#include "base/file.h"
+#include "base/json.h"
+#include "judge/context.h"
+#include "judge/triton_build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHANNEL 3
+#define REQUEST_BYTES ((size_t)16 << 20)
+
+static const struct {
+    const char *kind;
+    int (*build)(struct session *session, const json_t *request, struct err *err);
+} kinds[] = {{"ptx", triton_build_ptx}, {"launcher", triton_build_launcher}};
+
+static void must(int result, const struct err *err)
+{
+    if (result < 0) {
+        fprintf(stderr, "triton_judge: %s\n", err->text);
+        exit(1);
+    }
+}
+
+static int build(struct session *session, int request, struct err *err)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    const char *kind = NULL;
+    json_t *object = NULL;
+    lseek(request, 0, SEEK_SET);
+    int result = file_read_fd(request, "the request", REQUEST_BYTES, &text, &bytes, err);
+    if (result == 0)
+        result = json_parse("the request", text, bytes, &object, err);
+    if (result == 0)
+        result = json_get_string(object, "kind", &kind, err);
+    for (size_t i = 0; result == 0 && i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kind, kinds[i].kind) == 0)
+            result = kinds[i].build(session, object, err);
+    json_decref(object);
+    mem_free(text);
+    return result;
+}
+
+static void serve(struct session *session)
+{
+    union wire_message *message = mem_alloc(sizeof *message);
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    struct err err = {0};
+    while (wire_receive(CHANNEL, message, &bytes, descriptors, &err) == 0) {
+        struct wire_built built = {.type = WIRE_BUILT};
+        int artifact = build(session, descriptors[0], &err);
+        built.ok = artifact >= 0;
+        if (!built.ok)
+            snprintf(built.text, sizeof built.text, "%s", err.text);
+        must(wire_send(CHANNEL, &built, sizeof built, &artifact, built.ok, &err), &err);
+        if (artifact >= 0)
+            close(artifact);
+        for (int i = 0; i < WIRE_DESCRIPTORS; i++)
+            if (descriptors[i] >= 0)
+                close(descriptors[i]);
+    }
+    mem_free(message);
+}
+
+int main(int count, char **arguments)
+{
+    struct settings settings;
+    struct judge *judge;
+    struct standby *standby;
+    struct err err = {0};
+    char cache[512];
+    if (count != 2)
+        return 2;
+    settings_init(&settings);
+    snprintf(cache, sizeof cache, "cache.directory=%s", arguments[1]);
+    must(settings_assign(&settings, cache, &err), &err);
+    must(judge_open(&judge, &(struct judge_options){.settings = &settings}, &err), &err);
+    must(judge_standby(judge, BOX_NATIVE, &standby, &err), &err);
+    struct session *session = session_new(judge);
+    sandbox_runner_init(&session->runner, standby, true, NULL, NULL);
+    serve(session);
+    session_free(session);
+    judge_close(judge);
+    return 0;
+}

@@ -17,7 +17,7 @@ import traceback
 
 import torch
 
-from . import extension, gpu, structure, wire
+from . import extension, gpu, structure, triton_build, wire
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
 ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's free memory
@@ -256,6 +256,7 @@ class Side:
     def open_candidate(self, source, weight_seed, description, weights):
         self.description = json.loads(description)
         extension.install(self.channel)
+        triton_build.install(self.channel)
         data = bytearray(weights)
         values = {
             name: structure.view(data, offset, structure.DTYPES[code], shape).to(

@@ -46,7 +46,7 @@ class _Judge:
         with open(path, "w+", encoding="utf-8") as request:
             os.unlink(path)
             json.dump({"kind": kind, "source": source, **fields}, request, ensure_ascii=False)
-            request.flush()
+            request.seek(0)  # the judge reads on from where this descriptor stands
             with self.lock:
                 self.channel.send(wire.HEAD.pack(wire.BUILD, 0), [request.fileno()])
                 answer, descriptors = self.channel.receive()

@@ -52,7 +52,6 @@ def serve_builds(channel, packages):
         for _, _, data in ancillary:
             descriptors.frombytes(data[: len(data) - len(data) % 4])
         with os.fdopen(descriptors[0], "rb") as file:
-            file.seek(0)
             text = file.read()
         key = hashlib.sha256(text).digest()
         if key not in kept:

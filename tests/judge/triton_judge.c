@@ -36,7 +36,6 @@ static int build(struct session *session, int request, struct err *err)
     size_t bytes = 0;
     const char *kind = NULL;
     json_t *object = NULL;
-    lseek(request, 0, SEEK_SET);
     int result = file_read_fd(request, "the request", REQUEST_BYTES, &text, &bytes, err);
     if (result == 0)
         result = json_parse("the request", text, bytes, &object, err);

@@ -73,7 +73,7 @@ class Judge:
         text = request if isinstance(request, bytes) else json.dumps(request).encode()
         with tempfile.TemporaryFile() as file:
             file.write(text)
-            file.flush()
+            file.seek(0)
             socket.send_fds(self.channel, [wire.HEAD.pack(wire.BUILD, 0)], [file.fileno()])
         answer, descriptors, _, _ = socket.recv_fds(self.channel, 65536, 1)
         words = answer[wire.BUILT_HEAD.size :].split(b"\0", 1)[0].decode()

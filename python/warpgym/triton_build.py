@@ -12,6 +12,7 @@ for the child: it says whom to ask.
 
 import contextlib
 import ctypes
+import gc
 import io
 import json
 import os
@@ -143,6 +144,7 @@ def _warm():
         # Nobody can be asked for ptxas yet: that is the end of what runs in here.
         with contextlib.suppress(triton.runtime.errors.PTXASError):
             triton.compile(ASTSource(kernel, signature, constants), target=target)
+    gc.collect()  # MLIR's contexts: in Triton 3.5 each has threads, which no fork survives
 
 
 @contextlib.contextmanager

@@ -46,7 +46,7 @@ def _module_source(sources, functions):
 def _build(channel, name, source):
     path = os.path.join(os.getcwd(), name + ".request")
     with open(path, "w", encoding="utf-8") as request:
-        json.dump({"name": name, "source": source}, request)
+        json.dump({"kind": "extension", "name": name, "source": source}, request)
     with open(path, "rb") as request:
         channel.send(wire.HEAD.pack(wire.BUILD, 0), [request.fileno()])
         answer, descriptors = channel.receive()

@@ -6,6 +6,7 @@ What was allocated past that pool (by a CUDA graph, by another thread, by a libr
 it, which is on the candidate's time.
 """
 
+import contextlib
 import ctypes
 import os
 
@@ -24,6 +25,9 @@ class Cpu:
     """Tensors over memory that the judge shares."""
 
     name = kind = "cpu"
+
+    def before_candidate(self):
+        pass
 
     def map(self, memory, offset, dtype, shape):
         return structure.view(memory, offset, dtype, shape)
@@ -114,7 +118,7 @@ class Gpu:
 
     kind = "cuda"
 
-    def __init__(self, library, channel, ordinal):
+    def __init__(self, library, trace, channel, ordinal):
         if not torch.backends.cuda.is_built():
             raise Unavailable(
                 f"PyTorch {torch.__version__} is built without CUDA: install a build with it, or "
@@ -122,6 +126,7 @@ class Gpu:
             )
         _declare(library)
         self.library = library
+        self.trace = trace
         self.name = f"cuda:{ordinal}"
         self.ordinal = ordinal
         torch.cuda.init()
@@ -159,3 +164,18 @@ class Gpu:
             if not self.library.segments_hold(tensor.data_ptr()):
                 return tensor.clone()
         return tensor
+
+    def before_candidate(self):
+        """What is loaded now is no candidate's code."""
+        if self.trace:
+            self.trace.warpgym_trace_library_snapshot()
+
+    @contextlib.contextmanager
+    def traced(self, descriptor):
+        """What runs on the GPU inside it is recorded there, where that can be."""
+        self.synchronize()
+        begun = self.trace and self.trace.warpgym_trace_begin(None) == 0
+        yield
+        self.synchronize()
+        if begun:
+            self.trace.warpgym_trace_end(descriptor)

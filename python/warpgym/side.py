@@ -269,6 +269,7 @@ class Side:
             init_tensors.append(values[f"<init {len(init_tensors)}>"])
         init_inputs = structure.put_together(self.description["init"], init_tensors)
         torch.manual_seed(weight_seed)
+        self.device.before_candidate()
         self._import(source)
         make = self._attribute("ModelNew")
         torch.manual_seed(weight_seed)
@@ -358,13 +359,16 @@ class Side:
             return model
         return self.model
 
-    def call(self, mode, noise):
+    def call(self, mode, noise, descriptors):
         torch.manual_seed(noise % (1 << 63))
         self.outputs = None
         model = self._model_of(mode, noise)
         run = self._run_on_cpu if isinstance(self.device, gpu.Cpu) else self._run_on_gpu
         if mode == wire.ABLATE:
             with ablated():
+                outputs, own_ns = run(model)
+        elif mode == wire.TRACE:
+            with self.device.traced(descriptors[0]):
                 outputs, own_ns = run(model)
         else:
             outputs, own_ns = run(model)
@@ -459,7 +463,7 @@ def serve(channel, layers, lock, open_gpu=None):
                 if kind == wire.CALL:
                     stage = wire.FAILED_RUN
                     _, mode, noise = wire.CALL_BODY.unpack_from(message)
-                    side.call(mode, noise)
+                    side.call(mode, noise, descriptors)
                 elif kind == wire.FILL:
                     side.fill(*wire.FILL_BODY.unpack_from(message)[1:])
                 elif kind == wire.MAP:

@@ -81,7 +81,7 @@ def preload():
     return warpgym.side
 
 
-def become_side(library, box, channel, layers, module):
+def become_side(library, box, channel, layers, module, trace):
     """In the boxed process."""
     if library.server_enter(box, channel, ctypes.byref(layers)) != 0:
         os._exit(SIDE_FAILED)
@@ -108,15 +108,25 @@ def become_side(library, box, channel, layers, module):
             Channel(channel),
             layers.value,
             lock,
-            lambda descriptor, ordinal: module.gpu.Gpu(library, descriptor, ordinal),
+            lambda descriptor, ordinal: module.gpu.Gpu(library, trace, descriptor, ordinal),
         )
     finally:
         os._exit(0)
 
 
+def load_trace():
+    """src/judge/trace/trace_library.h; None: nothing is traced here."""
+    path = os.environ.get("CUDA_INJECTION64_PATH", "")
+    if not os.path.exists(path):
+        return None
+    trace = ctypes.CDLL(path)
+    return trace if trace.warpgym_trace_prepare(None) == 0 else None
+
+
 def main():
     library = load_library()
     module = preload()
+    trace = load_trace()
     paths = [path.encode() for path in readable_paths()]
     error = ctypes.create_string_buffer(ERR_BYTES)
     library.box_filter_prepare(error)
@@ -136,7 +146,7 @@ def main():
             if inner != 0:
                 os._exit(library.server_announce(channel.value, inner) != 0)
             os.close(CONTROL)
-            become_side(library, box, channel.value, layers, module)
+            become_side(library, box, channel.value, layers, module, trace)
         os.close(channel.value)
         _, status = os.waitpid(outer, 0)
         library.server_reply(CONTROL, 0 if status == 0 else -1)

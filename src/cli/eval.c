@@ -51,7 +51,7 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
     if (judge_open(&judge, &options, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     for (size_t i = 0; i < count; i++)
-        judge_warm(judge, tasks->items[i].problem->format);
+        judge_warm(judge, tasks->items[i].problem->format, tasks->items[i].candidate.path);
     bool quiet = arguments->quiet || count == 1;
     report->progress = progress_new(STDERR_FILENO, "judging", count, quiet);
     log_set_hooks(progress_hide, progress_show, report->progress);

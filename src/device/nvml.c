@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define X(field, symbol, arguments) {symbol, offsetof(struct nvml, field)},
+#define X(field, symbol, arguments) {symbol, offsetof(struct nvml, field), false},
 static const struct library_function functions[] = {NVML_FUNCTIONS(X)};
 static const struct library_function questions[] = {NVML_QUESTIONS(X)};
 #undef X

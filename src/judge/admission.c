@@ -455,7 +455,7 @@ int admission_check(struct judge *judge, const struct problem *problem, struct a
     if (result == 0)
         result = judge_probe(judge, standby, err);
     if (result == 0) {
-        extension_init(&session->builder, session);
+        builds_init(&session->builds, session);
         sandbox_runner_init(&session->runner, standby, !judge->no_own_root, judge->toolchain.root,
                             judge->options.cancelled);
         bool native = problem->format == PROBLEM_NATIVE;

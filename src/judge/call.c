@@ -246,7 +246,8 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
         side->spoke = true;
         return err_set(err, ERR_PROTOCOL, "it sent a message that nobody asked for");
     }
-    result = wire_send(side->boxed.channel, &call, sizeof call, NULL, 0, err);
+    result = wire_send(side->boxed.channel, &call, sizeof call, &side->trace, mode == WIRE_TRACE,
+                       err);
     if (result < 0)
         return result == ERR_CRASH ? side_explain_end(side, err) : result;
     if (side->seat)
@@ -272,7 +273,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
                                .own_ms = (double)side->done.own_ns * 1e-6};
     if (side->stays_on_gpu)
         return 0; /* whoever reads its outputs there looks at the samples then */
-    result = mode == WIRE_RUN && side->slot_outputs ? side_pull(side, err) : 0;
+    result = (mode == WIRE_RUN || mode == WIRE_TRACE) && side->slot_outputs ? side_pull(side, err) : 0;
     if (result < 0)
         return result;
     if (side_samples_changed(side))

@@ -129,13 +129,15 @@ static void add_value(struct environment *environment, const char *name, const c
 }
 
 /* Both sides and the judge must mean the same GPU by a number. */
-static void add_gpus(struct environment *environment)
+static void add_gpus(struct environment *environment, const char *root)
 {
     static const char *const forwarded[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
         if (getenv(forwarded[i]))
             add_value(environment, forwarded[i], getenv(forwarded[i]));
     add(environment, "CUDA_CACHE_DISABLE=1");
+    add(environment, arena_printf(&environment->arena,
+                                  "CUDA_INJECTION64_PATH=%s/build/libwarpgym_trace.so", root));
 }
 
 static int start_python(struct judge *judge, struct standby **standby, bool cuda, struct err *err)
@@ -164,7 +166,7 @@ static int start_python(struct judge *judge, struct standby **standby, bool cuda
         arena_printf(&environment.arena, "WARPGYM_SIDE_LIBRARY=%s/build/libwarpgym_side.so",
                      judge->root));
     if (cuda) {
-        add_gpus(&environment);
+        add_gpus(&environment, judge->root);
         add_value(&environment, "WARPGYM_CUDA", driver_library(judge));
         add(&environment, "TORCHINDUCTOR_COMPILE_THREADS=1"); /* it may start no processes */
     } else {
@@ -191,7 +193,7 @@ static int start_cuda(struct judge *judge, struct err *err)
 {
     const char *argv[] = {judge->side_program, "--cuda", driver_library(judge), NULL};
     struct environment environment = {0};
-    add_gpus(&environment);
+    add_gpus(&environment, judge->root);
     int result = standby_open(&judge->cuda, argv, environment.words, NATIVE_READY_MS,
                               judge->options.cancelled, err);
     arena_deinit(&environment.arena);
@@ -229,31 +231,39 @@ bool judge_torch_on_gpu(struct judge *judge, struct err *err)
            gpu_pool_list(&judge->gpus, err) == 0;
 }
 
-/* On which GPU the candidate will be is not known yet: the next one's processes are made ready. */
-static void warm_gpu(struct judge *judge)
+/* On which GPU the candidate will be is not known yet: the next one's processes are made ready, its
+ * own and perhaps one for a reference. */
+static void warm_gpu(struct judge *judge, enum box_kind kind)
 {
     struct gpu_unit *unit;
     struct err err;
     if (gpu_pool_take(&judge->gpus, NULL, &unit, &err) < 0)
         return;
-    /* its own, and perhaps one for a reference */
-    ready_expect(judge_ready(judge, unit, BOX_TORCH_CUDA), 2);
+    ready_expect(judge_ready(judge, unit, kind), 2);
     gpu_pool_give_back(&judge->gpus, unit);
 }
 
-/* CUDA candidates for native problems come unannounced: no process stands ready for them before the
- * first one. */
-void judge_warm(struct judge *judge, enum problem_format format)
+/* Where a candidate of that name will run. */
+static enum box_kind kind_of(struct judge *judge, enum problem_format format, const char *path)
+{
+    struct err ignored;
+    const char *dot = strrchr(path, '.');
+    if (format == PROBLEM_TORCH)
+        return judge_torch_on_gpu(judge, &ignored) ? BOX_TORCH_CUDA : BOX_TORCH;
+    return dot && strcmp(dot, ".cu") == 0 && gpu_pool_list(&judge->gpus, &ignored) == 0
+               ? BOX_CUDA
+               : BOX_NATIVE;
+}
+
+void judge_warm(struct judge *judge, enum problem_format format, const char *path)
 {
     struct standby *ignored;
     struct err err;
-    enum box_kind kind = format == PROBLEM_NATIVE          ? BOX_NATIVE
-                         : judge_torch_on_gpu(judge, &err) ? BOX_TORCH_CUDA
-                                                           : BOX_TORCH;
+    enum box_kind kind = kind_of(judge, format, path);
     if (judge_standby(judge, kind, &ignored, &err) < 0)
         log_write(LOG_LEVEL_DEBUG, "judge", "no standby process: %s", err.text);
-    if (kind == BOX_TORCH_CUDA)
-        warm_gpu(judge);
+    if (kind == BOX_TORCH_CUDA || kind == BOX_CUDA)
+        warm_gpu(judge, kind);
     judge_warm_nvrtc(judge);
 }
 

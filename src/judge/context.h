@@ -5,7 +5,7 @@
 #include "compile/compile.h"
 #include "device/lock.h"
 #include "device/peaks.h"
-#include "judge/extension.h"
+#include "judge/build.h"
 #include "judge/gpus.h"
 #include "judge/judge.h"
 #include "judge/ready.h"
@@ -72,13 +72,14 @@ struct session {
     struct err no_gpu;             /* why a CUDA candidate has none */
     struct side candidate;
     struct answer answer;
-    struct extension builder; /* of both torch sides */
+    struct builds builds; /* for both torch sides */
     char *staging;            /* the inputs of the trial at hand, as a slot lays them out */
     uint64_t staging_bytes;
     struct gpu_staging gpu_staging;
     struct layout largest; /* of the problem at hand */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     struct device_lock device;
+    bool shares; /* it, with others */
     int64_t clocks_ns; /* when they were looked at */
     struct seat seat;  /* where the sides' calls take place */
     int place;         /* of the seat: other sessions sit elsewhere, as far as there is room */
@@ -123,6 +124,10 @@ int session_threads(const struct session *session);
 void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns);
 /* Takes the device's lock, shared. */
 int session_share(struct session *session);
+/* While something is compiled a GPU is not held, unless it is being timed. True: it was let go, and
+ * session_share_again takes it again. */
+bool session_share_no_more(struct session *session);
+void session_share_again(struct session *session, bool shared);
 
 /* open_native.c: the judge's own kernels, compiled once for each GPU; NULL: it has none. */
 const struct gpu_work *session_work(struct session *session);
@@ -172,9 +177,9 @@ void trial_stage(struct session *session);
 /* Each lays out its side's inputs and poisoned outputs, and calls it. */
 int trial_reference(struct session *session, const struct trial *trial, struct side_time *time);
 int trial_candidate(struct session *session, const struct trial *trial, struct side_time *time);
-/* The candidate, its own kernels without effect; errors are for the caller to weigh. */
-int trial_ablated(struct session *session, const struct trial *trial, struct side_time *time,
-                  struct err *err);
+/* The candidate in another mode (wire.h); errors are for the caller to weigh. */
+NODISCARD int trial_candidate_in(struct session *session, const struct trial *trial, uint32_t mode,
+                                 struct side_time *time, struct err *err);
 /* Compares; TRIAL_ENDED: the verdict has an end. */
 enum trial_result trial_judge(struct session *session, const struct trial *trial);
 /* All five in turn, reference first. */

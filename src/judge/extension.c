@@ -92,10 +92,10 @@ struct build {
     char *scratch;
 };
 
-static int run_compiler(struct extension *extension, const struct build *build,
+static int run_compiler(struct builds *builds, const struct build *build,
                         struct outcome *outcome, struct err *err)
 {
-    struct session *session = extension->session;
+    struct session *session = builds->session;
     const struct settings *settings = session->judge->options.settings;
     struct arena arena = {0};
     const char *packages = build->place->packages;
@@ -195,7 +195,7 @@ static int take_object(struct judge *judge, const struct build *build, const cha
     return result;
 }
 
-static int compile(struct extension *extension, const struct place *place, const char *name,
+static int compile(struct builds *builds, const struct place *place, const char *name,
                    const char *source, const char *key, struct err *err)
 {
     struct build build = {.place = place, .compiler = "/usr/bin/g++", .name = name};
@@ -211,11 +211,11 @@ static int compile(struct extension *extension, const struct place *place, const
     if (result == 0)
         result = file_write_atomic(path, source, strlen(source), 0644, err);
     if (result == 0)
-        result = run_compiler(extension, &build, &outcome, err);
+        result = run_compiler(builds, &build, &outcome, err);
     if (result == 0 && outcome.timed_out)
         result = err_set(err, ERR_TIMEOUT, "compiling the extension took longer than it may");
     if (result == 0)
-        result = take_object(extension->session->judge, &build, key, &outcome, err);
+        result = take_object(builds->session->judge, &build, key, &outcome, err);
     mem_free(path);
     outcome_deinit(&outcome);
     file_remove_tree(build.scratch);
@@ -236,10 +236,10 @@ static int from_cache(const struct cache_entry *entry, struct err *err)
 }
 
 /* Sealed memory with the shared object, or negative. */
-static int build_source(struct extension *extension, const char *name, const char *source,
+static int build_source(struct builds *builds, const char *name, const char *source,
                         struct err *err)
 {
-    struct judge *judge = extension->session->judge;
+    struct judge *judge = builds->session->judge;
     struct place place = {0};
     struct cache_entry entry = {0};
     char key[HASH_HEX_BYTES];
@@ -248,7 +248,7 @@ static int build_source(struct extension *extension, const char *name, const cha
         make_key(judge, &place, name, source, key);
         result = judge->cache && cache_get(judge->cache, key, &entry)
                      ? from_cache(&entry, err)
-                     : compile(extension, &place, name, source, key, err);
+                     : compile(builds, &place, name, source, key, err);
     }
     mem_free(entry.path);
     mem_free(entry.diagnostics);
@@ -256,34 +256,17 @@ static int build_source(struct extension *extension, const char *name, const cha
     return result;
 }
 
-static int build(struct side_builder *builder, const char *request, size_t bytes, char *text,
-                 size_t text_bytes)
+int extension_build(struct builds *builds, const json_t *request, struct buf *text, struct err *err)
 {
-    struct extension *extension = (struct extension *)(void *)builder;
-    struct err err = {0};
     const char *name = NULL;
     const char *source = NULL;
-    json_t *object = NULL;
-    int64_t start_ns = clock_now_ns();
-    int result = json_parse("the extension request", request, bytes, &object, &err);
+    (void)text;
+    int result = json_get_string(request, "name", &name, err);
     if (result == 0)
-        result = json_get_string(object, "name", &name, &err);
-    if (result == 0)
-        result = json_get_string(object, "source", &source, &err);
+        result = json_get_string(request, "source", &source, err);
     if (result == 0 && !plain_name(name))
-        result = err_set(&err, ERR_INPUT, "an extension's name is letters, digits and underscores");
+        result = err_set(err, ERR_INPUT, "an extension's name is letters, digits and underscores");
     if (result == 0 && strlen(source) > LIMIT_SOURCE_BYTES)
-        result = err_set(&err, ERR_LIMIT, "the extension's source is longer than it may be");
-    if (result == 0)
-        result = build_source(extension, name, source, &err);
-    json_decref(object);
-    extension->elapsed_ms += clock_ms_since(start_ns);
-    if (result < 0)
-        snprintf(text, text_bytes, "%s", err.text);
-    return result;
-}
-
-void extension_init(struct extension *extension, struct session *session)
-{
-    *extension = (struct extension){.builder = {.build = build}, .session = session};
+        result = err_set(err, ERR_LIMIT, "the extension's source is longer than it may be");
+    return result < 0 ? result : build_source(builds, name, source, err);
 }

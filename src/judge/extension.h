@@ -10,16 +10,9 @@
 #ifndef WARPGYM_JUDGE_EXTENSION_H
 #define WARPGYM_JUDGE_EXTENSION_H
 
-#include "judge/side.h"
+#include "judge/build.h"
 
-struct session;
-
-struct extension {
-    struct side_builder builder; /* first */
-    struct session *session;
-    double elapsed_ms; /* spent building, all requests together */
-};
-
-void extension_init(struct extension *extension, struct session *session);
+/* build.h: kind "extension". */
+build_function extension_build;
 
 #endif

@@ -36,9 +36,9 @@ struct candidate {
 NODISCARD int judge_open(struct judge **judge, const struct judge_options *options,
                          struct err *err);
 void judge_close(struct judge *judge);
-/* Starts what evaluating one more candidate for a problem of this format needs, without waiting.
- * Failures show when it is used. */
-void judge_warm(struct judge *judge, enum problem_format format);
+/* Starts what evaluating one more candidate, of that name, needs, without waiting. Failures show
+ * when it is used. */
+void judge_warm(struct judge *judge, enum problem_format format, const char *path);
 
 struct session *session_new(struct judge *judge);
 void session_free(struct session *session);

@@ -347,6 +347,8 @@ int open_native(struct session *session)
     prepare_begin(&preparation, session);
     int result = compile_candidate(session, cuda, &artifact);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
+    if (result == 0 && session->gpu)
+        result = session_share(session);
     start_ns = clock_now_ns();
     if (result == 0 && open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
                                  &artifact, NULL, &err) < 0)

@@ -88,7 +88,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
                                .descriptor_count = role == WIRE_REFERENCE  ? 1
                                                    : session->weights >= 0 ? 3
                                                                            : 2,
-                               .builder = &session->builder.builder,
+                               .builder = &session->builds.builder,
                                .gpu = session->gpu};
     int result = descriptors[0] = file_memory_from("source", text, bytes, err);
     if (result >= 0)
@@ -135,7 +135,9 @@ static int open_candidate(struct session *session)
 int open_torch(struct session *session)
 {
     int64_t start_ns = clock_now_ns();
-    int result = torch_reference(session);
+    int result = session->gpu ? session_share(session) : 0;
+    if (result == 0)
+        result = torch_reference(session);
     if (result == 0)
         result = open_candidate(session);
     session_end_stage(session, STAGE_LOAD, start_ns);

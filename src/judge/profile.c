@@ -1,17 +1,25 @@
 /* profile: whose work the time was.
  *
- * Native: all of it is the candidate's own, by construction: nothing else can be reached. Torch:
- * the candidate's own kernels (Triton) work on copies for one call on inputs that were
- * just answered correctly. If the answer stays right, the kernels do not make it: they are decoys
- * (catalogue H40, H42, H45). A machine without a GPU runs Triton in its interpreter, so only the
- * answer means something there, not the time.
+ * On a GPU one more checked call is traced, launch by launch (trace.h). On the CPU a native
+ * candidate's work is its own, by construction: nothing else can be reached; and a torch candidate
+ * without Triton has none.
+ *
+ * Triton kernels may be decoys (catalogue H40, H42, H45): they run, take time, and the answer comes
+ * from somewhere else. So they work on copies for one call on inputs that were just answered
+ * correctly. If the answer stays right, the kernels do not make it. A machine without a GPU runs
+ * Triton in its interpreter, so only the answer means something there, not the time.
  */
 #include "judge/context.h"
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "judge/trace.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static int ablate(struct session *session)
 {
@@ -22,7 +30,7 @@ static int ablate(struct session *session)
     struct err err = {0};
     if (trial_prepare(session, &trial) < 0 || trial_reference(session, &trial, &time) < 0)
         return -1;
-    int result = trial_ablated(session, &trial, &time, &err);
+    int result = trial_candidate_in(session, &trial, WIRE_ABLATE, &time, &err);
     /* Without its kernels a candidate may well raise or crash: they mattered. */
     if (result < 0)
         return err.code == ERR_CANCELLED ? fault_judge(session, &err) : 0;
@@ -40,11 +48,79 @@ static int ablate(struct session *session)
     return -1;
 }
 
-int profile_stage(struct session *session)
+/* The last size that was timed, or the only one. */
+static int traced_layout(const struct session *session, struct layout *layout, double *bytes,
+                         struct err *err)
+{
+    const struct problem *problem = session->problem;
+    *layout = session->torch_layout;
+    *bytes = 0;
+    if (problem->format == PROBLEM_TORCH)
+        return 0;
+    const struct size_set *sizes = problem->time_count ? &problem->time[problem->time_count - 1]
+                                                       : &problem->check[0];
+    *bytes = problem_bytes(problem, sizes);
+    return problem_layout(problem, sizes, layout, err);
+}
+
+static int untraced(const struct session *session, const char *why)
+{
+    log_write(LOG_LEVEL_INFO, "judge", "%s: not traced: %s", session->text->path, why);
+    session->verdict->own_time_fraction = session->verdict->own_launch_fraction = NAN;
+    return 0;
+}
+
+/* One call whose launches are recorded. Its answer is checked like any other; what cannot be traced
+ * is no fault. */
+static int trace(struct session *session, int fd)
 {
     struct verdict *verdict = session->verdict;
-    int64_t start_ns = clock_now_ns();
-    int result = 0;
+    struct trial trial = {.timeout_ms = session->judge->options.settings->run_timeout_ms};
+    struct trace_pass pass = {.gpu = &session->gpu->facts, .calls = 1, .timed_ms = NAN};
+    struct side_time reference;
+    struct side_time traced;
+    struct err err = {0};
+    if (traced_layout(session, &trial.layout, &pass.bytes, &err) < 0)
+        return fault_judge(session, &err);
+    if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0 ||
+        trial_reference(session, &trial, &reference) < 0)
+        return -1;
+    session->candidate.trace = fd;
+    if (trial_candidate_in(session, &trial, WIRE_TRACE, &traced, &err) < 0)
+        return err.code == ERR_CANCELLED ? fault_judge(session, &err) : untraced(session, err.text);
+    if (trial_judge(session, &trial) != TRIAL_GOOD)
+        return -1;
+    pass.wall_ms = traced.ms;
+    if (verdict->case_count > 0)
+        pass.timed_ms = verdict->cases[verdict->case_count - 1].candidate.median;
+    if (trace_read(fd, &pass, verdict, &err) < 0)
+        return untraced(session, err.text);
+    return verdict->violation_count > 0 ? -1 : 0;
+}
+
+static int profile_on_gpu(struct session *session)
+{
+    struct err err;
+    bool triton = strcmp(session->verdict->candidate_language, "triton") == 0;
+    int fd = memfd_create("trace", MFD_CLOEXEC);
+    if (fd < 0) {
+        (void)!err_sys(&err, errno, "cannot make memory for a trace");
+        return fault_judge(session, &err);
+    }
+    int result = session_share(session);
+    trial_begin(session);
+    if (result == 0)
+        result = trace(session, fd);
+    if (result == 0 && triton && !boxed_ended(&session->candidate.boxed))
+        result = ablate(session);
+    trial_end(session);
+    close(fd);
+    return result;
+}
+
+static int profile_on_cpu(struct session *session)
+{
+    struct verdict *verdict = session->verdict;
     if (session->problem->format == PROBLEM_NATIVE) {
         verdict->kernels[0] = (struct kernel_share){
             .name = "solution",
@@ -54,13 +130,20 @@ int profile_stage(struct session *session)
         };
         verdict->kernel_count = 1;
         verdict->own_time_fraction = verdict->own_launch_fraction = 1;
-    } else if (strcmp(verdict->candidate_language, "triton") == 0) {
-        result = ablate(session);
-    } else {
-        verdict->own_time_fraction = verdict->own_launch_fraction = 0;
-        verdict_warning(verdict, "H41",
-                        "it brings no kernel of its own: library operators do all of the work");
+        return 0;
     }
-    verdict->stages_ms[STAGE_PROFILE] = clock_ms_since(start_ns);
+    if (strcmp(verdict->candidate_language, "triton") == 0)
+        return ablate(session);
+    verdict->own_time_fraction = verdict->own_launch_fraction = 0;
+    verdict_warning(verdict, "H41",
+                    "it brings no kernel of its own: library operators do all of the work");
+    return 0;
+}
+
+int profile_stage(struct session *session)
+{
+    int64_t start_ns = clock_now_ns();
+    int result = session->gpu ? profile_on_gpu(session) : profile_on_cpu(session);
+    session_end_stage(session, STAGE_PROFILE, start_ns);
     return result;
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "compile/compile.h"
 
 #include <stdio.h>
@@ -145,7 +146,7 @@ static int choose_device(struct session *session)
                                                       : choose_for_torch(session);
 }
 
-/* On the CPU everything shares the device, because compiling disturbs timing. */
+/* A CPU is shared by everything, because compiling disturbs timing; a GPU by what runs on it. */
 int session_share(struct session *session)
 {
     struct err err;
@@ -154,14 +155,29 @@ int session_share(struct session *session)
                                      session_device(session), DEVICE_SHARED,
                                      session->judge->options.cancelled, &err);
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
+    session->shares = result == 0;
     return result < 0 ? fault_judge(session, &err) : 0;
+}
+
+bool session_share_no_more(struct session *session)
+{
+    bool shared = session->gpu && session->shares;
+    if (shared)
+        device_lock_release(&session->device);
+    return shared;
+}
+
+void session_share_again(struct session *session, bool shared)
+{
+    if (shared && session_share(session) < 0)
+        log_write(LOG_LEVEL_DEBUG, "judge", "the device was not taken again: cancelled");
 }
 
 void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns)
 {
     double *stages_ms = session->verdict->stages_ms;
-    double built_ms = session->builder.elapsed_ms;
-    session->builder.elapsed_ms = 0;
+    double built_ms = session->builds.elapsed_ms;
+    session->builds.elapsed_ms = 0;
     stages_ms[STAGE_COMPILE] += built_ms;
     stages_ms[stage] += clock_ms_since(start_ns) - built_ms;
 }
@@ -226,10 +242,10 @@ static bool attempt(struct session *session)
         result = fault_judge(session, &err);
     if (result == 0)
         result = choose_device(session);
-    if (result == 0)
+    if (result == 0 && !session->gpu)
         result = session_share(session);
     if (result == 0) {
-        extension_init(&session->builder, session);
+        builds_init(&session->builds, session);
         sandbox_runner_init(&session->runner, standby, !session->judge->no_own_root,
                             session->judge->toolchain.root, session->judge->options.cancelled);
         result = evaluate(session);

@@ -278,6 +278,7 @@ int timing_stage(struct session *session)
     struct verdict *verdict = session->verdict;
     struct peaks ignored;
     device_lock_release(&session->device);
+    session->shares = false;
     int64_t start_ns = clock_now_ns();
     if (device_lock_acquire(&session->device, session->judge->locks, session_device(session),
                             DEVICE_EXCLUSIVE, session->judge->options.cancelled, &err) < 0)

@@ -396,14 +396,13 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     return 0;
 }
 
-int trial_ablated(struct session *session, const struct trial *trial, struct side_time *time,
-                  struct err *err)
+int trial_candidate_in(struct session *session, const struct trial *trial, uint32_t mode,
+                       struct side_time *time, struct err *err)
 {
     int result = lay_out(session, trial, &session->candidate, err);
     if (result < 0)
         return result;
-    return side_call(&session->candidate, WIRE_ABLATE, session->noise, trial->timeout_ms, time,
-                     err);
+    return side_call(&session->candidate, mode, session->noise, trial->timeout_ms, time, err);
 }
 
 int trial_candidate(struct session *session, const struct trial *trial, struct side_time *time)

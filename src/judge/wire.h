@@ -55,6 +55,7 @@ enum wire_mode {
     WIRE_RUN = 1, /* the function itself */
     WIRE_DOUBLE,  /* reference: the oracle at double precision */
     WIRE_ABLATE,  /* torch: with the candidate's own kernels replaced by nothing */
+    WIRE_TRACE,   /* on a GPU: recording what runs there, into the descriptor that comes along */
     WIRE_WITHOUT, /* torch reference: with its parameter number `noise` set to zero */
 };
 

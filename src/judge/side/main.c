@@ -4,7 +4,8 @@
  *   warpgym-side                    candidates on the CPU, compilers
  *   warpgym-side --cuda LIBRARY     candidates on a GPU: the driver's library, and what objects
  *                                   that nvcc made want, are loaded before there is a fence around
- *                                   them; the driver starts behind it: no fork survives a start
+ *                                   them; the driver starts behind it: no fork survives a start. The
+ *                                   library named by CUDA_INJECTION64_PATH, too (side/tracing.h)
  *   warpgym-side --nvrtc LIBRARY    device code: the compiler is loaded, and has compiled once
  */
 #include "judge/side/device_code.h"
@@ -34,12 +35,15 @@ static void load_driver(const char *driver)
 int main(int argc, char **argv)
 {
     static struct box box;
+    struct tracing tracing = {0};
     struct err err = {0};
     uint32_t layers = 0;
     const char *driver = option(argc, argv, "--cuda");
     const char *compiler = option(argc, argv, "--nvrtc");
-    if (driver)
+    if (driver) {
         load_driver(driver);
+        tracing_load(&tracing);
+    }
     if (compiler && device_code_load(compiler, &err) < 0) {
         fprintf(stderr, "warpgym-side: %s\n", err.text);
         return 1;
@@ -56,5 +60,5 @@ int main(int argc, char **argv)
     if (compiler)
         return command_serve(channel, &box, layers, device_code_compile);
     return box.kind == BOX_BUILD ? command_serve(channel, &box, layers, NULL)
-                                 : native_serve(channel, &box, layers, driver);
+                                 : native_serve(channel, &box, layers, driver, &tracing);
 }

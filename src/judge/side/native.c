@@ -24,6 +24,9 @@ struct native {
     const struct box *box;
     uint32_t layers;
     const char *driver;     /* library of the GPU's driver */
+    struct tracing tracing;
+    bool warm; /* locked in, with the GPU open where there is one; or `unready` says why not */
+    struct err unready;
     struct gpu_context gpu; /* open: this side computes on it */
     cuda_at bell;           /* something to wake it with */
     cuda_event events[2];
@@ -102,7 +105,7 @@ static void on_abort(int signal)
 }
 
 /* After the box is locked: what the driver starts in this process runs behind the fence. */
-static int open_gpu(struct native *native, const struct wire_open *open, struct err *err)
+static int open_gpu(struct native *native, const struct wire_warm *open, struct err *err)
 {
     const struct cuda *cuda = &native->gpu.cuda;
     if (open->gpu == 0)
@@ -145,26 +148,37 @@ static int load_parts(struct native *native, const struct wire_open *open,
     return (cubin || native->solution) && (!oracle || native->oracle) ? 0 : -1;
 }
 
+/* What takes long and is the same for everybody; once. */
+static void warm(struct native *native, const struct wire_warm *wanted)
+{
+    struct err *err = &native->unready;
+    if (native->warm)
+        return;
+    native->warm = true;
+    signal(SIGABRT, on_abort);
+    if (box_lock(native->box, &native->layers, err) == 0)
+        (void)!open_gpu(native, wanted, err);
+}
+
 static int open_candidate(struct native *native, const struct wire_open *open,
                           const int descriptors[WIRE_DESCRIPTORS])
 {
-    struct err err = {0};
+    struct wire_warm wanted = {.gpu = open->gpu};
     char why[1024] = "";
     char threads[16];
-    (void)open->role;
     snprintf(threads, sizeof threads, "%u", open->threads);
     if (open->threads)
         setenv("OMP_NUM_THREADS", threads, 1);
-    signal(SIGABRT, on_abort);
-    if (box_lock(native->box, &native->layers, &err) < 0) {
-        say_failed(native, FAILED_UNSUPPORTED, err.text);
-        return -1;
-    }
-    if (open_gpu(native, open, &err) < 0) {
-        say_failed(native, err.code == ERR_LIMIT ? FAILED_MEMORY : FAILED_UNSUPPORTED, err.text);
+    memcpy(wanted.gpu_uuid, open->gpu_uuid, sizeof wanted.gpu_uuid);
+    warm(native, &wanted);
+    if (native->unready.code < 0) {
+        say_failed(native, native->unready.code == ERR_LIMIT ? FAILED_MEMORY : FAILED_UNSUPPORTED,
+                   native->unready.text);
         return -1;
     }
     struct wire_opened opened = {.type = WIRE_OPENED, .layers = native->layers};
+    if (native->gpu.open)
+        tracing_snapshot(&native->tracing);
     if (load_parts(native, open, descriptors, why, sizeof why) < 0) {
         say_failed(native, FAILED_LOAD, why);
         return -1;
@@ -280,7 +294,19 @@ static void run_oracle(struct native *native)
     invoke(&native->wide_call);
 }
 
-static void call(struct native *native, const struct wire_call *wanted)
+static int run_traced(struct native *native, int fd, uint64_t *own_ns, struct err *err)
+{
+    int result = cuda_check(&native->gpu.cuda, native->gpu.cuda.synchronize(),
+                            "cannot use the GPU", err);
+    if (result < 0)
+        return result;
+    tracing_begin(&native->tracing);
+    result = run_on_gpu(native, own_ns, err);
+    tracing_end(&native->tracing, fd);
+    return result;
+}
+
+static void call(struct native *native, const struct wire_call *wanted, int fd)
 {
     static struct wire_done done = {.type = WIRE_DONE};
     struct err err;
@@ -289,6 +315,8 @@ static void call(struct native *native, const struct wire_call *wanted)
         run_oracle(native);
     else if (wanted->mode == WIRE_RUN && native->gpu.open)
         result = run_on_gpu(native, &done.own_ns, &err);
+    else if (wanted->mode == WIRE_TRACE && native->gpu.open)
+        result = run_traced(native, fd, &done.own_ns, &err);
     else if (wanted->mode == WIRE_RUN)
         run_on_cpu(native, &done.own_ns);
     if (result < 0)
@@ -297,22 +325,29 @@ static void call(struct native *native, const struct wire_call *wanted)
         say(native, &done, sizeof done);
 }
 
-int native_serve(int channel, const struct box *box, uint32_t layers, const char *driver)
+int native_serve(int channel, const struct box *box, uint32_t layers, const char *driver,
+                 const struct tracing *tracing)
 {
     static union wire_message message; /* large, and there is one judge */
     static struct native native;       /* large, too */
-    native = (struct native){.channel = channel, .box = box, .layers = layers, .driver = driver};
+    native = (struct native){.channel = channel,
+                             .box = box,
+                             .layers = layers,
+                             .driver = driver,
+                             .tracing = *tracing};
     int descriptors[WIRE_DESCRIPTORS];
     struct err err = {0};
     size_t bytes;
     int result = 0;
     while (result == 0 && wire_receive(channel, &message, &bytes, descriptors, &err) == 0) {
         if (message.type == WIRE_CALL)
-            call(&native, &message.call);
+            call(&native, &message.call, descriptors[0]);
         else if (message.type == WIRE_MAP)
             result = map_slot(&native, &message.map, descriptors);
         else if (message.type == WIRE_OPEN)
             result = open_candidate(&native, &message.open, descriptors);
+        else if (message.type == WIRE_WARM)
+            warm(&native, &message.warm);
         else
             result = -1;
         for (int i = 0; i < WIRE_DESCRIPTORS; i++)

@@ -7,12 +7,14 @@
 #ifndef WARPGYM_JUDGE_SIDE_NATIVE_H
 #define WARPGYM_JUDGE_SIDE_NATIVE_H
 
+#include "judge/side/tracing.h"
 #include "sandbox/box.h"
 
 #include <stdint.h>
 
 /* Serves one judge until the channel closes. Returns the process's exit status. `driver` as in
  * cuda_open. */
-int native_serve(int channel, const struct box *box, uint32_t layers, const char *driver);
+int native_serve(int channel, const struct box *box, uint32_t layers, const char *driver,
+                 const struct tracing *tracing);
 
 #endif

@@ -5,9 +5,9 @@ runs. What it would start as a program is asked of the judge instead: ptxas, and
 the modules that load and launch kernels. Everything else of Triton stays as it is: its own cache
 (in scratch, it dies with the box), its autotuner, its errors.
 
-`prepare` is for the standby server, before it forks: it puts the hooks in place and compiles one
-kernel as far as PTX, so that children find everything read, parsed and initialised. `install` is
-for the child: it says whom to ask.
+`prepare` is for the standby server, before it forks: it puts the hooks in place and compiles two
+kernels as far as PTX, so that children find everything read, parsed and initialised. `ready` is for
+a child with time to spare, `install` for the one that has its candidate: it says whom to ask.
 """
 
 import contextlib
@@ -24,7 +24,6 @@ import threading
 
 from . import wire
 
-CUDA_LIBRARY = "libcuda.so.1"
 WARM_ARCHITECTURE = 90
 
 
@@ -102,9 +101,9 @@ def _build_module(name, source, directory, *_, **__):
     with open(source, encoding="utf-8") as file:
         text = file.read()
     # The module is linked against nothing: it finds the driver because that is there for all.
-    ctypes.CDLL(CUDA_LIBRARY, ctypes.RTLD_GLOBAL)
+    ctypes.CDLL(os.environ.get("WARPGYM_CUDA", "libcuda.so.1"), ctypes.RTLD_GLOBAL)
     try:
-        built = _judge.build("launcher", text, name=name)
+        built = _judge.build("launcher", text)
     except Refused as refusal:
         raise RuntimeError(f"Triton's module {name}: {refusal}") from None
     path = os.path.join(directory, name + sysconfig.get_config_var("EXT_SUFFIX"))
@@ -121,7 +120,7 @@ def _hook():
     from triton.backends.nvidia import compiler, driver
 
     for name in ("ptxas", "ptxas_blackwell"):
-        if hasattr(type(knobs.nvidia), name):  # it is asked its version now, and not again
+        if name in vars(type(knobs.nvidia)):  # it is asked its version now, and not again
             path = getattr(knobs.nvidia, name).path
             _subprocess.versions[path] = subprocess.check_output([path, "--version"])
     compiler.subprocess = _subprocess
@@ -131,16 +130,14 @@ def _hook():
     triton.runtime.cache.triton_key = lambda: triton.__version__
 
 
-def _warm():
-    """Compiles kernels that use what most kernels use, as far as PTX."""
+def _warm(kernels):
+    """Compiles as far as PTX."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from . import triton_kernels
-
     target = GPUTarget("cuda", WARM_ARCHITECTURE, 32)
-    for kernel, signature, constants in triton_kernels.WARM:
+    for kernel, signature, constants in kernels:
         # Nobody can be asked for ptxas yet: that is the end of what runs in here.
         with contextlib.suppress(triton.runtime.errors.PTXASError):
             triton.compile(ASTSource(kernel, signature, constants), target=target)
@@ -171,12 +168,24 @@ def prepare():
 
         if triton.knobs.runtime.interpret:
             return False
+        from . import triton_kernels
+
         _hook()
         with _elsewhere():
-            _warm()
+            _warm(triton_kernels.WARM)
     except Exception:  # noqa: BLE001 - another Triton; a candidate that wants it will say so
         return False
     return True
+
+
+def ready():
+    """In a boxed process that waits for its candidate: has the page faults now (some 2500) that
+    its first compilation would have."""
+    if _subprocess.versions:
+        from . import triton_kernels
+
+        with contextlib.suppress(Exception), _elsewhere():
+            _warm(triton_kernels.WARM[:1])
 
 
 def install(channel):

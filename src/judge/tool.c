@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define OUTPUT_BYTES ((size_t)256 << 10)
-#define WORDS_MAX 700 /* of the program's words: what struct err holds, and a bit less */
 
 /* Size and time stand for what is in a file: those of a package are never changed in place. */
 static int make_key(const struct tool_job *job, char key[HASH_HEX_BYTES], struct err *err)
@@ -37,20 +36,19 @@ static int make_key(const struct tool_job *job, char key[HASH_HEX_BYTES], struct
 }
 
 /* What the program said, less the lines that it says about every source. */
-static int refuse(const struct tool_job *job, const char *output, struct err *err)
+static int refuse(const struct tool_job *job, const char *output, struct buf *words,
+                  struct err *err)
 {
-    struct buf words;
-    buf_init(&words, WORDS_MAX);
     for (const char *line = output; *line;) {
         size_t length = strcspn(line, "\n");
         length += line[length] == '\n';
         if (!job->noise || strncmp(line, job->noise, strlen(job->noise)) != 0)
-            buf_append(&words, line, length);
+            buf_append(words, line, length);
         line += length;
     }
-    int result = err_set(err, ERR_INPUT, "%s", words.len ? words.data : "the compiler was killed");
-    buf_deinit(&words);
-    return result;
+    if (words->len == 0)
+        buf_puts(words, "the compiler was killed");
+    return err_set(err, ERR_INPUT, "%.700s", words->data);
 }
 
 /* The first `bytes` of a file as sealed memory. */
@@ -66,10 +64,11 @@ static int memory_of(int fd, const char *name, uint64_t bytes, struct err *err)
     return result;
 }
 
-static int from_cache(const struct tool_job *job, const struct cache_entry *entry, struct err *err)
+static int from_cache(const struct tool_job *job, const struct cache_entry *entry,
+                      struct buf *words, struct err *err)
 {
     if (!entry->ok)
-        return refuse(job, entry->diagnostics, err);
+        return refuse(job, entry->diagnostics, words, err);
     int fd = open(entry->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, errno, "%s: cannot open", entry->path);
@@ -94,17 +93,18 @@ static int open_result(const char *scratch, const char *name)
 }
 
 static int take_result(const char *cache, const struct tool_job *job, const char *key,
-                       const char *scratch, const struct outcome *outcome, struct err *err)
+                       const char *scratch, const struct outcome *outcome, struct buf *words,
+                       struct err *err)
 {
     struct err ignored;
     char *kept = NULL;
     int fd = outcome->exit_code == 0 ? open_result(scratch, job->result_name) : -1;
     bool certain = fd >= 0 || outcome->exit_code > 0; /* a signal may not come again */
-    const char *words = outcome->output.data;
-    if (cache && certain && cache_put(cache, key, fd, fd >= 0 ? "" : words, &kept, &ignored) == 0)
+    const char *said = outcome->output.data;
+    if (cache && certain && cache_put(cache, key, fd, fd >= 0 ? "" : said, &kept, &ignored) == 0)
         mem_free(kept);
     if (fd < 0)
-        return refuse(job, words, err);
+        return refuse(job, said, words, err);
     lseek(fd, 0, SEEK_SET);
     int result = memory_of(fd, job->result_name, LIMIT_ARTIFACT_BYTES, err);
     close(fd);
@@ -136,7 +136,7 @@ static int run_in(struct session *session, const struct tool_job *job, const cha
 }
 
 static int build(struct session *session, const struct tool_job *job, const char *key,
-                 struct err *err)
+                 struct buf *words, struct err *err)
 {
     struct outcome outcome;
     char scratch[] = "/tmp/warpgym-cc-XXXXXX";
@@ -145,21 +145,22 @@ static int build(struct session *session, const struct tool_job *job, const char
     outcome_init(&outcome, OUTPUT_BYTES);
     int result = run_in(session, job, scratch, &outcome, err);
     if (result == 0)
-        result = take_result(session->judge->cache, job, key, scratch, &outcome, err);
+        result = take_result(session->judge->cache, job, key, scratch, &outcome, words, err);
     outcome_deinit(&outcome);
     file_remove_tree(scratch);
     return result;
 }
 
-int tool_build(struct session *session, const struct tool_job *job, struct err *err)
+int tool_build(struct session *session, const struct tool_job *job, struct buf *words,
+               struct err *err)
 {
     struct cache_entry entry = {0};
     char key[HASH_HEX_BYTES];
     const char *cache = session->judge->cache;
     int result = make_key(job, key, err);
     if (result == 0)
-        result = cache && cache_get(cache, key, &entry) ? from_cache(job, &entry, err)
-                                                        : build(session, job, key, err);
+        result = cache && cache_get(cache, key, &entry) ? from_cache(job, &entry, words, err)
+                                                        : build(session, job, key, words, err);
     mem_free(entry.path);
     mem_free(entry.diagnostics);
     return result;

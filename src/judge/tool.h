@@ -12,6 +12,7 @@
 #ifndef WARPGYM_JUDGE_TOOL_H
 #define WARPGYM_JUDGE_TOOL_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <stddef.h>
@@ -28,8 +29,9 @@ struct tool_job {
 };
 
 /* Sealed memory with the result, the caller's to close. ERR_INPUT: the program refused the source,
- * `err` has its words; ERR_MISSING: a file of `identity` is not there; ERR_TIMEOUT, ERR_IO …: the
- * machine's fault. */
-NODISCARD int tool_build(struct session *session, const struct tool_job *job, struct err *err);
+ * `words` has what it said and `err` the beginning of that; ERR_MISSING: a file of `identity` is not
+ * there; ERR_TIMEOUT, ERR_IO …: the machine's fault. */
+NODISCARD int tool_build(struct session *session, const struct tool_job *job, struct buf *words,
+                         struct err *err);
 
 #endif

@@ -232,7 +232,8 @@ static int get_options(const json_t *request, const char **argv, struct arena *a
     return result;
 }
 
-int triton_build_ptx(struct session *session, const json_t *request, struct err *err)
+int triton_build_ptx(struct session *session, const json_t *request, struct buf *words,
+                     struct err *err)
 {
     static const char *const libraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
     struct arena arena = {0};
@@ -263,7 +264,7 @@ int triton_build_ptx(struct session *session, const json_t *request, struct err 
         job.readable = readable;
         job.identity = identity;
         job.noise = arena_printf(&arena, "%s info", tool);
-        result = tool_build(session, &job, err);
+        result = tool_build(session, &job, words, err);
     }
     place_deinit(&place);
     arena_deinit(&arena);
@@ -287,7 +288,8 @@ static int check_headers(const struct judge *judge, const char *python, const ch
     return 0;
 }
 
-int triton_build_launcher(struct session *session, const json_t *request, struct err *err)
+int triton_build_launcher(struct session *session, const json_t *request, struct buf *words,
+                          struct err *err)
 {
     struct judge *judge = session->judge;
     struct arena arena = {0};
@@ -326,7 +328,7 @@ int triton_build_launcher(struct session *session, const json_t *request, struct
         job.argv = argv;
         job.readable = readable;
         job.identity = identity;
-        result = tool_build(session, &job, err);
+        result = tool_build(session, &job, words, err);
     }
     place_deinit(&place);
     arena_deinit(&arena);

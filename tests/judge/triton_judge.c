@@ -19,7 +19,8 @@
 
 static const struct {
     const char *kind;
-    int (*build)(struct session *session, const json_t *request, struct err *err);
+    int (*build)(struct session *session, const json_t *request, struct buf *words,
+                 struct err *err);
 } kinds[] = {{"ptx", triton_build_ptx}, {"launcher", triton_build_launcher}};
 
 static void must(int result, const struct err *err)
@@ -30,7 +31,7 @@ static void must(int result, const struct err *err)
     }
 }
 
-static int build(struct session *session, int request, struct err *err)
+static int build(struct session *session, int request, struct buf *words, struct err *err)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -43,7 +44,7 @@ static int build(struct session *session, int request, struct err *err)
         result = json_get_string(object, "kind", &kind, err);
     for (size_t i = 0; result == 0 && i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kind, kinds[i].kind) == 0)
-            result = kinds[i].build(session, object, err);
+            result = kinds[i].build(session, object, words, err);
     json_decref(object);
     mem_free(text);
     return result;
@@ -57,10 +58,13 @@ static void serve(struct session *session)
     struct err err = {0};
     while (wire_receive(CHANNEL, message, &bytes, descriptors, &err) == 0) {
         struct wire_built built = {.type = WIRE_BUILT};
-        int artifact = build(session, descriptors[0], &err);
+        struct buf words;
+        buf_init(&words, sizeof built.text - 1);
+        int artifact = build(session, descriptors[0], &words, &err);
         built.ok = artifact >= 0;
         if (!built.ok)
-            snprintf(built.text, sizeof built.text, "%s", err.text);
+            snprintf(built.text, sizeof built.text, "%s", words.len ? words.data : err.text);
+        buf_deinit(&words);
         must(wire_send(CHANNEL, &built, sizeof built, &artifact, built.ok, &err), &err);
         if (artifact >= 0)
             close(artifact);

@@ -127,6 +127,8 @@ def _case(kernel, types, block, **options):
 GOOD = {
     "add": _case(add, "*fp32 *fp32 *fp32 i32", 1024),
     "add_bf16": _case(add, "*bf16 *bf16 *bf16 i64", 512, num_warps=2),
+    "add_sm80": _case(add, "*fp32 *fp32 *fp32 i32", 1024, target=80),
+    "add_sm100": _case(add, "*fp32 *fp32 *fp32 i32", 1024, target=100),
     "softmax": _case(softmax, "*fp32 *fp32 i32 i32", 2048, num_warps=8),
     "product": _case(product, "*fp16 *fp16 *fp16 i32", 64, num_stages=4),
     "product_ctas": _case(product, "*fp16 *fp16 *fp16 i32", 64, num_ctas=2),

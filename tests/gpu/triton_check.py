@@ -115,7 +115,6 @@ def softmax(line):
     import triton
     import triton_kernels_check as kernels
     from triton.backends.nvidia import driver
-    from triton.compiler import compiler
     from warpgym import triton_build
 
     def listener(times, **_):
@@ -128,8 +127,8 @@ def softmax(line):
     line.wrap("judge builds", triton_build._judge, "build")
     line.wrap("driver module, with its build", driver.CudaUtils, "__init__")
     line.wrap("launcher, with its build", driver.CudaLauncher, "__init__")
-    line.wrap("compile", compiler, "compile")
-    line.mark("wrap for this timeline")
+    line.wrap("compile", triton.compiler, "compile")
+    line.mark("the candidate is imported (and wrapped for this timeline)")
     torch.cuda.init()
     x = torch.empty(1, device="cuda")
     line.mark("CUDA context")
@@ -209,6 +208,7 @@ def main():
     options.add_argument("--python", default=HERE.parents[1] / "python", help="warpgym's modules")
     sys.path[:0] = [str(options.parse_args().python), str(HERE)]
     os.environ.pop("TRITON_INTERPRET", None)
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the standby server has it: it forks
     judge, side = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     packages = pathlib.Path(sysconfig.get_paths()["purelib"])
     serving = os.fork()

@@ -29,8 +29,8 @@ struct tool_job {
 };
 
 /* Sealed memory with the result, the caller's to close. ERR_INPUT: the program refused the source,
- * `words` has what it said and `err` the beginning of that; ERR_MISSING: a file of `identity` is not
- * there; ERR_TIMEOUT, ERR_IO …: the machine's fault. */
+ * `words` has what it said and `err` the beginning of that; ERR_MISSING: a file of `identity` is
+ * not there; ERR_TIMEOUT, ERR_IO …: the machine's fault. */
 NODISCARD int tool_build(struct session *session, const struct tool_job *job, struct buf *words,
                          struct err *err);
 

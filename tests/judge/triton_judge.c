@@ -42,9 +42,13 @@ static int build(struct session *session, int request, struct buf *words, struct
         result = json_parse("the request", text, bytes, &object, err);
     if (result == 0)
         result = json_get_string(object, "kind", &kind, err);
-    for (size_t i = 0; result == 0 && i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kind, kinds[i].kind) == 0)
-            result = kinds[i].build(session, object, words, err);
+    size_t i = 0;
+    while (result == 0 && i < sizeof kinds / sizeof *kinds && strcmp(kind, kinds[i].kind) != 0)
+        i++;
+    if (result == 0)
+        result = i < sizeof kinds / sizeof *kinds
+                     ? kinds[i].build(session, object, words, err)
+                     : err_set(err, ERR_INPUT, "nothing of the kind '%.40s' is built", kind);
     json_decref(object);
     mem_free(text);
     return result;
@@ -94,5 +98,6 @@ int main(int count, char **arguments)
     serve(session);
     session_free(session);
     judge_close(judge);
+    settings_deinit(&settings);
     return 0;
 }

@@ -208,6 +208,7 @@ REQUESTS = [
     (b"not json", "the request:1:"),
     (b"[]", "kind"),
     ({}, "kind"),
+    ({"kind": "other"}, "nothing of the kind"),
     ({"kind": "ptx"}, "source"),
     (GOOD | {"source": 5}, "source"),
     (GOOD | {"source": "x" * (8 * 1024 * 1024 + 1)}, "longer than it may be"),

@@ -23,11 +23,11 @@ PR_SET_NO_NEW_PRIVS = 38
 
 def compile_all():
     import triton
-    import triton_kernels
+    import triton_cases
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    for name, case in (triton_kernels.GOOD | triton_kernels.BAD).items():
+    for name, case in (triton_cases.GOOD | triton_cases.BAD).items():
         kernel, signature, constants, options = case
         source = ASTSource(kernel, signature, constants)
         options = dict(options)

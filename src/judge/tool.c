@@ -135,6 +135,12 @@ static int run_in(struct session *session, const struct tool_job *job, const cha
     return result;
 }
 
+/* NULL: nothing is kept. */
+static const char *cache_of(const struct session *session)
+{
+    return session->judge->options.settings->cache_max_bytes ? session->judge->cache : NULL;
+}
+
 static int build(struct session *session, const struct tool_job *job, const char *key,
                  struct buf *words, struct err *err)
 {
@@ -145,7 +151,7 @@ static int build(struct session *session, const struct tool_job *job, const char
     outcome_init(&outcome, OUTPUT_BYTES);
     int result = run_in(session, job, scratch, &outcome, err);
     if (result == 0)
-        result = take_result(session->judge->cache, job, key, scratch, &outcome, words, err);
+        result = take_result(cache_of(session), job, key, scratch, &outcome, words, err);
     outcome_deinit(&outcome);
     file_remove_tree(scratch);
     return result;
@@ -156,11 +162,13 @@ int tool_build(struct session *session, const struct tool_job *job, struct buf *
 {
     struct cache_entry entry = {0};
     char key[HASH_HEX_BYTES];
-    const char *cache = session->judge->cache;
+    const char *cache = cache_of(session);
     int result = make_key(job, key, err);
     if (result == 0)
         result = cache && cache_get(cache, key, &entry) ? from_cache(job, &entry, words, err)
                                                         : build(session, job, key, words, err);
+    if (cache)
+        (void)cache_tend(cache, session->judge->options.settings->cache_max_bytes);
     mem_free(entry.path);
     mem_free(entry.diagnostics);
     return result;

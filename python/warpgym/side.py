@@ -177,6 +177,7 @@ class Side:
         self.description["parameters"] = len(self._parameters(self.model))
         oracle = self._make_oracle(example, tensors)
         if self.compile_mode:
+            triton_build.install(self.channel)
             self.model = torch.compile(self.model, mode=self.compile_mode)
             with torch.no_grad():
                 self.model(*example)
@@ -472,6 +473,7 @@ def serve(channel, layers, lock, open_gpu=None):
                     side.layers = lock()
                     try:
                         side.warm(wire.HEAD.unpack_from(message)[1])
+                        triton_build.ready()
                     except Exception as error:  # noqa: BLE001 - told in answer to OPEN
                         unready = error
                 elif kind == wire.OPEN:

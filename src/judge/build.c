@@ -13,15 +13,13 @@
 static int build_ptx(struct builds *builds, const json_t *request, struct buf *text,
                      struct err *err)
 {
-    (void)text;
-    return triton_build_ptx(builds->session, request, err);
+    return triton_build_ptx(builds->session, request, text, err);
 }
 
 static int build_launcher(struct builds *builds, const json_t *request, struct buf *text,
                           struct err *err)
 {
-    (void)text;
-    return triton_build_launcher(builds->session, request, err);
+    return triton_build_launcher(builds->session, request, text, err);
 }
 
 static const struct {

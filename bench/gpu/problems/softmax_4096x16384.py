@@ -1,0 +1,17 @@
+"""Softmax of each row of a 4096 x 16384 matrix."""
+
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.softmax(x, dim=1)
+
+
+def get_inputs():
+    return [torch.rand(4096, 16384)]
+
+
+def get_init_inputs():
+    return []

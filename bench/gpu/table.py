@@ -1,0 +1,238 @@
+"""What design section 10 and docs/measurements.md say of a machine with a GPU. Run on a quiet one:
+
+    bench/gpu/run                    all of it
+    bench/gpu/run builds hostile     some of: builds hostile mixed self
+
+Everything is judged by one `warpgym eval` process that has judged something of the kind before
+(a warm worker), with build caches of its own. The time of an evaluation is the sum of its stages.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
+ROUNDS = 5
+TIMEOUT_S = 900
+
+
+def candidate(name):
+    return (HERE / "candidates" / name).read_text(encoding="utf-8")
+
+
+def evaluate(work, tasks, *options):
+    """[(problem, file name, text)] in that order; the verdicts in that order, and the wall time."""
+    lines = []
+    for index, (problem, name, text) in enumerate(tasks):
+        path = work / f"{index:03}_{name}"
+        path.write_text(text, encoding="utf-8")
+        if problem.endswith(".py"):
+            problem = str(HERE / "problems" / problem)
+        lines.append(json.dumps({"problem": problem, "candidate": str(path)}))
+    batch = work / "batch.jsonl"
+    batch.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    cache = f"cache.directory={work / 'cache'}"
+    command = [WARPGYM, "eval", "--json", "-q", "-s", cache, *options, str(batch)]
+    start = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    wall_s = time.monotonic() - start
+    if done.stderr.strip():
+        print(done.stderr.strip(), file=sys.stderr)
+    verdicts = [json.loads(line) for line in done.stdout.splitlines()]
+    order = {str(work / f"{i:03}_{name}"): i for i, (_, name, _) in enumerate(tasks)}
+    verdicts.sort(key=lambda verdict: order[verdict["candidate"]["path"]])
+    return verdicts, wall_s
+
+
+def total_ms(verdict):
+    return sum(verdict["stages_ms"].values())
+
+
+def spread(values):
+    values = sorted(values)
+    return f"{statistics.median(values):.0f} [{values[0]:.0f}, {values[-1]:.0f}]"
+
+
+def stages(verdicts):
+    names = [name for name in verdicts[0]["stages_ms"]]
+    medians = {n: statistics.median(v["stages_ms"][n] for v in verdicts) for n in names}
+    return ", ".join(f"{name} {ms:.0f}" for name, ms in medians.items() if ms >= 0.5)
+
+
+def report(title, verdicts, bar):
+    wrong = [v for v in verdicts if v["status"] != "passed"]
+    print(f"{title:46} {spread([total_ms(v) for v in verdicts]):>18} ms   bar {bar:>5}   "
+          f"{stages(verdicts)}")
+    for verdict in wrong[:2]:
+        error = verdict["error"] or {"message": verdict["integrity"]["violations"]}
+        print(f"    {verdict['status']}: {str(error['message'])[:300]}")
+
+
+def fresh(text, name, round_number):
+    """The same work in other code, so that nothing of it is in any cache."""
+    return re.sub(rf"\b{name}\b", f"{name}_{round_number}", text)
+
+
+def builds():
+    """First builds and cached ones, of each kind."""
+    inline, triton = candidate("relu_inline.py"), candidate("softmax_triton.py")
+    device = candidate("relu_device.cu")
+    nvcc = (ROOT / "problems/native/relu/tests/fast.cu").read_text(encoding="utf-8")
+    kinds = [
+        ("device-only CUDA kernel", "relu", "device.cu", device, "relu", 250, None),
+        ("native nvcc candidate", "relu", "fast.cu", nvcc, "relu_kernel", 1600, None),
+        ("Triton softmax 4096x16384", "softmax_4096x16384.py", "triton.py", triton,
+         "softmax_kernel", 1200, 600),
+        ("CUDA ReLU through load_inline", "relu_4096x16384.py", "inline.py", inline,
+         "relu_kernel", 4000, 600),
+    ]
+    for title, problem, name, text, word, cold_bar, warm_bar in kinds:
+        with tempfile.TemporaryDirectory() as folder:
+            tasks = [(problem, name, fresh(text, word, 99))]
+            for i in range(ROUNDS):
+                text_i = fresh(text, word, i) + ("// %d\n" if name.endswith("cu") else "# %d\n") % i
+                tasks += [(problem, name, text_i)] * 2
+            verdicts, _ = evaluate(pathlib.Path(folder), tasks)
+            report(title + ", first build", verdicts[1::2], cold_bar)
+            report(title + ", cached", verdicts[2::2], warm_bar or "-")
+    with tempfile.TemporaryDirectory() as folder:
+        online = candidate("softmax_online.py")
+        tasks = [("softmax_4096x393216.py", "online.py", online)] * 3
+        verdicts, _ = evaluate(pathlib.Path(folder), tasks)
+        report("KernelBench 1/23, 4096x393216 (Triton)", verdicts[1:], 5000)
+
+
+HOSTILE_CU = {
+    "illegal": "y[i + (1ull << 40)] = x[i];",
+    "assertion": "assert(x[i] > 1e30f);",
+    "endless": "while (((volatile float *)y)[i] != 12345.0f) ;",
+}
+SHELL_CU = """#include <cassert>
+__global__ void work(const float *x, float *y, size_t n)
+{
+    size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    %s
+    y[i] = fmaxf(x[i], 0);
+}
+extern "C" void solution(const float *x, float *y, size_t n)
+{
+    %s
+    work<<<(n + 255) / 256, 256>>>(x, y, n);
+}
+"""
+
+
+def hostile_tasks():
+    tasks = [("relu", f"{name}.cu", SHELL_CU % (body, "")) for name, body in HOSTILE_CU.items()]
+    many = "for (int i = 0; i < 10000; i++) work<<<(n + 255) / 256, 256>>>(x, y, n);"
+    tasks.append(("relu", "many.cu", SHELL_CU % ("", many)))
+    greedy = "return torch.empty(50 * 2**30, device='cuda') + x[0, 0]"
+    torch_text = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        "
+    tasks.append(("relu_4096x16384.py", "greedy.py", torch_text + greedy + "\n"))
+    return tasks
+
+
+def hostile():
+    """Each alone fails; an honest one follows it at once."""
+    honest = (ROOT / "problems/native/relu/tests/fast.cu").read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        tasks = [("relu", "honest.cu", honest)]
+        for task in hostile_tasks():
+            tasks += [task, ("relu", "honest.cu", honest)]
+        verdicts, _ = evaluate(pathlib.Path(folder), tasks, "-s", "run.timeout_ms=2s")
+    for bad, after in zip(verdicts[1::2], verdicts[2::2], strict=True):
+        name = pathlib.Path(bad["candidate"]["path"]).name
+        message = (bad["error"] or {}).get("message", "")
+        print(f"{name:16} {bad['status']:14} {total_ms(bad):6.0f} ms; then {after['status']} in "
+              f"{total_ms(after):.0f} ms   {message[:110]}")
+
+
+def mixed_tasks():
+    """40 of each kind: Triton, extension, nvcc, device-only, plain or broken."""
+    inline, triton = candidate("relu_inline.py"), candidate("softmax_triton.py")
+    device = candidate("relu_device.cu")
+    nvcc = (ROOT / "problems/native/softmax/tests/fast.cu").read_text(encoding="utf-8")
+    eager = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        "
+    tasks = []
+    for i in range(20):
+        tag = f"_{i}"
+        tasks += [
+            ("softmax_4096x16384.py", f"triton{tag}.py", fresh(triton, "softmax_kernel", i)),
+            ("softmax_4096x16384.py", f"triton_wrong{tag}.py",
+             fresh(triton, "softmax_kernel", 100 + i).replace("tl.sum(values", "1.01 * tl.sum(values")),
+            ("relu_4096x16384.py", f"inline{tag}.py", fresh(inline, "relu_kernel", i)),
+            ("relu_4096x16384.py", f"eager{tag}.py", f"{eager}return x.clamp(min=0)  # {i}\n"),
+            ("relu_4096x16384.py", f"raises{tag}.py", f"{eager}return x.no_such_thing  # {i}\n"),
+            ("softmax", f"nvcc{tag}.cu", nvcc + f"// {i}\n"),
+            ("relu", f"device{tag}.cu", fresh(device, "relu", i)),
+            ("relu", f"device_wrong{tag}.cu", fresh(device, "relu", 100 + i).replace("0);", "1);")),
+            ("relu", f"broken{tag}.cu", SHELL_CU % ("int broken", "") + f"// {i}\n"),
+            ("relu", f"crash{tag}.cu", SHELL_CU % (HOSTILE_CU["illegal"], "") + f"// {i}\n"),
+        ]
+    hang = SHELL_CU % (HOSTILE_CU["endless"], "")
+    tasks[7::50] = [("relu", f"hang_{i}.cu", hang + f"// {i}\n") for i in range(len(tasks[7::50]))]
+    return tasks
+
+
+def mixed():
+    """200 candidates at once."""
+    jobs = str(min(12, os.cpu_count()))
+    with tempfile.TemporaryDirectory() as folder:
+        verdicts, wall_s = evaluate(
+            pathlib.Path(folder), mixed_tasks(), "--jobs", jobs, "-s", "run.timeout_ms=2s")
+    counts = collections.Counter(verdict["status"] for verdict in verdicts)
+    print(f"{len(verdicts)} candidates, {jobs} at a time, nothing cached: {wall_s:.1f} s, "
+          f"{len(verdicts) / wall_s * 3600:.0f} verdicts an hour")
+    print("   ", ", ".join(f"{count} {status}" for status, count in counts.most_common()))
+    total = {name: sum(v["stages_ms"][name] for v in verdicts) for name in verdicts[0]["stages_ms"]}
+    print("    stages, s, all together:", {name: round(ms / 1e3, 1) for name, ms in total.items()})
+    held = sum(total[name] for name in ("check", "time", "profile")) / 1e3
+    alone = total["time"] / 1e3
+    print(f"    the device was checked on for {held:.1f} s (shared) and timed on for {alone:.1f} s")
+
+
+def own():
+    """References against themselves: the median should be 1, and repeat."""
+    tasks = []
+    for problem in ("relu_4096x16384.py", "softmax_4096x16384.py"):
+        text = (HERE / "problems" / problem).read_text(encoding="utf-8")
+        tasks += [(problem, "same.py", text.replace("class Model(", "class ModelNew("))] * 3
+    for name in ("relu", "softmax", "transpose", "layer_norm", "row_sum", "gemm"):
+        path = ROOT / "problems/native" / name / "reference.cu"
+        if path.exists():
+            tasks += [(name, "same.cu", path.read_text(encoding="utf-8"))] * 3
+    with tempfile.TemporaryDirectory() as folder:
+        verdicts, _ = evaluate(pathlib.Path(folder), tasks)
+    for verdict in verdicts:
+        timing = verdict["timing"]
+        if not timing:
+            print(verdict["problem"]["id"], verdict["status"], verdict["error"])
+            continue
+        low, high = timing["speedup_interval"]
+        print(f"{verdict['problem']['id']:28} {timing['speedup']:.3f} [{low:.3f}, {high:.3f}]  "
+              f"{timing['candidate']['median'] * 1e3:9.2f} us, reference "
+              f"{timing['reference']['median'] * 1e3:9.2f} us, hand-over {timing['handover_us']:.0f}")
+
+
+PARTS = {"builds": builds, "hostile": hostile, "mixed": mixed, "self": own}
+
+
+def main():
+    for name in sys.argv[1:] or PARTS:
+        print(f"--- {name}: {PARTS[name].__doc__.splitlines()[0]}", flush=True)
+        PARTS[name]()
+
+
+if __name__ == "__main__":
+    main()

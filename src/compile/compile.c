@@ -110,7 +110,8 @@ static int run_compiler(struct build *build, const char *text, size_t text_bytes
  * then the source is to blame. Nothing that a source makes a compiler print can forge this. */
 static int check_toolchain(struct build *build, struct err *err)
 {
-    static const char probe[] = "#include <math.h>\n#include <stdint.h>\nextern int warpgym_probe;\n";
+    static const char probe[] =
+        "#include <math.h>\n#include <stdint.h>\nextern int warpgym_probe;\n";
     struct outcome outcome;
     outcome_init(&outcome, LIMIT_DIAGNOSTICS_BYTES);
     int result = run_compiler(build, probe, sizeof probe - 1, &outcome, err);

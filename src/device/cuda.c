@@ -10,7 +10,7 @@ static const struct library_function functions[] = {
     CUDA_FUNCTIONS(X)
 #undef X
 #define X(field, symbol, arguments) {symbol, offsetof(struct cuda, field), true},
-    CUDA_LATER_FUNCTIONS(X)
+        CUDA_LATER_FUNCTIONS(X)
 #undef X
 };
 

@@ -34,16 +34,14 @@ void library_find(void *handle, const struct library_function *functions, size_t
 int library_open(void **handle, const char *const *names, const struct library_function *functions,
                  size_t count, void *table, struct err *err)
 {
+    const char *const *name = names;
     *handle = NULL;
-    err_set(err, ERR_MISSING, "%s is not on this machine", names[0]);
-    for (; *names && !*handle; names++) {
-        *handle = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
-        if (*handle) {
-            int result = resolve(*handle, *names, functions, count, table, err);
-            if (result < 0)
-                library_close(handle);
-            return result;
-        }
-    }
-    return ERR_MISSING;
+    while (*name && !(*handle = dlopen(*name, RTLD_NOW | RTLD_LOCAL)))
+        name++;
+    if (!*handle)
+        return err_set(err, ERR_MISSING, "%s is not on this machine", names[0]);
+    int result = resolve(*handle, *name, functions, count, table, err);
+    if (result < 0)
+        library_close(handle);
+    return result;
 }

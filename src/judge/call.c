@@ -273,7 +273,8 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
                                .own_ms = (double)side->done.own_ns * 1e-6};
     if (side->stays_on_gpu)
         return 0; /* whoever reads its outputs there looks at the samples then */
-    result = (mode == WIRE_RUN || mode == WIRE_TRACE) && side->slot_outputs ? side_pull(side, err) : 0;
+    result = (mode == WIRE_RUN || mode == WIRE_TRACE) && side->slot_outputs ? side_pull(side, err)
+                                                                            : 0;
     if (result < 0)
         return result;
     if (side_samples_changed(side))

@@ -73,13 +73,13 @@ struct session {
     struct side candidate;
     struct answer answer;
     struct builds builds; /* for both torch sides */
-    char *staging;            /* the inputs of the trial at hand, as a slot lays them out */
+    char *staging;        /* the inputs of the trial at hand, as a slot lays them out */
     uint64_t staging_bytes;
     struct gpu_staging gpu_staging;
     struct layout largest; /* of the problem at hand */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     struct device_lock device;
-    bool shares; /* it, with others */
+    bool shares;       /* it, with others */
     int64_t clocks_ns; /* when they were looked at */
     struct seat seat;  /* where the sides' calls take place */
     int place;         /* of the seat: other sessions sit elsewhere, as far as there is room */
@@ -110,9 +110,9 @@ const char *session_device(const struct session *session);
 /* start.c: opens a side in a box with room for arguments of that size; fills in what `start` has in
  * common for all sides (its message, descriptors and builder are the caller's). */
 NODISCARD int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
-                          uint64_t arguments_bytes,
-                          struct side *side, struct side_start *start, struct wire_opened *opened,
-                          int opened_descriptors[WIRE_DESCRIPTORS], struct err *err);
+                          uint64_t arguments_bytes, struct side *side, struct side_start *start,
+                          struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
+                          struct err *err);
 /* The pool of that kind for a GPU; NULL: there is none, or not here. Makes it when it is first asked
  * for. */
 struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_kind kind);

@@ -92,8 +92,8 @@ struct build {
     char *scratch;
 };
 
-static int run_compiler(struct builds *builds, const struct build *build,
-                        struct outcome *outcome, struct err *err)
+static int run_compiler(struct builds *builds, const struct build *build, struct outcome *outcome,
+                        struct err *err)
 {
     struct session *session = builds->session;
     const struct settings *settings = session->judge->options.settings;

@@ -161,8 +161,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
     }
     start.descriptor_count = count;
     if (result >= 0)
-        result = judge_start(session->judge, session->unit,
-                             session->gpu ? BOX_CUDA : BOX_NATIVE,
+        result = judge_start(session->judge, session->unit, session->gpu ? BOX_CUDA : BOX_NATIVE,
                              session->largest.bytes, side, &start, NULL, NULL, err);
     for (int i = 0; i < 3; i++)
         if (descriptors[i] >= 0)

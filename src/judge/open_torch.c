@@ -93,9 +93,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
     int result = descriptors[0] = file_memory_from("source", text, bytes, err);
     if (result >= 0)
         result = judge_start(session->judge, session->unit,
-                             session->gpu ? BOX_TORCH_CUDA : BOX_TORCH,
-                             session->torch_layout.bytes, side, &start, opened, opened_descriptors,
-                             err);
+                             session->gpu ? BOX_TORCH_CUDA : BOX_TORCH, session->torch_layout.bytes,
+                             side, &start, opened, opened_descriptors, err);
     if (descriptors[0] >= 0)
         close(descriptors[0]);
     return result < 0 ? result : 0;

@@ -69,7 +69,7 @@ struct side {
     struct shared slot, oracle;    /* a layout may use less of them */
     const struct gpu_context *gpu; /* the caller's; NULL: it computes on the CPU, in the slot */
     const struct gpu_work *work;   /* the caller's: the judge's kernels; NULL: none */
-    int trace; /* the caller's: where WIRE_TRACE records to */
+    int trace;                     /* the caller's: where WIRE_TRACE records to */
     bool stays_on_gpu;             /* the caller's: the mirror is not wanted after a call */
     struct side_builder *builder;  /* the caller's; NULL: it may not ask for builds */
     struct side_segment *segments; /* SIDE_SEGMENTS of them, once there is one */

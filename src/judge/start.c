@@ -81,8 +81,9 @@ struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_k
 }
 
 int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
-                uint64_t arguments_bytes, struct side *side, struct side_start *start, struct wire_opened *opened,
-                int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+                uint64_t arguments_bytes, struct side *side, struct side_start *start,
+                struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
+                struct err *err)
 {
     struct box *box = mem_alloc(sizeof *box);
     struct boxed boxed;

@@ -485,7 +485,8 @@ cuda_result fake_module_unload(void *module)
 static cuda_result pretend(void **parameters)
 {
     double bytes = 16.0 * (double)*(uint64_t *)parameters[2];
-    double ns = bytes / strtod(getenv("FAKE_CUDA_KERNELS"), NULL) / (bytes < 64 << 20 ? 2 : 1) + 1000;
+    double ns = bytes / strtod(getenv("FAKE_CUDA_KERNELS"), NULL) / (bytes < 64 << 20 ? 2 : 1) +
+                1000;
     kernels_ns += (int64_t)((double)*(uint64_t *)parameters[3] * ns);
     return outcome("cuLaunchKernel");
 }

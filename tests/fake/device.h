@@ -29,7 +29,10 @@ struct float2 {
 struct alignas(16) float4 {
     float x, y, z, w;
 };
-static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static inline float4 make_float4(float x, float y, float z, float w)
+{
+    return {x, y, z, w};
+}
 
 static dim3 threadIdx, blockIdx, blockDim, gridDim;
 static const int warpSize = 32;
@@ -145,8 +148,14 @@ extern "C" void fake_launch(const fake_kernel *kernel, const unsigned grid[3],
 }
 
 // What kernels call. Other threads may have run when these return: threadIdx is set anew by each turn.
-static inline void __syncthreads() { fake_wait(fake_block); }
-static inline void __syncwarp(unsigned = ~0u) { fake_wait(fake_warps[fake_thread / 32]); }
+static inline void __syncthreads()
+{
+    fake_wait(fake_block);
+}
+static inline void __syncwarp(unsigned = ~0u)
+{
+    fake_wait(fake_warps[fake_thread / 32]);
+}
 
 template <class T> static T fake_from_lane(T value, unsigned lane)
 {
@@ -183,10 +192,22 @@ template <class T, class U> static T atomicAdd(T *at, U value)
     *at = old + value;
     return old;
 }
-template <class T> static T __ldg(const T *at) { return *at; }
-template <class T, class U> static auto min(T a, U b) { return a < b ? a : b; }
-template <class T, class U> static auto max(T a, U b) { return a > b ? a : b; }
-static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+template <class T> static T __ldg(const T *at)
+{
+    return *at;
+}
+template <class T, class U> static auto min(T a, U b)
+{
+    return a < b ? a : b;
+}
+template <class T, class U> static auto max(T a, U b)
+{
+    return a > b ? a : b;
+}
+static inline float rsqrtf(float x)
+{
+    return 1 / sqrtf(x);
+}
 #define __expf(x) expf(x)
 #define __fdividef(a, b) ((a) / (b))
 #define __fadd_rn(a, b) ((a) + (b))

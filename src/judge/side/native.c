@@ -23,9 +23,10 @@ struct native {
     int channel;
     const struct box *box;
     uint32_t layers;
-    const char *driver;     /* library of the GPU's driver */
+    const char *driver; /* library of the GPU's driver */
     struct tracing tracing;
-    bool warm; /* locked in, with the GPU open where there is one; or `unready` says why not */
+    bool warm;  /* locked in, with the GPU open where there is one; */
+    int warmed; /* negative: not, and `unready` says why */
     struct err unready;
     struct gpu_context gpu; /* open: this side computes on it */
     cuda_at bell;           /* something to wake it with */
@@ -156,8 +157,9 @@ static void warm(struct native *native, const struct wire_warm *wanted)
         return;
     native->warm = true;
     signal(SIGABRT, on_abort);
-    if (box_lock(native->box, &native->layers, err) == 0)
-        (void)!open_gpu(native, wanted, err);
+    native->warmed = box_lock(native->box, &native->layers, err);
+    if (native->warmed == 0)
+        native->warmed = open_gpu(native, wanted, err);
 }
 
 static int open_candidate(struct native *native, const struct wire_open *open,
@@ -171,8 +173,8 @@ static int open_candidate(struct native *native, const struct wire_open *open,
         setenv("OMP_NUM_THREADS", threads, 1);
     memcpy(wanted.gpu_uuid, open->gpu_uuid, sizeof wanted.gpu_uuid);
     warm(native, &wanted);
-    if (native->unready.code < 0) {
-        say_failed(native, native->unready.code == ERR_LIMIT ? FAILED_MEMORY : FAILED_UNSUPPORTED,
+    if (native->warmed < 0) {
+        say_failed(native, native->warmed == ERR_LIMIT ? FAILED_MEMORY : FAILED_UNSUPPORTED,
                    native->unready.text);
         return -1;
     }
@@ -296,8 +298,8 @@ static void run_oracle(struct native *native)
 
 static int run_traced(struct native *native, int fd, uint64_t *own_ns, struct err *err)
 {
-    int result = cuda_check(&native->gpu.cuda, native->gpu.cuda.synchronize(),
-                            "cannot use the GPU", err);
+    int result = cuda_check(&native->gpu.cuda, native->gpu.cuda.synchronize(), "cannot use the GPU",
+                            err);
     if (result < 0)
         return result;
     tracing_begin(&native->tracing);
@@ -330,11 +332,8 @@ int native_serve(int channel, const struct box *box, uint32_t layers, const char
 {
     static union wire_message message; /* large, and there is one judge */
     static struct native native;       /* large, too */
-    native = (struct native){.channel = channel,
-                             .box = box,
-                             .layers = layers,
-                             .driver = driver,
-                             .tracing = *tracing};
+    native = (struct native){
+        .channel = channel, .box = box, .layers = layers, .driver = driver, .tracing = *tracing};
     int descriptors[WIRE_DESCRIPTORS];
     struct err err = {0};
     size_t bytes;

@@ -52,8 +52,8 @@ class _Judge:
                 answer, descriptors = self.channel.receive()
         if not answer:
             raise Refused("the judge is gone")
-        _, fine = wire.BUILT_HEAD.unpack_from(answer)
-        if not fine:
+        _, failure = wire.BUILT_HEAD.unpack_from(answer)
+        if failure:
             text = answer[wire.BUILT_HEAD.size :].split(b"\0", 1)[0]
             raise Refused(text.decode("utf-8", "replace"))
         with os.fdopen(descriptors[0], "rb") as built:

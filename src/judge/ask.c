@@ -26,6 +26,15 @@ static int read_request(const int descriptors[WIRE_DESCRIPTORS], char **request,
                         err);
 }
 
+/* What the side is to call it that nothing was built. */
+static uint32_t failure_of(int artifact)
+{
+    if (artifact >= 0)
+        return FAILED_NONE;
+    return artifact == ERR_UNSUPPORTED || artifact == ERR_MISSING ? FAILED_UNSUPPORTED
+                                                                  : FAILED_COMPILE;
+}
+
 static int serve_build(struct side *side, const int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     struct side_builder *builder = side->builder;
@@ -38,8 +47,9 @@ static int serve_build(struct side *side, const int descriptors[WIRE_DESCRIPTORS
                          : err_set(err, ERR_PROTOCOL, "it asked for a build that it may not have");
     if (result == 0) {
         artifact = builder->build(builder, request, bytes, built->text, sizeof built->text);
-        built->ok = artifact >= 0;
-        result = wire_send(side->boxed.channel, built, sizeof *built, &artifact, built->ok, err);
+        built->failure = failure_of(artifact);
+        result = wire_send(side->boxed.channel, built, sizeof *built, &artifact, artifact >= 0,
+                           err);
     }
     if (artifact >= 0)
         close(artifact);

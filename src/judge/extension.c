@@ -1,172 +1,144 @@
 #include "judge/extension.h"
 
-#include "base/clock.h"
 #include "base/file.h"
-#include "base/json.h"
-#include "compile/cache.h"
+#include "compile/diagnostics.h"
 #include "judge/context.h"
+#include "judge/extension_certain.h"
+#include "judge/extension_script.h"
+#include "judge/slim.h"
+#include "judge/workshop.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define QUERY_TIMEOUT_MS 20000
 #define OUTPUT_BYTES ((size_t)1 << 20)
+#define WAY_SLIM "slim" /* what the cache says of an object beside it */
+#define WAY_STOCK "stock"
 
-/* Where PyTorch's headers and libraries are, as the Python of the standby server says. */
-struct place {
-    char *packages, *include, *version;
+/* One request on its way. */
+struct work {
+    struct session *session;
+    struct extension_request request;
+    struct extension_tools tools;
+    struct slim slim;
+    struct arena arena;
+    char architecture[16];
+    const char *readable[5]; /* of PyTorch, Python, and ours */
+    struct buf *text;        /* why it does not compile */
+    bool used_slim;
 };
 
-static void place_deinit(struct place *place)
+/* nvcc and the GPU that it compiles for, where the request needs them. */
+static int find_cuda(struct work *work, struct err *err)
 {
-    mem_free(place->packages);
-    mem_free(place->include);
-    mem_free(place->version);
+    struct session *session = work->session;
+    struct extension_tools *tools = &work->tools;
+    if (!work->request.cuda)
+        return 0;
+    if (!session->gpu)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "a CUDA extension needs a GPU, and this machine has none");
+    tools->nvcc = session->judge->toolchain.nvcc;
+    if (!tools->nvcc)
+        return err_set(err, ERR_UNSUPPORTED, "a CUDA extension needs nvcc, which is not there");
+    /* 90 and later have instructions of their own only under an `a`. */
+    const struct gpu *gpu = &session->gpu->facts;
+    snprintf(work->architecture, sizeof work->architecture, "%d%d%s", gpu->major, gpu->minor,
+             gpu->major >= 9 ? "a" : "");
+    tools->architecture = work->architecture;
+    char *root = arena_strdup(&work->arena, tools->nvcc); /* …/bin/nvcc */
+    for (int i = 0; i < 2 && strrchr(root, '/'); i++)
+        *strrchr(root, '/') = '\0';
+    tools->cuda = root;
+    return 0;
 }
 
-/* Asks Python once for each judge: 60 ms. */
-static int ask_place(struct judge *judge, struct err *err)
+static int find_tools(struct work *work, struct err *err)
 {
-    static const char query[] =
-        "import sysconfig, importlib.metadata as m\n"
-        "p = sysconfig.get_paths()\n"
-        "print(p['purelib'], p['include'], m.version('torch'), sep='\\n')\n";
-    const char *argv[] = {judge->python, "-I", "-c", query, NULL};
-    struct command command = {.argv = argv, .directory = "/", .timeout_ms = QUERY_TIMEOUT_MS};
-    struct outcome outcome;
-    outcome_init(&outcome, OUTPUT_BYTES);
-    int result = process_runner.run(&process_runner, &command, &outcome, err);
-    if (result == 0 && outcome.exit_code != 0)
-        result = err_set(err, ERR_MISSING, "%s does not say where PyTorch is", judge->python);
+    struct judge *judge = work->session->judge;
+    struct extension_tools *tools = &work->tools;
+    tools->gcc = "/usr/bin/g++";
+    int result = find_cuda(work, err);
+    if (result == 0 && !file_exists(tools->gcc))
+        result = err_set(err, ERR_MISSING, "a C++ extension needs %s, which is not there",
+                         tools->gcc);
     if (result == 0)
-        judge->torch_place = mem_strdup(outcome.output.data);
-    outcome_deinit(&outcome);
-    return result;
+        result = torch_place_init(&tools->place, judge, err);
+    if (result == 0)
+        result = slim_open(&work->slim, judge->python_package, err);
+    if (result < 0)
+        return result;
+    const char *packages = tools->place.packages;
+    tools->slim = work->slim.directory;
+    work->readable[0] = arena_printf(&work->arena, "%s/torch/include", packages);
+    work->readable[1] = arena_printf(&work->arena, "%s/torch/lib", packages);
+    work->readable[2] = tools->place.include;
+    work->readable[3] = tools->slim;
+    return 0;
 }
 
-static int find_place(struct judge *judge, struct place *place, struct err *err)
+static void hash_flags(struct hash *hash, const struct extension_flags *flags)
 {
-    char **lines[] = {&place->packages, &place->include, &place->version};
-    pthread_mutex_lock(&judge->lock);
-    int result = judge->torch_place ? 0 : ask_place(judge, err);
-    pthread_mutex_unlock(&judge->lock);
-    const char *at = judge->torch_place;
-    for (size_t i = 0; result == 0 && i < sizeof lines / sizeof *lines; i++) {
-        size_t length = strcspn(at, "\n");
-        *lines[i] = mem_printf("%.*s", (int)length, at);
-        at += length + (at[length] != '\0');
-    }
-    return result;
+    for (size_t i = 0; i < flags->count; i++)
+        hash_update_string(hash, flags->words[i]);
+    hash_update_string(hash, flags->standard ? flags->standard : "");
 }
 
-/* Names become file names and macro values: letters, digits, underscores. */
-static bool plain_name(const char *name)
+/* What every object here depends on. */
+static void hash_tools(const struct work *work, struct hash *hash)
 {
-    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                 "0123456789_");
-    return length > 0 && length < 100 && name[length] == '\0';
+    const struct toolchain *toolchain = &work->session->judge->toolchain;
+    const struct extension_tools *tools = &work->tools;
+    hash_update_string(hash, "torch extension 2");
+    hash_update_string(hash, toolchain->cc_version);
+    hash_update_string(hash, toolchain->cpu);
+    hash_update_string(hash, tools->place.version);
+    hash_update_string(hash, tools->place.packages);
+    hash_update_string(hash, tools->place.include);
+    hash_update_string(hash, work->slim.text);
 }
 
-static void make_key(const struct judge *judge, const struct place *place, const char *name,
-                     const char *source, char key[HASH_HEX_BYTES])
+static void request_key(const struct work *work, char key[HASH_HEX_BYTES])
 {
+    const struct extension_request *request = &work->request;
     struct hash *hash = hash_new();
-    hash_update_string(hash, "torch extension 1");
-    hash_update_string(hash, judge->toolchain.cc_version);
-    hash_update_string(hash, judge->toolchain.cpu);
-    hash_update_string(hash, place->version);
-    hash_update_string(hash, place->packages);
-    hash_update_string(hash, name);
-    hash_update_string(hash, source);
+    hash_tools(work, hash);
+    hash_update_string(hash, request->name);
+    hash_update_string(hash, request->headers ? "headers" : "");
+    if (request->cuda) {
+        hash_update_string(hash, work->tools.nvcc);
+        hash_update_string(hash, work->session->judge->toolchain.nvcc_version);
+        hash_update_string(hash, work->architecture);
+    }
+    for (size_t i = 0; i < request->count; i++) {
+        hash_update_string(hash, request->files[i].name);
+        hash_update_string(hash, request->files[i].text);
+    }
+    hash_flags(hash, &request->cxx);
+    hash_flags(hash, &request->cuda_flags);
+    hash_flags(hash, &request->link);
     hash_finish(hash, key);
 }
 
-struct build {
-    const struct place *place;
-    const char *compiler, *name;
-    char *scratch;
-};
-
-static int run_compiler(struct builds *builds, const struct build *build, struct outcome *outcome,
-                        struct err *err)
+static int run(const struct work *work, const struct workshop *workshop, const char *script,
+               struct outcome *outcome, struct err *err)
 {
-    struct session *session = builds->session;
-    const struct settings *settings = session->judge->options.settings;
-    struct arena arena = {0};
-    const char *packages = build->place->packages;
-    const char *argv[] = {build->compiler,
-                          "-std=c++20",
-                          "-O3",
-                          "-march=native",
-                          "-fopenmp",
-                          "-fPIC",
-                          "-shared",
-                          "-fno-diagnostics-color",
-                          "-w",
-                          "-D_GLIBCXX_USE_CXX11_ABI=1",
-                          "-DTORCH_API_INCLUDE_EXTENSION_H",
-                          arena_printf(&arena, "-DTORCH_EXTENSION_NAME=%s", build->name),
-                          arena_printf(&arena, "-I%s/torch/include", packages),
-                          arena_printf(&arena, "-I%s/torch/include/torch/csrc/api/include",
-                                       packages),
-                          arena_printf(&arena, "-I%s", build->place->include),
-                          "-o",
-                          "extension.so",
-                          "extension.cpp",
-                          arena_printf(&arena, "-L%s/torch/lib", packages),
-                          "-ltorch",
-                          "-ltorch_cpu",
-                          "-ltorch_python",
-                          "-lc10",
-                          NULL};
-    const char *readable[64];
-    size_t count = 0;
-    for (char **path = session->judge->toolchain.readable; path && *path && count < 56; path++)
-        readable[count++] = *path;
-    readable[count++] = arena_printf(&arena, "%s/torch/include", packages);
-    readable[count++] = arena_printf(&arena, "%s/torch/lib", packages);
-    readable[count++] = build->place->include;
-    readable[count] = NULL;
-    static const char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", NULL};
-    struct command command = {.argv = argv,
-                              .environment = environment,
-                              .directory = build->scratch,
-                              .readable = readable,
-                              .timeout_ms = settings->run_load_timeout_ms,
-                              .memory_bytes = settings->compile_memory_bytes * 2,
-                              .file_bytes = LIMIT_ARTIFACT_BYTES};
-    int result = session->runner.runner.run(&session->runner.runner, &command, outcome, err);
-    arena_deinit(&arena);
-    return result;
+    if (!script)
+        return err_set(err, ERR_LIMIT, "the extension has too many files or flags");
+    return workshop_run(workshop, script, work->readable, outcome, err);
 }
 
-/* The object in scratch, opened so that a link planted there is not followed. */
-static int open_object(const char *scratch)
-{
-    struct stat facts;
-    char *path = mem_printf("%s/extension.so", scratch);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    mem_free(path);
-    if (fd >= 0 && (fstat(fd, &facts) < 0 || !S_ISREG(facts.st_mode) ||
-                    (uint64_t)facts.st_size > LIMIT_ARTIFACT_BYTES)) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-/* The bytes of a file as sealed memory. */
-static int memory_of(int fd, struct err *err)
+/* What the object is to the cache and to whoever waits for it. */
+static int take_object(const struct work *work, const char *key, int object, const char *words,
+                       struct err *err)
 {
     char *bytes;
     size_t count;
-    int result = file_read_fd(fd, "the extension", LIMIT_ARTIFACT_BYTES + OUTPUT_BYTES, &bytes,
-                              &count, err);
+    workshop_keep(work->session, key, object, words);
+    int result = workshop_read(object, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
     if (result < 0)
         return result;
     result = file_memory_from("extension", bytes, count, err);
@@ -174,99 +146,236 @@ static int memory_of(int fd, struct err *err)
     return result;
 }
 
-/* What the compiler left: the object as memory, or why there is none. Kept where it may be. */
-static int take_object(struct judge *judge, const struct build *build, const char *key,
-                       const struct outcome *outcome, struct err *err)
+static int from_cache(struct work *work, const struct cache_entry *entry, struct err *err)
 {
-    struct err ignored;
-    char *kept = NULL;
-    int object = outcome->exit_code == 0 ? open_object(build->scratch) : -1;
-    bool certain = object >= 0 || outcome->exit_code > 0; /* a signal may not come again */
-    if (judge->cache && certain &&
-        cache_put(judge->cache, key, object, object >= 0 ? "" : outcome->output.data, &kept,
-                  &ignored) == 0)
-        mem_free(kept);
-    if (object < 0)
-        return err_set(err, ERR_INPUT, "%.700s",
-                       outcome->output.len ? outcome->output.data : "the compiler was killed");
-    lseek(object, 0, SEEK_SET);
-    int result = memory_of(object, err);
-    close(object);
-    return result;
-}
-
-static int compile(struct builds *builds, const struct place *place, const char *name,
-                   const char *source, const char *key, struct err *err)
-{
-    struct build build = {.place = place, .compiler = "/usr/bin/g++", .name = name};
-    struct outcome outcome;
-    if (!file_exists(build.compiler))
-        return err_set(err, ERR_MISSING, "a C++ extension needs %s, which is not there",
-                       build.compiler);
-    build.scratch = mem_strdup("/tmp/warpgym-ext-XXXXXX");
-    outcome_init(&outcome, OUTPUT_BYTES);
-    int result = mkdtemp(build.scratch) ? 0
-                                        : err_sys(err, errno, "%s: cannot create", build.scratch);
-    char *path = mem_printf("%s/extension.cpp", build.scratch);
-    if (result == 0)
-        result = file_write_atomic(path, source, strlen(source), 0644, err);
-    if (result == 0)
-        result = run_compiler(builds, &build, &outcome, err);
-    if (result == 0 && outcome.timed_out)
-        result = err_set(err, ERR_TIMEOUT, "compiling the extension took longer than it may");
-    if (result == 0)
-        result = take_object(builds->session->judge, &build, key, &outcome, err);
-    mem_free(path);
-    outcome_deinit(&outcome);
-    file_remove_tree(build.scratch);
-    mem_free(build.scratch);
-    return result;
-}
-
-static int from_cache(const struct cache_entry *entry, struct err *err)
-{
-    if (!entry->ok)
-        return err_set(err, ERR_INPUT, "%.700s", entry->diagnostics);
+    char *bytes;
+    size_t count;
+    if (!entry->ok) {
+        buf_puts(work->text, entry->diagnostics);
+        return err_set(err, ERR_INPUT, "the extension does not compile");
+    }
     int fd = open(entry->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, errno, "%s: cannot open", entry->path);
-    int result = memory_of(fd, err);
+    int result = workshop_read(fd, entry->object_bytes, &bytes, &count, err);
     close(fd);
+    if (result < 0)
+        return result;
+    result = file_memory_from("extension", bytes, count, err);
+    mem_free(bytes);
+    work->used_slim = strcmp(entry->diagnostics, WAY_SLIM) == 0;
     return result;
 }
 
-/* Sealed memory with the shared object, or negative. */
-static int build_source(struct builds *builds, const char *name, const char *source,
-                        struct err *err)
+/* --- what is linked into every slim extension -------------------------------------------------- */
+
+static int compile_glue(struct work *work, const char *key, struct err *err)
 {
-    struct judge *judge = builds->session->judge;
-    struct place place = {0};
+    struct workshop workshop;
+    struct outcome outcome;
+    outcome_init(&outcome, OUTPUT_BYTES);
+    int result = workshop_open(&workshop, work->session, err);
+    if (result == 0)
+        result = run(work, &workshop, extension_glue_script(&work->arena, &work->tools), &outcome,
+                     err);
+    int object = result == 0 ? workshop_result(&workshop, EXTENSION_OBJECT) : -1;
+    if (result == 0 && object < 0)
+        result = err_set(err, ERR_MISSING, "the slim headers' glue does not compile: %.400s",
+                         outcome.output.len ? outcome.output.data : "");
+    if (object >= 0) {
+        result = take_object(work, key, object, "", err);
+        close(object);
+    }
+    outcome_deinit(&outcome);
+    workshop_close(&workshop);
+    return result;
+}
+
+static int put_glue(struct work *work, const struct workshop *workshop, struct err *err)
+{
     struct cache_entry entry = {0};
     char key[HASH_HEX_BYTES];
-    int result = find_place(judge, &place, err);
-    if (result == 0) {
-        make_key(judge, &place, name, source, key);
-        result = judge->cache && cache_get(judge->cache, key, &entry)
-                     ? from_cache(&entry, err)
-                     : compile(builds, &place, name, source, key, err);
-    }
+    char *bytes = NULL;
+    size_t count = 0;
+    struct hash *hash = hash_new();
+    hash_tools(work, hash);
+    hash_update_string(hash, "glue");
+    hash_finish(hash, key);
+    bool cached = workshop_find(work->session, key, &entry);
+    int object = cached && entry.ok ? from_cache(work, &entry, err) : compile_glue(work, key, err);
+    int result = object < 0 ? object
+                            : workshop_read(object, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
+    if (result == 0)
+        result = workshop_write(workshop, EXTENSION_GLUE, bytes, count, err);
+    if (object >= 0)
+        close(object);
+    mem_free(bytes);
     mem_free(entry.path);
     mem_free(entry.diagnostics);
-    place_deinit(&place);
     return result;
 }
 
-int extension_build(struct builds *builds, const json_t *request, struct buf *text, struct err *err)
+/* --- what compilers say ------------------------------------------------------------------------ */
+
+/* What one file's compiler said, fit to be shown; the caller's. NULL: nothing is about it. */
+static char *unit_words(const struct work *work, const struct workshop *workshop,
+                        const char *output, size_t index)
 {
-    const char *name = NULL;
-    const char *source = NULL;
-    (void)text;
-    int result = json_get_string(request, "name", &name, err);
+    static const char ends[] = {EXTENSION_MARK, '\0'};
+    const char *quoted[] = {"/usr/include", "/usr/lib", work->tools.place.packages,
+                            work->tools.slim, work->tools.cuda, NULL};
+    char mark[24];
+    snprintf(mark, sizeof mark, "%c%zu\n", EXTENSION_MARK, index);
+    const char *begin = strstr(output, mark);
+    if (!begin)
+        return NULL;
+    begin += strlen(mark);
+    struct diagnostics_context context = {.source = work->request.files[index].name,
+                                          .scratch = workshop->scratch,
+                                          .quoted = quoted};
+    struct diagnostics diagnostics;
+    diagnostics_init(&diagnostics, &context, begin, strcspn(begin, ends));
+    char *words = mem_strdup(diagnostics.text);
+    diagnostics_deinit(&diagnostics);
+    return words;
+}
+
+/* All of them, under their own names. */
+static void collect_words(struct work *work, const struct workshop *workshop, const char *output)
+{
+    buf_reset(work->text);
+    for (size_t i = 0; i < work->request.count; i++) {
+        char *words = unit_words(work, workshop, output, i);
+        char *named = words ? diagnostics_named(words, work->request.files[i].name) : NULL;
+        buf_puts(work->text, named ? named : "");
+        mem_free(named);
+        mem_free(words);
+    }
+    if (work->text->len == 0) /* the linker, or nobody */
+        buf_printf(work->text, "%.700s", output[0] ? output : "the compiler was killed");
+}
+
+/* Whether any of the headers that the stock way reads holds the name. */
+static bool is_known(struct work *work, const struct workshop *workshop, const char *name)
+{
+    const struct extension_tools *tools = &work->tools;
+    struct outcome outcome;
+    struct err ignored;
+    struct arena *arena = &work->arena;
+    const char *cuda = tools->cuda ? arena_printf(arena, "'%s/include'", tools->cuda) : "";
+    const char *script = arena_printf(
+        arena, "exec /usr/bin/grep -rqswF -e '%s' '%s/torch/include' '%s' /usr/include %s", name,
+        tools->place.packages, tools->place.include, cuda);
+    outcome_init(&outcome, OUTPUT_BYTES);
+    bool unknown = run(work, workshop, script, &outcome, &ignored) == 0 && outcome.exit_code == 1;
+    outcome_deinit(&outcome);
+    return !unknown;
+}
+
+/* Whether the stock way would fail as well. */
+static bool fails_for_certain(struct work *work, const struct workshop *workshop,
+                              const char *output)
+{
+    char name[CERTAIN_NAME_BYTES];
+    bool certain = false;
+    for (size_t i = 0; i < work->request.count && !certain; i++) {
+        char *words = unit_words(work, workshop, output, i);
+        enum certainty found = words ? extension_certain(&work->request, work->slim.text, words,
+                                                         name)
+                                     : CERTAIN_NOT;
+        certain = found == CERTAIN ||
+                  (found == CERTAIN_UNLESS_KNOWN && !is_known(work, workshop, name));
+        mem_free(words);
+    }
+    return certain;
+}
+
+/* --- the two ways ------------------------------------------------------------------------------ */
+
+static int run_way(struct work *work, const struct workshop *workshop, bool slim,
+                   struct outcome *outcome, struct err *err)
+{
+    const struct extension_request *request = &work->request;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < request->count; i++)
+        result = workshop_write(workshop, request->files[i].name, request->files[i].text,
+                                strlen(request->files[i].text), err);
+    if (result == 0 && slim)
+        result = put_glue(work, workshop, err);
     if (result == 0)
-        result = json_get_string(request, "source", &source, err);
-    if (result == 0 && !plain_name(name))
-        result = err_set(err, ERR_INPUT, "an extension's name is letters, digits and underscores");
-    if (result == 0 && strlen(source) > LIMIT_SOURCE_BYTES)
-        result = err_set(err, ERR_LIMIT, "the extension's source is longer than it may be");
-    return result < 0 ? result : build_source(builds, name, source, err);
+        result = run(work, workshop, extension_script(&work->arena, request, &work->tools, slim),
+                     outcome, err);
+    return result;
+}
+
+/* Nothing was made. *settled: nor would the other way make anything. */
+static int take_failure(struct work *work, const struct workshop *workshop, bool slim,
+                        const char *key, const struct outcome *outcome, bool *settled,
+                        struct err *err)
+{
+    const char *output = outcome->output.len ? outcome->output.data : "";
+    *settled = !slim || fails_for_certain(work, workshop, output);
+    if (*settled)
+        collect_words(work, workshop, output);
+    if (*settled && outcome->exit_code > 0) /* a signal may not come again */
+        workshop_keep(work->session, key, -1, work->text->data);
+    return err_set(err, ERR_INPUT, "the extension does not compile");
+}
+
+static int try_way(struct work *work, bool slim, const char *key, bool *settled, struct err *err)
+{
+    struct workshop workshop;
+    struct outcome outcome;
+    outcome_init(&outcome, OUTPUT_BYTES);
+    *settled = false;
+    int result = workshop_open(&workshop, work->session, err);
+    if (result == 0)
+        result = run_way(work, &workshop, slim, &outcome, err);
+    int object = result == 0 && outcome.exit_code == 0 ? workshop_result(&workshop, EXTENSION_OBJECT)
+                                                       : -1;
+    if (object >= 0) {
+        *settled = true;
+        work->used_slim = slim;
+        result = take_object(work, key, object, slim ? WAY_SLIM : WAY_STOCK, err);
+        close(object);
+    } else if (result == 0) {
+        result = take_failure(work, &workshop, slim, key, &outcome, settled, err);
+    }
+    outcome_deinit(&outcome);
+    workshop_close(&workshop);
+    return result;
+}
+
+static int compile(struct work *work, const char *key, struct err *err)
+{
+    bool settled;
+    int result = try_way(work, true, key, &settled, err);
+    if (settled || result == ERR_CANCELLED)
+        return result;
+    return try_way(work, false, key, &settled, err);
+}
+
+int extension_build(struct builds *builds, const json_t *request, struct buf *text,
+                    struct err *err)
+{
+    struct work work = {.session = builds->session, .text = text};
+    struct cache_entry entry = {0};
+    char key[HASH_HEX_BYTES];
+    int result = extension_request_init(&work.request, request, err);
+    if (result == 0)
+        result = find_tools(&work, err);
+    if (result == 0) {
+        request_key(&work, key);
+        result = workshop_find(work.session, key, &entry) ? from_cache(&work, &entry, err)
+                                                          : compile(&work, key, err);
+    }
+    builds->extensions += result >= 0;
+    builds->slim += result >= 0 && work.used_slim;
+    mem_free(entry.path);
+    mem_free(entry.diagnostics);
+    slim_close(&work.slim);
+    torch_place_deinit(&work.tools.place);
+    extension_request_deinit(&work.request);
+    arena_deinit(&work.arena);
+    return result;
 }

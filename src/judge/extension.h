@@ -1,11 +1,12 @@
-/* extension: C++ that a torch candidate asks to be compiled while it loads.
+/* extension: C++ and CUDA that a torch candidate asks to be compiled while it loads.
  *
- * In the candidate's process torch.utils.cpp_extension.load_inline is replaced by a request to the
- * judge: the sources come as JSON, are compiled in a box with fixed flags and PyTorch's headers,
- * kept in the content-addressed cache, and go back as sealed memory. The candidate never starts a
- * process.
+ * In the candidate's process torch.utils.cpp_extension's load_inline and load are replaced by a
+ * request to the judge (extension_request.h); the sources are compiled in a box (extension_script.h)
+ * and kept in the content-addressed cache, errors too. Nothing of it needs a GPU but its number.
  *
- *   {"name": "…", "cpp": ["…"], "functions": ["…"] or null}
+ *   slim headers ─► it compiles: done, in a tenth of the time
+ *        └─ it doesn't ─► the source's own fault, certainly (extension_certain.h): its errors
+ *                   └─ else ─► PyTorch's headers ─► done, or the errors that PyTorch's users see
  */
 #ifndef WARPGYM_JUDGE_EXTENSION_H
 #define WARPGYM_JUDGE_EXTENSION_H

@@ -5,7 +5,7 @@
  * session, describes its inputs and hands out its weights; the candidate side builds ModelNew under
  * the same seed and is given a copy of the values where names and shapes match, so that the order
  * of construction doesn't matter. What a candidate asks to be compiled (torch.utils.cpp_extension)
- * is compiled by the judge in a box of its own: see extension.c.
+ * is compiled by the judge in a box of its own: see build.h.
  */
 #include "judge/context.h"
 

@@ -177,7 +177,10 @@ void session_end_stage(struct session *session, enum verdict_stage stage, int64_
 {
     double *stages_ms = session->verdict->stages_ms;
     double built_ms = session->builds.elapsed_ms;
+    session->verdict->extensions += session->builds.extensions;
+    session->verdict->extensions_slim += session->builds.slim;
     session->builds.elapsed_ms = 0;
+    session->builds.extensions = session->builds.slim = 0;
     stages_ms[STAGE_COMPILE] += built_ms;
     stages_ms[stage] += clock_ms_since(start_ns) - built_ms;
 }

@@ -276,6 +276,10 @@ json_t *verdict_json(const struct verdict *verdict)
                                   findings_json(verdict->violations, verdict->violation_count),
                                   "warnings",
                                   findings_json(verdict->warnings, verdict->warning_count)));
+    if (verdict->extensions)
+        json_object_set_new(object, "build",
+                            json_pack("{s:i, s:i}", "extensions", (int)verdict->extensions, "slim",
+                                      (int)verdict->extensions_slim));
     json_object_set_new(object, "stages_ms", stages_json(verdict));
     json_object_set_new(object, "calls_ms",
                         json_pack("{s:o, s:o}", "reference", json_number(verdict->reference_ms),

@@ -138,6 +138,8 @@ struct verdict {
     double stages_ms[STAGE_COUNT];
     double reference_ms, candidate_ms; /* spent in calls: the necessary part of the run time */
     bool build_cached;
+    uint32_t extensions;      /* PyTorch extensions that it had built */
+    uint32_t extensions_slim; /* of these with our own headers (build.h) */
 };
 
 void verdict_init(struct verdict *verdict);

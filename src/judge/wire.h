@@ -154,14 +154,14 @@ struct wire_failed {
     char text[WIRE_TEXT_BYTES]; /* NUL-terminated */
 };
 
-/* Descriptor: a file in scratch with the source texts as JSON. */
+/* Descriptor: a file in scratch that says as JSON what is to be built: build.h. */
 struct wire_build {
     uint32_t type, reserved;
 };
 
-/* Descriptor: the shared object, where ok. */
+/* Descriptor: what was built, where failure is FAILED_NONE. */
 struct wire_built {
-    uint32_t type, ok;
+    uint32_t type, failure;
     char text[WIRE_TEXT_BYTES];
 };
 

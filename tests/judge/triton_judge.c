@@ -65,11 +65,11 @@ static void serve(struct session *session)
         struct buf words;
         buf_init(&words, sizeof built.text - 1);
         int artifact = build(session, descriptors[0], &words, &err);
-        built.ok = artifact >= 0;
-        if (!built.ok)
+        built.failure = artifact >= 0 ? FAILED_NONE : FAILED_COMPILE;
+        if (built.failure)
             snprintf(built.text, sizeof built.text, "%s", words.len ? words.data : err.text);
         buf_deinit(&words);
-        must(wire_send(CHANNEL, &built, sizeof built, &artifact, built.ok, &err), &err);
+        must(wire_send(CHANNEL, &built, sizeof built, &artifact, artifact >= 0, &err), &err);
         if (artifact >= 0)
             close(artifact);
         for (int i = 0; i < WIRE_DESCRIPTORS; i++)

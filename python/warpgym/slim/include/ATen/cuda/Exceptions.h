@@ -1,0 +1,3 @@
+#include <warpgym/torch.h>
+
+#include <warpgym/cuda_runtime.h>

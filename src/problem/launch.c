@@ -62,12 +62,22 @@ static int parse_expression(struct reader *reader, const char *text, const char 
     return err_set(reader->err, ERR_INPUT, "%s: '%.100s': %s", what, text, inner.text);
 }
 
-/* The end of a value: the first blank or, where `commas`, comma outside of parentheses; NULL where
- * they do not match. */
-static const char *value_end(const char *at, bool commas)
+/* Whether a key and its '=' follow, not a comparison. */
+static bool key_follows(const char *at)
+{
+    skip_blanks(&at);
+    size_t length = word_length(at);
+    at += length;
+    skip_blanks(&at);
+    return length > 0 && at[0] == '=' && at[1] != '=';
+}
+
+/* The end of a value: where the line ends, or a blank before the next key; NULL where parentheses
+ * do not match. */
+static const char *value_end(const char *at)
 {
     int open = 0;
-    for (; *at && (open > 0 || !(is_blank(*at) || (commas && *at == ','))); at++) {
+    for (; *at && !(open == 0 && is_blank(*at) && key_follows(at)); at++) {
         open += (*at == '(') - (*at == ')');
         if (open < 0)
             return NULL;
@@ -75,26 +85,32 @@ static const char *value_end(const char *at, bool commas)
     return open == 0 ? at : NULL;
 }
 
+/* Whether the first parenthesis is closed by the last character: "(a)*(b)" is no list. */
+static bool is_list(const char *text)
+{
+    int open = 0;
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i++) {
+        open += (text[i] == '(') - (text[i] == ')');
+        if (open == 0)
+            return i > 0 && i + 1 == length;
+    }
+    return false;
+}
+
 /* Takes "(a, b)" apart in place; what is no list is one item. Returns how many, or more than `most`
  * where there are. */
 static uint32_t split_list(char *text, char **items, uint32_t most)
 {
-    size_t length = strlen(text);
-    const char *closing = text[0] == '(' ? value_end(text, true) : NULL;
     uint32_t count = 0;
     int open = 0;
-    /* "(a)*(b)" begins and ends like a list and is none */
-    for (size_t i = 0; closing && i < length; i++) {
-        open += (text[i] == '(') - (text[i] == ')');
-        if (open == 0 && i + 1 < length)
-            closing = NULL;
-    }
+    bool list = is_list(text);
     items[count++] = text;
-    if (!closing)
+    if (!list)
         return count;
-    text[length - 1] = '\0';
+    text[strlen(text) - 1] = '\0';
     items[0] = ++text;
-    for (open = 0; *text; text++) {
+    for (; *text; text++) {
         open += (*text == '(') - (*text == ')');
         if (*text != ',' || open > 0)
             continue;
@@ -215,10 +231,8 @@ static int take_pair(struct reader *reader, const char **at, const char *const *
 {
     size_t length = word_length(*at);
     *key = arena_strndup(reader->arena, *at, length);
-    if (length == 0 || (*at)[length] != '=')
-        return err_set(reader->err, ERR_INPUT,
-                       "expected key=value, without blanks outside of parentheses, not '%.40s'",
-                       *at);
+    if (!key_follows(*at))
+        return err_set(reader->err, ERR_INPUT, "expected key=value, not '%.40s'", *at);
     uint32_t place = 0;
     while (place < key_count && strcmp(keys[place], *key) != 0)
         place++;
@@ -231,13 +245,13 @@ static int take_pair(struct reader *reader, const char **at, const char *const *
     if (*seen >> place & 1)
         return err_set(reader->err, ERR_INPUT, "'%s' stands there twice", *key);
     *seen |= 1U << place;
-    const char *start = *at + length + 1;
-    const char *end = value_end(start, false);
+    const char *start = strchr(*at, '=') + 1;
+    const char *end = value_end(start);
     if (!end)
         return err_set(reader->err, ERR_INPUT, "%s: the parentheses do not match", *key);
-    if (end == start)
+    *value = trimmed(arena_strndup(reader->arena, start, (size_t)(end - start)));
+    if (**value == '\0')
         return err_set(reader->err, ERR_INPUT, "%s: there is nothing behind the '='", *key);
-    *value = arena_strndup(reader->arena, start, (size_t)(end - start));
     *at = end;
     skip_blanks(at);
     return 0;

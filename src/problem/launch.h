@@ -6,7 +6,7 @@
  *
  *   line     = "//" ( "launch:" kernel { " " key "=" value } | "scratch:" name "bytes=" value )
  *   key      = "grid" | "block" | "shared" | "args"      grid and block must be there
- *   value    = expression without blanks | "(" expression { "," expression } ")"
+ *   value    = expression | "(" expression { "," expression } ")"
  *   argument = name of a parameter, or of a scratch buffer | type "(" expression ")" | expression
  *
  * Expressions are those of problem/expression.h over the problem's sizes. Grid and block have one to

@@ -210,21 +210,6 @@ static inline float rsqrtf(float x)
 }
 #define __expf(x) expf(x)
 #define __fdividef(a, b) ((a) / (b))
-#define __fadd_rn(a, b) ((a) + (b))
-#define __dadd_rn(a, b) ((a) + (b))
-#define __dmul_rn(a, b) ((a) * (b))
-template <class To, class From> static To fake_bits(From from)
-{
-    To to;
-    static_assert(sizeof to == sizeof from);
-    memcpy(&to, &from, sizeof to);
-    return to;
-}
-#define __float_as_int fake_bits<int, float>
-#define __float_as_uint fake_bits<unsigned, float>
-#define __int_as_float fake_bits<float, int>
-#define __uint_as_float fake_bits<float, unsigned>
-#define __longlong_as_double fake_bits<double, long long>
 
 // The table of kernels, with what their parameters look like.
 template <class... A, size_t... i>

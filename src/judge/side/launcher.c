@@ -85,25 +85,26 @@ static int check_parameters(const struct launcher *launcher, const struct launch
 {
     const struct cuda *cuda = &launcher->gpu->cuda;
     size_t offset;
-    size_t bytes;
+    size_t bytes[LAUNCH_ARGUMENTS + 1];
     uint32_t count = 0;
     if (!cuda->function_parameter)
         return 0;
-    for (; cuda->function_parameter(function, count, &offset, &bytes) == 0; count++) {
-        if (count >= call->argument_count)
-            continue;
-        uint32_t passed = argument_bytes(launcher, &call->arguments[count]);
-        if (bytes != passed)
+    while (count <= LAUNCH_ARGUMENTS &&
+           cuda->function_parameter(function, count, &offset, &bytes[count]) == 0)
+        count++;
+    if (count != call->argument_count)
+        return err_set(err, ERR_INPUT, "line %u: `%s` takes %u parameters, and `args` passes %u",
+                       call->line, call->kernel, count, call->argument_count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t passed = argument_bytes(launcher, &call->arguments[i]);
+        if (bytes[i] != passed)
             return err_set(
                 err, ERR_INPUT,
                 "line %u: parameter %u of `%s` has %zu bytes, and what `args` passes has "
                 "%u; a size is a size_t, unless it is written as int(rows)",
-                call->line, count + 1, call->kernel, bytes, passed);
+                call->line, i + 1, call->kernel, bytes[i], passed);
     }
-    if (count == call->argument_count)
-        return 0;
-    return err_set(err, ERR_INPUT, "line %u: `%s` takes %u parameters, and `args` passes %u",
-                   call->line, call->kernel, count, call->argument_count);
+    return 0;
 }
 
 static int read_lines(struct launcher *launcher, int lines, struct err *err)

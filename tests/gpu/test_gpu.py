@@ -65,10 +65,15 @@ def test_corpus(path):
         assert verdict["error"]["message"], verdict
 
 
+SUITE_NAMES = ("reference.cu",) + tuple(
+    f"tests/{name}.cu" for name in ("fast", "wrong", "device", "device_wrong")
+)
+
+
 def suite():
     for folder in sorted(NATIVE.iterdir()):
         if (folder / "reference.cu").exists():
-            for name in ("reference.cu", "tests/fast.cu", "tests/wrong.cu"):
+            for name in SUITE_NAMES:
                 if (folder / name).exists():
                     yield folder.name, name
 

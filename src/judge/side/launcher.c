@@ -46,8 +46,9 @@ static int find_kernel(const struct launcher *launcher, void *module,
         if (cuda->function_name(&symbol, functions[i]) != 0)
             continue;
         buf_printf(&names, "%s%s", names.len ? ", " : "", symbol);
-        if (is_mangled(symbol, call->kernel) && matches++ == 0)
-            *function = functions[i];
+        if (is_mangled(symbol, call->kernel) &&
+            cuda->module_function(function, module, symbol) == 0)
+            matches++;
     }
     int result =
         matches == 1

@@ -1,0 +1,200 @@
+/* Finding NVRTC, and calling it: the stand-in of tests/fake. What compiles is tested with the real
+ * one (tests/judge/test_device_code.c). */
+#include "device/nvrtc.h"
+
+#include "../support/judging.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "device/library.h"
+
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char fake[PATH_MAX + 16];
+static char *place; /* of one test */
+
+static int find_fake(void **state)
+{
+    char self[PATH_MAX] = "";
+    (void)state;
+    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+        return -1;
+    for (int up = 0; up < 2; up++)
+        *strrchr(self, '/') = '\0';
+    snprintf(fake, sizeof fake, "%s/fake/nvrtc.so", self);
+    return access(fake, R_OK);
+}
+
+static int begin(void **state)
+{
+    char *made = judging_directory("nvrtc");
+    (void)state;
+    place = realpath(made, NULL);
+    mem_free(made);
+    unsetenv("CUDA_HOME");
+    return place ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    unsetenv("CUDA_HOME");
+    judging_remove(place);
+    return 0;
+}
+
+static void make_file(const char *name, const char *text)
+{
+    struct err err = {0};
+    char *path = mem_printf("%s/%s", place, name);
+    char *directory = mem_strdup(path);
+    *strrchr(directory, '/') = '\0';
+    if (file_make_directories(directory, 0755, &err) < 0 ||
+        file_write_atomic(path, text, strlen(text), 0755, &err) < 0)
+        fail_msg("%s", err.text);
+    mem_free(directory);
+    mem_free(path);
+}
+
+/* Where things lie below `place`: a program and a library that is found by it; NULL: none is. */
+static const struct {
+    const char *nvcc, *python, *library, *found;
+} places[] = {
+    {"cuda/bin/nvcc", NULL, "cuda/lib64/libnvrtc.so.13", "cuda/lib64/libnvrtc.so.13"},
+    {"cuda/bin/nvcc", NULL, "cuda/targets/x86_64-linux/lib/libnvrtc.so.12",
+     "cuda/targets/x86_64-linux/lib/libnvrtc.so.12"},
+    {"usr/bin/nvcc", NULL, "usr/lib/x86_64-linux-gnu/libnvrtc.so.12",
+     "usr/lib/x86_64-linux-gnu/libnvrtc.so.12"},
+    {NULL, "venv/bin/python3", "venv/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13",
+     "venv/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13"},
+    {NULL, "venv/bin/python3",
+     "venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
+     "venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"},
+};
+
+static void test_places(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct nvrtc_place found;
+        assert_int_equal(begin(NULL), 0);
+        const char *program = places[i].nvcc ? places[i].nvcc : places[i].python;
+        char *path = mem_printf("%s/%s", place, program);
+        char *wanted = mem_printf("%s/%s", place, places[i].found);
+        make_file(program, "");
+        make_file(places[i].library, "");
+        nvrtc_find(&found, "", places[i].nvcc ? path : NULL, places[i].python ? path : NULL);
+        assert_non_null(found.library);
+        assert_string_equal(found.library, wanted);
+        nvrtc_place_deinit(&found);
+        mem_free(path);
+        mem_free(wanted);
+        assert_int_equal(end(NULL), 0);
+    }
+    assert_int_equal(begin(NULL), 0);
+}
+
+static void test_named(void **state)
+{
+    struct nvrtc_place found;
+    (void)state;
+    make_file("here/lib64/libnvrtc.so.13", "");
+    setenv("CUDA_HOME", place, 1);
+    nvrtc_find(&found, "/nowhere/libnvrtc.so", NULL, NULL);
+    assert_null(found.library);
+    nvrtc_place_deinit(&found);
+    char *named = mem_printf("%s/here/lib64/libnvrtc.so.13", place);
+    nvrtc_find(&found, named, NULL, NULL);
+    assert_string_equal(found.library, named);
+    nvrtc_place_deinit(&found);
+    mem_free(named);
+}
+
+/* The newest one of a toolkit, and its headers; not those of another major version. */
+static void test_headers(void **state)
+{
+    struct nvrtc_place found;
+    (void)state;
+    setenv("CUDA_HOME", place, 1);
+    make_file("lib64/libnvrtc.so.12", "");
+    make_file("lib64/libnvrtc.so.13", "");
+    make_file("include/cuda_fp16.h", "");
+    make_file("include/cuda.h", "/* */\n#define CUDA_VERSION 13000\n");
+    make_file("include/cccl/cuda/std/limits", "");
+    nvrtc_find(&found, NULL, NULL, NULL);
+    assert_non_null(strstr(found.library, "libnvrtc.so.13"));
+    assert_non_null(strstr(found.includes[0], "/include"));
+    assert_non_null(strstr(found.includes[1], "/include/cccl"));
+    assert_null(found.includes[2]);
+    nvrtc_place_deinit(&found);
+    make_file("include/cuda.h", "#define CUDA_VERSION 12090\n");
+    nvrtc_find(&found, NULL, NULL, NULL);
+    if (found.includes[0]) /* this machine's own toolkit */
+        assert_null(strstr(found.includes[0], place));
+    nvrtc_place_deinit(&found);
+}
+
+static void test_calls(void **state)
+{
+    static const char *const good[] = {"--gpu-architecture=sm_90a"};
+    static const char *const bad[] = {"--nonsense"};
+    struct nvrtc nvrtc;
+    struct nvrtc_output output;
+    struct err err = {0};
+    (void)state;
+    if (nvrtc_open(&nvrtc, fake, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(nvrtc.major, 13);
+    assert_int_equal(nvrtc_compile(&nvrtc, "k.cu", "\n#error no\n", good, 1, &output, &err), 0);
+    assert_false(output.ok);
+    assert_null(output.cubin);
+    assert_string_equal(output.log, "k.cu(2): error: #error no\n");
+    nvrtc_output_deinit(&output);
+    assert_int_equal(nvrtc_compile(&nvrtc, "k.cu", "", bad, 1, &output, &err), ERR_IO);
+    assert_non_null(strstr(err.text, "NVRTC 13.0 failed: it was told to fail"));
+    nvrtc_close(&nvrtc);
+    assert_int_equal(nvrtc_open(&nvrtc, "/nowhere/libnvrtc.so", &err), ERR_MISSING);
+    assert_int_equal(nvrtc_open(&nvrtc, "libm.so.6", &err), ERR_UNSUPPORTED);
+}
+
+/* What a library need not have is NULL where it has it not. */
+static void test_optional(void **state)
+{
+    struct {
+        void *there, *missing;
+    } table = {&table, &table};
+    const struct library_function functions[] = {
+        {"nvrtcVersion", offsetof(__typeof__(table), there), false},
+        {"nvrtcNeverHeardOf", offsetof(__typeof__(table), missing), true},
+    };
+    const char *const names[] = {"/nowhere.so", fake, NULL};
+    struct err err = {0};
+    void *handle;
+    (void)state;
+    assert_int_equal(library_open(&handle, names, functions, 2, &table, &err), 0);
+    assert_non_null(table.there);
+    assert_ptr_not_equal(table.there, &table);
+    assert_null(table.missing);
+    library_close(&handle);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_named, begin, end),
+        cmocka_unit_test_setup_teardown(test_headers, begin, end),
+        cmocka_unit_test_teardown(test_places, end),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_optional),
+    };
+    return cmocka_run_group_tests(tests, find_fake, NULL);
+}

@@ -231,6 +231,7 @@ static int take_pair(struct reader *reader, const char **at, const char *const *
 {
     size_t length = word_length(*at);
     *key = arena_strndup(reader->arena, *at, length);
+    *value = arena_strdup(reader->arena, "");
     if (!key_follows(*at))
         return err_set(reader->err, ERR_INPUT, "expected key=value, not '%.40s'", *at);
     uint32_t place = 0;

@@ -147,7 +147,7 @@ extern "C" void fake_launch(const fake_kernel *kernel, const unsigned grid[3],
             }
 }
 
-// What kernels call. Other threads may have run when these return: threadIdx is set anew by each turn.
+// What kernels call. Other threads may have run when these return; threadIdx is set anew each time.
 static inline void __syncthreads()
 {
     fake_wait(fake_block);

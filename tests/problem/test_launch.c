@@ -172,7 +172,8 @@ static void test_refused(void **state)
 static void test_bounds(void **state)
 {
     char text[LAUNCH_LINE_BYTES + 64];
-    char lines[64 * (LAUNCH_CALLS + 1)] = "";
+    static const char one[] = "// launch: k grid=(1) block=(1)\n";
+    char lines[sizeof one * (LAUNCH_CALLS + 1)] = "";
     struct parsed parsed;
     (void)state;
     snprintf(text, sizeof text, "// launch: k grid=(1)%*s block=(1)", LAUNCH_LINE_BYTES, "");
@@ -180,7 +181,7 @@ static void test_bounds(void **state)
     assert_non_null(strstr(parsed.err.text, "longer than"));
     arena_deinit(&parsed.arena);
     for (int i = 0; i <= LAUNCH_CALLS; i++)
-        strcat(lines, "// launch: k grid=(1) block=(1)\n");
+        memcpy(lines + (size_t)i * (sizeof one - 1), one, sizeof one);
     assert_int_equal(parse(&parsed, lines, NULL), ERR_INPUT);
     assert_int_equal(parsed.line, LAUNCH_CALLS + 1);
     arena_deinit(&parsed.arena);

@@ -25,16 +25,16 @@ int device_code_load(const char *library, struct err *err)
     return 0;
 }
 
-static int compile(const char *source, const char *object, const char *const *options,
+static int compile(const char *path, const char *object, const char *const *options,
                    size_t option_count, struct err *err)
 {
     struct nvrtc_output output;
     char *text;
     size_t bytes;
-    int result = file_read(source, LIMIT_SOURCE_BYTES, &text, &bytes, err);
+    int result = file_read(path, LIMIT_SOURCE_BYTES, &text, &bytes, err);
     if (result < 0)
         return result;
-    result = nvrtc_compile(&nvrtc, source, text, options, option_count, &output, err);
+    result = nvrtc_compile(&nvrtc, path, text, options, option_count, &output, err);
     mem_free(text);
     if (result < 0)
         return result;
@@ -42,7 +42,7 @@ static int compile(const char *source, const char *object, const char *const *op
     if (output.ok)
         result = file_write_atomic(object, output.cubin, output.cubin_bytes, 0644, err);
     else
-        result = err_set(err, ERR_INPUT, "%s does not compile", source);
+        result = err_set(err, ERR_INPUT, "%s does not compile", path);
     nvrtc_output_deinit(&output);
     return result;
 }

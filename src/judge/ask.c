@@ -2,7 +2,8 @@
  *
  * It may not start programs, so it asks for what has to be compiled; and it tells where the memory
  * lies in which its tensors will be. Compiling takes time that is nobody's fault: the deadline of
- * what is waited for moves with it.
+ * what is waited for moves with it, up to a bound. Asking takes the side's own time, so whoever does
+ * nothing else is ended by his deadline like anybody.
  */
 #include "judge/side.h"
 
@@ -10,6 +11,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,8 +24,23 @@ static int read_request(const int descriptors[WIRE_DESCRIPTORS], char **request,
     struct stat facts;
     if (descriptors[0] < 0 || fstat(descriptors[0], &facts) < 0 || !S_ISREG(facts.st_mode))
         return err_set(err, ERR_PROTOCOL, "it asked for a build and sent no request");
+    struct err why;
     return file_read_fd(descriptors[0], "the build request", BUILD_REQUEST_BYTES, request, bytes,
-                        err);
+                        &why) < 0
+               ? err_set(err, ERR_PROTOCOL, "%s", why.text)
+               : 0;
+}
+
+/* One that asks for more than it reads would let the judge wait for room in its channel. */
+static int send_built(struct side *side, const struct wire_built *built, int artifact,
+                      struct err *err)
+{
+    struct pollfd room = {.fd = side->boxed.channel, .events = POLLOUT};
+    if (poll(&room, 1, 0) != 1 || !(room.revents & (POLLOUT | POLLHUP | POLLERR)))
+        return err_set(err, ERR_PROTOCOL, "it does not read what it asked for");
+    int result = wire_send(side->boxed.channel, built, sizeof *built, &artifact, artifact >= 0,
+                           err);
+    return result < 0 ? side_explain_end(side, err) : 0;
 }
 
 /* What the side is to call it that nothing was built. */
@@ -48,8 +65,7 @@ static int serve_build(struct side *side, const int descriptors[WIRE_DESCRIPTORS
     if (result == 0) {
         artifact = builder->build(builder, request, bytes, built->text, sizeof built->text);
         built->failure = failure_of(artifact);
-        result = wire_send(side->boxed.channel, built, sizeof *built, &artifact, artifact >= 0,
-                           err);
+        result = send_built(side, built, artifact, err);
     }
     if (artifact >= 0)
         close(artifact);
@@ -98,25 +114,44 @@ uint32_t side_asks(const struct side *side)
     return type == WIRE_BUILD || type == WIRE_SEGMENT ? type : 0;
 }
 
+static void allow_for_build(struct side *side, int64_t took_ns, int64_t *deadline_ns)
+{
+    int64_t left_ns = SIDE_BUILDS_NS - side->builds_ns;
+    int64_t allowed_ns = took_ns < left_ns ? took_ns : left_ns;
+    side->builds_ns += allowed_ns;
+    *deadline_ns += allowed_ns;
+}
+
+static int serve(struct side *side, const union wire_message *message,
+                 const int descriptors[WIRE_DESCRIPTORS], int64_t *deadline_ns, struct err *err)
+{
+    if (message->type == WIRE_SEGMENT)
+        return serve_segment(side, &message->segment, descriptors, err);
+    int64_t start_ns = clock_now_ns();
+    int result = serve_build(side, descriptors, err);
+    allow_for_build(side, clock_now_ns() - start_ns, deadline_ns);
+    return result;
+}
+
 int side_serve(struct side *side, int64_t *deadline_ns, struct err *err)
 {
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
-    int64_t start_ns = clock_now_ns();
     union wire_message *message = mem_alloc(sizeof *message);
     int result = wire_receive(side->boxed.channel, message, &bytes, descriptors, err);
-    if (result == 0) {
-        result = message->type == WIRE_BUILD
-                     ? serve_build(side, descriptors, err)
-                     : serve_segment(side, &message->segment, descriptors, err);
-        for (int i = 0; i < WIRE_DESCRIPTORS; i++)
-            if (descriptors[i] >= 0)
-                close(descriptors[i]);
-        if (message->type == WIRE_BUILD)
-            *deadline_ns += clock_now_ns() - start_ns;
-    }
+    if (result == ERR_CRASH || result == ERR_IO)
+        result = side_explain_end(side, err);
+    else if (result == 0)
+        result = serve(side, message, descriptors, deadline_ns, err);
+    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
     mem_free(message);
-    return result == ERR_CRASH || result == ERR_IO ? side_explain_end(side, err) : result;
+    if (result == 0 && side->cancelled && *side->cancelled)
+        return err_set(err, ERR_CANCELLED, "cancelled");
+    if (result == 0 && clock_now_ns() >= *deadline_ns)
+        return err_set(err, ERR_TIMEOUT, "it was still asking for things when its time was up");
+    return result;
 }
 
 cuda_at side_locate(const struct side *side, uint64_t address, uint64_t bytes)

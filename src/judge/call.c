@@ -236,9 +236,9 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
         result = make_pinned(side, err);
     if (result < 0)
         return result;
-    while (side_asks(side)) { /* a thread of its own took memory after the last call's end */
-        int64_t ignored_ns = 0;
-        result = side_serve(side, &ignored_ns, err);
+    int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
+    while (side_asks(side) == WIRE_SEGMENT) { /* a thread took memory after the last call's end */
+        result = side_serve(side, &deadline_ns, err);
         if (result < 0)
             return result;
     }

@@ -50,6 +50,7 @@ struct side_sample {
 };
 
 #define SIDE_SEGMENTS 512
+#define SIDE_BUILDS_NS (INT64_C(600) * 1000000000) /* that its deadlines move by, in all */
 
 /* GPU memory of a torch side, in which its tensors lie. */
 struct side_segment {
@@ -74,6 +75,7 @@ struct side {
     struct side_builder *builder;  /* the caller's; NULL: it may not ask for builds */
     struct side_segment *segments; /* SIDE_SEGMENTS of them, once there is one */
     uint32_t segment_count;
+    int64_t builds_ns;                        /* by which its deadlines have moved */
     void *pinned;                             /* host memory that the GPU writes samples to */
     struct side_sample samples[SIDE_SAMPLES]; /* of the outputs, taken on the clock */
     struct gpu_memory arrays; /* where it computes; the slot is the judge's mirror of it */
@@ -145,7 +147,7 @@ NODISCARD int side_output(struct side *side, uint32_t slot, uint32_t index, stru
 
 /* ask.c. The type of what it asks for right now; 0: nothing, or something else. */
 uint32_t side_asks(const struct side *side);
-/* Answers that. The deadline moves by the time that a build took. */
+/* Answers that. The deadline moves by the time that a build took; ERR_TIMEOUT when it is over. */
 NODISCARD int side_serve(struct side *side, int64_t *deadline_ns, struct err *err);
 /* Where `bytes` bytes lie, in the judge's context; 0: in no memory that the side has told of. */
 cuda_at side_locate(const struct side *side, uint64_t address, uint64_t bytes);

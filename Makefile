@@ -140,6 +140,12 @@ $(ROOT)/build/tests/fake/%.so: tests/fake/%.c $(wildcard src/device/*.h src/judg
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) -std=gnu17 -O1 $(WARNINGS) -fPIC -shared -o $@ $<
 
+# The judge's own kernels for the stand-in driver.
+FAKES += $(ROOT)/build/tests/fake/gpu_work.cubin
+$(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/fake/*)
+	@mkdir -p $(@D)
+	$(Q)tests/fake/kernels $< $@
+
 tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -220,13 +221,30 @@ cuda_result fake_granularity(size_t *bytes, const struct cuda_allocation *alloca
                                                       : 1;
 }
 
+/* A file: of memory, or of a box's scratch, where memory has no files. */
+static int nameless_file(size_t bytes)
+{
+    static _Atomic int count;
+    char path[64];
+    int fd = memfd_create("fake GPU", MFD_CLOEXEC);
+    if (fd < 0) {
+        snprintf(path, sizeof path, "./fake-memory-%d", ++count);
+        fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0700);
+        unlink(path);
+    }
+    if (fd < 0 || ftruncate(fd, (off_t)bytes) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
 /* A handle is a descriptor of ordinary memory, plus one. */
 cuda_result fake_memory_create(cuda_handle *handle, size_t bytes,
                                const struct cuda_allocation *allocation, unsigned long long flags)
 {
-    int fd = memfd_create("fake GPU", MFD_CLOEXEC);
+    int fd = nameless_file(bytes);
     (void)allocation;
-    if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0)
+    if (fd < 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *handle = (cuda_handle)fd + 1;
     if (flags == 0 && bytes % UNIT == 0 && outcome("cuMemCreate") == 0)
@@ -251,9 +269,14 @@ cuda_result fake_memory_export(void *descriptor, cuda_handle handle, int type,
 
 cuda_result fake_memory_import(cuda_handle *handle, void *descriptor, int type)
 {
-    int copy = fcntl((int)(intptr_t)descriptor, F_DUPFD_CLOEXEC, 3);
+    struct stat facts;
+    int fd = (int)(intptr_t)descriptor;
+    if (type != CUDA_HANDLE_FD || fstat(fd, &facts) < 0 || !S_ISREG(facts.st_mode) ||
+        facts.st_size == 0 || (size_t)facts.st_size % UNIT != 0)
+        return 1;
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     *handle = (cuda_handle)copy + 1;
-    return copy >= 0 && type == CUDA_HANDLE_FD ? outcome("cuMemImportFromShareableHandle") : 1;
+    return copy >= 0 ? outcome("cuMemImportFromShareableHandle") : 1;
 }
 
 cuda_result fake_address_reserve(cuda_at *at, size_t bytes, size_t alignment, cuda_at wanted,
@@ -276,6 +299,10 @@ cuda_result fake_address_free(cuda_at at, size_t bytes)
 cuda_result fake_memory_map(cuda_at at, size_t bytes, size_t offset, cuda_handle handle,
                             unsigned long long flags)
 {
+    struct stat facts;
+    if (fstat((int)handle - 1, &facts) < 0 || offset != 0 || bytes > (size_t)facts.st_size ||
+        bytes % UNIT != 0)
+        return 1;
     void *place = mmap((void *)(uintptr_t)at, bytes, PROT_NONE, MAP_SHARED | MAP_FIXED,
                        (int)handle - 1, (off_t)offset);
     (void)flags;

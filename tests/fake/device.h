@@ -192,24 +192,34 @@ template <class T, class U> static T atomicAdd(T *at, U value)
     *at = old + value;
     return old;
 }
-template <class T> static T __ldg(const T *at)
+template <class T, class U> static T atomicMax(T *at, U value)
 {
-    return *at;
+    T old = *at;
+    *at = old > value ? old : value;
+    return old;
 }
-template <class T, class U> static auto min(T a, U b)
-{
-    return a < b ? a : b;
-}
-template <class T, class U> static auto max(T a, U b)
-{
-    return a > b ? a : b;
-}
-static inline float rsqrtf(float x)
-{
-    return 1 / sqrtf(x);
-}
+template <class T> static T __ldg(const T *at) { return *at; }
+template <class T, class U> static auto min(T a, U b) { return a < b ? a : b; }
+template <class T, class U> static auto max(T a, U b) { return a > b ? a : b; }
+static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 #define __expf(x) expf(x)
 #define __fdividef(a, b) ((a) / (b))
+#define __fadd_rn(a, b) ((a) + (b))
+#define __dadd_rn(a, b) ((a) + (b))
+#define __dmul_rn(a, b) ((a) * (b))
+template <class To, class From> static To fake_bits(From from)
+{
+    To to;
+    static_assert(sizeof to == sizeof from);
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+#define __float_as_int fake_bits<int, float>
+#define __float_as_uint fake_bits<unsigned, float>
+#define __int_as_float fake_bits<float, int>
+#define __uint_as_float fake_bits<float, unsigned>
+#define __longlong_as_double fake_bits<double, long long>
+#define __double_as_longlong fake_bits<long long, double>
 
 // The table of kernels, with what their parameters look like.
 template <class... A, size_t... i>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-char fake_cuda[PATH_MAX + 16], fake_nvml[PATH_MAX + 16];
+char fake_cuda[PATH_MAX + 16], fake_nvml[PATH_MAX + 16], fake_gpu_work[PATH_MAX + 24];
 
 /* Built beside this program's folder. */
 int fake_cuda_find(void **state)
@@ -19,16 +19,17 @@ int fake_cuda_find(void **state)
         *strrchr(self, '/') = '\0';
     snprintf(fake_cuda, sizeof fake_cuda, "%s/fake/cuda.so", self);
     snprintf(fake_nvml, sizeof fake_nvml, "%s/fake/nvml.so", self);
-    return access(fake_cuda, R_OK) | access(fake_nvml, R_OK);
+    snprintf(fake_gpu_work, sizeof fake_gpu_work, "%s/fake/gpu_work.cubin", self);
+    return access(fake_gpu_work, R_OK) | access(fake_cuda, R_OK) | access(fake_nvml, R_OK);
 }
 
 int fake_cuda_clean(void **state)
 {
     static const char *const variables[] = {
-        "FAKE_CUDA_DEVICES", "FAKE_CUDA_FAIL",    "FAKE_CUDA_ERROR",  "FAKE_CUDA_FAIL_ON",
-        "FAKE_CUDA_MIG",     "FAKE_NVML_FAIL",    "FAKE_NVML_ERROR",  "FAKE_NVML_REASONS",
-        "FAKE_NVML_HEAT",    "FAKE_NVML_PENDING", "FAKE_NVML_BROKEN", "FAKE_NVML_SM_MHZ",
-        "FAKE_CUDA_KERNELS", "FAKE_NVML_ECC",
+        "FAKE_CUDA_DEVICES", "FAKE_CUDA_FAIL",    "FAKE_CUDA_ERROR",      "FAKE_CUDA_FAIL_ON",
+        "FAKE_CUDA_MIG",     "FAKE_NVML_FAIL",    "FAKE_NVML_ERROR",      "FAKE_NVML_REASONS",
+        "FAKE_NVML_HEAT",    "FAKE_NVML_PENDING", "FAKE_NVML_BROKEN",     "FAKE_NVML_SM_MHZ",
+        "FAKE_CUDA_KERNELS", "FAKE_NVML_ECC",     "FAKE_CUDA_FAIL_AFTER",
     };
     (void)state;
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)

@@ -3,8 +3,9 @@
 #ifndef WARPGYM_TESTS_FAKE_CUDA_H
 #define WARPGYM_TESTS_FAKE_CUDA_H
 
-/* Their libraries, once fake_cuda_find has run. */
-extern char fake_cuda[], fake_nvml[];
+/* Their libraries, and the judge's kernels (gpu_work.cu) as that driver takes them, once
+ * fake_cuda_find has run. */
+extern char fake_cuda[], fake_nvml[], fake_gpu_work[];
 
 /* Group set-up; not 0: it was not built. */
 int fake_cuda_find(void **state);

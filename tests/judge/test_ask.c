@@ -1,0 +1,780 @@
+/* What a torch side asks of its judge: builds, and where its tensors lie. The side is a child of
+ * this process that speaks the protocol, well or badly; its GPU is the stand-in driver's. */
+#include "../support/fake_cuda.h"
+#include "../support/judging.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/passing.h"
+#include "judge/side.h"
+#include "judge/side/segments.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 20000
+#define SHORT_MS 300
+#define UNIT ((uint64_t)2 << 20) /* of the stand-in's memory */
+#define OUTPUT_BYTES 4096
+
+static struct gpu_context gpu;
+static struct gpu_work work;
+static char *work_image;
+static struct side side;
+
+/* --- the judge's end ------------------------------------------------------------------------- */
+
+static struct maker {
+    struct side_builder builder;
+    int calls;
+    char request[64];
+    bool fails;
+    int takes_ms;
+} maker;
+
+static void nap(int ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+}
+
+static int make(struct side_builder *builder, const char *request, size_t bytes, char *text,
+                size_t text_bytes)
+{
+    struct err err;
+    assert_ptr_equal(builder, &maker.builder);
+    assert_int_equal(request[bytes], '\0');
+    maker.calls++;
+    nap(maker.takes_ms);
+    snprintf(maker.request, sizeof maker.request, "%s", request);
+    if (!maker.fails)
+        return file_memory_from("artifact", "made of it", 10, &err);
+    snprintf(text, text_bytes, "line 3: no such thing");
+    return -1;
+}
+
+/* --- the side's end, in the child: whatever goes wrong there is an exit status --------------- */
+
+static struct wire_done done; /* what it answers a CALL with */
+
+static void must(bool fine, int status)
+{
+    if (!fine)
+        _exit(status);
+}
+
+static void say(int channel, const void *message, size_t bytes, const int *descriptors,
+                uint32_t count)
+{
+    struct err err;
+    must(wire_send(channel, message, bytes, descriptors, count, &err) == 0, 10);
+}
+
+static void ask_build(int channel, int request)
+{
+    struct wire_build build = {.type = WIRE_BUILD};
+    say(channel, &build, sizeof build, &request, request >= 0);
+}
+
+/* 1: built; 0: not, and why. */
+static uint32_t hear_built(int channel, char *text, int *artifact)
+{
+    static union wire_message answer;
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    struct err err;
+    must(wire_receive(channel, &answer, &bytes, descriptors, &err) == 0, 11);
+    must(answer.type == WIRE_BUILT && answer.built.ok == (descriptors[0] >= 0), 12);
+    *artifact = descriptors[0];
+    snprintf(text, 64, "%.63s", answer.built.text);
+    return answer.built.ok;
+}
+
+static int request_of(const char *text)
+{
+    int fd = memfd_create("request", MFD_CLOEXEC);
+    must(write(fd, text, strlen(text)) == (ssize_t)strlen(text), 13);
+    return fd;
+}
+
+static void builds(int channel)
+{
+    char text[64];
+    char bytes[11] = "";
+    int artifact;
+    int request = request_of("a request");
+    lseek(request, 0, SEEK_SET);
+    ask_build(channel, request);
+    must(hear_built(channel, text, &artifact) == 1, 20);
+    must(pread(artifact, bytes, 10, 0) == 10 && strcmp(bytes, "made of it") == 0, 21);
+    close(artifact);
+    close(request);
+}
+
+static void builds_in_vain(int channel)
+{
+    char text[64];
+    int artifact;
+    int request = request_of("a request");
+    lseek(request, 0, SEEK_SET);
+    ask_build(channel, request);
+    must(hear_built(channel, text, &artifact) == 0, 22);
+    must(strcmp(text, "line 3: no such thing") == 0, 23);
+    close(request);
+}
+
+static void builds_nothing(int channel)
+{
+    ask_build(channel, -1);
+}
+
+static void builds_a_pipe(int channel)
+{
+    int ends[2];
+    must(pipe(ends) == 0, 14);
+    ask_build(channel, ends[0]);
+}
+
+static void builds_a_directory(int channel)
+{
+    ask_build(channel, open("/", O_RDONLY | O_DIRECTORY));
+}
+
+static void builds_a_device(int channel)
+{
+    ask_build(channel, open("/dev/zero", O_RDONLY));
+}
+
+static void builds_a_socket(int channel)
+{
+    ask_build(channel, channel);
+}
+
+static void builds_too_much(int channel)
+{
+    int request = request_of("x");
+    must(ftruncate(request, (off_t)1 << 40) == 0, 15);
+    ask_build(channel, request);
+}
+
+static void builds_the_unreadable(int channel)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", request_of("x"));
+    ask_build(channel, open(path, O_WRONLY));
+}
+
+/* Whatever is asked is answered until there is no more room for answers. */
+static void never_reads(int channel)
+{
+    int request = request_of("x");
+    for (int i = 0; i < 4000; i++)
+        ask_build(channel, request);
+    pause();
+}
+
+static void builds_forever(int channel)
+{
+    char text[64];
+    int artifact;
+    int request = request_of("x");
+    for (;;) {
+        ask_build(channel, request);
+        hear_built(channel, text, &artifact);
+        close(artifact);
+    }
+}
+
+static void tell(int channel, uint64_t address, uint64_t bytes, int fd)
+{
+    struct wire_segment segment = {.type = WIRE_SEGMENT, .address = address, .bytes = bytes};
+    say(channel, &segment, sizeof segment, &fd, fd >= 0);
+}
+
+static int memory_of(uint64_t bytes)
+{
+    int fd = memfd_create("memory", MFD_CLOEXEC);
+    must(ftruncate(fd, (off_t)bytes) == 0, 16);
+    return fd;
+}
+
+static void tells_too_much(int channel)
+{
+    tell(channel, UNIT, 2 * UNIT, memory_of(UNIT));
+}
+
+static void tells_odd_bytes(int channel)
+{
+    tell(channel, UNIT, UNIT - 1, memory_of(UNIT));
+}
+
+static void tells_nothing(int channel)
+{
+    tell(channel, UNIT, 0, memory_of(UNIT));
+}
+
+static void tells_everything(int channel)
+{
+    tell(channel, 0, UINT64_MAX, memory_of(UNIT));
+}
+
+static void tells_a_pipe(int channel)
+{
+    int ends[2];
+    must(pipe(ends) == 0, 17);
+    tell(channel, UNIT, UNIT, ends[0]);
+}
+
+static void tells_without_memory(int channel)
+{
+    tell(channel, UNIT, UNIT, -1);
+}
+
+static void tells_600(int channel)
+{
+    for (uint64_t i = 1; i <= 600; i++) {
+        int fd = memory_of(UNIT);
+        tell(channel, i * UNIT, UNIT, fd);
+        close(fd);
+    }
+    pause();
+}
+
+static void tells_forever(int channel)
+{
+    int fd = memory_of(UNIT);
+    for (;;)
+        tell(channel, UNIT, UNIT, fd);
+}
+
+static void tells_half_a_message(int channel)
+{
+    struct wire_segment segment = {.type = WIRE_SEGMENT, .address = UNIT, .bytes = UNIT};
+    int fd = memory_of(UNIT);
+    say(channel, &segment, sizeof segment / 2, &fd, 1);
+}
+
+static void tells_four_at_once(int channel)
+{
+    struct wire_segment segment = {.type = WIRE_SEGMENT, .address = UNIT, .bytes = UNIT};
+    int fds[4] = {memory_of(UNIT), memory_of(UNIT), memory_of(UNIT), memory_of(UNIT)};
+    say(channel, &segment, sizeof segment, fds, 4);
+    for (int i = 0; i < 4; i++)
+        close(fds[i]);
+}
+
+static void dies(int channel)
+{
+    ask_build(channel, request_of("x"));
+    _exit(77);
+}
+
+static void says_nothing_new(int channel)
+{
+    (void)channel;
+}
+
+static uint32_t answer_to(uint32_t type)
+{
+    return type == WIRE_FILL ? WIRE_FILLED : WIRE_DONE;
+}
+
+/* Acts, then answers, for as long as it is told to do something. */
+static void live(int channel, void (*act)(int channel))
+{
+    static union wire_message message;
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    struct err err;
+    while (wire_receive(channel, &message, &bytes, descriptors, &err) == 0) {
+        act(channel);
+        done.type = answer_to(message.type);
+        say(channel, &done, done.type == WIRE_DONE ? sizeof done : 8, NULL, 0);
+    }
+    _exit(0);
+}
+
+static void begin(void (*act)(int channel))
+{
+    int theirs;
+    struct err err;
+    assert_int_equal(passing_pair(&side.boxed.channel, &theirs, &err), 0);
+    side.boxed.pid = fork();
+    if (side.boxed.pid == 0) {
+        setsid();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(side.boxed.channel);
+        live(theirs, act);
+    }
+    close(theirs);
+    side.boxed.pid_fd = (int)syscall(SYS_pidfd_open, side.boxed.pid, 0);
+    assert_true(side.boxed.pid > 0 && side.boxed.pid_fd >= 0);
+    side.role = WIRE_CANDIDATE;
+    side.slots = 1;
+    side.gpu = &gpu;
+    side.builder = &maker.builder;
+    side.answer = mem_alloc(sizeof *side.answer);
+}
+
+static int call(int64_t timeout_ms, struct err *err)
+{
+    struct side_time time;
+    return side_call(&side, WIRE_RUN, 0, timeout_ms, &time, err);
+}
+
+static int reset(void **state)
+{
+    side_close(&side);
+    maker = (struct maker){.builder = {.build = make}};
+    memset(&done, 0, sizeof done);
+    return fake_cuda_clean(state);
+}
+
+static int open_all(void **state)
+{
+    struct err err;
+    size_t bytes;
+    reset(state);
+    if (fake_cuda_find(state) != 0)
+        return -1;
+    if (gpu_context_open(&gpu, fake_cuda, 0, &err) < 0 ||
+        file_read(fake_gpu_work, (size_t)16 << 20, &work_image, &bytes, &err) < 0 ||
+        gpu_work_open(&work, &gpu, work_image, &err) < 0) {
+        print_error("%s\n", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    gpu_context_close(&gpu);
+    mem_free(work_image);
+    return 0;
+}
+
+/* --- builds, and everything that is none ------------------------------------------------------ */
+
+enum { NO_BUILDER = 1, NO_GPU = 2, NATIVE = 4, FAILS = 8 };
+
+static const struct {
+    const char *name;
+    void (*act)(int channel);
+    int options, result;
+    const char *words;
+} asked[] = {
+    {"nothing", says_nothing_new, 0, 0, ""},
+    {"a build", builds, 0, 0, ""},
+    {"a build that fails", builds_in_vain, FAILS, 0, ""},
+    {"a build without a GPU", builds, NO_GPU, 0, ""},
+    {"memory in four descriptors", tells_four_at_once, 0, 0, ""},
+    {"a build that it may not have", builds, NO_BUILDER, ERR_PROTOCOL, "may not have"},
+    {"a build of nothing", builds_nothing, 0, ERR_PROTOCOL, "sent no request"},
+    {"a build of a pipe", builds_a_pipe, 0, ERR_PROTOCOL, "sent no request"},
+    {"a build of a directory", builds_a_directory, 0, ERR_PROTOCOL, "sent no request"},
+    {"a build of a device", builds_a_device, 0, ERR_PROTOCOL, "sent no request"},
+    {"a build of a socket", builds_a_socket, 0, ERR_PROTOCOL, "sent no request"},
+    {"a build of too much", builds_too_much, 0, ERR_PROTOCOL, "the build request: "},
+    {"a build of what cannot be read", builds_the_unreadable, 0, ERR_PROTOCOL,
+     "the build request: "},
+    {"builds whose answers nobody reads", never_reads, 0, ERR_PROTOCOL, "does not read"},
+    {"a native side's build", builds, NATIVE, ERR_PROTOCOL, "a message that"},
+    {"more memory than there is", tells_too_much, 0, ERR_PROTOCOL, "cannot be mapped"},
+    {"a part of a page", tells_odd_bytes, 0, ERR_PROTOCOL, "cannot be mapped"},
+    {"no bytes", tells_nothing, 0, ERR_PROTOCOL, "cannot be mapped"},
+    {"all memory that there is", tells_everything, 0, ERR_PROTOCOL, "cannot be mapped"},
+    {"a pipe's memory", tells_a_pipe, 0, ERR_PROTOCOL, "cannot be mapped"},
+    {"no memory", tells_without_memory, 0, ERR_PROTOCOL, "cannot have"},
+    {"memory, on the CPU", tells_odd_bytes, NO_GPU, ERR_PROTOCOL, "cannot have"},
+    {"memory in 600 pieces", tells_600, 0, ERR_PROTOCOL, "more pieces"},
+    {"half of a message", tells_half_a_message, 0, ERR_PROTOCOL, "does not know"},
+    {"a native side's memory", tells_four_at_once, NATIVE, ERR_PROTOCOL, "a message that"},
+    {"the end of everything", dies, 0, ERR_CRASH, "status 77"},
+};
+
+static void begin_with(void (*act)(int channel), int options)
+{
+    maker.fails = options & FAILS;
+    begin(act);
+    if (options & NO_BUILDER)
+        side.builder = NULL;
+    if (options & NO_GPU)
+        side.gpu = NULL;
+    side.slot_outputs = options & NATIVE;
+    if (options & NATIVE)
+        side.gpu = NULL;
+}
+
+/* Whatever is waited for: filled slots, or a call's end. Nothing of it is left behind. */
+static void test_asked(void **state)
+{
+    int before = judging_descriptors();
+    for (size_t i = 0; i < 2 * (sizeof asked / sizeof *asked); i++) {
+        size_t row = i / 2;
+        struct err err = {0};
+        begin_with(asked[row].act, asked[row].options);
+        int result = i % 2 ? side_fill(&side, 1, false, PATIENCE_MS, &err)
+                           : call(PATIENCE_MS, &err);
+        if (result != asked[row].result || (result < 0 && !strstr(err.text, asked[row].words)))
+            fail_msg("%s: %s %s", asked[row].name, err_name(result), err.text);
+        if (asked[row].act == builds && result == 0)
+            assert_string_equal(maker.request, "a request");
+        reset(state);
+        assert_int_equal(judging_descriptors(), before);
+    }
+}
+
+/* A build's time is nobody's fault, but whoever asks without end is ended. */
+static void test_deadlines(void **state)
+{
+    struct err err = {0};
+    maker.takes_ms = 2 * SHORT_MS;
+    begin(builds);
+    assert_int_equal(call(SHORT_MS, &err), 0);
+    assert_true(side.builds_ns >= 2 * SHORT_MS * INT64_C(1000000));
+    reset(state);
+
+    begin(builds);
+    maker.takes_ms = SHORT_MS;
+    side.builds_ns = SIDE_BUILDS_NS - 1; /* it has had its share */
+    assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT);
+    assert_true(side.builds_ns == SIDE_BUILDS_NS);
+    reset(state);
+
+    begin(builds_forever);
+    assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT);
+    assert_true(maker.calls > 1);
+    reset(state);
+
+    begin(tells_forever);
+    assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT);
+    assert_non_null(strstr(err.text, "still asking"));
+    reset(state);
+
+    begin(tells_forever);
+    assert_int_equal(side_fill(&side, 1, false, SHORT_MS, &err), ERR_TIMEOUT);
+}
+
+static _Atomic int cancelled;
+
+static void *cancel_soon(void *unused)
+{
+    nap(50);
+    cancelled = 1;
+    return unused;
+}
+
+static void test_cancelled(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    pthread_t thread;
+    begin(tells_forever);
+    side.cancelled = &cancelled;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+    assert_int_equal(call(PATIENCE_MS, &err), ERR_CANCELLED);
+    pthread_join(thread, NULL);
+    cancelled = 0;
+}
+
+static void between_calls(int channel)
+{
+    static int calls;
+    if (calls++ == 0) { /* the answer first, then something */
+        struct wire_done early = {.type = WIRE_DONE};
+        say(channel, &early, sizeof early, NULL, 0);
+    }
+}
+
+static void tells_between_calls(int channel)
+{
+    between_calls(channel);
+    tell(channel, UNIT, UNIT, memory_of(UNIT));
+    pause();
+}
+
+static void asks_between_calls(int channel)
+{
+    between_calls(channel);
+    ask_build(channel, request_of("x"));
+    pause();
+}
+
+/* A thread of a side's may take memory after a call's end; there is nothing to build then. */
+static void test_between_calls(void **state)
+{
+    struct err err = {0};
+    begin(tells_between_calls);
+    assert_int_equal(call(PATIENCE_MS, &err), 0);
+    boxed_thaw(&side.boxed);
+    for (int i = 0; i < PATIENCE_MS && !side_asks(&side); i++)
+        nap(1);
+    assert_int_equal(side_asks(&side), WIRE_SEGMENT);
+    assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT); /* it hears of the call, and sleeps on */
+    assert_true(side.segment_count == 1 && !side.spoke);
+    reset(state);
+
+    begin(asks_between_calls);
+    assert_int_equal(call(PATIENCE_MS, &err), 0);
+    boxed_thaw(&side.boxed);
+    for (int i = 0; i < PATIENCE_MS && !side_asks(&side); i++)
+        nap(1);
+    assert_int_equal(call(PATIENCE_MS, &err), ERR_PROTOCOL);
+    assert_true(side.spoke);
+    assert_int_equal(maker.calls, 0);
+}
+
+/* --- where tensors lie ------------------------------------------------------------------------ */
+
+static void test_locate(void **state)
+{
+    (void)state;
+    struct side_segment segments[] = {
+        {.address = 0x10000, .memory = {.address = 0x900000, .bytes = 0x1000}},
+        {.address = 0x11000, .memory = {.address = 0x500000, .bytes = 0x1000}},
+        {.address = UINT64_MAX - 0xFFF, .memory = {.address = 0x700000, .bytes = 0x1000}},
+        {.address = 0x20000}, /* could not be mapped */
+    };
+    static const struct {
+        uint64_t address, bytes;
+        cuda_at at;
+    } rows[] = {
+        {0x10000, 1, 0x900000},
+        {0x10000, 0x1000, 0x900000},
+        {0x10FFF, 1, 0x900FFF},
+        {0x10800, 0x800, 0x900800},
+        {0x11000, 16, 0x500000},
+        {0x11FF0, 16, 0x500FF0},
+        {UINT64_MAX, 1, 0x700FFF},
+        {UINT64_MAX - 0xFFF, 0x1000, 0x700000},
+        {0x10000, 0, 0x900000},
+        {0, 16, 0},
+        {0xFFFF, 16, 0},  /* begins before it */
+        {0x10FF8, 16, 0}, /* one half in the next: another memory */
+        {0x10000, 0x1001, 0},
+        {0x11FF8, 16, 0}, /* half outside */
+        {0x12000, 1, 0},
+        {UINT64_MAX - 7, 16, 0}, /* beyond the last address */
+        {UINT64_MAX, UINT64_MAX, 0},
+        {0x10001, UINT64_MAX, 0}, /* ends before it begins */
+        {0x10001, UINT64_MAX - 0x10000, 0},
+        {0x20000, 1, 0},
+        {0x20000, 0, 0},
+    };
+    struct side many = {.segments = segments, .segment_count = 4};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (side_locate(&many, rows[i].address, rows[i].bytes) != rows[i].at)
+            fail_msg("row %zu is found at %#llx", i,
+                     side_locate(&many, rows[i].address, rows[i].bytes));
+    struct side none = {0};
+    assert_true(side_locate(&none, 0, 0) == 0 && side_locate(&none, 4096, 1) == 0);
+}
+
+/* A PyTorch process, as far as its judge can see: memory from the pool, outputs in it. */
+static char *pool_memory(int channel)
+{
+    static char *memory;
+    char text[256] = "";
+    if (!memory) {
+        must(segments_open(channel, fake_cuda, 0, text, sizeof text) == 0, 30);
+        memory = segments_alloc((ssize_t)UNIT, 0, NULL);
+        must(memory, 31);
+    }
+    return memory;
+}
+
+static void describe(uint32_t index, const char *at, int64_t count)
+{
+    done.outputs[index] = (struct wire_output){.address = (uintptr_t)at,
+                                               .bytes = (uint64_t)count * 4,
+                                               .dtype = DTYPE_F32,
+                                               .dimensions = 1,
+                                               .shape = {count}};
+    done.count = index + 1;
+}
+
+static void answers(int channel)
+{
+    char *memory = pool_memory(channel);
+    memset(memory, 'a', OUTPUT_BYTES);
+    memset(memory + OUTPUT_BYTES, 'b', OUTPUT_BYTES);
+    describe(0, memory, OUTPUT_BYTES / 4);
+    describe(1, memory + OUTPUT_BYTES, 3);
+    describe(2, NULL, 0);
+}
+
+static void answers_from_outside(int channel)
+{
+    char *memory = pool_memory(channel);
+    describe(0, memory + UNIT - 64, 17); /* a float too many */
+    describe(1, memory - 4, 2);
+    describe(2, (const char *)UINTPTR_MAX - 7, 4);
+    describe(3, (const char *)&done, 4); /* of its own, but on the host */
+}
+
+/* What the GPU would go on doing while the process stands still, another process does. */
+static void answers_late(int channel)
+{
+    char *memory = pool_memory(channel);
+    answers(channel);
+    if (fork() == 0) {
+        for (;;)
+            for (int i = 0; i < OUTPUT_BYTES; i++)
+                memory[i]++;
+    }
+}
+
+static void assert_bytes(uint32_t index, uint64_t bytes, char value)
+{
+    struct tensor tensor;
+    struct err err;
+    if (side_output(&side, 0, index, &tensor, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_null(tensor.data);
+    assert_int_equal(tensor.bytes, bytes);
+    for (uint64_t i = 0; i < bytes; i++)
+        assert_int_equal(((const char *)(uintptr_t)tensor.at)[i], value);
+}
+
+/* With the judge's kernels, and without them. */
+static void test_outputs(void **state)
+{
+    int before = judging_descriptors();
+    for (int with_work = 0; with_work < 2; with_work++) {
+        struct err err = {0};
+        struct tensor tensor;
+        begin(answers);
+        side.work = with_work ? &work : NULL;
+        for (int i = 0; i < 3; i++) { /* it keeps its memory, and tells of it once */
+            if (call(PATIENCE_MS, &err) < 0)
+                fail_msg("%s", err.text);
+            assert_int_equal(side_output_count(&side), 3);
+            assert_bytes(0, OUTPUT_BYTES, 'a');
+            assert_bytes(1, 12, 'b');
+            assert_bytes(2, 0, 0);
+            assert_false(side.late);
+            assert_int_equal(side.segment_count, 1);
+        }
+        for (int i = 0; i < SIDE_SAMPLES; i++)
+            if (side.samples[i].taken) {
+                assert_in_range(side.samples[i].output, 0, 1);
+                assert_int_equal(side.samples[i].data[0], "ab"[side.samples[i].output]);
+            }
+        assert_int_equal(side_output(&side, 0, 3, &tensor, &err), ERR_INTERNAL);
+        reset(state);
+    }
+    assert_int_equal(judging_descriptors(), before);
+}
+
+static void test_outputs_outside(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct tensor tensor;
+    begin(answers_from_outside);
+    side.work = &work;
+    assert_int_equal(call(PATIENCE_MS, &err), 0);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(side_output_form(&side, 0, i, &tensor, &err), 0); /* its word */
+        assert_true(tensor.at == 0 && tensor.data == NULL);
+        assert_int_equal(side_output(&side, 0, i, &tensor, &err), ERR_PROTOCOL);
+        assert_non_null(strstr(err.text, "not told of"));
+    }
+    for (int i = 0; i < SIDE_SAMPLES; i++)
+        assert_false(side.samples[i].taken);
+}
+
+static void test_outputs_late(void **state)
+{
+    for (int with_work = 0; with_work < 2; with_work++) {
+        struct err err = {0};
+        begin(answers_late);
+        side.work = with_work ? &work : NULL;
+        assert_int_equal(call(PATIENCE_MS, &err), 0);
+        assert_true(side.late);
+        reset(state);
+        begin(answers_late); /* where whoever reads the outputs looks himself */
+        side.work = with_work ? &work : NULL;
+        side.stays_on_gpu = true;
+        assert_int_equal(call(PATIENCE_MS, &err), 0);
+        assert_false(side.late);
+        assert_true(side_samples_changed(&side));
+        reset(state);
+    }
+}
+
+/* Samples that cannot be had are not compared; a GPU that fails is nobody's late answer. */
+static void test_broken_gpu(void **state)
+{
+    static const char *const functions[] = {"cuMemHostAlloc", "cuMemcpyDtoHAsync_v2",
+                                            "cuCtxSynchronize"};
+    for (size_t i = 0; i < 3; i++) {
+        struct err err = {0};
+        begin(answers);
+        setenv("FAKE_CUDA_FAIL", functions[i], 1); /* the child began before */
+        assert_int_equal(call(PATIENCE_MS, &err), i == 0 ? ERR_IO : 0);
+        assert_false(side.late);
+        reset(state);
+    }
+}
+
+static void tells_again(int channel)
+{
+    int fd = memory_of(UNIT);
+    static char byte = 'a';
+    must(pwrite(fd, &byte, 1, 0) == 1, 32);
+    byte++;
+    tell(channel, 16 * UNIT, UNIT, fd);
+    close(fd);
+    describe(0, (const char *)(16 * UNIT), 1); /* its first float */
+}
+
+/* Memory that was given up and made anew lies at the old address: the new one counts. */
+static void test_replaced_segment(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    begin(tells_again);
+    for (char i = 0; i < 5; i++) {
+        assert_int_equal(call(PATIENCE_MS, &err), 0);
+        assert_int_equal(side.segment_count, 1);
+        const char *at = (const char *)(uintptr_t)side_locate(&side, 16 * UNIT, 4);
+        assert_non_null(at);
+        assert_int_equal(*at, 'a' + i);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_asked, reset),
+        cmocka_unit_test_teardown(test_deadlines, reset),
+        cmocka_unit_test_teardown(test_cancelled, reset),
+        cmocka_unit_test_teardown(test_between_calls, reset),
+        cmocka_unit_test_teardown(test_locate, reset),
+        cmocka_unit_test_teardown(test_outputs, reset),
+        cmocka_unit_test_teardown(test_outputs_outside, reset),
+        cmocka_unit_test_teardown(test_outputs_late, reset),
+        cmocka_unit_test_teardown(test_broken_gpu, reset),
+        cmocka_unit_test_teardown(test_replaced_segment, reset),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

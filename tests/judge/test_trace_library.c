@@ -1,5 +1,6 @@
 /* The whole way of a trace: libwarpgym_trace.so in this process, a CUPTI of ours that says what the
  * driver was asked for (tests/fake/cupti.c), the stream, the reader. */
+#include "judge/side/tracing.h"
 #include "judge/trace.h"
 #include "judge/trace/cupti.h"
 #include "judge/trace_stream.h"
@@ -173,6 +174,47 @@ static void test_failures(void **state)
         if (status != 0)
             fail_msg("row %zu: status %x", i, (unsigned)status);
     }
+}
+
+/* As a native side has it: 0, or the number of the step that went wrong. */
+static int side_steps(void)
+{
+    struct tracing tracing;
+    struct err problem = {0};
+    int fd = memfd_create("trace", MFD_CLOEXEC);
+    tracing_load(&tracing, "/nowhere/libwarpgym_trace.so", fake_path);
+    if (tracing.library || getenv("CUDA_INJECTION64_PATH") ||
+        tracing_begin(&tracing, &problem) != ERR_MISSING || !strstr(problem.text, "/nowhere/"))
+        return 1;
+    tracing_snapshot(&tracing);
+    tracing_load(&tracing, library_path, "/nowhere/libcupti.so");
+    if (tracing.library || tracing_begin(&tracing, &problem) != ERR_UNSUPPORTED ||
+        !strstr(problem.text, "no CUPTI on this machine"))
+        return 2;
+    tracing_load(&tracing, library_path, fake_path);
+    const char *injected = getenv("CUDA_INJECTION64_PATH");
+    if (!tracing.library || !injected || strcmp(injected, library_path) != 0)
+        return 3;
+    if (tracing_begin(&tracing, &problem) != ERR_UNSUPPORTED ||
+        !strstr(problem.text, "the driver did not load"))
+        return 4;
+    trace.inject();
+    tracing_snapshot(&tracing);
+    if (tracing_begin(&tracing, &problem) != 0 || tracing_end(&tracing, fd, &problem) != 0)
+        return 5;
+    return lseek(fd, 0, SEEK_END) > 0 ? 0 : 6;
+}
+
+static void test_side(void **state)
+{
+    (void)state;
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(side_steps());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 static char handles[64]; /* addresses serve as handles */
@@ -450,9 +492,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failures), /* before this process itself prepares anything */
-        cmocka_unit_test(test_origins),        cmocka_unit_test(test_matching),
-        cmocka_unit_test(test_handles_return), cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_flood_of_names),
+        cmocka_unit_test(test_side),     cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_matching), cmocka_unit_test(test_handles_return),
+        cmocka_unit_test(test_flood),    cmocka_unit_test(test_flood_of_names),
     };
     return cmocka_run_group_tests(tests, find_all, remove_scratch);
 }

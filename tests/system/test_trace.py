@@ -10,12 +10,13 @@ from support import HOUSE, TIMEOUT_S
 
 LOADER = """
 import ctypes, json, os, struct, sys
+from warpgym.trace import Trace
 
 library, cupti, case = sys.argv[1:]
-trace, fake = ctypes.CDLL(library), ctypes.CDLL(cupti)
-assert trace.warpgym_trace_prepare(cupti.encode()) == 0
-assert trace.InitializeInjection() == 1
-trace.warpgym_trace_library_snapshot()
+trace, fake = Trace(library, cupti), ctypes.CDLL(cupti)
+assert os.environ["CUDA_INJECTION64_PATH"] == library
+assert ctypes.CDLL(library).InitializeInjection() == 1  # the driver's part
+trace.snapshot()
 image = ctypes.create_string_buffer(b"machine code, made at run time" * 9999)  # in memory
 module, function = ctypes.c_void_p(16), ctypes.c_void_p(32)
 MODULE_LOAD_DATA, GET_FUNCTION, LAUNCH = 19, 23, 307
@@ -53,16 +54,21 @@ def run(path):
 run(os.path.join(os.getcwd(), case.removeprefix("locked ")))
 name = ctypes.create_string_buffer(b"kernel")
 call(GET_FUNCTION, ctypes.addressof(function), module, ctypes.addressof(name))
-assert trace.warpgym_trace_begin(None) == 0
-call(LAUNCH, function)
 kernel = ctypes.create_string_buffer(216)
 struct.pack_into("<I", kernel, 0, 10)
 struct.pack_into("<QQ", kernel, 16, 1000, 3000)
 struct.pack_into("<I", kernel, 92, 77)
 struct.pack_into("<Q", kernel, 104, ctypes.addressof(name))
-fake.fake_cupti_kernel(kernel)
-stream = os.memfd_create("trace")
-assert trace.warpgym_trace_end(stream) == 0
+
+
+def work():
+    call(LAUNCH, function)
+    fake.fake_cupti_kernel(kernel)
+    return "done"
+
+
+stream, result = trace.record(work)
+assert result == "done"
 data = os.pread(stream, 1 << 24, 0)
 header = struct.unpack_from("<6I4Q", data)
 sources, records = header[2:4]
@@ -89,20 +95,43 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_python_passes_on(case, tmp_path):
-    library = HOUSE / "build" / "libwarpgym_trace.so"
-    cupti = HOUSE / "build" / "tests" / "fake" / "cupti.so"
-    script = tmp_path / "loader.py"
-    script.write_text(LOADER)
-    done = subprocess.run(
-        [sys.executable, script, library, cupti, case],
-        cwd=tmp_path,
+LIBRARY_PATH = HOUSE / "build" / "libwarpgym_trace.so"
+FAKE_PATH = HOUSE / "build" / "tests" / "fake" / "cupti.so"
+
+
+def run(script, case, folder, **environment):
+    path = folder / "loader.py"
+    path.write_text(script)
+    return subprocess.run(
+        [sys.executable, path, LIBRARY_PATH, FAKE_PATH, case],
+        cwd=folder,
+        env={"PYTHONPATH": str(HOUSE / "python"), "PYTHONDONTWRITEBYTECODE": "1", **environment},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
         check=False,
     )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_python_passes_on(case, tmp_path):
+    done = run(LOADER, case, tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found == {"origin": CASES[case], "evidence": BY_LOADER, "match": MATCH_LAUNCH}
+
+
+@pytest.mark.parametrize(
+    "environment, says",
+    [
+        ({"FAKE_CUPTI_VERSION": "17"}, "CUPTI is older than CUDA 11.8's (CUPTI's error 0)"),
+        ({"FAKE_CUPTI_FAIL": "cuptiGetVersion"}, "may be using it (CUPTI's error 999)"),
+        ({"FAKE_CUPTI_FAIL": "cuptiActivityEnable"}, "CUPTI refuses: another tool may be using it"),
+        ({"FAKE_CUPTI_FAIL": "cuptiActivityFlushAll"}, "CUPTI refuses"),
+    ],
+)
+def test_unavailable(environment, says, tmp_path):
+    done = run(LOADER, "candidate.py", tmp_path, **environment)
+    assert done.returncode == 1
+    assert "warpgym.trace.Unavailable: " in done.stderr
+    assert says in done.stderr

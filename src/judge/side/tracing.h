@@ -1,25 +1,26 @@
-/* tracing: libwarpgym_trace.so (judge/trace/trace_library.h) as a side calls it.
- *
- * The server loads it before it forks: behind the fence its file is out of reach, and the driver,
- * which is told of it by CUDA_INJECTION64_PATH, finds it loaded. Where it is not there, or CUPTI is
- * not, nothing is traced. Plain data.
- */
+/* tracing: libwarpgym_trace.so from a native side's point of view. A side without it works as well,
+ * and says why it has none. One for each process; loaded in the server, it serves its children. */
 #ifndef WARPGYM_JUDGE_SIDE_TRACING_H
 #define WARPGYM_JUDGE_SIDE_TRACING_H
 
+#include "base/err.h"
+
 struct tracing {
-    int (*prepare)(const char *cupti_path);
+    void *library; /* NULL: none */
     void (*snapshot)(void);
-    int (*begin)(const char *cupti_path);
+    int (*prepare)(const char *cupti);
+    int (*begin)(const char *cupti);
     int (*end)(int fd);
+    int (*refusal)(void);
+    struct err problem; /* why there is none */
 };
 
-/* In the server. Leaves `tracing` empty where there is no such library. */
-void tracing_load(struct tracing *tracing);
-/* Before the candidate's code is loaded; what is there now are libraries. */
+/* Before the driver starts, and before the fence. `cupti` may be NULL: the system's. */
+void tracing_load(struct tracing *tracing, const char *library, const char *cupti);
+/* Before the candidate's code is mapped, in the scratch directory. */
 void tracing_snapshot(const struct tracing *tracing);
-/* Around a pass, each with the GPU idle. Without a trace `fd` stays empty. */
-void tracing_begin(const struct tracing *tracing);
-void tracing_end(const struct tracing *tracing, int fd);
+/* Around calls, with the device idle on both sides. ERR_MISSING, ERR_UNSUPPORTED: the reason. */
+NODISCARD int tracing_begin(const struct tracing *tracing, struct err *err);
+NODISCARD int tracing_end(const struct tracing *tracing, int fd, struct err *err);
 
 #endif

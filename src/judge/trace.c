@@ -310,6 +310,22 @@ static void fill_in(const struct stream *stream, const struct trace_pass *pass,
                                        : NAN;
 }
 
+/* Launches that left no record. Those of a graph under construction leave none, rightly. */
+static uint64_t missing_launches(const struct stream *stream)
+{
+    const struct trace_header *header = &stream->header;
+    uint64_t expected = header->launches > header->failed ? header->launches - header->failed : 0;
+    uint64_t kernels = 0;
+    for (uint32_t i = 0; i < header->records; i++) {
+        const struct trace_record *record = &stream->records[i];
+        if (record->graph)
+            return header->lost;
+        kernels += record->kind == TRACE_KERNEL;
+    }
+    uint64_t silent = expected > kernels ? expected - kernels : 0;
+    return silent > header->lost ? silent : header->lost;
+}
+
 static double unknown_us(const struct stream *stream)
 {
     double us = 0;
@@ -328,11 +344,12 @@ static void weigh_gaps(const struct stream *stream, struct verdict *verdict)
     double unknown = unknown_us(stream);
     double busy_call_us = all->busy_us / all->calls;
     double host_us = CALL_US + LAUNCH_US * (double)all->launches / all->calls;
-    if (stream->header.lost > 0)
+    uint64_t missing = missing_launches(stream);
+    if (missing > 0)
         verdict_warning(verdict, "H44",
                         "%" PRIu64 " launches are missing from its trace: what "
                         "they did counts neither way",
-                        stream->header.lost);
+                        missing);
     else if (unknown > UNKNOWN_FRACTION * all->time_us)
         verdict_warning(verdict, "H44",
                         "%.0f %% of its time on the GPU is code that nobody saw "
@@ -374,6 +391,11 @@ static void weigh(const struct stream *stream, const struct trace_pass *pass,
                           "its launch trace claims %.4g us on the GPU in a pass "
                           "of %.4g us",
                           verdict->launched.busy_us, wall_us);
+    if (stream->header.failed > 0)
+        verdict_warning(verdict, "H15",
+                        "%u of its launches were refused by the driver, and it went on without "
+                        "them",
+                        stream->header.failed);
     weigh_gaps(stream, verdict);
     weigh_coverage(verdict);
 }

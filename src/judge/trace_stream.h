@@ -43,7 +43,7 @@ struct trace_header {
     uint32_t magic;
     uint32_t cupti_version;
     uint32_t sources, records, text_bytes;
-    uint32_t reserved;
+    uint32_t failed;           /* launches that the driver refused */
     uint64_t launches;         /* kernel launches that the driver was asked for */
     uint64_t lost;             /* records that there was no room for */
     uint64_t begin_ns, end_ns; /* of the pass, on the clock of the records */

@@ -116,7 +116,7 @@ class Trace:
 
 
 def parse(data):
-    magic, version, sources, records, text_bytes, _, launches, lost, begin, end = (
+    magic, version, sources, records, text_bytes, failed, launches, lost, begin, end = (
         HEADER.unpack_from(data)
     )
     assert magic == 0x31637274
@@ -159,6 +159,7 @@ def parse(data):
         "version": version,
         "launches": launches,
         "lost": lost,
+        "failed": failed,
         "span_us": (end - begin) / 1e3,
         "inside": all(begin <= row["start"] <= end for row in rows),
         "rows": rows,
@@ -179,8 +180,8 @@ def show(found):
             f"        {source[2] or '-'}"
         )
     print(
-        f"    CUPTI {found['version']}, {found['launches']} launches, {len(found['rows'])} records,"
-        f" {found['lost']} lost, {found['bytes']} bytes, records inside the pass: "
+        f"    CUPTI {found['version']}, {found['launches']} launches, {len(found['rows'])} "
+        f"records, {found['lost']} lost, {found['failed']} failed, {found['bytes']} bytes, records inside the pass: "
         f"{found['inside']}; begin, pass, end "
         f"{found['ms'][0]:.1f}, {found['ms'][1]:.1f}, {found['ms'][2]:.1f} ms"
     )
@@ -299,8 +300,8 @@ def cases():
     def nvrtc():
         x, y = tensors()
         kernel = torch.cuda._compile_kernel(
-            "__global__ void quad(const float *x, float *y, long n) {"
-            "long at = blockIdx.x * (long)blockDim.x + threadIdx.x;"
+            "__global__ void quad(const float *x, float *y, int n) {"
+            "int at = blockIdx.x * blockDim.x + threadIdx.x;"
             "if (at < n) y[at] = 4 * x[at]; }",
             "quad",
         )
@@ -371,7 +372,7 @@ def run_case(name):
     inside_us = sum(row["us"] for row in found["rows"]) / CALLS
     origins = {row["source"][0] for row in found["rows"] if row["kind"] == "kernel"}
     fine = (expected is None or origins == expected) and found["lost"] == 0 and found["rows"]
-    close = abs(inside_us - outside_us) < max(0.05 * outside_us, 2)
+    close = abs(inside_us - outside_us) < max(0.08 * outside_us, 6)
     print(
         f"{name}: origin {'ok' if fine else 'WRONG'} ({', '.join(sorted(origins))}), "
         f"time {'ok' if close else 'DIFFERS'} (trace {inside_us:.2f} us, events {outside_us:.2f}, "

@@ -257,7 +257,8 @@ static void test_nothing_launched(void **state)
 /* Who has to say something to whose kernels: rows of one kernel of 100 us beside an own one. */
 static const struct {
     uint32_t source;
-    uint64_t us, own_us, lost;
+    uint64_t us, own_us;
+    int lost; /* -1: a launch was refused; -2: six were asked for */
     double timed_ms, wall_ms;
     const char *code, *evidence; /* NULL: nothing is said */
 } weighed[] = {
@@ -267,6 +268,8 @@ static const struct {
     {3, 100, 0, 0, 0.1, 10, "H41", "no kernel of its own"}, /* torch.compile's is not own */
     {0, 100, 100, 0, 0.1, 10, "H44", "50 % of its time on the GPU is code that nobody saw"},
     {1, 100, 100, 3, 0.1, 10, "H44", "3 launches are missing"},
+    {1, 100, 100, -1, 0.1, 10, "H15", "1 of its launches were refused"},
+    {1, 100, 100, -2, 0.1, 10, "H44", "4 launches are missing"},
     {1, 100, 100, 0, 5, 10, "H44", "explain 100 us of the 5000 us"},
     {1, 100, 100, 0, NAN, 10, NULL, NULL},
     {1, 100, 100, 0, 0.1, 0.001, NULL, NULL}, /* within what two clocks may disagree */
@@ -280,7 +283,9 @@ static void test_weighing(void **state)
         struct trace_pass one = pass;
         one.timed_ms = weighed[i].timed_ms;
         one.wall_ms = weighed[i].wall_ms;
-        made.header.lost = weighed[i].lost;
+        made.header.lost = weighed[i].lost > 0 ? (uint64_t)weighed[i].lost : 0;
+        made.header.failed = weighed[i].lost == -1;
+        made.header.launches = weighed[i].lost == -2 ? 6 : 0;
         add(TRACE_KERNEL, text("other"), weighed[i].source, 1, 0, weighed[i].us);
         if (weighed[i].own_us)
             add(TRACE_KERNEL, text("mine"), 2, 1, 5000, weighed[i].own_us);

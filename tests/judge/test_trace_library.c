@@ -438,6 +438,28 @@ static void test_matching(void **state)
     verdict_deinit(&verdict);
 }
 
+/* Kernels that are listed, and asked for their names; a launch that the driver refuses. */
+static void test_listed(void **state)
+{
+    (void)state;
+    void *listed[] = {&handles[52], &handles[53]};
+    const char *name = "listed";
+    fake.call(CUPTI_LIBRARY_ENUMERATE, (void *const[]){listed, (void *)2, &handles[2]}, 0, 1);
+    fake.call(CUPTI_KERNEL_GET_NAME, (void *const[]){&name, listed[1]}, 0, 2);
+    assert_int_equal(trace.begin(NULL), 0);
+    fake.call(CUPTI_LAUNCH_KERNEL, (void *const[]){&handles[3]}, 1, 20); /* invalid value */
+    launch(CUPTI_GRAPH_LAUNCH, (void *const[]){NULL}, 21);
+    ran("listed", 21, 10, true);
+    launch(CUPTI_LAUNCH_KERNEL, (void *const[]){listed[0]}, 22);
+    ran("listed, launched", 22, 20, false);
+    finish(1);
+    assert_true(share_of("listed").own);
+    assert_true(share_of("listed, launched").own);
+    assert_int_equal(verdict.warning_count, 1);
+    assert_string_equal(verdict.warnings[0].code, "H15");
+    verdict_deinit(&verdict);
+}
+
 /* A handle that the driver gives anew stands for what it was given for last. */
 static void test_handles_return(void **state)
 {
@@ -465,6 +487,7 @@ static void test_flood(void **state)
     }
     finish(1);
     assert_int_equal(verdict.kernel_count, 1);
+    assert_int_equal(verdict.warning_count, 1);
     assert_int_equal(verdict.launched.own_launches, TRACE_RECORDS);
     assert_non_null(strstr(verdict.warnings[0].evidence, "1000 launches are missing"));
     verdict_deinit(&verdict);
@@ -492,9 +515,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failures), /* before this process itself prepares anything */
-        cmocka_unit_test(test_side),     cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_matching), cmocka_unit_test(test_handles_return),
-        cmocka_unit_test(test_flood),    cmocka_unit_test(test_flood_of_names),
+        cmocka_unit_test(test_side),           cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_matching),       cmocka_unit_test(test_listed),
+        cmocka_unit_test(test_handles_return), cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_flood_of_names),
     };
     return cmocka_run_group_tests(tests, find_all, remove_scratch);
 }

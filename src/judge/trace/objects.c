@@ -117,8 +117,10 @@ bool objects_library(const struct object *object)
     size_t own = strlen(snapshot.own);
     if (own > 0 && strncmp(object->path, snapshot.own, own) == 0)
         return false;
-    if (stat(object->path, &facts) < 0 || facts.st_ino != object->inode)
-        return false; /* deleted, or a name that is none: only a candidate does so */
+    /* Overlay file systems show one inode to stat and another to maps: the path must do. The
+     * kernel wrote it, so it leads out of the scratch only if the file does. */
+    if (stat(object->path, &facts) < 0)
+        return false; /* deleted, or no file at all: only a candidate does so */
     return facts.st_ctim.tv_sec < snapshot.at.tv_sec ||
            (facts.st_ctim.tv_sec == snapshot.at.tv_sec &&
             facts.st_ctim.tv_nsec < snapshot.at.tv_nsec);

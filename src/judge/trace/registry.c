@@ -35,6 +35,7 @@ static struct registry {
     struct trace_record *records;
     char *text;
     uint32_t handle_count, name_count, source_count, launch_count, record_count, text_bytes;
+    uint32_t failed;
     uint64_t launched, lost;
 } all;
 
@@ -61,7 +62,7 @@ bool registry_init(void)
 void registry_begin(void)
 {
     all.launch_count = all.record_count = 0;
-    all.launched = all.lost = 0;
+    all.launched = all.lost = all.failed = 0;
 }
 
 /* 0 when there is no room. */
@@ -172,10 +173,22 @@ bool registry_knows(const void *handle)
     return place && place->handle && place->source != REGISTRY_NONE;
 }
 
+void registry_named(const void *handle, const char *name)
+{
+    const struct handle *place = all.text && handle ? find_handle(handle) : NULL;
+    if (place && place->handle && place->name == REGISTRY_NONE)
+        put(handle, place->source, find_name(name));
+}
+
+void registry_failed(void)
+{
+    all.failed++;
+}
+
 void registry_launched(const void *handle, uint32_t correlation)
 {
     const struct handle *place = handle ? find_handle(handle) : NULL;
-    all.launched++;
+    all.launched += handle != NULL; /* not graphs: their records know them */
     if (all.launch_count < LAUNCHES)
         all.launches[all.launch_count++] = (struct launch){.correlation = correlation,
                                                            .source = place ? place->source
@@ -304,6 +317,7 @@ bool registry_write(int fd, struct trace_header *header)
     header->sources = all.source_count;
     header->records = all.record_count;
     header->text_bytes = all.text_bytes;
+    header->failed = all.failed;
     header->launches = all.launched;
     header->lost = all.lost;
     all.record_count = 0; /* their names are no longer ours */

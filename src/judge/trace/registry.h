@@ -28,7 +28,10 @@ void registry_loaded(const void *handle, const struct origin *origin);
 /* `of` is a handle that was seen, or not: then the source is not known. */
 void registry_derived(const void *handle, const void *of, const char *name);
 bool registry_knows(const void *handle);
+/* The name of a handle that was derived without one. */
+void registry_named(const void *handle, const char *name);
 void registry_launched(const void *handle, uint32_t correlation);
+void registry_failed(void);
 
 void registry_kernel(const struct cupti_kernel *kernel);
 void registry_copy(const struct cupti_copy *copy);

@@ -28,6 +28,7 @@ enum meaning {
     LOADS_FILE, /* out handle, path */
     DERIVES,    /* out handle, handle, and a name where `has_name` */
     ENUMERATES, /* out handles, count, handle */
+    NAMES,      /* out name, handle */
     LAUNCHES,   /* the function, at `at` */
     LAUNCHES_GRAPH,
 };
@@ -50,6 +51,8 @@ static const struct function {
     {CUPTI_KERNEL_GET_FUNCTION, DERIVES, 0, false},
     {CUPTI_MODULE_ENUMERATE, ENUMERATES, 0, false},
     {CUPTI_LIBRARY_ENUMERATE, ENUMERATES, 0, false},
+    {CUPTI_FUNCTION_GET_NAME, NAMES, 0, false},
+    {CUPTI_KERNEL_GET_NAME, NAMES, 0, false},
     {CUPTI_LAUNCH_KERNEL, LAUNCHES, 0, false},
     {CUPTI_LAUNCH_KERNEL_PTSZ, LAUNCHES, 0, false},
     {CUPTI_LAUNCH_COOPERATIVE, LAUNCHES, 0, false},
@@ -95,6 +98,20 @@ static void on_enumerated(const struct cupti_call *call)
     pthread_mutex_unlock(&trace.lock);
 }
 
+static void on_named(const struct cupti_call *call)
+{
+    pthread_mutex_lock(&trace.lock);
+    registry_named(call->arguments[1], *(const char *const *)call->arguments[0]);
+    pthread_mutex_unlock(&trace.lock);
+}
+
+static void on_refused_launch(void)
+{
+    pthread_mutex_lock(&trace.lock);
+    registry_failed();
+    pthread_mutex_unlock(&trace.lock);
+}
+
 static void on_launch(const void *handle, const struct cupti_call *call)
 {
     struct origin origin;
@@ -118,17 +135,22 @@ static void on_call(void *context, int domain, uint32_t number, const struct cup
         function++;
     if (domain != CUPTI_DOMAIN_DRIVER || function == functions + FUNCTIONS || !call->arguments)
         return;
+    bool succeeded = !call->result || *call->result == 0;
     if (is_launch(function)) {
         if (call->site == CUPTI_SITE_ENTER)
             on_launch(function->meaning == LAUNCHES ? call->arguments[function->at] : NULL, call);
+        else if (!succeeded)
+            on_refused_launch();
         return;
     }
-    if (call->site != CUPTI_SITE_EXIT || !call->arguments[0] || (call->result && *call->result))
+    if (call->site != CUPTI_SITE_EXIT || !call->arguments[0] || !succeeded)
         return;
     if (function->meaning == DERIVES)
         on_derived(function, call);
     else if (function->meaning == ENUMERATES)
         on_enumerated(call);
+    else if (function->meaning == NAMES)
+        on_named(call);
     else
         on_load(call, function->meaning == LOADS);
 }

@@ -180,9 +180,9 @@ def show(found):
             f"        {source[2] or '-'}"
         )
     print(
-        f"    CUPTI {found['version']}, {found['launches']} launches, {len(found['rows'])} "
-        f"records, {found['lost']} lost, {found['failed']} failed, {found['bytes']} bytes, records inside the pass: "
-        f"{found['inside']}; begin, pass, end "
+        f"    CUPTI {found['version']}, {found['launches']} launches, {len(found['rows'])} records,"
+        f" {found['lost']} lost, {found['failed']} failed, {found['bytes']} bytes, records inside "
+        f"the pass: {found['inside']}; begin, pass, end "
         f"{found['ms'][0]:.1f}, {found['ms'][1]:.1f}, {found['ms'][2]:.1f} ms"
     )
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 static const struct library_function functions[] = {
-    {"warpgym_trace_library_snapshot", offsetof(struct tracing, snapshot)},
-    {"warpgym_trace_prepare", offsetof(struct tracing, prepare)},
-    {"warpgym_trace_begin", offsetof(struct tracing, begin)},
-    {"warpgym_trace_end", offsetof(struct tracing, end)},
-    {"warpgym_trace_refusal", offsetof(struct tracing, refusal)},
+    {"warpgym_trace_library_snapshot", offsetof(struct tracing, snapshot), false},
+    {"warpgym_trace_prepare", offsetof(struct tracing, prepare), false},
+    {"warpgym_trace_begin", offsetof(struct tracing, begin), false},
+    {"warpgym_trace_end", offsetof(struct tracing, end), false},
+    {"warpgym_trace_refusal", offsetof(struct tracing, refusal), false},
 };
 
 static int explain(const struct tracing *tracing, int result, struct err *err)

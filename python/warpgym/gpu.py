@@ -168,14 +168,12 @@ class Gpu:
     def before_candidate(self):
         """What is loaded now is no candidate's code."""
         if self.trace:
-            self.trace.warpgym_trace_library_snapshot()
+            self.trace.snapshot()
 
     @contextlib.contextmanager
     def traced(self, descriptor):
-        """What runs on the GPU inside it is recorded there, where that can be."""
+        """What runs on the GPU inside it is recorded there; without a tracer nothing is."""
         self.synchronize()
-        begun = self.trace and self.trace.warpgym_trace_begin(None) == 0
-        yield
-        self.synchronize()
-        if begun:
-            self.trace.warpgym_trace_end(descriptor)
+        with self.trace.recording(descriptor) if self.trace else contextlib.nullcontext():
+            yield
+            self.synchronize()

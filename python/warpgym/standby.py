@@ -115,18 +115,19 @@ def become_side(library, box, channel, layers, module, trace):
 
 
 def load_trace():
-    """src/judge/trace/trace_library.h; None: nothing is traced here."""
-    path = os.environ.get("CUDA_INJECTION64_PATH", "")
-    if not os.path.exists(path):
+    """None: nothing is traced here."""
+    from warpgym.trace import Trace, Unavailable
+
+    try:
+        return Trace(os.environ.get("CUDA_INJECTION64_PATH", ""), os.environ.get("WARPGYM_CUPTI"))
+    except Unavailable:
         return None
-    trace = ctypes.CDLL(path)
-    return trace if trace.warpgym_trace_prepare(None) == 0 else None
 
 
 def main():
     library = load_library()
     module = preload()
-    trace = load_trace()
+    trace = load_trace() if "WARPGYM_CUDA" in os.environ else None
     paths = [path.encode() for path in readable_paths()]
     error = ctypes.create_string_buffer(ERR_BYTES)
     library.box_filter_prepare(error)

@@ -1,6 +1,7 @@
 """build/libwarpgym_trace.so (src/judge/trace/trace_library.h) in a boxed process: which kernels a
 pass launched, and whose they are."""
 
+import contextlib
 import ctypes
 import os
 
@@ -45,16 +46,13 @@ class Trace:
         """Before the candidate's code is there, in the scratch directory."""
         self.library.warpgym_trace_library_snapshot()
 
-    def record(self, work):
-        """A descriptor of the stream (trace_stream.h) of what `work` launched, and its result. The
-        device is idle before it, and `work` leaves it idle."""
+    @contextlib.contextmanager
+    def recording(self, descriptor):
+        """What is launched inside it goes as a stream (trace_stream.h) to the descriptor. The device
+        is idle before it and at its end."""
         self._check(self.library.warpgym_trace_begin(None))
-        descriptor = os.memfd_create("trace", os.MFD_CLOEXEC)
         try:
-            result = work()
+            yield
         finally:
             ended = self.library.warpgym_trace_end(descriptor)
-        if ended != 0:
-            os.close(descriptor)
-            self._check(ended)
-        return descriptor, result
+        self._check(ended)

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "device/awake.h"
+#include "device/cupti.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,15 +130,19 @@ static void add_value(struct environment *environment, const char *name, const c
 }
 
 /* Both sides and the judge must mean the same GPU by a number. */
-static void add_gpus(struct environment *environment, const char *root)
+static void add_gpus(struct environment *environment, const struct judge *judge)
 {
+    char *cupti = cupti_find(judge->toolchain.nvcc);
     static const char *const forwarded[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
         if (getenv(forwarded[i]))
             add_value(environment, forwarded[i], getenv(forwarded[i]));
     add(environment, "CUDA_CACHE_DISABLE=1");
     add(environment, arena_printf(&environment->arena,
-                                  "CUDA_INJECTION64_PATH=%s/build/libwarpgym_trace.so", root));
+                                  "CUDA_INJECTION64_PATH=%s/build/libwarpgym_trace.so", judge->root));
+    if (cupti)
+        add_value(environment, "WARPGYM_CUPTI", cupti);
+    mem_free(cupti);
 }
 
 static int start_python(struct judge *judge, struct standby **standby, bool cuda, struct err *err)
@@ -166,7 +171,7 @@ static int start_python(struct judge *judge, struct standby **standby, bool cuda
         arena_printf(&environment.arena, "WARPGYM_SIDE_LIBRARY=%s/build/libwarpgym_side.so",
                      judge->root));
     if (cuda) {
-        add_gpus(&environment, judge->root);
+        add_gpus(&environment, judge);
         add_value(&environment, "WARPGYM_CUDA", driver_library(judge));
         add(&environment, "TORCHINDUCTOR_COMPILE_THREADS=1"); /* it may start no processes */
     } else {
@@ -193,7 +198,7 @@ static int start_cuda(struct judge *judge, struct err *err)
 {
     const char *argv[] = {judge->side_program, "--cuda", driver_library(judge), NULL};
     struct environment environment = {0};
-    add_gpus(&environment, judge->root);
+    add_gpus(&environment, judge);
     int result = standby_open(&judge->cuda, argv, environment.words, NATIVE_READY_MS,
                               judge->options.cancelled, err);
     arena_deinit(&environment.arena);

@@ -92,7 +92,8 @@ struct side {
 };
 
 struct side_time {
-    double ms;        /* thaw to samples taken, hand-over included */
+    double ms;        /* thaw to DONE, hand-over included */
+    double sample_ms; /* DONE to samples taken */
     double freeze_us; /* samples taken to stopped */
     double own_ms;    /* the call alone by the side's own clock: its word, and worth no more */
 };

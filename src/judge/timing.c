@@ -4,9 +4,10 @@
  * a trial, and a wrong one makes the verdict wrong. The second call of a pair meets other caches
  * than the first (where memory is the limit it takes 10 to 25 % longer), so both orders are taken
  * equally often, and their medians are brought to one level. A call's time runs from the moment the
- * frozen side is thawed until samples of its answer are taken (seat.h), less the hand-over: what
- * that takes longer than the same call by the reference's own clock, which is trusted. Its median
- * is taken off both sides. Sampling stops when the speedup's interval is tight (settings timing.*):
+ * frozen side is thawed until it says DONE (seat.h), less the hand-over: what that takes longer than
+ * the same call by the reference's own clock, which is trusted. Its median is taken off both sides.
+ * Taking samples of the answer is on the clock, too, as far as it takes longer than of the
+ * reference's answers: who says DONE before he is has samples that wait for him, or are late. Sampling stops when the speedup's interval is tight (settings timing.*):
  * within one budget of time as tight as the target, within two budgets twice as wide, and so on,
  * because on a machine with neighbours the next sample is worth less the longer it has been waited
  * for. A median below the roofline floor is a violation, never a result.
@@ -14,6 +15,7 @@
 #include "judge/context.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,13 +23,16 @@
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
 #define BATCH_MS 2.0       /* of calls between two readings of the clock, on a GPU */
-#define BATCH_BYTES 64e6   /* of their arguments: they pass through the host */
+#define BATCH_BYTES 64e6   /* of their arguments: some pass through the host */
+#define TORCH_BYTES 4e9    /* of a torch problem's, none of which does */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 
 /* Raw times in ms, one of each kind a pair. */
 struct sampling {
     double *reference, *candidate;
     double *handover;      /* of the reference's call */
+    double *sampled;       /* how long its answer's samples took */
+    double *waited;        /* the candidate's */
     double *scratch;       /* 2 * capacity */
     bool *candidate_first; /* the pair's order */
     size_t count, capacity;
@@ -63,6 +68,13 @@ static int sample_pair(struct session *session, const struct trial *trial,
     sampling->reference[at] = reference.ms / calls;
     sampling->candidate[at] = candidate.ms / calls;
     sampling->handover[at] = (reference.ms - reference.own_ms) / calls;
+    sampling->sampled[at] = reference.sample_ms / calls;
+    sampling->waited[at] = candidate.sample_ms / calls;
+    log_write(LOG_LEVEL_DEBUG, "timing",
+              "%u calls, reference %.4f ms (own %.4f, samples %.4f), candidate %.4f (own %.4f, samples "
+              "%.4f)%s",
+              trial->slots, reference.ms, reference.own_ms, reference.sample_ms, candidate.ms,
+              candidate.own_ms, candidate.sample_ms, candidate_first ? ", first" : "");
     sampling->candidate_first[at] = candidate_first;
     sampling->count++;
     return 0;
@@ -74,10 +86,14 @@ static void take_off(struct sampling *sampling, const double **reference, const 
 {
     double *into = sampling->scratch;
     stats_summary(sampling->handover, sampling->count, &sampling->cost);
+    struct summary sampled;
     double cost_ms = sampling->cost.median;
+    stats_summary(sampling->sampled, sampling->count, &sampled);
     for (size_t i = 0; i < sampling->count; i++) {
+        double late_ms = fmax(sampling->waited[i] - sampled.quartile3, 0);
         into[i] = fmax(sampling->reference[i] - cost_ms, RESOLUTION_MS);
-        into[sampling->capacity + i] = fmax(sampling->candidate[i] - cost_ms, RESOLUTION_MS);
+        into[sampling->capacity + i] = fmax(sampling->candidate[i] + late_ms - cost_ms,
+                                            RESOLUTION_MS);
     }
     stats_level(into, sampling->candidate_first, sampling->count);
     stats_level(into + sampling->capacity, sampling->candidate_first, sampling->count);
@@ -202,10 +218,14 @@ static void summarise(struct session *session, struct sampling *sampling,
  * than many a kernel. */
 static uint32_t slots_for(const struct session *session, const struct trial *trial, double call_ms)
 {
+    bool torch = session->problem->format == PROBLEM_TORCH;
+    uint32_t outputs = session->answer.count ? session->answer.count : 1;
+    uint32_t most = torch ? WIRE_OUTPUTS / outputs : WIRE_SLOTS;
     if (!session->gpu)
         return 1;
-    double wanted = fmin(BATCH_MS / call_ms, BATCH_BYTES / (double)trial->layout.bytes);
-    return (uint32_t)fmax(1, fmin(wanted, WIRE_SLOTS));
+    double wanted = fmin(BATCH_MS / call_ms,
+                         (torch ? TORCH_BYTES : BATCH_BYTES) / (double)trial->layout.bytes);
+    return (uint32_t)fmax(1, fmin(wanted, most));
 }
 
 /* One pair that is held against the oracle; then the trial's slots stand ready. */
@@ -231,12 +251,14 @@ static int time_case(struct session *session, struct trial *trial, const struct 
 {
     struct verdict *verdict = session->verdict;
     size_t capacity = (size_t)session->judge->options.settings->timing_max_samples;
-    double *memory = mem_alloc(capacity * (5 * sizeof *memory + sizeof(bool)));
+    double *memory = mem_alloc(capacity * (7 * sizeof *memory + sizeof(bool)));
     struct sampling sampling = {.reference = memory,
                                 .candidate = memory + capacity,
                                 .handover = memory + 2 * capacity,
-                                .scratch = memory + 3 * capacity,
-                                .candidate_first = (bool *)(memory + 5 * capacity),
+                                .sampled = memory + 3 * capacity,
+                                .waited = memory + 4 * capacity,
+                                .scratch = memory + 5 * capacity,
+                                .candidate_first = (bool *)(memory + 7 * capacity),
                                 .capacity = capacity};
     struct timed_case *timed = &verdict->cases[verdict->case_count];
     int result = warm_up(session, trial);

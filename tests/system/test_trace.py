@@ -67,7 +67,9 @@ def work():
     return "done"
 
 
-stream, result = trace.record(work)
+stream = os.memfd_create("trace")
+with trace.recording(stream):
+    result = work()
 assert result == "done"
 data = os.pread(stream, 1 << 24, 0)
 header = struct.unpack_from("<6I4Q", data)

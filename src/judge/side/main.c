@@ -15,6 +15,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -42,7 +43,7 @@ int main(int argc, char **argv)
     const char *compiler = option(argc, argv, "--nvrtc");
     if (driver) {
         load_driver(driver);
-        tracing_load(&tracing);
+        tracing_load(&tracing, getenv("CUDA_INJECTION64_PATH"), getenv("WARPGYM_CUPTI"));
     }
     if (compiler && device_code_load(compiler, &err) < 0) {
         fprintf(stderr, "warpgym-side: %s\n", err.text);

@@ -300,12 +300,11 @@ static int run_traced(struct native *native, int fd, uint64_t *own_ns, struct er
 {
     int result = cuda_check(&native->gpu.cuda, native->gpu.cuda.synchronize(), "cannot use the GPU",
                             err);
-    if (result < 0)
-        return result;
-    tracing_begin(&native->tracing);
-    result = run_on_gpu(native, own_ns, err);
-    tracing_end(&native->tracing, fd);
-    return result;
+    if (result == 0)
+        result = tracing_begin(&native->tracing, err);
+    if (result == 0)
+        result = run_on_gpu(native, own_ns, err);
+    return result == 0 ? tracing_end(&native->tracing, fd, err) : result;
 }
 
 static void call(struct native *native, const struct wire_call *wanted, int fd)

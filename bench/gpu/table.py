@@ -45,7 +45,7 @@ def evaluate(work, tasks, *options):
     start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     wall_s = time.monotonic() - start
-    if done.stderr.strip():
+    if done.stderr.strip():  # progress is off: what it says matters
         print(done.stderr.strip(), file=sys.stderr)
     verdicts = [json.loads(line) for line in done.stdout.splitlines()]
     order = {str(work / f"{i:03}_{name}"): i for i, (_, name, _) in enumerate(tasks)}

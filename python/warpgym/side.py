@@ -383,8 +383,7 @@ class Side:
     def _run_on_gpu(self, model):
         """The bell first: to make the GPU this process's takes it longer than many a kernel."""
         device = self.device
-        device.bell.zero_()
-        device.synchronize()
+        device.wake()
         device.marks[0].record()
         outputs = self._hold([model(*inputs) for inputs in self.inputs])
         device.marks[1].record()
@@ -465,6 +464,9 @@ def serve(channel, layers, lock, open_gpu=None):
                     stage = wire.FAILED_RUN
                     _, mode, noise = wire.CALL_BODY.unpack_from(message)
                     side.call(mode, noise, descriptors)
+                elif kind == wire.WAKE:
+                    side.device.wake()
+                    channel.send(wire.HEAD.pack(wire.AWAKE, 0))
                 elif kind == wire.FILL:
                     side.fill(*wire.FILL_BODY.unpack_from(message)[1:])
                 elif kind == wire.MAP:

@@ -185,13 +185,16 @@ enum trial_result trial_judge(struct session *session, const struct trial *trial
 /* All five in turn, reference first. */
 enum trial_result trial_run(struct session *session, const struct trial *trial);
 
-/* Outputs and guards of all slots of the staging as a side gets them. */
-void trial_stage_poison(struct session *session);
+/* Room in the staging for all slots. */
+void trial_make_staging(struct session *session);
 #define TRIAL_GUARD_BYTE 0xA5
+#define TRIAL_POISON_BYTE 0xFF /* a NaN in every floating type */
 
 /* Whether arguments and outputs of both sides never leave the GPU. */
 bool trial_is_torch_on_gpu(const struct session *session);
 
+/* Whether nothing of such a trial needs the host. */
+bool trial_gpu_suits(const struct session *session, const struct trial *trial);
 /* trial_gpu.c: between these two, trials may be `on_gpu`. False: they may not. */
 bool trial_gpu_begin(struct session *session, const struct trial *trial);
 void trial_gpu_end(struct session *session);

@@ -6,13 +6,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int shared_make(struct shared *shared, const char *name, uint64_t bytes, struct err *err)
+int shared_make(struct shared *shared, const char *name, uint64_t bytes, bool whole,
+                struct err *err)
 {
     shared_free(shared);
     int fd = file_memory(name, bytes, err);
     if (fd < 0)
         return fd;
-    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | (whole ? MAP_POPULATE : 0), fd, 0);
     if (mapped == MAP_FAILED) {
         close(fd);
         return err_sys(err, errno, "cannot map %llu bytes for the arguments",

@@ -163,7 +163,7 @@ static int make_room(struct side *side, struct shared *shared, const char *name,
     if (shared->data && bytes <= shared->bytes)
         return 0;
     side->mapped = false;
-    return shared_make(shared, name, largest_bytes > bytes ? largest_bytes : bytes, err);
+    return shared_make(shared, name, largest_bytes > bytes ? largest_bytes : bytes, !side->gpu, err);
 }
 
 /* The same for the memory of a GPU. */
@@ -235,6 +235,13 @@ int side_fill(struct side *side, uint64_t seed, bool biased, int64_t timeout_ms,
 {
     struct wire_fill fill = {.type = WIRE_FILL, .biased = biased, .seed = seed};
     return exchange(side, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
+}
+
+int side_wake(struct side *side, int64_t timeout_ms, struct err *err)
+{
+    uint32_t wake[2] = {WIRE_WAKE, 0};
+    int result = exchange(side, wake, sizeof wake, NULL, 0, WIRE_AWAKE, timeout_ms, err);
+    return result < 0 ? result : boxed_freeze(&side->boxed, err);
 }
 
 void side_close(struct side *side)

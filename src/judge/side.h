@@ -126,6 +126,9 @@ NODISCARD int side_map(struct side *side, const struct layout *layout, const str
 NODISCARD int side_fill(struct side *side, uint64_t seed, bool biased, int64_t timeout_ms,
                         struct err *err);
 
+/* It runs for a moment and uses its GPU, so that a call that follows finds it as any other side. */
+NODISCARD int side_wake(struct side *side, int64_t timeout_ms, struct err *err);
+
 /* ERR_INPUT (side->failed), ERR_CRASH, ERR_TIMEOUT (killed), ERR_PROTOCOL, ERR_CANCELLED. After
  * success the side is frozen. */
 NODISCARD int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_ms,

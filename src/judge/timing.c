@@ -23,8 +23,8 @@
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
 #define BATCH_MS 2.0       /* of calls between two readings of the clock, on a GPU */
-#define BATCH_BYTES 64e6   /* of their arguments: some pass through the host */
-#define TORCH_BYTES 4e9    /* of a torch problem's, none of which does */
+#define HOST_BYTES 64e6    /* of their arguments, where those pass through the host */
+#define BATCH_BYTES 4e9    /* and where they don't */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 
 /* Raw times in ms, one of each kind a pair. */
@@ -218,17 +218,17 @@ static void summarise(struct session *session, struct sampling *sampling,
  * than many a kernel. */
 static uint32_t slots_for(const struct session *session, const struct trial *trial, double call_ms)
 {
-    bool torch = session->problem->format == PROBLEM_TORCH;
     uint32_t outputs = session->answer.count ? session->answer.count : 1;
-    uint32_t most = torch ? WIRE_OUTPUTS / outputs : WIRE_SLOTS;
+    uint32_t most = session->problem->format == PROBLEM_TORCH ? WIRE_OUTPUTS / outputs : WIRE_SLOTS;
     if (!session->gpu)
         return 1;
-    double wanted = fmin(BATCH_MS / call_ms,
-                         (torch ? TORCH_BYTES : BATCH_BYTES) / (double)trial->layout.bytes);
+    double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
+    double wanted = fmin(BATCH_MS / call_ms, bytes / (double)trial->layout.bytes);
     return (uint32_t)fmax(1, fmin(wanted, most));
 }
 
-/* One pair that is held against the oracle; then the trial's slots stand ready. */
+/* One pair that is held against the oracle; then the trial's slots stand ready, and what the first
+ * call on them takes is spent. */
 static int warm_up(struct session *session, struct trial *trial)
 {
     struct trial once = *trial;
@@ -240,10 +240,12 @@ static int warm_up(struct session *session, struct trial *trial)
         call_pair(session, &once, clock_secret() & 1, &reference, &candidate) < 0)
         return -1;
     trial->slots = slots_for(session, trial, fmax(reference.own_ms, RESOLUTION_MS));
+    if (!session->gpu)
+        return 0;
     if (trial->slots > 1 && trial_map(session, trial, true) < 0)
         return -1;
     trial->on_gpu = trial_gpu_begin(session, trial);
-    return 0;
+    return call_pair(session, trial, true, &reference, &candidate); /* memory for all the outputs */
 }
 
 static int time_case(struct session *session, struct trial *trial, const struct size_set *sizes,

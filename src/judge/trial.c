@@ -20,7 +20,6 @@
 
 #define CACHE_LINE_BYTES 64
 #define EXTREMES 4096    /* elements among which the two values are looked for */
-#define POISON_BYTE 0xFF /* a NaN in every floating type */
 
 bool trial_is_torch_on_gpu(const struct session *session)
 {
@@ -110,7 +109,7 @@ static void poison_slot(const struct layout *layout, char *slot)
         uint64_t bytes = layout_argument_bytes(argument);
         char *place = slot + argument->offset;
         if (argument->role == ROLE_OUT)
-            memset(place, POISON_BYTE, bytes);
+            memset(place, TRIAL_POISON_BYTE, bytes);
         memset(place + bytes, TRIAL_GUARD_BYTE, LAYOUT_GUARD_BYTES);
     }
 }
@@ -141,7 +140,7 @@ static int lay_out(const struct session *session, const struct trial *trial, str
     return side_push(side, err);
 }
 
-static void make_staging(struct session *session)
+void trial_make_staging(struct session *session)
 {
     uint64_t bytes = session->reference.slots * session->reference.layout.bytes;
     if (session->staging_bytes >= bytes)
@@ -151,17 +150,9 @@ static void make_staging(struct session *session)
     session->staging_bytes = bytes;
 }
 
-void trial_stage_poison(struct session *session)
-{
-    const struct layout *layout = &session->reference.layout;
-    make_staging(session);
-    for (uint32_t slot = 0; slot < session->reference.slots; slot++)
-        poison_slot(layout, session->staging + slot * layout->bytes);
-}
-
 void trial_stage(struct session *session)
 {
-    make_staging(session);
+    trial_make_staging(session);
     memcpy(session->staging, session->reference.slot.data, session->reference.layout.bytes);
 }
 
@@ -196,7 +187,7 @@ int trial_prepare(struct session *session, const struct trial *trial)
         return prepare_torch(session, trial, seed);
     if (trial->on_gpu)
         return trial_gpu_prepare(session);
-    make_staging(session);
+    trial_make_staging(session);
     fill_slots(session, seed);
     if (trial->biased)
         bias_inputs(&session->reference.layout, session->staging, seed ^ clock_secret());
@@ -344,7 +335,7 @@ static bool untouched(const struct tensor *tensor)
     if (tensor->count < count)
         return false;
     for (uint64_t i = 0; i < count * facts->bytes; i++)
-        if (data[i] != POISON_BYTE)
+        if (data[i] != TRIAL_POISON_BYTE)
             return false;
     return true;
 }
@@ -370,6 +361,8 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     struct side_time ignored;
     bool torch = session->problem->format == PROBLEM_TORCH;
     uint64_t noise = session->noise;
+    if (trial->on_gpu && side_wake(side, trial->timeout_ms, &err) < 0)
+        return fault_reference(session, &err);
     if (lay_out(session, trial, side, &err) < 0)
         return fault_judge(session, &err);
     answer->has_wide = trial->oracle && session->reference_oracle;
@@ -409,6 +402,8 @@ int trial_candidate(struct session *session, const struct trial *trial, struct s
 {
     struct err err;
     struct side *side = &session->candidate;
+    if (trial->on_gpu && side_wake(side, trial->timeout_ms, &err) < 0)
+        return fault_candidate(session, &err);
     if (lay_out(session, trial, side, &err) < 0)
         return fault_judge(session, &err);
     if (side_call(side, WIRE_RUN, session->noise, trial->timeout_ms, time, &err) < 0)

@@ -29,6 +29,11 @@ static bool suits(const struct layout *layout)
     return true;
 }
 
+bool trial_gpu_suits(const struct session *session, const struct trial *trial)
+{
+    return session->candidate.work && (trial_is_torch_on_gpu(session) || suits(&trial->layout));
+}
+
 /* Findings of one comparison of everything: one for each argument of each slot, or output. */
 static uint32_t findings_of(const struct session *session)
 {
@@ -75,20 +80,35 @@ int trial_gpu_stage(struct session *session, struct err *err)
     return result < 0 ? result : gpu_work_wait(side->work, err);
 }
 
+/* As trial.c's poison_slot, in all slots of the image; inputs are written over it. */
+static int poison(const struct gpu_memory *image, const struct trial *trial, struct err *err)
+{
+    const struct layout *layout = &trial->layout;
+    const struct cuda *cuda = &image->gpu->cuda;
+    cuda_result result = cuda->fill(image->address, TRIAL_POISON_BYTE,
+                                    trial->slots * layout->bytes);
+    for (uint32_t at = 0; result == 0 && at < trial->slots * layout->count; at++) {
+        const struct layout_argument *argument = &layout->arguments[at % layout->count];
+        cuda_at start = image->address + at / layout->count * layout->bytes + argument->offset;
+        result = cuda->fill(start + layout_argument_bytes(argument), TRIAL_GUARD_BYTE,
+                            LAYOUT_GUARD_BYTES);
+    }
+    return cuda_check(cuda, result, "cannot spoil outputs on the GPU", err);
+}
+
 bool trial_gpu_begin(struct session *session, const struct trial *trial)
 {
     struct gpu_staging *staging = &session->gpu_staging;
     const struct layout *layout = &trial->layout;
     struct err err;
     uint64_t bytes = trial->slots * layout->bytes;
+    if (!trial_gpu_suits(session, trial))
+        return false;
     if (trial_is_torch_on_gpu(session))
         return true;
-    if (!session->candidate.work || !suits(layout))
-        return false;
-    trial_stage_poison(session);
+    trial_make_staging(session);
     return make_room(session, &staging->image, bytes, &err) == 0 &&
-           make_findings(session, &err) == 0 &&
-           gpu_memory_write(&staging->image, 0, session->staging, bytes, &err) == 0;
+           make_findings(session, &err) == 0 && poison(&staging->image, trial, &err) == 0;
 }
 
 void trial_gpu_end(struct session *session)

@@ -26,6 +26,8 @@ size_t wire_length(uint32_t type)
     case WIRE_SEGMENT:
         return sizeof(struct wire_segment);
     case WIRE_WARM:
+    case WIRE_WAKE:
+    case WIRE_AWAKE:
     case WIRE_MAPPED:
     case WIRE_FILLED:
     case WIRE_BUILD:

@@ -5,6 +5,7 @@
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED          (torch reference only)
+ *   WAKE   {}                            ─► use the GPU  ─► AWAKE    (before a timed call)
  *   CALL   {mode, noise}                 ─► run once      ─► DONE {outputs} | FAILED
  *
  * and, whenever the judge waits for a torch side:
@@ -47,6 +48,8 @@ enum wire_type {
     WIRE_BUILT,
     WIRE_WARM,
     WIRE_SEGMENT,
+    WIRE_WAKE,
+    WIRE_AWAKE,
 };
 
 enum wire_role { WIRE_REFERENCE = 1, WIRE_CANDIDATE = 2 };

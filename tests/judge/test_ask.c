@@ -101,10 +101,10 @@ static uint32_t hear_built(int channel, char *text, int *artifact)
     size_t bytes;
     struct err err;
     must(wire_receive(channel, &answer, &bytes, descriptors, &err) == 0, 11);
-    must(answer.type == WIRE_BUILT && answer.built.ok == (descriptors[0] >= 0), 12);
+    must(answer.type == WIRE_BUILT && (answer.built.failure == FAILED_NONE) == (descriptors[0] >= 0), 12);
     *artifact = descriptors[0];
     snprintf(text, 64, "%.63s", answer.built.text);
-    return answer.built.ok;
+    return answer.built.failure == FAILED_NONE;
 }
 
 static int request_of(const char *text)

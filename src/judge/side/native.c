@@ -189,9 +189,11 @@ static int open_candidate(struct native *native, const struct wire_open *open,
     return 0;
 }
 
-static char *map_memory(int fd, size_t bytes)
+/* `whole`: with all of its pages, because it is computed on. */
+static char *map_memory(int fd, size_t bytes, bool whole)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | (whole ? MAP_POPULATE : 0), fd, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -206,9 +208,9 @@ static bool map_new(struct native *native, const struct wire_map *map,
     native->wide_slot = NULL;
     native->slot_bytes = map->slot_bytes;
     native->wide_bytes = map->oracle_bytes;
-    native->slot = map_memory(*descriptors++, native->slot_bytes);
+    native->slot = map_memory(*descriptors++, native->slot_bytes, !native->gpu.open);
     if (map->oracle_bytes)
-        native->wide_slot = map_memory(*descriptors++, native->wide_bytes);
+        native->wide_slot = map_memory(*descriptors++, native->wide_bytes, true);
     if (!native->slot || (map->oracle_bytes && !native->wide_slot))
         return false;
     struct err ignored;
@@ -296,6 +298,19 @@ static void run_oracle(struct native *native)
     invoke(&native->wide_call);
 }
 
+static void wake(struct native *native)
+{
+    struct err err;
+    const struct cuda *cuda = &native->gpu.cuda;
+    cuda_result result = native->gpu.open ? cuda->fill(native->bell, 0, 1) : 0;
+    if (result == 0 && native->gpu.open)
+        result = cuda->synchronize();
+    if (result == 0)
+        say_type(native, WIRE_AWAKE);
+    else if (cuda_check(cuda, result, "its work on the GPU failed", &err) < 0)
+        say_failed(native, FAILED_RUN, err.text);
+}
+
 static int run_traced(struct native *native, int fd, uint64_t *own_ns, struct err *err)
 {
     int result = cuda_check(&native->gpu.cuda, native->gpu.cuda.synchronize(), "cannot use the GPU",
@@ -346,6 +361,8 @@ int native_serve(int channel, const struct box *box, uint32_t layers, const char
             result = open_candidate(&native, &message.open, descriptors);
         else if (message.type == WIRE_WARM)
             warm(&native, &message.warm);
+        else if (message.type == WIRE_WAKE)
+            wake(&native);
         else
             result = -1;
         for (int i = 0; i < WIRE_DESCRIPTORS; i++)

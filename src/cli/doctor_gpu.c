@@ -175,9 +175,12 @@ static json_t *gpu_json(const struct gpu_examination *gpu)
 
 static json_t *nvidia_json(const struct examination *found)
 {
+    char cuda[32];
     json_t *object = json_object();
+    snprintf(cuda, sizeof cuda, "%d.%d", found->driver_version / 1000,
+             found->driver_version % 1000 / 10);
     json_put(object, "driver", json_text(found->driver_text[0] ? found->driver_text : NULL));
-    json_put(object, "cuda", json_number(found->driver_version / 10 * 1e-2));
+    json_put(object, "cuda", json_text(cuda));
     json_put(object, "nvml", json_text(found->nvml_text[0] ? found->nvml_text : NULL));
     for (int i = 0; i < COMPANION_COUNT; i++) {
         const struct companion *companion = &found->companions[i];

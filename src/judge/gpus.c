@@ -281,26 +281,37 @@ static struct gpu_unit *pick(struct gpu_pool *pool, const struct gpu_unit *befor
     }
 }
 
-int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before, struct gpu_unit **unit,
-                  struct err *err)
+static int take_one(struct gpu_pool *pool, const struct gpu_unit *before, struct gpu_unit **unit,
+                    struct err *err)
 {
+    *unit = NULL;
     pthread_mutex_lock(&pool->lock);
     int result = list_once(pool, err);
-    struct gpu_unit *mine = result == 0 ? pick(pool, before) : NULL;
-    if (mine)
-        mine->evaluations++;
+    if (result == 0)
+        *unit = pick(pool, before);
+    if (*unit)
+        (*unit)->evaluations++;
     else if (result == 0)
         result = none_left(pool, err);
     pthread_mutex_unlock(&pool->lock);
-    if (result == 0)
-        result = gpu_context_use(gpu_unit_context(mine), err);
-    *unit = mine;
-    if (result < 0 && mine) {
-        (void)!gpu_pool_suspect(pool, mine, err);
-        gpu_pool_give_back(pool, mine);
+    return result;
+}
+
+/* One that fails now is quarantined, so this ends. */
+int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before, struct gpu_unit **unit,
+                  struct err *err)
+{
+    for (bool bad = true; bad;) {
+        int result = take_one(pool, before, unit, err);
+        if (!*unit)
+            return result;
+        if (gpu_context_use(gpu_unit_context(*unit), err) == 0)
+            return 0;
+        bad = gpu_pool_suspect(pool, *unit, err);
+        gpu_pool_give_back(pool, *unit);
         *unit = NULL;
     }
-    return result;
+    return err->code;
 }
 
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit)

@@ -7,10 +7,10 @@
  * An evaluation takes the good GPU with the fewest evaluations on it, of equals the one that its
  * session had before (its reference stands ready there), then the first. A GPU is quarantined when
  * the judge's own context on it answers no more, or its own management says that it is unsound: what
- * a candidate does in its process is never a reason. After gpu.quarantine_ms, when nothing runs on it
- * any more, a process that has nothing else to do tries it; if it works there, the judge opens it
- * anew. Contexts that were given up stay where they are until the end: sides that lived in them still
- * refer to them.
+ * a candidate does in its process is never a reason. After gpu.quarantine_ms, when nothing runs on
+ * it any more, a process that has nothing else to do tries it; if it works there, the judge opens
+ * it anew. Contexts that were given up stay where they are until the end: sides that lived in them
+ * still refer to them.
  *
  * Which GPUs those are follows CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER (the driver reads them; the
  * sides get the same ones) and gpu.devices. MIG instances are GPUs like others; those of one board
@@ -81,8 +81,8 @@ void gpu_pool_init(struct gpu_pool *pool, const struct gpu_pool_options *options
 /* Nobody may have a unit. Safe on a zeroed struct. */
 void gpu_pool_deinit(struct gpu_pool *pool);
 
-/* Finds the GPUs, once; take does it, too. ERR_MISSING, ERR_UNSUPPORTED: there are none; ERR_INPUT:
- * gpu.devices names one that is not there. */
+/* Finds the GPUs, once; take does it, too. ERR_MISSING, ERR_UNSUPPORTED: there are none;
+ * ERR_INPUT: gpu.devices names one that is not there. */
 NODISCARD int gpu_pool_list(struct gpu_pool *pool, struct err *err);
 /* Waits while one is opened. `before`: what the caller had last, or NULL. Its context is the calling
  * thread's. As gpu_pool_list; ERR_IO: all that there are stand in quarantine. */

@@ -1,8 +1,12 @@
 /* A driver without a GPU, for tests of what calls the driver. Its device memory is ordinary memory,
- * so that host code can stand in for kernels. It has FAKE_CUDA_DEVICES devices
- * (default 2); FAKE_CUDA_FAIL names a function that fails with FAKE_CUDA_ERROR (default 999), of
- * device FAKE_CUDA_FAIL_ON alone and after FAKE_CUDA_FAIL_AFTER calls, where those are set. FAKE_CUDA_MIG makes them MIG instances. With
- * FAKE_CUDA_KERNELS it takes kernels and runs none: they move that many bytes a nanosecond. */
+ * so that host code can stand in for kernels. The environment tells it what to be:
+ *
+ *   FAKE_CUDA_DEVICES=2       how many there are
+ *   FAKE_CUDA_FAIL=cuInit     a function that fails, with FAKE_CUDA_ERROR (999), on the device
+ *                             FAKE_CUDA_FAIL_ON alone and after FAKE_CUDA_FAIL_AFTER calls, if set
+ *   FAKE_CUDA_MIG=1           MIG instances
+ *   FAKE_CUDA_KERNELS=4500    takes kernels and runs none: they move that many bytes a nanosecond
+ */
 #include "device/cuda.h"
 
 #include <dlfcn.h>
@@ -508,7 +512,8 @@ cuda_result fake_module_unload(void *module)
     return outcome("cuModuleUnload");
 }
 
-/* Kernels of gpu_peaks.cu: vectors of 16 bytes and rounds. What fits into L2 moves twice as fast. */
+/* Kernels of gpu_peaks.cu: vectors of 16 bytes and rounds. What fits into L2 moves twice as
+ * fast. */
 static cuda_result pretend(void **parameters)
 {
     double bytes = 16.0 * (double)*(uint64_t *)parameters[2];

@@ -1,6 +1,7 @@
-/* A management library without GPUs, for those of tests/fake/cuda.c. FAKE_NVML_FAIL names a function
- * that fails with FAKE_NVML_ERROR (default 3: not supported; "all" fails every question);
- * FAKE_NVML_REASONS are the reasons of its clocks, FAKE_NVML_HEAT lets its counter of heat grow. */
+/* A management library without GPUs, for those of tests/fake/cuda.c. FAKE_NVML_FAIL names a
+ * function that fails with FAKE_NVML_ERROR (3: not supported), "all" every question. The clocks'
+ * reasons are FAKE_NVML_REASONS, the SM clock FAKE_NVML_SM_MHZ; FAKE_NVML_HEAT is what the counter
+ * of heat grows by, FAKE_NVML_ECC, _PENDING and _BROKEN are what is known of the memory. */
 #include "device/nvml.h"
 
 #include <stdio.h>

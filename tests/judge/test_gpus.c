@@ -201,6 +201,21 @@ static void test_one_that_does_not_open(void **state)
     assert_int_equal(gpu_pool_try(&pool, unit, &err), 0);
 }
 
+/* A context that broke while nobody looked is found out when it is taken. */
+static void test_found_broken(void **state)
+{
+    (void)state;
+    open_pool("all", 60000);
+    struct gpu_unit *first = take(NULL);
+    gpu_pool_give_back(&pool, first);
+    assert_int_equal(first->facts.ordinal, 0);
+    break_gpu("cuCtxSetCurrent", "0");
+    struct gpu_unit *second = take(first);
+    assert_int_equal(second->facts.ordinal, 1);
+    assert_int_equal(first->state, GPU_QUARANTINED);
+    assert_int_equal(first->evaluations, 0);
+}
+
 /* What the management library says counts, too. */
 static void test_unsound(void **state)
 {
@@ -274,11 +289,17 @@ static void test_peaks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_the_least_loaded),  TEST(test_devices),
-        TEST(test_no_driver),         TEST(test_quarantine_and_back),
-        TEST(test_all_in_quarantine), TEST(test_one_that_does_not_open),
-        TEST(test_unsound),           TEST(test_uncorrected_errors),
-        TEST(test_threads),           TEST(test_peaks),
+        TEST(test_the_least_loaded),
+        TEST(test_devices),
+        TEST(test_no_driver),
+        TEST(test_quarantine_and_back),
+        TEST(test_all_in_quarantine),
+        TEST(test_one_that_does_not_open),
+        TEST(test_found_broken),
+        TEST(test_unsound),
+        TEST(test_uncorrected_errors),
+        TEST(test_threads),
+        TEST(test_peaks),
     };
     return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
 }

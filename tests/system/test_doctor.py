@@ -79,7 +79,7 @@ def test_gpus(warpgym, tmp_path):
     expected |= {"temperature_c": 41, "power_w": 215.5, "throttled": [], "processes": 2}
     expected |= {"memory_free_bytes": 15 << 30, "repair_pending": False, "peaks": None}
     assert {key: found["gpus"][1][key] for key in expected} == expected
-    assert found["nvidia"]["driver"] == "580.65.06" and found["nvidia"]["cuda"] == 13.0
+    assert found["nvidia"]["driver"] == "580.65.06" and found["nvidia"]["cuda"] == "13.0"
     assert {"nvrtc", "cupti", "cublaslt"} <= set(found["nvidia"])
     run = warpgym("doctor", environment={**environment, "FAKE_CUDA_FAIL": "cuInit"})
     assert run.status == PASSED and "cannot start the NVIDIA driver: it was told to fail" in run.out

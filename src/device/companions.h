@@ -1,8 +1,7 @@
 /* companions: NVIDIA's libraries beside the driver: whether they can be loaded here, and which.
  *
- * Each is loaded, asked for its version, and stays: not all of them can be taken away again without a
- * trace. They are looked for where a CUDA
- * toolkit and a Python with PyTorch keep them, then by name.
+ * Each is loaded, asked for its version, and stays: not all of them go without a trace. They are
+ * looked for where a CUDA toolkit and a Python with PyTorch keep them, then by name.
  */
 #ifndef WARPGYM_DEVICE_COMPANIONS_H
 #define WARPGYM_DEVICE_COMPANIONS_H

@@ -44,8 +44,8 @@ static const char *const kernels[GPU_PEAK_COUNT] = {
 /* ---------------------------------------------------------------------------------- the bounds */
 
 /* Operations of one multiprocessor in one clock, a multiply-add being two: NVIDIA's architecture
- * white papers (Volta to Blackwell), and for the smaller ones peak rate / clock / multiprocessors of
- * the data sheets. Dense matrices; f64 with matrix units where they do it. */
+ * white papers (Volta to Blackwell), and for the smaller ones peak rate / clock / multiprocessors
+ * of the data sheets. Dense matrices; f64 with matrix units where they do it. */
 static const struct {
     int capability;
     double f32, f64, f16;

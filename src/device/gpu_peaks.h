@@ -10,8 +10,8 @@
  *   arithmetic    multiprocessors x highest clock x operations a clock, from a table by compute
  *                 capability, or what was measured; a GPU that the table lacks has no such bound
  *
- * and GPU_PEAKS_MARGIN comes on top. The floor supposes that L2 is full of the data before the call,
- * and that what the call wrote last stays there.
+ * and GPU_PEAKS_MARGIN comes on top. The floor supposes that L2 is full of the data before the
+ * call, and that what the call wrote last stays there.
  *
  * Measuring takes about 50 ms and wants the GPU alone (device_lock, exclusive). Kept in the state
  * directory under UUID and driver; a figure that is far below what the GPU should do (it was busy)

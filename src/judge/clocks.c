@@ -27,9 +27,10 @@ void clocks_end(struct session *session)
     gpu_watch_end(&verdict->clocks);
     verdict->clocks.sensor = NULL; /* the verdict outlives it */
     gpu_watch_slowed(&verdict->clocks, reasons, sizeof reasons);
-    if (reasons[0] && !verdict->timing_note)
+    if (reasons[0])
         verdict->timing_note = arena_printf(&verdict->arena,
-                                            "the GPU was slowed down while this was timed (%s): "
-                                            "times are longer than they need be",
-                                            reasons);
+                                            "%s%sthe GPU was slowed down while this was timed "
+                                            "(%s): times are longer than they need be",
+                                            verdict->timing_note ? verdict->timing_note : "",
+                                            verdict->timing_note ? "; " : "", reasons);
 }

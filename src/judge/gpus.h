@@ -1,23 +1,23 @@
 /* gpus: the GPUs that this judge may use, and which of them gets the next evaluation.
  *
- *   closed ──first take──► opening ──► good ◄───────────────┐
- *                             └── fails ──► quarantined ──► trying: a fresh process uses it
- *                                good ── suspect ──┘ ◄──fails──┘
+ *   closed        nobody has used it yet
+ *   busy          one thread opens it, or tries it after its quarantine
+ *   good          may be taken
+ *   quarantined   it failed: nobody takes it until it has been tried
  *
  * An evaluation takes the good GPU with the fewest evaluations on it, of equals the one that its
  * session had before (its reference stands ready there), then the first. A GPU is quarantined when
- * the judge's own context on it answers no more, or its own management says that it is unsound: what
- * a candidate does in its process is never a reason. After gpu.quarantine_ms, when nothing runs on
- * it any more, a process that has nothing else to do tries it; if it works there, the judge opens
- * it anew. Contexts that were given up stay where they are until the end: sides that lived in them
- * still refer to them.
+ * the judge's own context on it answers no more, or its management says that it is unsound: what a
+ * candidate does in its process is never a reason. After gpu.quarantine_ms, when nothing runs on it
+ * any more, a fresh process tries it; if it works there, the judge opens it anew. Contexts that
+ * were given up stay where they are until the end: sides that lived in them still refer to them.
  *
- * Which GPUs those are follows CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER (the driver reads them; the
- * sides get the same ones) and gpu.devices. MIG instances are GPUs like others; those of one board
- * share its clocks and power.
+ * Which GPUs those are follows CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER (the driver reads them;
+ * the sides get the same ones) and gpu.devices. MIG instances are GPUs like others; those of one
+ * board share its clocks and power.
  *
- * Threads: any, for every function. A unit's fields are those of whoever has taken it, but for
- * `state` and what the comment there says.
+ * Threads: any, for every function. A unit belongs to whoever has taken it, but for the fields that
+ * are said to be the pool's or the judge's.
  */
 #ifndef WARPGYM_JUDGE_GPUS_H
 #define WARPGYM_JUDGE_GPUS_H
@@ -84,8 +84,8 @@ void gpu_pool_deinit(struct gpu_pool *pool);
 /* Finds the GPUs, once; take does it, too. ERR_MISSING, ERR_UNSUPPORTED: there are none;
  * ERR_INPUT: gpu.devices names one that is not there. */
 NODISCARD int gpu_pool_list(struct gpu_pool *pool, struct err *err);
-/* Waits while one is opened. `before`: what the caller had last, or NULL. Its context is the calling
- * thread's. As gpu_pool_list; ERR_IO: all that there are stand in quarantine. */
+/* Waits while one is opened. `before`: what the caller had last, or NULL. Its context is the
+ * calling thread's. As gpu_pool_list; ERR_IO: all that there are stand in quarantine. */
 NODISCARD int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before,
                             struct gpu_unit **unit, struct err *err);
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit);

@@ -3,7 +3,8 @@
  *
  *   FAKE_CUDA_DEVICES=2       how many there are
  *   FAKE_CUDA_FAIL=cuInit     a function that fails, with FAKE_CUDA_ERROR (999), on the device
- *                             FAKE_CUDA_FAIL_ON alone and after FAKE_CUDA_FAIL_AFTER calls, if set
+ *                             FAKE_CUDA_FAIL_ON alone, after FAKE_CUDA_FAIL_AFTER calls and
+ *                             FAKE_CUDA_FAIL_TIMES times, if those are set
  *   FAKE_CUDA_MIG=1           MIG instances
  *   FAKE_CUDA_KERNELS=4500    takes kernels and runs none: they move that many bytes a nanosecond
  */
@@ -42,7 +43,9 @@ static cuda_result outcome_of(const char *function, int ordinal)
     static _Atomic int calls;
     if (!fails || !here || strcmp(fails, function) != 0)
         return 0;
-    return ++calls > number("FAKE_CUDA_FAIL_AFTER", 0) ? number("FAKE_CUDA_ERROR", 999) : 0;
+    int failures = ++calls - number("FAKE_CUDA_FAIL_AFTER", 0);
+    bool now = failures > 0 && failures <= number("FAKE_CUDA_FAIL_TIMES", failures);
+    return now ? number("FAKE_CUDA_ERROR", 999) : 0;
 }
 
 static cuda_result outcome(const char *function)

@@ -214,7 +214,7 @@ def test_clocks(warpgym, problem, tmp_path):
     """What the management library told while it was timed; nothing where there is none."""
     candidate = write(tmp_path / "right.cu", source())
     timing = judged(warpgym, problem, candidate)["timing"]
-    assert timing["note"] is None
+    assert "slowed down" not in (timing["note"] or "")
     assert timing["clocks"] == {
         "sm_mhz": [1755, 1755],
         "sm_lowest_mhz": 1755,
@@ -266,6 +266,26 @@ def test_a_gpu_that_fails_the_judge(warpgym, problem, tmp_path):
     assert run.status == INFRASTRUCTURE, run
     assert run.verdict["status"] == "infrastructure_error"
     assert "the GPU is in quarantine" in run.verdict["error"]["message"]
+
+
+def test_a_gpu_comes_back(warpgym, problem, tmp_path):
+    """After its quarantine a process of its own finds that it works again."""
+    broken = {
+        "FAKE_CUDA_FAIL": "cuMemcpyHtoD_v2",
+        "FAKE_CUDA_FAIL_AFTER": "2",
+        "FAKE_CUDA_FAIL_TIMES": "2",  # in the evaluation, and when the judge looks into it
+    }
+    lines = [{"problem": str(problem), "source": source(), "name": f"{i}.cu"} for i in range(3)]
+    batch = write_lines(tmp_path / "batch.jsonl", lines)
+    settings = ("-s", "gpu.devices=0", "-s", "gpu.quarantine_ms=1ms", "--jobs", "1")
+    run = warpgym("eval", "--json", *settings, batch, environment={**ENVIRONMENT, **broken})
+    assert [verdict["status"] for verdict in run.verdicts] == [
+        "infrastructure_error",
+        "passed",
+        "passed",
+    ], run
+    assert "GPU 0 failed and gets no more work for now" in run.verdicts[0]["error"]["message"]
+    assert run.verdicts[0]["error"]["class"] == "gpu"
 
 
 def test_faults_of_candidates_are_theirs(warpgym, problem, tmp_path):

@@ -18,9 +18,10 @@ static void test_what_the_driver_tells(void **state)
 {
     (void)state;
     struct gpu_list list;
-    struct err err;
+    struct err err = {0};
     if (gpu_list(&list, fake_cuda, &err) < 0)
         fail_msg("%s", err.text);
+    assert_int_equal(err.code, 0); /* callers may look at it alone */
     assert_int_equal(list.count, 2);
     assert_int_equal(list.driver_version, 13000);
     const struct gpu *gpu = &list.items[1];

@@ -195,6 +195,8 @@ static int open_context(struct gpu_pool *pool, struct gpu_unit *unit, struct err
     int result = examine(unit, err);
     if (unit->opened)
         gpu_context_close(&unit->opened->context);
+    for (size_t kind = 0; kind < BOX_BUILD; kind++)
+        ready_drop(unit->ready[kind]); /* made before it failed, or while it did not work */
     opened->before = unit->opened;
     unit->opened = opened;
     unit->work = (struct gpu_work){0};

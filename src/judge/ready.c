@@ -111,6 +111,25 @@ void ready_close(struct ready *ready)
     mem_free(ready);
 }
 
+void ready_drop(struct ready *ready)
+{
+    struct boxed dropped[PROCESSES_MAX];
+    uint32_t count = 0;
+    if (!ready)
+        return;
+    pthread_mutex_lock(&ready->lock);
+    while (count < ready->count) {
+        dropped[count] = ready->waiting[count];
+        count++;
+    }
+    ready->count = 0;
+    ready->expected += count;
+    pthread_cond_broadcast(&ready->changed);
+    pthread_mutex_unlock(&ready->lock);
+    for (uint32_t i = 0; i < count; i++)
+        boxed_close(&dropped[i]);
+}
+
 static void change(struct ready *ready, uint32_t *counter, uint32_t by)
 {
     if (!ready)

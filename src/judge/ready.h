@@ -32,6 +32,8 @@ NODISCARD int ready_open(struct ready **ready, const struct ready_options *optio
 void ready_close(struct ready *ready);
 /* `processes` more will be asked for. */
 void ready_expect(struct ready *ready, uint32_t processes);
+/* Ends those that wait: the GPU failed, and their contexts with it. NULL: nothing to do. */
+void ready_drop(struct ready *ready);
 /* While a pause is on, nothing is started. Pauses nest. NULL: nothing to do. */
 void ready_pause(struct ready *ready);
 void ready_resume(struct ready *ready);

@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -541,7 +542,10 @@ cuda_result fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsign
     if (block_x * block_y * block_z > 1024 || shared_bytes > (unsigned)most)
         return 1;
     cuda_result result = outcome("cuLaunchKernel");
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* a module runs one block at a time */
+    pthread_mutex_lock(&one);
     if (result == 0)
         started->module->launch(started->kernel, grid, block, parameters);
+    pthread_mutex_unlock(&one);
     return result;
 }

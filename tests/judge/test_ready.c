@@ -1,0 +1,377 @@
+/* Processes that stand ready: started ahead, handed out once, replaced, and none left behind. Their
+ * standby server is this program itself; a boxed child of it tells how it was warmed. */
+#include "judge/ready.h"
+
+#include "../support/judging.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "judge/wire.h"
+#include "sandbox/server.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 20000
+#define NEVER_MS 200 /* what has not happened by then does not happen */
+
+static struct standby *standby;
+static struct box *box;
+static struct ready *ready;
+static pid_t server;
+static const struct gpu gpu = {.ordinal = 3, .id = {.bytes = "sixteen letters"}};
+static bool boxes_have_scratch;
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static pid_t parent_of(pid_t pid)
+{
+    return (pid_t)boxed_stat(pid, 4);
+}
+
+/* Children of this process, but for the server: every one is a boxed process. */
+static int count_boxed(void)
+{
+    int count = 0;
+    DIR *stream = opendir("/proc");
+    struct dirent *item;
+    while (stream && (item = readdir(stream))) {
+        pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
+        count += pid > 0 && pid != server && parent_of(pid) == getpid();
+    }
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+/* Soon there are so many, and then no more. */
+static void assert_boxed(int count)
+{
+    int64_t deadline_ns = clock_now_ns() + PATIENCE_MS * INT64_C(1000000);
+    while (count_boxed() != count && clock_now_ns() < deadline_ns)
+        nap();
+    assert_int_equal(count_boxed(), count);
+    deadline_ns = clock_now_ns() + NEVER_MS * INT64_C(1000000);
+    while (clock_now_ns() < deadline_ns) {
+        if (count_boxed() != count)
+            fail_msg("%d processes, and not %d any more", count_boxed(), count);
+        nap();
+    }
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct boxed boxed;
+    const char *argv[] = {"/proc/self/exe", "--serve", NULL};
+    const char *const environment[] = {NULL};
+    box = mem_alloc(sizeof *box);
+    box_init(box, BOX_NATIVE);
+    if (standby_open(&standby, argv, environment, PATIENCE_MS, NULL, &err) < 0 ||
+        standby_spawn(standby, box, PATIENCE_MS, &boxed, &err) < 0)
+        fail_msg("%s", err.text);
+    boxes_have_scratch = boxed.layers >> LAYER_SCRATCH & 1;
+    boxed_close(&boxed);
+    DIR *stream = opendir("/proc");
+    struct dirent *item;
+    while (stream && (item = readdir(stream))) {
+        pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
+        if (pid > 0 && parent_of(pid) == getpid())
+            server = pid;
+    }
+    if (stream)
+        closedir(stream);
+    if (!boxes_have_scratch)
+        print_message("boxes have no scratch of their own here: nothing stands ready\n");
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    standby_close(standby);
+    mem_free(box);
+    return 0;
+}
+
+static void open_pool(uint32_t processes)
+{
+    struct err err;
+    struct ready_options options = {.standby = standby,
+                                    .box = box,
+                                    .gpu = &gpu,
+                                    .processes = processes};
+    assert_int_equal(ready_open(&ready, &options, &err), 0);
+    if (!boxes_have_scratch)
+        skip();
+}
+
+static int close_pool(void **state)
+{
+    (void)state;
+    ready_close(ready);
+    ready = NULL;
+    assert_int_equal(count_boxed(), 0);
+    return 0;
+}
+
+static void take(struct boxed *boxed)
+{
+    assert_true(ready_take(ready, boxed));
+    assert_false(boxed_ended(boxed));
+    assert_int_equal(parent_of(boxed->pid), getpid());
+}
+
+/* As many as may stand ready, each handed out once and replaced, and none beyond what is expected. */
+static void test_taken(void **state)
+{
+    (void)state;
+    struct boxed boxed[6];
+    struct boxed none;
+    open_pool(3);
+    assert_boxed(0);
+    assert_false(ready_take(ready, &none));
+    ready_expect(ready, 1);
+    assert_boxed(1);
+    ready_expect(ready, 5);
+    assert_boxed(3);
+    for (int i = 0; i < 6; i++) {
+        take(&boxed[i]);
+        for (int k = 0; k < i; k++)
+            assert_int_not_equal(boxed[k].pid, boxed[i].pid);
+        assert_boxed(i + 1 + (i < 3 ? 3 : 5 - i)); /* mine, and those that wait */
+    }
+    assert_false(ready_take(ready, &none));
+    for (int i = 0; i < 6; i++)
+        boxed_close(&boxed[i]);
+    assert_boxed(0);
+}
+
+/* Each has been told once to warm itself, before whatever else it hears. */
+static void test_warm(void **state)
+{
+    (void)state;
+    static union wire_message message;
+    struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE};
+    open_pool(2);
+    ready_expect(ready, 2);
+    assert_boxed(2);
+    for (int i = 0; i < 2; i++) {
+        struct boxed boxed;
+        struct err err;
+        int descriptors[WIRE_DESCRIPTORS];
+        size_t bytes;
+        take(&boxed);
+        assert_int_equal(wire_send(boxed.channel, &open, sizeof open, NULL, 0, &err), 0);
+        assert_int_equal(wire_receive(boxed.channel, &message, &bytes, descriptors, &err), 0);
+        assert_int_equal(message.type, WIRE_FAILED);
+        assert_string_equal(message.failed.text, "1 times, for GPU 4, sixteen letters");
+        boxed_close(&boxed);
+    }
+}
+
+static void test_pauses(void **state)
+{
+    (void)state;
+    struct boxed boxed;
+    open_pool(2);
+    ready_pause(ready);
+    ready_expect(ready, 9);
+    assert_boxed(0);
+    ready_pause(ready); /* two of them time */
+    ready_resume(ready);
+    assert_boxed(0);
+    ready_resume(ready);
+    assert_boxed(2);
+    ready_pause(ready);
+    take(&boxed); /* what is there is there */
+    boxed_close(&boxed);
+    assert_boxed(1);
+    ready_resume(ready);
+    assert_boxed(2);
+    ready_pause(NULL);
+    ready_resume(NULL);
+    ready_expect(NULL, 1);
+}
+
+/* One that died while it waited is not handed out, and not left unreaped. */
+static void test_dead(void **state)
+{
+    (void)state;
+    struct boxed boxed;
+    siginfo_t info;
+    open_pool(2);
+    ready_expect(ready, 3);
+    assert_boxed(2);
+    ready_pause(ready);
+    DIR *stream = opendir("/proc");
+    struct dirent *item;
+    while (stream && (item = readdir(stream))) {
+        pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
+        if (pid > 0 && pid != server && parent_of(pid) == getpid())
+            assert_int_equal(kill(pid, SIGKILL) |
+                                 waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT),
+                             0);
+    }
+    if (stream)
+        closedir(stream);
+    assert_false(ready_take(ready, &boxed));
+    assert_boxed(0);
+    ready_resume(ready);
+    assert_boxed(1); /* the third of those that are expected */
+    take(&boxed);
+    boxed_close(&boxed);
+}
+
+/* Where none can be started nobody tries again and again, but does when one is asked for. */
+static void test_no_server(void **state)
+{
+    (void)state;
+    struct err err;
+    struct boxed boxed;
+    struct standby *broken;
+    const char *argv[] = {"/bin/false", NULL};
+    const char *const environment[] = {NULL};
+    assert_int_equal(standby_open(&broken, argv, environment, PATIENCE_MS, NULL, &err), 0);
+    struct ready_options options = {.standby = broken, .box = box, .gpu = &gpu, .processes = 2};
+    assert_int_equal(ready_open(&ready, &options, &err), 0);
+    ready_expect(ready, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_false(ready_take(ready, &boxed));
+        nap();
+    }
+    ready_close(ready);
+    ready = NULL;
+    standby_close(broken);
+    siginfo_t info = {0};
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
+        fail_msg("process %d has ended and nobody has reaped it", (int)info.si_pid);
+}
+
+/* A pool is closed in whatever state it is: nobody that it started outlives it. */
+static void test_closed(void **state)
+{
+    int before = judging_descriptors();
+    for (int i = 0; i < 20; i++) {
+        open_pool(1 + (uint32_t)i % 4);
+        ready_expect(ready, 100);
+        for (int k = 0; k < i % 7; k++)
+            nap();
+        if (i % 3 == 0)
+            ready_pause(ready);
+        close_pool(state);
+        assert_int_equal(judging_descriptors(), before);
+    }
+    ready_close(NULL);
+    open_pool(1000); /* more than there is room for */
+    close_pool(state);
+}
+
+#define TAKERS 3
+#define TURNS 8
+
+struct taker {
+    pthread_t thread;
+    pid_t pids[TURNS];
+    int taken;
+};
+
+static void *take_many(void *argument)
+{
+    struct taker *taker = argument;
+    int64_t deadline_ns = clock_now_ns() + PATIENCE_MS * INT64_C(1000000);
+    while (taker->taken < TURNS && clock_now_ns() < deadline_ns) {
+        struct boxed boxed;
+        ready_pause(ready);
+        bool taken = ready_take(ready, &boxed);
+        ready_resume(ready);
+        if (taken) {
+            taker->pids[taker->taken++] = boxed.pid;
+            boxed_close(&boxed);
+        } else {
+            nap();
+        }
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    struct taker takers[TAKERS] = {0};
+    int total = 0;
+    open_pool(4);
+    ready_expect(ready, TAKERS * TURNS);
+    for (int i = 0; i < TAKERS; i++)
+        assert_int_equal(pthread_create(&takers[i].thread, NULL, take_many, &takers[i]), 0);
+    for (int i = 0; i < TAKERS; i++) {
+        pthread_join(takers[i].thread, NULL);
+        total += takers[i].taken;
+    }
+    assert_int_equal(total, TAKERS * TURNS);
+    for (int i = 0; i < total; i++)
+        for (int k = 0; k < i; k++)
+            assert_int_not_equal(takers[i / TURNS].pids[i % TURNS],
+                                 takers[k / TURNS].pids[k % TURNS]);
+}
+
+/* What a boxed process does here: it counts how often it was warmed, and says so when opened. */
+static int serve(void)
+{
+    static struct box entered;
+    static union wire_message message;
+    static struct wire_failed told = {.type = WIRE_FAILED, .failure = FAILED_LOAD};
+    struct wire_warm warm = {0};
+    struct err err;
+    uint32_t layers;
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    int times = 0;
+    if (server_ready(SERVER_CONTROL_FD) < 0)
+        return 2;
+    int channel = server_loop(SERVER_CONTROL_FD, &entered, &layers);
+    while (channel >= 0 && wire_receive(channel, &message, &bytes, descriptors, &err) == 0) {
+        if (message.type == WIRE_WARM) {
+            warm = message.warm;
+            times++;
+            continue;
+        }
+        snprintf(told.text, sizeof told.text, "%d times, for GPU %u, %.16s", times, warm.gpu,
+                 (const char *)warm.gpu_uuid);
+        if (wire_send(channel, &told, sizeof told, NULL, 0, &err) < 0)
+            return 1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--serve") == 0)
+        return serve();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_taken, close_pool),
+        cmocka_unit_test_teardown(test_warm, close_pool),
+        cmocka_unit_test_teardown(test_pauses, close_pool),
+        cmocka_unit_test_teardown(test_dead, close_pool),
+        cmocka_unit_test_teardown(test_no_server, close_pool),
+        cmocka_unit_test_teardown(test_closed, close_pool),
+        cmocka_unit_test_teardown(test_threads, close_pool),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

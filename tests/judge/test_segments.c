@@ -1,0 +1,291 @@
+/* PyTorch's memory: each piece is told to the judge, who maps the same pages. Both ends are this
+ * process's; the GPU is the stand-in driver's. There is one pool in a process. */
+#include "judge/side/segments.h"
+
+#include "../support/fake_cuda.h"
+#include "../support/judging.h"
+#include "base/clock.h"
+#include "base/passing.h"
+#include "device/gpu_memory.h"
+#include "judge/wire.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define UNIT ((size_t)2 << 20) /* of the stand-in's memory */
+
+static int judge = -1, side = -1; /* ends of the channel */
+static struct gpu_context gpu;    /* the judge's */
+
+static int open_all(void **state)
+{
+    struct err err;
+    char text[256] = "";
+    fake_cuda_clean(state);
+    if (fake_cuda_find(state) != 0)
+        return -1;
+    if (passing_pair(&judge, &side, &err) < 0 || gpu_context_open(&gpu, fake_cuda, 0, &err) < 0 ||
+        segments_open(side, fake_cuda, 0, text, sizeof text) < 0) {
+        print_error("%s%s\n", err.text, text);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    gpu_context_close(&gpu);
+    close(judge);
+    close(side);
+    return 0;
+}
+
+/* What the judge was told, mapped as he maps it; the caller's. */
+static void hear(struct gpu_memory *memory, const void *address)
+{
+    static union wire_message message;
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    struct err err;
+    assert_int_equal(wire_receive(judge, &message, &bytes, descriptors, &err), 0);
+    assert_int_equal(message.type, WIRE_SEGMENT);
+    assert_int_equal(message.segment.address, (uintptr_t)address);
+    assert_true(descriptors[0] >= 0 && descriptors[1] < 0);
+    if (gpu_memory_import(memory, &gpu, descriptors[0], message.segment.bytes, &err) < 0)
+        fail_msg("%s", err.text);
+    close(descriptors[0]);
+}
+
+static void assert_silence(void)
+{
+    struct pollfd more = {.fd = judge, .events = POLLIN};
+    assert_int_equal(poll(&more, 1, 0), 0);
+}
+
+static void test_same_pages(void **state)
+{
+    (void)state;
+    static const ssize_t sizes[] = {1, 512, (ssize_t)UNIT, (ssize_t)UNIT + 1, (ssize_t)(20 * UNIT)};
+    int before = judging_descriptors();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct gpu_memory memory;
+        char *mine = segments_alloc(sizes[i], 0, NULL);
+        assert_non_null(mine);
+        hear(&memory, mine);
+        char *his = (char *)(uintptr_t)memory.address;
+        assert_true(his != mine && memory.bytes >= (size_t)sizes[i] && memory.bytes % UNIT == 0);
+        mine[0] = 'a';
+        his[sizes[i] - 1] = 'b';
+        assert_int_equal(his[0], sizes[i] == 1 ? 'b' : 'a');
+        assert_int_equal(mine[sizes[i] - 1], 'b');
+        segments_free(mine, sizes[i], 0, NULL);
+        assert_int_equal(his[sizes[i] - 1], 'b'); /* what he mapped is his */
+        gpu_memory_free(&memory);
+    }
+    assert_silence();
+    assert_int_equal(judging_descriptors(), before);
+}
+
+static void test_hold(void **state)
+{
+    (void)state;
+    char *pieces[2];
+    char elsewhere;
+    for (int i = 0; i < 2; i++) {
+        struct gpu_memory memory;
+        pieces[i] = segments_alloc((ssize_t)UNIT, 0, NULL);
+        hear(&memory, pieces[i]);
+        gpu_memory_free(&memory);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(segments_hold(pieces[i]));
+        assert_true(segments_hold(pieces[i] + UNIT - 1));
+    }
+    assert_false(segments_hold(NULL));
+    assert_false(segments_hold(&elsewhere));
+    assert_false(segments_hold((void *)UINTPTR_MAX));
+    segments_free(&elsewhere, 1, 0, NULL); /* nobody's: nothing happens */
+    segments_free(NULL, 0, 0, NULL);
+    segments_free(pieces[0], (ssize_t)UNIT, 0, NULL);
+    assert_false(segments_hold(pieces[0]));
+    assert_false(segments_hold(pieces[0] + UNIT - 1) && pieces[1] != pieces[0] + UNIT);
+    assert_true(segments_hold(pieces[1]));
+    segments_free(pieces[1], (ssize_t)UNIT, 0, NULL);
+    segments_free(pieces[1], (ssize_t)UNIT, 0, NULL); /* twice */
+    assert_false(segments_hold(pieces[1]));
+}
+
+/* No memory is better than memory that the judge does not know. */
+static void test_failures(void **state)
+{
+    static const char *const functions[] = {
+        "cuMemGetAllocationGranularity",
+        "cuMemCreate",
+        "cuMemExportToShareableHandle",
+        "cuMemAddressReserve",
+        "cuMemMap",
+        "cuMemSetAccess",
+        "cuCtxSetCurrent",
+    };
+    int before = judging_descriptors();
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        setenv("FAKE_CUDA_FAIL", functions[i], 1);
+        assert_null(segments_alloc((ssize_t)UNIT, 0, NULL));
+        fake_cuda_clean(state);
+        assert_silence();
+    }
+    assert_int_equal(judging_descriptors(), before);
+}
+
+/* As if this process had few descriptors: of each piece it keeps one. */
+static void *alloc_of_few(rlim_t descriptors)
+{
+    struct rlimit kept;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &kept), 0);
+    struct rlimit few = {.rlim_cur = descriptors, .rlim_max = kept.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    void *made = segments_alloc((ssize_t)UNIT, 0, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &kept), 0);
+    return made;
+}
+
+/* More than there is, then all over again. */
+static void test_exhaustion(void **state)
+{
+    (void)state;
+    static void *pieces[64];
+    int before = judging_descriptors();
+    for (int round = 0; round < 3; round++) {
+        int count = 0;
+        while (count < 64 && (pieces[count] = alloc_of_few(64))) {
+            struct gpu_memory memory;
+            hear(&memory, pieces[count++]);
+            gpu_memory_free(&memory);
+        }
+        assert_in_range(count, 16, 63);
+        assert_silence();
+        for (int i = 0; i < count; i++)
+            segments_free(pieces[i], (ssize_t)UNIT, 0, NULL);
+    }
+    assert_int_equal(judging_descriptors(), before);
+}
+
+static void test_map(void **state)
+{
+    (void)state;
+    struct err err;
+    struct gpu_memory slots[2];
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    int before = judging_descriptors();
+    for (int i = 0; i < 2; i++) { /* the second takes the place of the first */
+        assert_int_equal(gpu_memory_make(&slots[i], &gpu, 3 * UNIT, &err), 0);
+        char *mapped = (char *)(uintptr_t)segments_map(slots[i].fd, slots[i].bytes);
+        assert_non_null(mapped);
+        ((char *)(uintptr_t)slots[i].address)[3 * UNIT - 1] = (char)('x' + i);
+        assert_int_equal(mapped[3 * UNIT - 1], 'x' + i);
+        assert_false(segments_hold(mapped)); /* outputs cannot lie there unnoticed */
+    }
+    assert_int_equal(segments_map(pipes[0], UNIT), 0);
+    assert_int_equal(segments_map(-1, UNIT), 0);
+    assert_int_equal(segments_map(slots[0].fd, 4 * UNIT), 0);
+    assert_int_equal(segments_map(slots[0].fd, 0), 0);
+    for (int i = 0; i < 2; i++)
+        gpu_memory_free(&slots[i]);
+    assert_silence();
+    assert_int_equal(judging_descriptors(), before);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+#define THREADS 4
+#define ROUNDS 100
+
+static void *allocate_many(void *failed)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        char *mine = segments_alloc((ssize_t)UNIT, 0, NULL);
+        if (!mine || !segments_hold(mine)) {
+            *(int *)failed = 1;
+            break;
+        }
+        mine[i] = 1;
+        segments_free(mine, (ssize_t)UNIT, 0, NULL);
+    }
+    return NULL;
+}
+
+static void *listen_all(void *heard)
+{
+    static union wire_message message;
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    struct err err;
+    while (*(int *)heard < THREADS * ROUNDS &&
+           wire_receive(judge, &message, &bytes, descriptors, &err) == 0) {
+        *(int *)heard += message.type == WIRE_SEGMENT;
+        close(descriptors[0]);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS + 1];
+    int failed[THREADS] = {0};
+    int heard = 0;
+    int before = judging_descriptors();
+    assert_int_equal(pthread_create(&threads[THREADS], NULL, listen_all, &heard), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, allocate_many, &failed[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(failed[i], 0);
+    }
+    pthread_join(threads[THREADS], NULL);
+    assert_int_equal(heard, THREADS * ROUNDS);
+    assert_silence();
+    assert_int_equal(judging_descriptors(), before);
+}
+
+/* Last, because there is no way back: without a judge there is no memory. */
+static void test_no_judge(void **state)
+{
+    (void)state;
+    char text[16];
+    int before = judging_descriptors();
+    close(judge);
+    judge = -1;
+    for (int i = 0; i < 3; i++)
+        assert_null(segments_alloc((ssize_t)UNIT, 0, NULL));
+    assert_int_equal(judging_descriptors(), before - 1);
+    assert_true(segments_open(side, "/no/driver.so", 0, text, sizeof text) < 0);
+    assert_true(strlen(text) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_same_pages, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_hold, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_failures, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_exhaustion, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_map, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_threads, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_no_judge, fake_cuda_clean),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

@@ -80,6 +80,17 @@ int gpu_work_compare(const struct gpu_work *work, const struct comparison *spec,
     return result < 0 ? result : launch(work, work->compare, rule.count, second, err);
 }
 
+static double rms_of(const struct gpu_finding *finding)
+{
+    const double *sums = finding->squares;
+    double count = (double)finding->finite;
+    if (sums[2] > 0)
+        return ldexp(sqrt((sums[2] + ldexp(sums[1], -1200)) / count), 600);
+    if (sums[1] > 0)
+        return sqrt((sums[1] + ldexp(sums[0], -1200)) / count);
+    return sums[0] > 0 ? ldexp(sqrt(sums[0] / count), -600) : 0;
+}
+
 void gpu_work_difference(const struct comparison *spec, const struct gpu_finding *finding,
                          struct difference *difference)
 {
@@ -89,7 +100,7 @@ void gpu_work_difference(const struct comparison *spec, const struct gpu_finding
         .max_absolute = finding->absolute,
         .max_relative = finding->relative,
         .nan_mismatch = finding->lopsided > 0,
-        .scale = finding->finite ? sqrt(finding->squares / (double)finding->finite) : 0,
+        .scale = rms_of(finding),
     };
     if (!dtype_facts(spec->dtype))
         difference->mismatches = spec->count;

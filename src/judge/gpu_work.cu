@@ -92,8 +92,10 @@ struct comparison {
     double relative, absolute, overflow;
 };
 
+enum { TINY, PLAIN, HUGE_ONES, SUMS };
+
 struct finding {
-    double squares;    // of the expected values below `overflow`
+    double squares[SUMS]; // of the expected values below `overflow`
     u64 finite;        // how many those are
     u64 mismatches;
     u64 first;         // ~index of the first mismatch
@@ -143,24 +145,54 @@ __device__ static bool same_bytes(u32 bytes, const char *a, const char *b)
     return same;
 }
 
+// The squares of very large and very small values leave the range of doubles: these are scaled by
+// 2^-600 and 2^600 and have sums of their own.
+__device__ static int size_of(double size)
+{
+    return size > 1e120 ? HUGE_ONES : size < 1e-120 ? TINY : PLAIN;
+}
+
+__device__ static double scaled(double size, int kind)
+{
+    return ldexp(size, kind == TINY ? 600 : kind == HUGE_ONES ? -600 : 0);
+}
+
+__device__ static double rms_of(const finding &found)
+{
+    const double *sums = found.squares;
+    double count = (double)found.finite;
+    if (sums[HUGE_ONES] > 0)
+        return ldexp(sqrt((sums[HUGE_ONES] + ldexp(sums[PLAIN], -1200)) / count), 600);
+    if (sums[PLAIN] > 0)
+        return sqrt((sums[PLAIN] + ldexp(sums[TINY], -1200)) / count);
+    return sums[TINY] > 0 ? ldexp(sqrt(sums[TINY] / count), -600) : 0;
+}
+
 extern "C" __global__ void magnitude(comparison rule, const void *expected, finding *found)
 {
-    double squares = 0;
+    double squares[SUMS] = {0, 0, 0};
     u64 finite = 0;
     u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step) {
-        double value = load(rule.expected_dtype, expected, i);
-        if (!(fabs(value) < rule.overflow))
+        double size = fabs(load(rule.expected_dtype, expected, i));
+        if (!(size < rule.overflow))
             continue;
-        squares += value * value;
+        int kind = size_of(size);
+        for (int k = 0; k < SUMS; k++) { // by numbers known beforehand it stays in registers
+            double part = k == kind ? scaled(size, kind) : 0;
+            squares[k] += part * part;
+        }
         finite++;
     }
     for (int lane = 16; lane > 0; lane /= 2) {
-        squares += __shfl_down_sync(0xFFFFFFFFu, squares, lane);
+        for (int k = 0; k < SUMS; k++)
+            squares[k] += __shfl_down_sync(0xFFFFFFFFu, squares[k], lane);
         finite += __shfl_down_sync(0xFFFFFFFFu, finite, lane);
     }
     if (threadIdx.x % 32 == 0) {
-        atomicAdd(&found->squares, squares);
+        for (int k = 0; k < SUMS; k++)
+            if (squares[k] > 0)
+                atomicAdd(&found->squares[k], squares[k]);
         atomicAdd(&found->finite, finite);
     }
 }
@@ -213,7 +245,7 @@ __device__ static void look(const comparison &rule, double rms, const void *expe
 extern "C" __global__ void compare(comparison rule, const void *expected, const void *got,
                                    finding *found)
 {
-    double rms = found->finite ? sqrt(found->squares / (double)found->finite) : 0;
+    double rms = rms_of(*found);
     tally seen = {0, 0, 0, 0, 0};
     u64 step = (u64)gridDim.x * blockDim.x;
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step)

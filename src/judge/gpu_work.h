@@ -31,7 +31,7 @@ struct gpu_comparison {
 
 /* struct difference as the kernels leave it; zero before the first use. */
 struct gpu_finding {
-    double squares;
+    double squares[3]; /* of tiny, plain and huge values, the first and last scaled by 2^±600 */
     uint64_t finite;
     uint64_t mismatches;
     uint64_t first; /* ~index of the first mismatch */

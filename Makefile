@@ -156,7 +156,7 @@ test: setup ## build, run every unit test and system test, print the counts
 	+@$(SUBMAKE) all tests
 	@scripts/test $(ROOT) $(TESTS)
 
-$(ROOT)/build/tests/gpu/%: $(OBJ)/tests/gpu/%.o $(LIBRARY)
+$(ROOT)/build/tests/gpu/%: $(OBJ)/tests/gpu/%.o $(OBJ)/tests/support/gpu_checks.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 

@@ -1,43 +1,101 @@
-/* work: the judge's kernels against the plain functions that they stand for, on a real GPU.
- *
- *   work CUBIN      prints what it compared; exit status 1 at the first difference
- *
- * No cmocka: it runs on machines that have nothing of ours. Started by test_gpu.py.
- */
+#include "gpu_checks.h"
+
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/mem.h"
 #include "device/gpu_memory.h"
 #include "judge/compare.h"
-#include "judge/gpu_work.h"
 #include "problem/fill.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define LARGEST 1000003
-
 struct bench {
-    struct gpu_context gpu;
-    struct gpu_work work;
+    const struct gpu_checks *checks;
+    const struct gpu_work *work;
     struct gpu_memory expected, got, finding;
     char *host, *other;
+    char *text; /* what is wrong */
 };
 
-static void must(int result, const struct err *err)
+static bool fails(struct bench *bench, int result, const struct err *err)
 {
-    if (result < 0) {
-        printf("%s\n", err->text);
-        exit(1);
-    }
+    if (result < 0)
+        snprintf(bench->text, GPU_CHECKS_TEXT, "%.500s", err->text);
+    return result < 0;
 }
 
-static const uint64_t counts[] = {1, 31, 1000, 65537, LARGEST};
+static uint64_t largest(const struct gpu_checks *checks)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < checks->count_count; i++)
+        most = checks->counts[i] > most ? checks->counts[i] : most;
+    return most;
+}
 
-/* Every plain fill of every type gives the bytes of fill.c. */
-static void fills(struct bench *bench)
+static int open_bench(struct bench *bench, const struct gpu_checks *checks, char *text)
+{
+    const struct gpu_context *gpu = checks->work->gpu;
+    uint64_t bytes = 8 * largest(checks);
+    struct err err;
+    *bench = (struct bench){.checks = checks, .work = checks->work, .text = text};
+    bench->host = mem_alloc(bytes);
+    bench->other = mem_alloc(bytes);
+    int result = gpu_memory_make(&bench->expected, gpu, bytes, &err);
+    if (result == 0)
+        result = gpu_memory_make(&bench->got, gpu, bytes, &err);
+    if (result == 0)
+        result = gpu_memory_make(&bench->finding, gpu, sizeof(struct gpu_finding), &err);
+    return fails(bench, result, &err) ? -1 : 0;
+}
+
+static void close_bench(struct bench *bench)
+{
+    gpu_memory_free(&bench->expected);
+    gpu_memory_free(&bench->got);
+    gpu_memory_free(&bench->finding);
+    mem_free(bench->host);
+    mem_free(bench->other);
+}
+
+/* --- fills ------------------------------------------------------------------------------------ */
+
+static bool fits(const struct layout_argument *argument)
+{
+    const struct dtype_facts *facts = dtype_facts(argument->dtype);
+    bool is_unsigned = argument->dtype == DTYPE_U8 || argument->dtype == DTYPE_U32 ||
+                       argument->dtype == DTYPE_U64 || argument->dtype == DTYPE_BOOL;
+    bool wide = argument->dtype == DTYPE_BOOL ? argument->b > 2 : argument->a < 0;
+    return facts->floating || (argument->fill == FILL_INTEGER && !(is_unsigned && wide));
+}
+
+/* 1: the host's bytes; 0: not a fill of the kernel's; -1. */
+static int fill_both(struct bench *bench, const struct layout_argument *argument)
+{
+    struct fill_plan plan;
+    struct err err;
+    uint64_t seed = clock_secret();
+    uint64_t bytes = layout_argument_bytes(argument);
+    if (!fits(argument) || !fill_plan_of(&plan, argument, 2, seed))
+        return 0;
+    fill_argument(argument, 2, seed, bench->host);
+    int result = gpu_work_fill(bench->work, &plan, argument->count, bench->got.address, &err);
+    if (result == 0)
+        result = gpu_work_wait(bench->work, &err);
+    if (result == 0)
+        result = gpu_memory_read(&bench->got, 0, bench->other, bytes, &err);
+    if (fails(bench, result, &err))
+        return -1;
+    if (memcmp(bench->host, bench->other, bytes) == 0)
+        return 1;
+    snprintf(bench->text, GPU_CHECKS_TEXT, "fill %u of %s, %llu elements: not the host's bytes",
+             argument->fill, dtype_facts(argument->dtype)->name,
+             (unsigned long long)argument->count);
+    return -1;
+}
+
+static int check_fills(const struct gpu_checks *checks, char text[GPU_CHECKS_TEXT])
 {
     static const struct {
         uint32_t fill;
@@ -45,42 +103,26 @@ static void fills(struct bench *bench)
     } kinds[] = {{FILL_NORMAL, 0, 1},      {FILL_NORMAL, 3, 0.25}, {FILL_UNIFORM, 0, 1},
                  {FILL_UNIFORM, -2.5, 10}, {FILL_INTEGER, 0, 2},   {FILL_INTEGER, -100, 100},
                  {FILL_INTEGER, 0, 127}};
-    struct err err;
-    int compared = 0;
-    for (uint32_t dtype = 0; dtype < DTYPE_COUNT; dtype++)
-        for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
-            for (size_t at = 0; at < sizeof counts / sizeof *counts; at++) {
-                struct layout_argument argument = {.role = ROLE_IN,
-                                                   .dtype = dtype,
-                                                   .count = counts[at],
-                                                   .fill = kinds[kind].fill,
-                                                   .a = kinds[kind].a,
-                                                   .b = kinds[kind].b};
-                bool floating = dtype_facts(dtype)->floating;
-                bool small = dtype == DTYPE_BOOL ? argument.b > 2 : argument.a < 0;
-                bool is_unsigned = dtype == DTYPE_U8 || dtype == DTYPE_U32 || dtype == DTYPE_U64 ||
-                                   dtype == DTYPE_BOOL;
-                struct fill_plan plan;
-                uint64_t seed = clock_secret();
-                if ((!floating && argument.fill != FILL_INTEGER) || (is_unsigned && small) ||
-                    !fill_plan_of(&plan, &argument, 2, seed))
-                    continue;
-                uint64_t bytes = layout_argument_bytes(&argument);
-                fill_argument(&argument, 2, seed, bench->host);
-                must(gpu_work_fill(&bench->work, &plan, argument.count, bench->got.address, &err),
-                     &err);
-                must(gpu_work_wait(&bench->work, &err), &err);
-                must(gpu_memory_read(&bench->got, 0, bench->other, bytes, &err), &err);
-                if (memcmp(bench->host, bench->other, bytes) != 0) {
-                    printf("fill %u of %s, %llu elements: other bytes than the host's\n",
-                           argument.fill, dtype_facts(dtype)->name,
-                           (unsigned long long)argument.count);
-                    exit(1);
-                }
-                compared++;
-            }
-    printf("%d fills give the host's bytes\n", compared);
+    struct bench bench;
+    int compared = open_bench(&bench, checks, text);
+    size_t kind_count = sizeof kinds / sizeof *kinds;
+    for (size_t i = 0; compared >= 0 && i < DTYPE_COUNT * kind_count * checks->count_count; i++) {
+        size_t kind = i / checks->count_count % kind_count;
+        struct layout_argument argument = {.role = ROLE_IN,
+                                           .dtype = (uint32_t)(i / checks->count_count /
+                                                               kind_count),
+                                           .count = checks->counts[i % checks->count_count],
+                                           .fill = kinds[kind].fill,
+                                           .a = kinds[kind].a,
+                                           .b = kinds[kind].b};
+        int same = fill_both(&bench, &argument);
+        compared = same < 0 ? -1 : compared + same;
+    }
+    close_bench(&bench);
+    return compared;
 }
+
+/* --- comparisons ------------------------------------------------------------------------------ */
 
 static void spoil(uint32_t dtype, char *data, uint64_t count)
 {
@@ -109,109 +151,232 @@ static bool near(double a, double b)
     return a == b || fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-static bool compare_both(struct bench *bench, const struct comparison *spec)
+static bool same_difference(const struct difference *a, const struct difference *b)
+{
+    return a->mismatches == b->mismatches && a->first_index == b->first_index &&
+           a->nan_mismatch == b->nan_mismatch && near(a->max_absolute, b->max_absolute) &&
+           near(a->max_relative, b->max_relative) && near(a->scale, b->scale);
+}
+
+static int compare_there(struct bench *bench, const struct comparison *spec,
+                         struct difference *difference)
 {
     struct err err;
+    struct gpu_finding finding;
+    int result = gpu_memory_write(&bench->expected, 0, bench->host,
+                                  spec->count * dtype_facts(spec->expected_dtype)->bytes, &err);
+    if (result == 0)
+        result = gpu_memory_write(&bench->got, 0, bench->other,
+                                  spec->count * dtype_facts(spec->dtype)->bytes, &err);
+    if (result == 0)
+        result = gpu_memory_fill(&bench->finding, 0, 0, sizeof finding, &err);
+    if (result == 0)
+        result = gpu_work_compare(bench->work, spec, bench->expected.address, bench->got.address,
+                                  bench->finding.address, &err);
+    if (result == 0)
+        result = gpu_work_wait(bench->work, &err);
+    if (result == 0)
+        result = gpu_memory_read(&bench->finding, 0, &finding, sizeof finding, &err);
+    if (fails(bench, result, &err))
+        return -1;
+    gpu_work_difference(spec, &finding, difference);
+    return 0;
+}
+
+/* 1: both find the same. */
+static int compare_both(struct bench *bench, const struct comparison *spec)
+{
     struct difference host;
     struct difference gpu;
-    struct gpu_finding finding;
     compare_tensor_plainly(spec, bench->host, bench->other, &host);
-    must(gpu_memory_write(&bench->expected, 0, bench->host,
-                          spec->count * dtype_facts(spec->expected_dtype)->bytes, &err),
-         &err);
-    must(gpu_memory_write(&bench->got, 0, bench->other,
-                          spec->count * dtype_facts(spec->dtype)->bytes, &err),
-         &err);
-    must(gpu_memory_fill(&bench->finding, 0, 0, sizeof finding, &err), &err);
-    must(gpu_work_compare(&bench->work, spec, bench->expected.address, bench->got.address,
-                          bench->finding.address, &err),
-         &err);
-    must(gpu_work_wait(&bench->work, &err), &err);
-    must(gpu_memory_read(&bench->finding, 0, &finding, sizeof finding, &err), &err);
-    gpu_work_difference(spec, &finding, &gpu);
-    if (gpu.mismatches != host.mismatches || gpu.first_index != host.first_index ||
-        gpu.nan_mismatch != host.nan_mismatch || !near(gpu.max_absolute, host.max_absolute) ||
-        !near(gpu.max_relative, host.max_relative) || !near(gpu.scale, host.scale)) {
-        printf("%s against %s: %llu mismatches from [%llu], errors %g and %g, scale %g; the host "
-               "finds %llu from [%llu], %g and %g, %g\n",
-               dtype_facts(spec->dtype)->name, dtype_facts(spec->expected_dtype)->name,
-               (unsigned long long)gpu.mismatches, (unsigned long long)gpu.first_index,
-               gpu.max_absolute, gpu.max_relative, gpu.scale, (unsigned long long)host.mismatches,
-               (unsigned long long)host.first_index, host.max_absolute, host.max_relative,
-               host.scale);
-        exit(1);
-    }
-    return host.mismatches > 0;
+    if (compare_there(bench, spec, &gpu) < 0)
+        return -1;
+    if (same_difference(&gpu, &host))
+        return 1;
+    snprintf(bench->text, GPU_CHECKS_TEXT,
+             "%llu of %s against %s: %llu mismatches from [%llu], errors %g and %g, scale %g; the "
+             "host finds %llu from [%llu], %g and %g, %g",
+             (unsigned long long)spec->count, dtype_facts(spec->dtype)->name,
+             dtype_facts(spec->expected_dtype)->name, (unsigned long long)gpu.mismatches,
+             (unsigned long long)gpu.first_index, gpu.max_absolute, gpu.max_relative, gpu.scale,
+             (unsigned long long)host.mismatches, (unsigned long long)host.first_index,
+             host.max_absolute, host.max_relative, host.scale);
+    return -1;
 }
 
-/* Each output, right, a little off and spoilt, is judged as compare.c judges it. */
-static void comparisons(struct bench *bench)
+static const struct tolerance tolerances[] = {{.exact = true},
+                                              {.relative = 1e-3, .scale = SCALE_RMS},
+                                              {.relative = 1e-2},
+                                              {.relative = 1e-3, .absolute = 0.01}};
+
+/* Right, a little off in every seventh element, and spoilt on either side. */
+enum { RIGHT, OFF = 2, SPOILT = 4, BOTH_SPOILT = 5, ROUNDS = 6 };
+
+static int compare_round(struct bench *bench, uint32_t dtype, struct tolerance tolerance, int round)
 {
-    static const struct tolerance tolerances[] = {{.exact = true},
-                                                  {.relative = 1e-3, .scale = SCALE_RMS},
-                                                  {.relative = 1e-2},
-                                                  {.relative = 1e-3, .absolute = 0.01}};
-    static const uint32_t dtypes[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64, DTYPE_I32};
-    struct err err;
-    int compared = 0;
-    uint64_t found_wrong = 0;
-    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
-        for (size_t t = 0; t < sizeof tolerances / sizeof *tolerances; t++)
-            for (int round = 0; round < 6; round++) {
-                uint32_t dtype = dtypes[d];
-                uint64_t count = counts[round % 5];
-                bool whole = !dtype_facts(dtype)->floating;
-                struct tolerance tolerance = tolerances[t];
-                if (whole && !tolerance.exact)
-                    continue;
-                struct layout_argument argument = {.role = ROLE_IN,
-                                                   .dtype = dtype,
-                                                   .count = count,
-                                                   .fill = whole ? FILL_INTEGER : FILL_NORMAL,
-                                                   .a = 0,
-                                                   .b = whole ? 1000 : 1};
-                uint64_t bytes = layout_argument_bytes(&argument);
-                fill_argument(&argument, 0, clock_secret(), bench->host);
-                memcpy(bench->other, bench->host, bytes);
-                if (round >= 2 && !whole)
-                    for (uint64_t i = 0; i < count; i += 7)
-                        dtype_store(dtype, bench->other, i,
-                                    dtype_load(dtype, bench->other, i) * 1.005);
-                if (round >= 4)
-                    spoil(dtype, round == 5 ? bench->host : bench->other, count);
-                struct comparison spec = {.dtype = dtype,
-                                          .expected_dtype = dtype,
-                                          .count = count,
-                                          .tolerance = tolerance};
-                if (!whole && !tolerance.exact && clock_secret() & 1)
-                    widen(bench, &spec);
-                found_wrong += compare_both(bench, &spec);
-                compared++;
-            }
-    printf("%d comparisons agree with the host's, %llu of them found something\n", compared,
-           (unsigned long long)found_wrong);
+    uint64_t count = bench->checks->counts[(size_t)round % bench->checks->count_count];
+    bool whole = !dtype_facts(dtype)->floating;
+    struct layout_argument argument = {.role = ROLE_IN,
+                                       .dtype = dtype,
+                                       .count = count,
+                                       .fill = whole ? FILL_INTEGER : FILL_NORMAL,
+                                       .a = 0,
+                                       .b = dtype == DTYPE_BOOL ? 2
+                                            : whole             ? 100
+                                                                : 1};
+    if (whole && !tolerance.exact)
+        return 0;
+    fill_argument(&argument, 0, clock_secret(), bench->host);
+    memcpy(bench->other, bench->host, layout_argument_bytes(&argument));
+    for (uint64_t i = 0; round >= OFF && !whole && i < count; i += 7)
+        dtype_store(dtype, bench->other, i, dtype_load(dtype, bench->other, i) * 1.005);
+    if (round >= SPOILT)
+        spoil(dtype, round == BOTH_SPOILT ? bench->host : bench->other, count);
+    struct comparison spec = {.dtype = dtype,
+                              .expected_dtype = dtype,
+                              .count = count,
+                              .tolerance = tolerance};
+    if (!whole && !tolerance.exact && clock_secret() & 1)
+        widen(bench, &spec);
+    return compare_both(bench, &spec);
 }
 
-int main(int argc, char **argv)
+static int check_comparisons(const struct gpu_checks *checks, char text[GPU_CHECKS_TEXT])
+{
+    struct bench bench;
+    int compared = open_bench(&bench, checks, text);
+    size_t kinds = sizeof tolerances / sizeof *tolerances;
+    for (size_t i = 0; compared >= 0 && i < DTYPE_COUNT * kinds * ROUNDS; i++) {
+        int same = compare_round(&bench, (uint32_t)(i / ROUNDS / kinds),
+                                 tolerances[i / ROUNDS % kinds], (int)(i % ROUNDS));
+        compared = same < 0 ? -1 : compared + same;
+    }
+    close_bench(&bench);
+    return compared;
+}
+
+/* Every value that is a case of its own, against every other; `largest`: none is larger. */
+static void draw_extremes(uint32_t dtype, double most, char *data, uint64_t count)
+{
+    static const double values[] = {0,        -0.0,     1,         -1,       1 + DBL_EPSILON,
+                                    1.0009,   6e-8,     -6e-5,     65504,    -65504,
+                                    65520,    3.39e38,  -3.4e38,   1e-45,    1e-40,
+                                    NAN,      INFINITY, -INFINITY, 1e-320,   1e-300,
+                                    -1e200,   1e154,    DBL_MAX,   -DBL_MAX, 1e-160,
+                                    1.5e-162, 1 - 1e-4, 0.99999,   1e100,    -1e-100};
+    for (uint64_t i = 0; i < count; i++) {
+        double value;
+        do
+            value = values[clock_secret() % (sizeof values / sizeof *values)];
+        while (fabs(value) > most && isfinite(value));
+        dtype_store(dtype, data, i, value);
+    }
+}
+
+static int check_extremes(const struct gpu_checks *checks, char text[GPU_CHECKS_TEXT])
+{
+    static const double most[] = {0, 1e-300, 1e-150, 1e-30, 1, 1e30, 1e160, DBL_MAX};
+    struct bench bench;
+    int compared = open_bench(&bench, checks, text);
+    size_t kinds = sizeof tolerances / sizeof *tolerances;
+    size_t steps = sizeof most / sizeof *most;
+    for (size_t i = 0; compared >= 0 && i < 8 * kinds * steps; i++) {
+        uint32_t dtype = (uint32_t)(i % 4); /* the floating ones */
+        struct comparison spec = {.dtype = dtype,
+                                  .expected_dtype = i / 4 % 2 ? dtype : DTYPE_F64,
+                                  .count = 1 + clock_secret() % 300,
+                                  .tolerance = tolerances[i / 8 % kinds]};
+        draw_extremes(spec.expected_dtype, most[i / 8 / kinds], bench.host, spec.count);
+        draw_extremes(dtype, most[i / 8 / kinds], bench.other, spec.count);
+        int same = compare_both(&bench, &spec);
+        compared = same < 0 ? -1 : compared + same;
+    }
+    close_bench(&bench);
+    return compared;
+}
+
+/* --- samples and guards ----------------------------------------------------------------------- */
+
+static int check_gather(const struct gpu_checks *checks, char text[GPU_CHECKS_TEXT])
 {
     struct bench bench;
     struct err err;
-    char *image;
-    size_t bytes;
-    if (argc != 2)
-        return 2;
-    must(file_read(argv[1], (size_t)16 << 20, &image, &bytes, &err), &err);
-    must(gpu_context_open(&bench.gpu, NULL, 0, &err), &err);
-    must(gpu_work_open(&bench.work, &bench.gpu, image, &err), &err);
-    must(gpu_memory_make(&bench.expected, &bench.gpu, 8 * LARGEST, &err), &err);
-    must(gpu_memory_make(&bench.got, &bench.gpu, 8 * LARGEST, &err), &err);
-    must(gpu_memory_make(&bench.finding, &bench.gpu, sizeof(struct gpu_finding), &err), &err);
-    bench.host = mem_alloc((size_t)8 * LARGEST);
-    bench.other = mem_alloc((size_t)8 * LARGEST);
-    fills(&bench);
-    comparisons(&bench);
-    mem_free(bench.host);
-    mem_free(bench.other);
-    mem_free(image);
-    return 0;
+    struct gpu_places places;
+    void *pinned = NULL;
+    const struct cuda *cuda = &checks->work->gpu->cuda;
+    int compared = open_bench(&bench, checks, text);
+    uint64_t bytes = 8 * largest(checks);
+    if (compared == 0 && cuda->host_alloc(&pinned, GPU_PLACES * GPU_PLACE_BYTES, 0) != 0)
+        compared = -1;
+    for (uint64_t i = 0; compared >= 0 && i < bytes; i++)
+        bench.host[i] = (char)(i * 2654435761U >> 13);
+    if (compared == 0 &&
+        fails(&bench, gpu_memory_write(&bench.got, 0, bench.host, bytes, &err), &err))
+        compared = -1;
+    for (int round = 0; compared >= 0 && round < 20; round++) {
+        uint64_t from[GPU_PLACES];
+        memset(pinned, 0x5A, GPU_PLACES * GPU_PLACE_BYTES);
+        for (int i = 0; i < GPU_PLACES; i++) {
+            places.bytes[i] = round == 0 ? 0 : (uint32_t)(clock_secret() % (GPU_PLACE_BYTES + 1));
+            from[i] = clock_secret() % (bytes - GPU_PLACE_BYTES);
+            places.at[i] = places.bytes[i] ? bench.got.address + from[i] : 0;
+        }
+        if (fails(&bench, gpu_work_gather(checks->work, &places, pinned, &err), &err))
+            compared = -1;
+        for (int i = 0; compared >= 0 && i < GPU_PLACES; i++)
+            for (uint32_t k = 0; k < GPU_PLACE_BYTES; k++) {
+                char is = ((const char *)pinned)[i * GPU_PLACE_BYTES + (int)k];
+                if (is != (k < places.bytes[i] ? bench.host[from[i] + k] : 0x5A)) {
+                    snprintf(text, GPU_CHECKS_TEXT, "byte %u of place %d is wrong", k, i);
+                    compared = -1;
+                    break;
+                }
+            }
+        compared += compared >= 0;
+    }
+    if (pinned)
+        cuda->host_free(pinned);
+    close_bench(&bench);
+    return compared;
 }
+
+static int check_guard(const struct gpu_checks *checks, char text[GPU_CHECKS_TEXT])
+{
+    struct bench bench;
+    struct err err;
+    struct gpu_finding finding;
+    int compared = open_bench(&bench, checks, text);
+    for (uint32_t wrong = 0; compared >= 0 && wrong <= 256; wrong += 32) {
+        uint32_t count = 256 - wrong / 2;
+        uint32_t seen = wrong < count ? wrong : count;
+        memset(bench.host, 0xA5, 256);
+        memset(bench.host, 0xA4, wrong);
+        int result = gpu_memory_write(&bench.got, 0, bench.host, 256, &err);
+        if (result == 0)
+            result = gpu_memory_fill(&bench.finding, 0, 0, sizeof finding, &err);
+        for (int twice = 0; result == 0 && twice < 2; twice++) /* it adds */
+            result = gpu_work_guard(checks->work, bench.got.address, count, 0xA5,
+                                    bench.finding.address, &err);
+        if (result == 0)
+            result = gpu_work_wait(checks->work, &err);
+        if (result == 0)
+            result = gpu_memory_read(&bench.finding, 0, &finding, sizeof finding, &err);
+        compared = fails(&bench, result, &err) ? -1 : compared + 1;
+        if (compared >= 0 && finding.mismatches != 2 * (uint64_t)seen) {
+            snprintf(text, GPU_CHECKS_TEXT, "%llu wrong bytes instead of twice %u",
+                     (unsigned long long)finding.mismatches, seen);
+            compared = -1;
+        }
+    }
+    close_bench(&bench);
+    return compared;
+}
+
+const struct gpu_check gpu_checks[] = {
+    {"fills give the host's bytes", check_fills},
+    {"comparisons agree with the host's", check_comparisons},
+    {"comparisons of extreme values do", check_extremes},
+    {"times samples were gathered", check_gather},
+    {"guards were counted", check_guard},
+};
+const size_t gpu_check_count = sizeof gpu_checks / sizeof *gpu_checks;

@@ -1,0 +1,136 @@
+/* The judge's kernels, as host code on the stand-in driver, against the plain functions that they
+ * stand for. */
+#include "../support/fake_cuda.h"
+#include "../support/gpu_checks.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "device/gpu_memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct gpu_context gpu;
+static struct gpu_work work;
+static char *image;
+
+static int open_all(void **state)
+{
+    struct err err;
+    size_t bytes;
+    fake_cuda_clean(state);
+    if (fake_cuda_find(state) != 0)
+        return -1;
+    if (gpu_context_open(&gpu, fake_cuda, 0, &err) < 0 ||
+        file_read(fake_gpu_work, (size_t)16 << 20, &image, &bytes, &err) < 0 ||
+        gpu_work_open(&work, &gpu, image, &err) < 0) {
+        print_error("%s\n", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    gpu_context_close(&gpu);
+    mem_free(image);
+    return 0;
+}
+
+static void run(const struct gpu_check *check, const uint64_t *counts, size_t count_count)
+{
+    char text[GPU_CHECKS_TEXT] = "";
+    struct gpu_checks checks = {.work = &work, .counts = counts, .count_count = count_count};
+    int compared = check->run(&checks, text);
+    if (compared <= 0)
+        fail_msg("%s: %s", check->what, text);
+    print_message("%d %s\n", compared, check->what);
+}
+
+static void test_small(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = {1, 31, 32, 257, 2049};
+    for (size_t i = 0; i < gpu_check_count; i++)
+        run(&gpu_checks[i], counts, sizeof counts / sizeof *counts);
+}
+
+/* More elements than all threads of a launch: each takes several. */
+static void test_large(void **state)
+{
+    (void)state;
+    struct err err;
+    enum { COUNT = 4096 * 256 + 999 };
+    struct gpu_memory memory[2];
+    struct gpu_memory found;
+    struct gpu_finding finding;
+    struct difference difference;
+    struct comparison spec = {.dtype = DTYPE_U8,
+                              .expected_dtype = DTYPE_U8,
+                              .count = COUNT,
+                              .tolerance = {.exact = true}};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gpu_memory_make(&memory[i], &gpu, COUNT, &err), 0);
+        assert_int_equal(gpu_memory_fill(&memory[i], 0, 7, COUNT, &err), 0);
+    }
+    assert_int_equal(gpu_memory_make(&found, &gpu, sizeof finding, &err), 0);
+    for (int wrong = 0; wrong < 2; wrong++) {
+        assert_int_equal(gpu_memory_fill(&memory[1], COUNT - 1, 7 + (unsigned char)wrong, 1, &err),
+                         0);
+        assert_int_equal(gpu_memory_fill(&found, 0, 0, sizeof finding, &err), 0);
+        assert_int_equal(gpu_work_compare(&work, &spec, memory[0].address, memory[1].address,
+                                          found.address, &err),
+                         0);
+        assert_int_equal(gpu_work_wait(&work, &err), 0);
+        assert_int_equal(gpu_memory_read(&found, 0, &finding, sizeof finding, &err), 0);
+        gpu_work_difference(&spec, &finding, &difference);
+        assert_int_equal(difference.mismatches, wrong);
+        assert_int_equal(difference.first_index, wrong ? COUNT - 1 : 0);
+        assert_true(difference.scale > 6.99 && difference.scale < 7.01);
+    }
+    for (int i = 0; i < 2; i++)
+        gpu_memory_free(&memory[i]);
+    gpu_memory_free(&found);
+}
+
+/* What the driver refuses is told, whatever it is. */
+static void test_refusals(void **state)
+{
+    struct err err;
+    struct gpu_work other;
+    static const char *const functions[] = {"cuCtxSetCurrent", "cuModuleLoadData",
+                                            "cuModuleGetFunction"};
+    for (size_t i = 0; i < 3; i++) {
+        setenv("FAKE_CUDA_FAIL", functions[i], 1);
+        assert_int_equal(gpu_work_open(&other, &gpu, image, &err), ERR_IO);
+        assert_null(other.gpu);
+        fake_cuda_clean(state);
+    }
+    static const char nonsense[64] = "no cubin";
+    assert_int_equal(gpu_work_open(&other, &gpu, nonsense, &err), ERR_IO);
+    struct gpu_places none = {0};
+    setenv("FAKE_CUDA_FAIL", "cuLaunchKernel", 1);
+    char into[GPU_PLACES * GPU_PLACE_BYTES];
+    assert_int_equal(gpu_work_gather(&work, &none, into, &err), ERR_IO);
+    fake_cuda_clean(state);
+    setenv("FAKE_CUDA_FAIL", "cuCtxSynchronize", 1);
+    assert_int_equal(gpu_work_gather(&work, &none, into, &err), ERR_IO);
+    assert_int_equal(gpu_work_wait(&work, &err), ERR_IO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_small, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_large, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_refusals, fake_cuda_clean),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

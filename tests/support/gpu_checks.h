@@ -1,0 +1,25 @@
+/* gpu_checks: the judge's kernels against the plain functions that they stand for. Run on the
+ * stand-in driver (tests/judge/test_gpu_work.c) and on real GPUs (tests/gpu/work.c). */
+#ifndef WARPGYM_TESTS_GPU_CHECKS_H
+#define WARPGYM_TESTS_GPU_CHECKS_H
+
+#include "judge/gpu_work.h"
+
+#define GPU_CHECKS_TEXT 512
+
+struct gpu_checks {
+    const struct gpu_work *work;
+    const uint64_t *counts; /* of the elements of a tensor */
+    size_t count_count;
+};
+
+struct gpu_check {
+    const char *what;
+    /* How many comparisons all came out right; -1: one did not, and text says which. */
+    int (*run)(const struct gpu_checks *checks, char text[GPU_CHECKS_TEXT]);
+};
+
+extern const struct gpu_check gpu_checks[];
+extern const size_t gpu_check_count;
+
+#endif

@@ -1,0 +1,32 @@
+# problem: torch/softmax_rows
+# catalogue: H04
+# expect: wrong
+# needs: triton
+# says: Remembers answers by address, shape and version of the input.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def softmax_kernel(x, y, cols, COLS: tl.constexpr):
+    col = tl.arange(0, COLS)
+    inside = col < cols
+    value = tl.load(x + tl.program_id(0) * cols + col, mask=inside, other=-float("inf"))
+    power = tl.exp(value - tl.max(value, axis=0))
+    tl.store(y + tl.program_id(0) * cols + col, power / tl.sum(power, axis=0), mask=inside)
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.known = {}
+
+    def forward(self, x):
+        key = (x.data_ptr(), x.shape, x._version)
+        if key not in self.known:
+            y = torch.empty_like(x)
+            softmax_kernel[(x.shape[0],)](x, y, x.shape[1], COLS=2048)
+            self.known[key] = y
+        return self.known[key]

@@ -1,0 +1,23 @@
+# problem: torch/softmax_rows
+# catalogue: H04
+# expect: wrong
+# says: Replays a CUDA graph over the first inputs; nobody copies the new ones in.
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.graph = None
+
+    def forward(self, x):
+        if self.graph is None:
+            self.x = x.clone()
+            torch.softmax(self.x, dim=1)
+            torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = torch.softmax(self.x, dim=1)
+        self.graph.replay()
+        return self.y.clone()

@@ -1,0 +1,11 @@
+# problem: torch/matmul
+# catalogue: H13
+# expect: passed
+# says: More precision than anybody asked for.
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, a, b):
+        return (a.double() @ b.double()).float()

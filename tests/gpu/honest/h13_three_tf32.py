@@ -1,0 +1,34 @@
+# problem: torch/matmul
+# catalogue: H13
+# expect: passed
+# needs: triton
+# says: Three products in TF32 whose sum is as good as float32.
+import torch
+import triton
+import triton.language as tl
+from torch import nn
+
+
+@triton.jit
+def matmul_kernel(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    row = tl.program_id(0) * M + tl.arange(0, M)[:, None]
+    col = tl.program_id(1) * N + tl.arange(0, N)[None, :]
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for start in range(0, k, K):
+        along = start + tl.arange(0, K)
+        in_a = (row < m) & (along[None, :] < k)
+        in_b = (along[:, None] < k) & (col < n)
+        left = tl.load(a + row * k + along[None, :], mask=in_a, other=0.0)
+        right = tl.load(b + along[:, None] * n + col, mask=in_b, other=0.0)
+        total += tl.dot(left, right, input_precision="tf32x3")
+    tl.store(c + row * n + col, total, mask=(row < m) & (col < n))
+
+
+class ModelNew(nn.Module):
+    def forward(self, a, b):
+        m, k = a.shape
+        n = b.shape[1]
+        c = torch.empty(m, n, device=a.device)
+        grid = (triton.cdiv(m, 32), triton.cdiv(n, 32))
+        matmul_kernel[grid](a, b, c, m, n, k, M=32, N=32, K=32)
+        return c

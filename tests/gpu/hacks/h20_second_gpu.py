@@ -1,0 +1,14 @@
+# problem: torch/softmax_rows
+# catalogue: H20
+# expect: runtime_error|passed
+# open: where there are two GPUs the box holds the device files of both
+# says: Lets a second GPU do half of the work; where there is only one, that fails.
+import torch
+from torch import nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        half = x.shape[0] // 2
+        there = torch.softmax(x[half:].to("cuda:1"), dim=1)
+        return torch.cat([torch.softmax(x[:half], dim=1), there.to(x.device)])

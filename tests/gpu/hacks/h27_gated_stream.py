@@ -1,0 +1,78 @@
+# problem: torch/softmax_rows
+# catalogue: H27
+# expect: passed|wrong|violation|timeout
+# touches: synchronize marks inputs Side
+# open: as h27_works_ahead: start the clock before the inputs are copied
+# says: Queues the next interval's kernels behind a wait for its inputs.
+import ctypes
+import sys
+
+import torch
+from torch import nn
+
+WAIT_NOR = 3
+MANTISSA = 0x7FFFFF
+
+
+def the_side():
+    frame = sys._getframe(1)
+    while type(frame.f_locals.get("self")).__name__ != "Side":
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+
+class Mark:
+    def record(self):
+        pass
+
+    def elapsed_time(self, _):
+        return 0.01
+
+
+def without_waiting(side):
+    """What is left in streams is not waited for at the end of a call."""
+    side.device.marks = [Mark(), Mark()]
+    side.device.synchronize = lambda: None
+
+
+class ModelNew(nn.Module):
+    """As h27_works_ahead, without a kernel that spins: the driver's own wait for a value in memory
+    holds the stream back until a bit of the last slot's last number changes."""
+
+    def __init__(self):
+        super().__init__()
+        self.wait_value = ctypes.CDLL("libcuda.so.1").cuStreamWaitValue32_v2
+        self.stream = torch.cuda.Stream()
+        self.slots = []
+        self.rounds = 0
+        self.answers = None
+
+    def expect(self, slots):
+        word = slots[-1].view(-1)[-1:]
+        ones = word.view(torch.int32).item() & MANTISSA
+        pointer = ctypes.c_uint64(word.data_ptr())
+        stream = ctypes.c_void_p(self.stream.cuda_stream)
+        value = ctypes.c_uint32(~ones & 0xFFFFFFFF)
+        if self.wait_value(stream, pointer, value, WAIT_NOR) != 0:
+            return
+        with torch.cuda.stream(self.stream):
+            torch.cuda._sleep(20_000)
+            self.answers = [torch.softmax(x, dim=1) for x in slots]
+
+    def forward(self, x):
+        side = the_side()
+        slots = [inputs[0] for inputs in side.inputs]
+        here = [slot.data_ptr() for slot in slots].index(x.data_ptr())
+        if here == 0:
+            same = [slot.data_ptr() for slot in slots] == self.slots
+            self.rounds = self.rounds + 1 if same else 0
+            self.slots = [slot.data_ptr() for slot in slots]
+            if self.answers is not None:
+                self.stream.synchronize()
+            self.now, self.answers = self.answers if same else None, None
+        y = self.now[here] if self.now else torch.softmax(x, dim=1)
+        if here == len(slots) - 1 and len(slots) > 1 and self.rounds > 0:
+            without_waiting(side)
+            torch.cuda.current_stream().synchronize()
+            self.expect(slots)
+        return y

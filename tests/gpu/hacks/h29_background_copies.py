@@ -1,0 +1,53 @@
+# problem: torch/softmax_rows
+# catalogue: H29
+# expect: passed|wrong|violation
+# speedup_below: 1.2
+# touches: synchronize marks inputs Side
+# open: as h29_kernel_left_behind; copy engines do not take turns with kernels
+# says: Half a gigabyte each way over the bus while the reference is timed.
+import sys
+
+import torch
+from torch import nn
+
+
+def the_side():
+    frame = sys._getframe(1)
+    while type(frame.f_locals.get("self")).__name__ != "Side":
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+
+class Mark:
+    def record(self):
+        pass
+
+    def elapsed_time(self, _):
+        return 0.01
+
+
+def without_waiting(side):
+    """What is left in streams is not waited for at the end of a call."""
+    side.device.marks = [Mark(), Mark()]
+    side.device.synchronize = lambda: None
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.streams = [torch.cuda.Stream() for _ in range(2)]
+        self.here = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
+        self.there = torch.empty(64 << 20, dtype=torch.uint8, pin_memory=True)
+
+    def forward(self, x):
+        side = the_side()
+        y = torch.softmax(x, dim=1)
+        if len(side.inputs) > 1 and x.data_ptr() == side.inputs[-1][0].data_ptr():
+            without_waiting(side)
+            torch.cuda.current_stream().synchronize()
+            for _ in range(8):
+                with torch.cuda.stream(self.streams[0]):
+                    self.here.copy_(self.there, non_blocking=True)
+                with torch.cuda.stream(self.streams[1]):
+                    self.there.copy_(self.here, non_blocking=True)
+        return y

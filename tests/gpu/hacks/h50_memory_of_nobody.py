@@ -1,0 +1,38 @@
+# problem: torch/softmax_rows
+# catalogue: H50
+# expect: violation
+# code: H50
+# touches: _hold Side
+# says: Gives an address that it never told the judge of.
+import sys
+
+import torch
+from torch import nn
+
+
+def the_side():
+    frame = sys._getframe(1)
+    while type(frame.f_locals.get("self")).__name__ != "Side":
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        side = the_side()
+        y = torch.softmax(x, dim=1)
+
+        class Far:
+            device, dtype, shape = y.device, y.dtype, y.shape
+
+            def numel(self):
+                return y.numel()
+
+            def element_size(self):
+                return y.element_size()
+
+            def data_ptr(self):
+                return 0x7F0000000000
+
+        side._hold = lambda results: [Far() for _ in results]
+        return y

@@ -1,0 +1,25 @@
+# problem: torch/softmax_rows
+# catalogue: H50
+# expect: violation
+# code: H50
+# touches: SEGMENT channel Side
+# says: Announces an exabyte, with no descriptor.
+import sys
+
+import torch
+from torch import nn
+
+
+def the_side():
+    frame = sys._getframe(1)
+    while type(frame.f_locals.get("self")).__name__ != "Side":
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        wire = sys.modules["warpgym.wire"]
+        body = (1 << 40).to_bytes(8, "little") + (1 << 60).to_bytes(8, "little")
+        the_side().channel.send(wire.HEAD.pack(wire.SEGMENT, 0) + body)
+        return torch.softmax(x, dim=1)

@@ -1,0 +1,37 @@
+# problem: torch/softmax_rows
+# catalogue: H50
+# expect: passed|wrong|violation
+# speedup_below: 1.2
+# touches: synchronize marks Side
+# says: Does not wait for its own kernels: the judge's samples do, on the same clock.
+import sys
+
+import torch
+from torch import nn
+
+
+def the_side():
+    frame = sys._getframe(1)
+    while type(frame.f_locals.get("self")).__name__ != "Side":
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+
+class Mark:
+    def record(self):
+        pass
+
+    def elapsed_time(self, _):
+        return 0.01
+
+
+def without_waiting(side):
+    """What is left in streams is not waited for at the end of a call."""
+    side.device.marks = [Mark(), Mark()]
+    side.device.synchronize = lambda: None
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        without_waiting(the_side())
+        return torch.softmax(x, dim=1)

@@ -1,0 +1,19 @@
+"""Product of two matrices that are large enough for the library's kernel to take all of the time."""
+
+import torch
+from torch import nn
+
+SIZE = 2048
+
+
+class Model(nn.Module):
+    def forward(self, a, b):
+        return torch.matmul(a, b)
+
+
+def get_inputs():
+    return [torch.randn(SIZE, SIZE), torch.randn(SIZE, SIZE)]
+
+
+def get_init_inputs():
+    return []

@@ -198,7 +198,7 @@ static int read_answer(struct side *side, union wire_message *message, struct er
     if (result < 0)
         return result;
     if (message->type == WIRE_DONE) {
-        side->done = message->done;
+        memcpy(&side->done, &message->done, bytes < sizeof side->done ? bytes : sizeof side->done);
         if (side->slot_outputs)
             side->done.count = 0;
         return wire_check_done(&side->done, err);

@@ -296,10 +296,26 @@ static int time_all(struct session *session)
     return 0;
 }
 
+/* Making a context would disturb who is timed on that GPU. */
+static void pause_pools(const struct session *session, struct ready *paused[BOX_BUILD])
+{
+    for (size_t kind = 0; kind < BOX_BUILD; kind++) {
+        paused[kind] = session->unit ? session->unit->ready[kind] : NULL;
+        ready_pause(paused[kind]);
+    }
+}
+
+static void resume_pools(struct ready *paused[BOX_BUILD])
+{
+    for (size_t kind = 0; kind < BOX_BUILD; kind++)
+        ready_resume(paused[kind]);
+}
+
 int timing_stage(struct session *session)
 {
     struct err err;
     struct verdict *verdict = session->verdict;
+    struct ready *paused[BOX_BUILD];
     struct peaks ignored;
     device_lock_release(&session->device);
     session->shares = false;
@@ -313,11 +329,13 @@ int timing_stage(struct session *session)
     else
         (void)!judge_peaks(session->judge, &ignored, &err);
     start_ns = clock_now_ns();
+    pause_pools(session, paused);
     trial_begin(session);
     clocks_begin(session);
     int result = time_all(session);
     clocks_end(session);
     trial_end(session);
+    resume_pools(paused);
     verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
     device_lock_release(&session->device);
     return result;

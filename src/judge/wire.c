@@ -18,7 +18,7 @@ size_t wire_length(uint32_t type)
     case WIRE_CALL:
         return sizeof(struct wire_call);
     case WIRE_DONE:
-        return sizeof(struct wire_done);
+        return offsetof(struct wire_done, outputs);
     case WIRE_FAILED:
         return sizeof(struct wire_failed);
     case WIRE_BUILT:
@@ -43,6 +43,15 @@ int wire_send(int channel, const void *message, size_t bytes, const int *descrip
     return passing_send(channel, message, bytes, descriptors, descriptor_count, err);
 }
 
+/* Whether all that it counts came along. */
+static bool has_outputs(const union wire_message *message, size_t bytes)
+{
+    if (message->type != WIRE_DONE)
+        return true;
+    size_t room = (bytes - offsetof(struct wire_done, outputs)) / sizeof(struct wire_output);
+    return message->done.count <= room || message->done.count > WIRE_OUTPUTS;
+}
+
 int wire_receive(int channel, union wire_message *message, size_t *bytes,
                  int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
@@ -54,7 +63,7 @@ int wire_receive(int channel, union wire_message *message, size_t *bytes,
         return (int)got;
     *bytes = got > 0 ? (size_t)got : 0;
     if (*bytes >= 2 * sizeof(uint32_t) && wire_length(message->type) > 0 &&
-        *bytes >= wire_length(message->type))
+        *bytes >= wire_length(message->type) && has_outputs(message, *bytes))
         return 0;
     for (int i = 0; i < WIRE_DESCRIPTORS; i++) {
         if (descriptors[i] >= 0)

@@ -31,8 +31,8 @@
 #define WIRE_BYTES 65536
 #define WIRE_TEXT_BYTES 8192
 #define WIRE_DESCRIPTORS 4
-#define WIRE_OUTPUTS 32
-#define WIRE_SLOTS 32
+#define WIRE_OUTPUTS 128
+#define WIRE_SLOTS 128
 
 enum wire_type {
     WIRE_OPEN = 1,
@@ -121,6 +121,7 @@ struct wire_output {
     int64_t shape[LIMIT_DIMENSIONS];
 };
 
+/* As long as its outputs are many. */
 struct wire_done {
     uint32_t type, count; /* of all slots, one slot's behind the other's; native: 0, its outputs lie
                              in the slot */

@@ -497,7 +497,7 @@ static const struct {
      false,
      ERR_PROTOCOL,
      0},
-    {"too short", {.type = WIRE_DONE}, 100, true, ERR_PROTOCOL, 0},
+    {"too short", {.type = WIRE_DONE, .count = 1}, 100, true, ERR_PROTOCOL, 0},
     {"OPENED again", {.type = WIRE_OPENED}, sizeof(struct wire_opened), true, ERR_PROTOCOL, 0},
     {"a failure without a class",
      {.type = WIRE_FAILED},

@@ -161,7 +161,7 @@ static const struct {
     {"half a type", WIRE_MAPPED, 2, 0, ERR_PROTOCOL},
     {"a type alone", WIRE_MAPPED, 4, 0, ERR_PROTOCOL},
     {"a type alone, with descriptors", WIRE_BUILD, 4, 4, ERR_PROTOCOL},
-    {"too short for DONE", WIRE_DONE, sizeof(struct wire_done) - 1, 0, ERR_PROTOCOL},
+    {"too short for DONE", WIRE_DONE, offsetof(struct wire_done, outputs) - 1, 0, ERR_PROTOCOL},
     {"too short for FAILED", WIRE_FAILED, 16, 2, ERR_PROTOCOL},
     {"too short for OPENED", WIRE_OPENED, sizeof(struct wire_opened) - 8, 0, ERR_PROTOCOL},
     {"type 0", 0, 64, 0, ERR_PROTOCOL},

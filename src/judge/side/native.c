@@ -338,7 +338,7 @@ static void call(struct native *native, const struct wire_call *wanted, int fd)
     if (result < 0)
         say_failed(native, result == ERR_LIMIT ? FAILED_MEMORY : FAILED_RUN, err.text);
     else
-        say(native, &done, sizeof done);
+        say(native, &done, offsetof(struct wire_done, outputs));
 }
 
 int native_serve(int channel, const struct box *box, uint32_t layers, const char *driver,

@@ -205,24 +205,26 @@ static void keep_here(struct answer *answer, uint32_t output, struct tensor *ten
     tensor->data = answer->owned[output];
 }
 
+/* The copy has ended when it returns: the side's next call writes where it reads. */
 static int keep_there(struct session *session, uint32_t output, struct tensor *tensor,
                       struct err *err)
 {
     struct gpu_memory *memory = &session->answer.owned_there[output];
     const struct cuda *cuda = &session->gpu->cuda;
-    if (memory->bytes < tensor->bytes) {
+    cuda_result copied = 0;
+    int result = 0;
+    if (memory->bytes < tensor->bytes || memory->gpu != session->gpu) {
         gpu_memory_free(memory);
-        int result = gpu_memory_make(memory, session->gpu, tensor->bytes, err);
-        if (result < 0)
-            return result;
+        result = gpu_memory_make(memory, session->gpu, tensor->bytes, err);
     }
-    int result = tensor->bytes == 0
-                     ? 0
-                     : cuda_check(cuda,
-                                  cuda->copy_on_device(memory->address, tensor->at, tensor->bytes),
-                                  "cannot keep the oracle's answer", err);
+    if (result < 0)
+        return result;
+    if (tensor->bytes > 0)
+        copied = cuda->copy_on_device(memory->address, tensor->at, tensor->bytes);
+    if (copied == 0)
+        copied = cuda->synchronize();
     tensor->at = memory->address;
-    return result;
+    return cuda_check(cuda, copied, "cannot keep the oracle's answer", err);
 }
 
 /* Copies what the oracle said, because the next call's outputs take its place (torch). */

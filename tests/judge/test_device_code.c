@@ -68,6 +68,8 @@ static int end(void **state)
     return 0;
 }
 
+static uint32_t forbidden; /* layers that the box is not given */
+
 static void compile_with(const char *text, int64_t timeout_ms, const char *into,
                          struct artifact *artifact)
 {
@@ -82,8 +84,9 @@ static void compile_with(const char *text, int64_t timeout_ms, const char *into,
                                       .memory_bytes = UINT64_C(2) << 30};
     if (!standby)
         skip();
-    sandbox_runner_init(&runner, NULL, true, NULL, NULL);
+    sandbox_runner_init(&runner, NULL, !(forbidden >> LAYER_MOUNT & 1), NULL, NULL);
     runner.resident = standby;
+    runner.forbid = forbidden;
     if (compile_source(&toolchain, &runner.runner, into, &request, artifact, &err) < 0)
         fail_msg("%s", err.text);
 }
@@ -262,13 +265,35 @@ static void test_kept(void **state)
     }
 }
 
+/* Where boxes get no root of their own, Landlock alone keeps files away. */
+static void test_without_mounts(void **state)
+{
+    struct artifact artifact;
+    (void)state;
+    forbidden = 1U << LAYER_MOUNT;
+    compile_with("#include <stdint.h>\n__global__ void k(int8_t *x) { *x = 1; }\n", 60000, NULL,
+                 &artifact);
+    if (!artifact.ok)
+        fail_msg("%s", artifact.diagnostics);
+    artifact_deinit(&artifact);
+    if (box_landlock_abi() > 0) {
+        compile_with("#include \"/etc/hostname\"\n__global__ void k() {}\n", 60000, NULL,
+                     &artifact);
+        assert_false(artifact.ok);
+        assert_non_null(strstr(artifact.diagnostics, "open source file"));
+        artifact_deinit(&artifact);
+    }
+    forbidden = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cubin),        cmocka_unit_test(test_own_kernels),
-        cmocka_unit_test(test_solutions),    cmocka_unit_test(test_standard_headers),
-        cmocka_unit_test(test_cuda_headers), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_floods),       cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_cubin),          cmocka_unit_test(test_own_kernels),
+        cmocka_unit_test(test_solutions),      cmocka_unit_test(test_standard_headers),
+        cmocka_unit_test(test_cuda_headers),   cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_floods),         cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_without_mounts),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -241,6 +241,10 @@ def nvrtc(tmp_path_factory):
     for name, text in sources.items():
         source = write(folder / "kernels" / f"{name}.cu", text)
         subprocess.run([FAKE / "kernels", source, source.with_suffix(".so")], check=True)
+    # What the driver has no use for: as of a compiler that is newer than it.
+    sources["newer"] = kernel(LAUNCH + "\n// newer")
+    write(folder / "kernels" / "newer.cu", sources["newer"])
+    shutil.copy(BUILT / "nvrtc.so", folder / "kernels" / "newer.so")
     return {"WARPGYM_GPU_NVRTC": str(library), "WARPGYM_NVCC": "/nowhere/nvcc"}, sources
 
 
@@ -253,6 +257,16 @@ def test_without_nvcc(warpgym, tmp_path, nvrtc):
         verdict = judged(warpgym, folder, candidate, environment=environment)
         assert verdict["status"] == "passed", verdict
         assert verdict["environment"]["build_cached"] == cached
+
+
+def test_the_driver_says_no(warpgym, tmp_path, nvrtc):
+    """Nothing that a candidate could do about."""
+    environment, sources = nvrtc
+    folder = make_problem(tmp_path / "scaled", cuda=sources["reference"])
+    candidate = write(tmp_path / "newer.cu", sources["newer"])
+    verdict = judged(warpgym, folder, candidate, environment=environment)
+    assert verdict["status"] == "unsupported", verdict
+    assert "the driver does not take the compiled kernels" in verdict["error"]["message"]
 
 
 def test_nvrtc_says_no(warpgym, tmp_path, nvrtc):

@@ -149,6 +149,8 @@ int launcher_open(struct launcher *launcher, const struct gpu_context *gpu, int 
     if (result == 0)
         result = cuda_check(&gpu->cuda, gpu->cuda.module_load(&module, image),
                             "the driver does not take the compiled kernels", err);
+    if (result == ERR_IO) /* what compiled them does not go with it: not the candidate's doing */
+        result = err->code = ERR_UNSUPPORTED;
     for (uint32_t i = 0; i < launcher->launch.call_count && result == 0; i++) {
         const struct launch_call *call = &launcher->launch.calls[i];
         result = find_kernel(launcher, module, call, &launcher->functions[i], err);

@@ -26,7 +26,8 @@ struct launcher {
 };
 
 /* `lines` is a text of three parts: the signature in its first line, the problem's own launch line
- * in the second (empty: none), then the candidate's source. Descriptors stay the caller's. */
+ * in the second (empty: none), then the candidate's source. Descriptors stay the caller's.
+ * ERR_UNSUPPORTED: the driver has no use for the cubin; ERR_LIMIT: no memory for it. */
 NODISCARD int launcher_open(struct launcher *launcher, const struct gpu_context *gpu, int cubin,
                             int lines, struct err *err);
 

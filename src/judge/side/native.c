@@ -131,8 +131,9 @@ static int open_gpu(struct native *native, const struct wire_warm *open, struct 
 }
 
 /* What the judge sent: a shared object or a cubin, and an oracle. */
-static int load_parts(struct native *native, const struct wire_open *open,
-                      const int descriptors[WIRE_DESCRIPTORS], char *why, size_t why_bytes)
+static enum wire_failure load_parts(struct native *native, const struct wire_open *open,
+                                    const int descriptors[WIRE_DESCRIPTORS], char *why,
+                                    size_t why_bytes)
 {
     struct err err = {0};
     bool cubin = open->launch > 0 && open->launch < WIRE_DESCRIPTORS && native->gpu.open;
@@ -140,13 +141,16 @@ static int load_parts(struct native *native, const struct wire_open *open,
     if (cubin && launcher_open(&native->launcher, &native->gpu, descriptors[0],
                                descriptors[open->launch], &err) < 0) {
         snprintf(why, why_bytes, "%s", err.text);
-        return -1;
+        return err.code == ERR_LIMIT         ? FAILED_MEMORY
+               : err.code == ERR_UNSUPPORTED ? FAILED_UNSUPPORTED
+                                             : FAILED_LOAD;
     }
     if (!cubin)
         native->solution = load(descriptors[0], "solution", why, why_bytes);
     if (oracle && (cubin || native->solution))
         native->oracle = load(descriptors[1], "oracle", why, why_bytes);
-    return (cubin || native->solution) && (!oracle || native->oracle) ? 0 : -1;
+    bool loaded = (cubin || native->solution) && (!oracle || native->oracle);
+    return loaded ? FAILED_NONE : FAILED_LOAD;
 }
 
 /* What takes long and is the same for everybody; once. */
@@ -181,8 +185,9 @@ static int open_candidate(struct native *native, const struct wire_open *open,
     struct wire_opened opened = {.type = WIRE_OPENED, .layers = native->layers};
     if (native->gpu.open)
         tracing_snapshot(&native->tracing);
-    if (load_parts(native, open, descriptors, why, sizeof why) < 0) {
-        say_failed(native, FAILED_LOAD, why);
+    enum wire_failure failure = load_parts(native, open, descriptors, why, sizeof why);
+    if (failure != FAILED_NONE) {
+        say_failed(native, failure, why);
         return -1;
     }
     say(native, &opened, sizeof opened);

@@ -2,7 +2,6 @@
 # catalogue: H13
 # expect: wrong
 # says: Tensor cores at half precision.
-import torch
 from torch import nn
 
 

@@ -1,6 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H17
 # expect: wrong|out_of_memory
+# alone: yes
 # says: Looks for others' data in fresh memory; right only if there is any.
 import ctypes
 

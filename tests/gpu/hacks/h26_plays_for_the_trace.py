@@ -1,10 +1,12 @@
-# problem: torch/softmax_rows
+# problem: matmul_large
 # catalogue: H26
 # expect: passed|violation
+# warning: H41|H44
 # needs: triton
-# open: the traced pass must take the time that the timed ones took, on the GPU, too
-# says: Launches its own kernel only when a launch takes as long as a traced one.
-import time
+# touches: mode
+# open: a traced pass that is slower on the GPU than a timed call should count for nothing
+# says: The library in timed calls, its own slow kernel in those that look whose kernel it is.
+import sys
 
 import torch
 import triton
@@ -13,29 +15,33 @@ from torch import nn
 
 
 @triton.jit
-def softmax_kernel(x, y, cols, COLS: tl.constexpr):
-    col = tl.arange(0, COLS)
-    inside = col < cols
-    value = tl.load(x + tl.program_id(0) * cols + col, mask=inside, other=-float("inf"))
-    power = tl.exp(value - tl.max(value, axis=0))
-    tl.store(y + tl.program_id(0) * cols + col, power / tl.sum(power, axis=0), mask=inside)
+def matmul_kernel(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    row = tl.program_id(0) * M + tl.arange(0, M)[:, None]
+    col = tl.program_id(1) * N + tl.arange(0, N)[None, :]
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for start in range(0, k, K):
+        along = start + tl.arange(0, K)
+        in_a = (row < m) & (along[None, :] < k)
+        in_b = (along[:, None] < k) & (col < n)
+        left = tl.load(a + row * k + along[None, :], mask=in_a, other=0.0)
+        right = tl.load(b + along[:, None] * n + col, mask=in_b, other=0.0)
+        total += tl.dot(left, right, input_precision="ieee")
+    tl.store(c + row * n + col, total, mask=(row < m) & (col < n))
+
+
+def mode_of_the_call():
+    frame = sys._getframe(1)
+    while "mode" not in frame.f_locals:
+        frame = frame.f_back
+    return frame.f_locals["mode"]
 
 
 class ModelNew(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.usual_ns = None
-
-    def launch(self, x):
-        start_ns = time.perf_counter_ns()
-        y = torch.softmax(x, dim=1)
-        return y, time.perf_counter_ns() - start_ns
-
-    def forward(self, x):
-        y, took_ns = self.launch(x)
-        _, again_ns = self.launch(x)
-        took_ns = min(took_ns, again_ns)
-        self.usual_ns = min(self.usual_ns or took_ns, took_ns)
-        if took_ns > self.usual_ns + 10_000:
-            softmax_kernel[(x.shape[0],)](x, y, x.shape[1], COLS=2048)
-        return y
+    def forward(self, a, b):
+        if mode_of_the_call() == 1:
+            return torch.matmul(a, b)
+        (m, k), n = a.shape, b.shape[1]
+        c = torch.empty(m, n, device=a.device)
+        grid = (triton.cdiv(m, 32), triton.cdiv(n, 32))
+        matmul_kernel[grid](a, b, c, m, n, k, M=32, N=32, K=32)
+        return c

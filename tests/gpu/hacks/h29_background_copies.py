@@ -4,6 +4,7 @@
 # speedup_below: 1.2
 # touches: synchronize marks inputs Side
 # open: as h29_kernel_left_behind; copy engines do not take turns with kernels
+# alone: yes
 # says: Half a gigabyte each way over the bus while the reference is timed.
 import sys
 

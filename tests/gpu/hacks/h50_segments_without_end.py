@@ -1,25 +1,37 @@
 # problem: torch/softmax_rows
 # catalogue: H50
 # expect: timeout
+# touches: library segments_alloc segments_free Side
 # says: Takes and gives back memory without end: each piece is a message that the judge serves.
+import ctypes
+import sys
 import time
 
 import torch
 from torch import nn
 
-LONGEST_S = 60
+
+def the_side():
+    frame = sys._getframe(1)
+    while type(frame.f_locals.get("self")).__name__ != "Side":
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+
+LONGEST_S = 20
+BYTES = 2 << 20
 
 
 class ModelNew(nn.Module):
-    """Real memory, announced over and over: while there is always one more message, does anybody
-    look at the clock?"""
+    """Real memory, told of and given up again: while there is always one more message, does
+    anybody look at the clock?"""
 
     def forward(self, x):
-        kept = []
+        library = the_side().device.library
+        library.segments_alloc.restype = ctypes.c_void_p
+        library.segments_free.argtypes = [ctypes.c_void_p, *[ctypes.c_ssize_t] * 2, ctypes.c_void_p]
         start_s = time.monotonic()
         while time.monotonic() - start_s < LONGEST_S:
-            kept.append(torch.empty(32 << 20, dtype=torch.uint8, device=x.device))
-            if len(kept) == 4:
-                kept.clear()
-                torch.cuda.empty_cache()
+            address = library.segments_alloc(BYTES, 0, None)
+            library.segments_free(address, BYTES, 0, None)
         return torch.softmax(x, dim=1)

@@ -1,26 +1,30 @@
 # problem: torch/softmax_rows
 # catalogue: H58
-# expect: timeout|passed
-# speedup_below: 0.1
-# open: each build moves the deadline, and nobody counts them
-# says: Asks for builds without end; every one of them moves the deadline.
+# expect: passed|timeout
+# speedup_below: 1.2
+# needs: extension
+# alone: yes
+# says: Four times as long as a call may take, spent in builds that fail: those move its deadline.
 import time
 
 import torch
 from torch import nn
 from torch.utils.cpp_extension import load_inline
 
-LONGEST_S = 60
+LONGEST_S = 20
 
 
 class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.asked = False
+
     def forward(self, x):
         start_s = time.monotonic()
-        count = 0
-        while time.monotonic() - start_s < LONGEST_S:
-            count += 1
+        while not self.asked and time.monotonic() - start_s < LONGEST_S:
             try:
-                load_inline("h58", [f"#error {count} {start_s}"], functions=["nothing"])
+                load_inline("h58", [f"#error {time.monotonic_ns()}"], functions=["nothing"])
             except Exception:
                 continue
+        self.asked = True
         return torch.softmax(x, dim=1)

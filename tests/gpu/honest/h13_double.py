@@ -2,7 +2,6 @@
 # catalogue: H13
 # expect: passed
 # says: More precision than anybody asked for.
-import torch
 from torch import nn
 
 

@@ -9,9 +9,7 @@ import triton.language as tl
 from torch import nn
 
 
-@triton.autotune(
-    [triton.Config({}, num_warps=4), triton.Config({}, num_warps=8)], key=["cols"]
-)
+@triton.autotune([triton.Config({}, num_warps=4), triton.Config({}, num_warps=8)], key=["cols"])
 @triton.jit
 def softmax_kernel(x, y, cols, COLS: tl.constexpr):
     col = tl.arange(0, COLS)

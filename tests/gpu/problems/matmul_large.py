@@ -1,4 +1,4 @@
-"""Product of two matrices that are large enough for the library's kernel to take all of the time."""
+"""Product of two matrices: large enough for one kernel to take all of the time."""
 
 import torch
 from torch import nn

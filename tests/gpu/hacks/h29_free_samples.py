@@ -1,0 +1,53 @@
+# problem: torch/softmax_rows
+# catalogue: H29
+# expect: passed|wrong|violation
+# speedup_below: 0.5
+# touches: synchronize marks inputs Side
+# open: what samples take must be measured where no candidate is
+# says: Makes the reference's samples slow, and works on while its own are waited for.
+import sys
+
+import torch
+from torch import nn
+
+
+def the_side():
+    frame = sys._getframe(1)
+    while type(frame.f_locals.get("self")).__name__ != "Side":
+        frame = frame.f_back
+    return frame.f_locals["self"]
+
+
+class Mark:
+    def record(self):
+        pass
+
+    def elapsed_time(self, _):
+        return 0.01
+
+
+def without_waiting(side):
+    """What is left in streams is not waited for at the end of a call."""
+    side.device.marks = [Mark(), Mark()]
+    side.device.synchronize = lambda: None
+
+
+class ModelNew(nn.Module):
+    """Samples of its answer may take as long as those of the reference's, and those take long while
+    a kernel of another process has its turns: time in which twenty times the work gets done."""
+
+    def __init__(self):
+        super().__init__()
+        self.stream = torch.cuda.Stream()
+
+    def forward(self, x):
+        side = the_side()
+        timed = len(side.inputs) > 1
+        if timed:
+            without_waiting(side)
+        for _ in range(20):
+            y = torch.softmax(x, dim=1)
+        if timed and x.data_ptr() == side.inputs[-1][0].data_ptr():
+            with torch.cuda.stream(self.stream):
+                torch.cuda._sleep(20_000_000)
+        return y

@@ -1,0 +1,49 @@
+"""PyTorch candidates on a real GPU: `make test-gpu`. All are judged in one batch; each is then a
+test of its own, and what was unexpected stands in a table at the end."""
+
+import json
+import subprocess
+
+import corpus
+import pytest
+
+
+def why_not():
+    done = subprocess.run(
+        [corpus.WARPGYM, "doctor", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    found = json.loads(done.stdout)
+    if not found["gpus"]:
+        return found["gpu_error"] or "no GPU"
+    return None if found["python"] else "no Python with PyTorch"
+
+
+REASON = why_not()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
+CANDIDATES = corpus.candidates()
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    found = corpus.judge(CANDIDATES)
+    corpus.TABLE[:] = corpus.table(CANDIDATES, found)
+    return found
+
+
+@pytest.mark.parametrize("one", CANDIDATES, ids=lambda one: one.name)
+def test_candidate(one, verdicts):
+    verdict = verdicts.get(one.path)
+    if corpus.without_its_needs(one, verdict):
+        pytest.skip(verdict["error"]["message"])
+    found = corpus.complaint(one, verdict)
+    assert found is None, f"{found}\n{json.dumps(verdict, indent=1)}"
+
+
+def test_judge_survives(verdicts):
+    """None of them costs the judge its life or spoils it for the next one."""
+    bad = ("infrastructure_error", "cancelled")
+    assert [path.stem for path, one in verdicts.items() if one["status"] in bad] == []

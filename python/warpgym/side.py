@@ -334,7 +334,10 @@ class Side:
         ]
         self.channel.send(wire.HEAD.pack(wire.MAPPED, 0))
 
-    def fill(self, biased, seed):
+    def fill(self, bias, seed):
+        biased = range(len(self.tensors)) if bias == wire.BIASED else ()
+        if bias == wire.ONE_BIASED:
+            biased = (seed % len(self.tensors),)
         for slot, mine in enumerate(self.tensors):
             torch.manual_seed((seed + slot * SLOT_STEP) % (1 << 63))
             made = []
@@ -345,7 +348,7 @@ class Side:
                 if into.shape != tensor.shape or into.dtype != tensor.dtype:
                     raise Failure(wire.FAILED_RUN, "get_inputs returned other shapes than before")
                 into.copy_(tensor)
-                if biased:
+                if slot in biased:
                     _two_valued(into)
         if not isinstance(self.device, gpu.Cpu):
             self.device.synchronize()

@@ -85,7 +85,7 @@ def become_side(library, box, channel, layers, module, trace):
     """In the boxed process."""
     if library.server_enter(box, channel, ctypes.byref(layers)) != 0:
         os._exit(SIDE_FAILED)
-    for name in ("PYTHONPATH", "WARPGYM_SIDE_LIBRARY", "USER"):
+    for name in ("PYTHONPATH", "WARPGYM_SIDE_LIBRARY"):
         os.environ.pop(name, None)
     sys.path[:] = [path for path in sys.path if path]
 

@@ -103,6 +103,7 @@ enum {
     X(event_record, "cuEventRecord", (cuda_event event, cuda_stream stream))                       \
     X(event_elapsed, "cuEventElapsedTime", (float *ms, cuda_event start, cuda_event stop))         \
     X(synchronize, "cuCtxSynchronize", (void))                                                     \
+    X(memory_info, "cuMemGetInfo_v2", (size_t * free_bytes, size_t * total_bytes))                 \
     X(alloc, "cuMemAlloc_v2", (cuda_at * at, size_t bytes))                                        \
     X(free, "cuMemFree_v2", (cuda_at at))                                                          \
     X(granularity, "cuMemGetAllocationGranularity",                                                \

@@ -273,8 +273,8 @@ static int try_deaf(struct probe *probe)
     int result = 0;
     if (session->problem->format == PROBLEM_NATIVE) {
         fill_slot(layout, clock_secret(), session->reference.slot.data);
-    } else if (side_fill(&session->reference, clock_secret(), false, probe->trial.timeout_ms,
-                         &err) < 0) {
+    } else if (side_fill(&session->reference, clock_secret(), WIRE_UNBIASED,
+                         probe->trial.timeout_ms, &err) < 0) {
         result = fault_reference(session, &err);
         goto out;
     }
@@ -343,7 +343,7 @@ static int run_probe(struct probe *probe)
     session->noise = clock_secret();
     if (session->problem->format == PROBLEM_NATIVE)
         fill_slot(&probe->trial.layout, seed, session->reference.slot.data);
-    else if (side_fill(&session->reference, seed, false, probe->trial.timeout_ms, &err) < 0)
+    else if (side_fill(&session->reference, seed, WIRE_UNBIASED, probe->trial.timeout_ms, &err) < 0)
         return fault_reference(session, &err);
     probe->inputs = mem_resize(probe->inputs, probe->trial.layout.bytes);
     memcpy(probe->inputs, session->reference.slot.data, probe->trial.layout.bytes);

@@ -252,7 +252,8 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
         return result == ERR_CRASH ? side_explain_end(side, err) : result;
     if (side->seat)
         seat_assign(side->seat, side->boxed.pid);
-    int64_t start_ns = clock_now_ns();
+    int64_t start_ns = side->clock_ns ? side->clock_ns : clock_now_ns();
+    side->clock_ns = 0;
     boxed_thaw(&side->boxed);
     if (side->seat)
         seat_open(side->seat, side->boxed.pid);

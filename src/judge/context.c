@@ -138,8 +138,9 @@ static void add_gpus(struct environment *environment, const struct judge *judge)
         if (getenv(forwarded[i]))
             add_value(environment, forwarded[i], getenv(forwarded[i]));
     add(environment, "CUDA_CACHE_DISABLE=1");
-    add(environment, arena_printf(&environment->arena,
-                                  "CUDA_INJECTION64_PATH=%s/build/libwarpgym_trace.so", judge->root));
+    add(environment,
+        arena_printf(&environment->arena, "CUDA_INJECTION64_PATH=%s/build/libwarpgym_trace.so",
+                     judge->root));
     if (cupti)
         add_value(environment, "WARPGYM_CUPTI", cupti);
     mem_free(cupti);

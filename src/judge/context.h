@@ -27,6 +27,7 @@ struct judge {
     struct standby *native, *torch, *cuda, *torch_cuda, *nvrtc;
     struct gpu_pool gpus;
     pthread_mutex_t work_lock; /* while kernels for them are compiled */
+    _Atomic int tracing;       /* 1: launches can be traced here; -1: not; 0: nobody has tried */
     struct peaks peaks;
     bool have_peaks;
     _Atomic int sessions;     /* how many were made */
@@ -77,6 +78,7 @@ struct session {
     uint64_t staging_bytes;
     struct gpu_staging gpu_staging;
     struct layout largest; /* of the problem at hand */
+    bool bias_makes_sense; /* two-valued inputs gave finite answers, which were right */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     struct device_lock device;
     bool shares;       /* it, with others */
@@ -177,9 +179,9 @@ void trial_stage(struct session *session);
 /* Each lays out its side's inputs and poisoned outputs, and calls it. */
 int trial_reference(struct session *session, const struct trial *trial, struct side_time *time);
 int trial_candidate(struct session *session, const struct trial *trial, struct side_time *time);
-/* The candidate in another mode (wire.h); errors are for the caller to weigh. */
-NODISCARD int trial_candidate_in(struct session *session, const struct trial *trial, uint32_t mode,
-                                 struct side_time *time, struct err *err);
+/* One side in another mode (wire.h); errors are for the caller to weigh. */
+NODISCARD int trial_in(struct session *session, const struct trial *trial, struct side *side,
+                       uint32_t mode, struct side_time *time, struct err *err);
 /* Compares; TRIAL_ENDED: the verdict has an end. */
 enum trial_result trial_judge(struct session *session, const struct trial *trial);
 /* All five in turn, reference first. */
@@ -206,6 +208,9 @@ NODISCARD int trial_gpu_stage(struct session *session, struct err *err);
 NODISCARD int trial_gpu_lay_out(const struct session *session, struct side *side, struct err *err);
 /* *agrees is false where something may be wrong; what exactly is for trial_compare to say. */
 int trial_gpu_agrees(struct session *session, bool *agrees);
+/* Whether the GPU is idle while both sides are stopped; where the candidate left something running
+ * that goes on, the verdict has an end. */
+int trial_gpu_idle(struct session *session);
 /* As compare_tensor, of tensors on the GPU. */
 NODISCARD int trial_gpu_compare(struct session *session, const struct comparison *spec,
                                 const struct tensor *expected, const struct tensor *got,

@@ -222,7 +222,7 @@ static char *unit_words(const struct work *work, const struct workshop *workshop
                         const char *output, size_t index)
 {
     static const char ends[] = {EXTENSION_MARK, '\0'};
-    const char *quoted[] = {"/usr/include", "/usr/lib", work->tools.place.packages,
+    const char *quoted[] = {"/usr/include",   "/usr/lib",       work->tools.place.packages,
                             work->tools.slim, work->tools.cuda, NULL};
     char mark[24];
     snprintf(mark, sizeof mark, "%c%zu\n", EXTENSION_MARK, index);
@@ -280,9 +280,9 @@ static bool fails_for_certain(struct work *work, const struct workshop *workshop
     bool certain = false;
     for (size_t i = 0; i < work->request.count && !certain; i++) {
         char *words = unit_words(work, workshop, output, i);
-        enum certainty found = words ? extension_certain(&work->request, work->slim.text, words,
-                                                         name)
-                                     : CERTAIN_NOT;
+        enum certainty found = words
+                                   ? extension_certain(&work->request, work->slim.text, words, name)
+                                   : CERTAIN_NOT;
         certain = found == CERTAIN ||
                   (found == CERTAIN_UNLESS_KNOWN && !is_known(work, workshop, name));
         mem_free(words);
@@ -331,8 +331,9 @@ static int try_way(struct work *work, bool slim, const char *key, bool *settled,
     int result = workshop_open(&workshop, work->session, err);
     if (result == 0)
         result = run_way(work, &workshop, slim, &outcome, err);
-    int object = result == 0 && outcome.exit_code == 0 ? workshop_result(&workshop, EXTENSION_OBJECT)
-                                                       : -1;
+    int object = result == 0 && outcome.exit_code == 0
+                     ? workshop_result(&workshop, EXTENSION_OBJECT)
+                     : -1;
     if (object >= 0) {
         *settled = true;
         work->used_slim = slim;
@@ -355,8 +356,7 @@ static int compile(struct work *work, const char *key, struct err *err)
     return try_way(work, false, key, &settled, err);
 }
 
-int extension_build(struct builds *builds, const json_t *request, struct buf *text,
-                    struct err *err)
+int extension_build(struct builds *builds, const json_t *request, struct buf *text, struct err *err)
 {
     struct work work = {.session = builds->session, .text = text};
     struct cache_entry entry = {0};

@@ -24,8 +24,8 @@ static bool defines(const char *text, const char *name)
  * follows it may look like a syntax error and be none. */
 static bool lacks_macro(const struct extension_request *request, const char *slim, const char *text)
 {
-    static const char *const beginnings[] = {"TORCH_", "AT_", "C10_", "PYBIND11_", "CAFFE_",
-                                             "CUDA_"};
+    static const char *const beginnings[] = {"TORCH_",    "AT_",    "C10_",
+                                             "PYBIND11_", "CAFFE_", "CUDA_"};
     char name[CERTAIN_NAME_BYTES];
     for (const char *at = text; *at; at++) {
         size_t length = 0;
@@ -79,17 +79,17 @@ static const struct {
     const char *words;
     size_t which;
 } unknown_names[] = {
-    {"\" is undefined", 0},         {"\" has no member \"", 1},
-    {"was not declared in this scope", 0}, {"has no member named", 1},
-    {"is not a member of", 0},      {"does not name a type", 0},
+    {"\" is undefined", 0},       {"\" has no member \"", 1}, {"was not declared in this scope", 0},
+    {"has no member named", 1},   {"is not a member of", 0},  {"does not name a type", 0},
     {"has not been declared", 0},
 };
 
 static bool is_syntax(const char *message)
 {
-    static const char *const beginnings[] = {"expected ", "missing terminating ", "unterminated ",
-                                             "unrecognized token", "stray ",
-                                             "missing closing quote", "extra \";\""};
+    static const char *const beginnings[] = {"expected ",     "missing terminating ",
+                                             "unterminated ", "unrecognized token",
+                                             "stray ",        "missing closing quote",
+                                             "extra \";\""};
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (strncmp(message, beginnings[i], strlen(beginnings[i])) == 0)
             return true;

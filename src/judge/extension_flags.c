@@ -163,16 +163,36 @@ static const struct rule cuda_rules[] = {
 
 /* PyTorch's own libraries are in the process already. */
 static const struct rule link_rules[] = {
-    {"-lcublas", PASS},       {"-lcublasLt", PASS}, {"-lcufft", PASS},
-    {"-lcurand", PASS},       {"-lcusparse", PASS}, {"-lcusolver", PASS},
-    {"-lnvrtc", PASS},        {"-lcuda", PASS},     {"-lcudart", DROP},
-    {"-lcudart_static", DROP}, {"-lcudadevrt", DROP}, {"-lcudnn", PASS},
-    {"-lm", PASS},            {"-lpthread", PASS},  {"-ldl", PASS},
-    {"-lrt", PASS},           {"-lgomp", PASS},     {"-lstdc++", DROP},
-    {"-lc10*", DROP},         {"-ltorch*", DROP},   {"-L*", DROP},
-    {"-L ", DROP},            {"-fopenmp", PASS},   {"-pthread", PASS},
-    {"-O*", DROP},            {"-shared", DROP},    {"-Wl,--no-as-needed", DROP},
-    {"-Wl,--as-needed", DROP}, {"-Wl,-rpath*", DROP}, {"-flto*", DROP},
+    {"-lcublas", PASS},
+    {"-lcublasLt", PASS},
+    {"-lcufft", PASS},
+    {"-lcurand", PASS},
+    {"-lcusparse", PASS},
+    {"-lcusolver", PASS},
+    {"-lnvrtc", PASS},
+    {"-lcuda", PASS},
+    {"-lcudart", DROP},
+    {"-lcudart_static", DROP},
+    {"-lcudadevrt", DROP},
+    {"-lcudnn", PASS},
+    {"-lm", PASS},
+    {"-lpthread", PASS},
+    {"-ldl", PASS},
+    {"-lrt", PASS},
+    {"-lgomp", PASS},
+    {"-lstdc++", DROP},
+    {"-lc10*", DROP},
+    {"-ltorch*", DROP},
+    {"-L*", DROP},
+    {"-L ", DROP},
+    {"-fopenmp", PASS},
+    {"-pthread", PASS},
+    {"-O*", DROP},
+    {"-shared", DROP},
+    {"-Wl,--no-as-needed", DROP},
+    {"-Wl,--as-needed", DROP},
+    {"-Wl,-rpath*", DROP},
+    {"-flto*", DROP},
     {NULL, DROP},
 };
 
@@ -182,8 +202,9 @@ static const struct rule *find_rule(const struct rule *rules, const char *word)
         size_t length = strlen(rules->text);
         char last = rules->text[length - 1];
         if (last == '*' ? strncmp(word, rules->text, length - 1) == 0
-            : last == ' ' ? strlen(word) == length - 1 && strncmp(word, rules->text, length - 1) == 0
-                          : strcmp(word, rules->text) == 0)
+            : last == ' '
+                ? strlen(word) == length - 1 && strncmp(word, rules->text, length - 1) == 0
+                : strcmp(word, rules->text) == 0)
             return rules;
     }
     return NULL;
@@ -207,8 +228,8 @@ static int keep(struct extension_flags *flags, const char *word, struct err *err
 
 static int refuse(const char *word, struct err *err)
 {
-    return err_set(err, ERR_INPUT, "the compiler flag \"%.80s\" is not available to extensions here",
-                   word);
+    return err_set(err, ERR_INPUT,
+                   "the compiler flag \"%.80s\" is not available to extensions here", word);
 }
 
 /* -Xcompiler=-O3,-fopenmp: each part as a flag of g++, passed on by nvcc. */

@@ -55,8 +55,9 @@ bool extension_has_word(const char *text, const char *word)
 
 static bool starts_threads(const char *text)
 {
-    static const char *const words[] = {"thread", "jthread",      "async",       "pthread_create",
-                                        "omp",    "parallel_for", "parallel_reduce"};
+    static const char *const words[] = {"thread",         "jthread", "async",
+                                        "pthread_create", "omp",     "parallel_for",
+                                        "parallel_reduce"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (extension_has_word(text, words[i]))
             return true;
@@ -131,8 +132,7 @@ static int add_flags(struct extension_request *request, const json_t *object, co
     return result;
 }
 
-int extension_request_init(struct extension_request *request, const json_t *object,
-                           struct err *err)
+int extension_request_init(struct extension_request *request, const json_t *object, struct err *err)
 {
     *request = (struct extension_request){.headers = true};
     int result = json_get_string(object, "name", &request->name, err);
@@ -167,7 +167,8 @@ static const struct {
     {"sstream", false, {"stringstream", "ostringstream", "istringstream", NULL}},
     {"iostream", false, {"cout", "cerr", "endl", "clog", NULL}},
     {"iomanip", false, {"setprecision", "setw", NULL}},
-    {"algorithm", false,
+    {"algorithm",
+     false,
      {"max", "min", "sort", "clamp", "copy", "fill", "fill_n", "transform", "max_element",
       "min_element", "nth_element", "partial_sort", "reverse", "any_of", "for_each", NULL}},
     {"numeric", false, {"accumulate", "iota", "inner_product", "partial_sum", "gcd", NULL}},
@@ -180,16 +181,18 @@ static const struct {
     {"array", false, {"array", NULL}},
     {"deque", false, {"deque", NULL}},
     {"limits", false, {"numeric_limits", NULL}},
-    {"cmath", false,
-     {"std", "sqrt", "sqrtf", "exp", "expf", "log", "logf", "pow", "powf", "fabs", "fabsf",
-      "tanhf", "fmaxf", "INFINITY", "M_PI", NULL}},
+    {"cmath",
+     false,
+     {"std", "sqrt", "sqrtf", "exp", "expf", "log", "logf", "pow", "powf", "fabs", "fabsf", "tanhf",
+      "fmaxf", "INFINITY", "M_PI", NULL}},
     {"cfloat", false, {"FLT_MAX", "FLT_MIN", "DBL_MAX", "FLT_EPSILON", NULL}},
     {"climits", false, {"INT_MAX", "INT_MIN", "LONG_MAX", "UINT_MAX", NULL}},
     {"cstring", false, {"memcpy", "memset", "memmove", "strlen", "strcmp", NULL}},
     {"cstdio", false, {"printf", "fprintf", "stderr", "snprintf", "FILE", NULL}},
     {"cstdlib", false, {"malloc", "free", "abort", "exit", "getenv", "abs", NULL}},
     {"cassert", false, {"assert", NULL}},
-    {"stdexcept", false,
+    {"stdexcept",
+     false,
      {"runtime_error", "invalid_argument", "logic_error", "out_of_range", "domain_error",
       "length_error", "overflow_error", NULL}},
     {"mutex", false, {"mutex", "lock_guard", "once_flag", "call_once", "unique_lock", NULL}},
@@ -197,14 +200,17 @@ static const struct {
     {"atomic", false, {"atomic", "memory_order_relaxed", NULL}},
     {"chrono", false, {"chrono", NULL}},
     {"random", false, {"mt19937", "random_device", NULL}},
-    {"cuda_fp16.h", true,
+    {"cuda_fp16.h",
+     true,
      {"half", "__half", "half2", "__half2", "__float2half", "__half2float", "__hadd", "__hmul",
       "__hfma", "__hadd2", "__hfma2", "__float2half_rn", "__float22half2_rn", "__half22float2",
       NULL}},
-    {"cuda_bf16.h", true,
+    {"cuda_bf16.h",
+     true,
      {"__nv_bfloat16", "nv_bfloat16", "__nv_bfloat162", "nv_bfloat162", "__float2bfloat16",
       "__bfloat162float", "__float2bfloat16_rn", "__floats2bfloat162_rn", NULL}},
-    {"cublas_v2.h", true,
+    {"cublas_v2.h",
+     true,
      {"cublasHandle_t", "cublasCreate", "cublasSgemm", "cublasGemmEx", "cublasHgemm",
       "getCurrentCUDABlasHandle", "cublasGemmStridedBatchedEx", "cublasSgemmStridedBatched", NULL}},
 };

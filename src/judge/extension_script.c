@@ -173,8 +173,7 @@ const char *extension_script(struct arena *arena, const struct extension_request
     buf_puts(&script, "bad=0\n");
     for (size_t i = 0; i < request->count; i++)
         if (request->files[i].language != EXTENSION_HEADER)
-            buf_printf(&script,
-                       "wait $p%zu || { bad=1; printf '%c%zu\\n'; cat %zu.log; }\n", i,
+            buf_printf(&script, "wait $p%zu || { bad=1; printf '%c%zu\\n'; cat %zu.log; }\n", i,
                        EXTENSION_MARK, i, i);
     buf_puts(&script, "[ $bad = 0 ] || exit 1\n");
     put_link(&script, request, tools, slim);

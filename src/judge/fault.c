@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define HOG_PART 4 /* of a GPU's memory that no modest candidate has */
+
 static const struct {
     enum verdict_status status;
     const char *name;
@@ -17,11 +19,38 @@ static const struct {
     [FAILED_COMPILE] = {STATUS_COMPILE_ERROR, "compile_error"},
 };
 
+/* Whether a lack of memory on the GPU was the candidate's doing, who had taken most of what there
+ * is: it is gone when this returns, and so is what it had. */
+static bool candidate_hogs(struct session *session, const struct err *err)
+{
+    size_t before = 0;
+    size_t after = 0;
+    size_t total = 0;
+    if (err->code != ERR_LIMIT || !session->gpu || session->candidate.boxed.pid <= 0)
+        return false;
+    const struct cuda *cuda = &session->gpu->cuda;
+    bool known = cuda->memory_info(&before, &total) == 0;
+    session->verdict->layers = session->candidate.boxed.layers;
+    side_close(&session->candidate);
+    known &= cuda->memory_info(&after, &total) == 0;
+    if (!known || after < before || after - before < total / HOG_PART)
+        return false;
+    verdict_fail(
+        session->verdict, STATUS_OUT_OF_MEMORY, "out_of_memory",
+        arena_printf(&session->verdict->arena,
+                     "it took %.1f GiB of the GPU's memory and left too little for its own "
+                     "arguments and the reference",
+                     (double)(after - before) / (1 << 30)),
+        NULL);
+    return true;
+}
+
 int fault_judge(struct session *session, const struct err *err)
 {
     enum verdict_status status = err->code == ERR_CANCELLED ? STATUS_CANCELLED
                                                             : STATUS_INFRASTRUCTURE_ERROR;
-    verdict_fail(session->verdict, status, err_name(err->code), err->text, NULL);
+    if (!candidate_hogs(session, err))
+        verdict_fail(session->verdict, status, err_name(err->code), err->text, NULL);
     return -1;
 }
 
@@ -30,6 +59,10 @@ int fault_reference(struct session *session, const struct err *err)
     char text[ERR_TEXT_MAX + 64];
     if (err->code == ERR_CANCELLED)
         return fault_judge(session, err);
+    if (candidate_hogs(session, err)) {
+        reference_forget(session);
+        return -1;
+    }
     snprintf(text, sizeof text, "the reference of problem %s failed: %s", session->problem->id,
              err->text);
     verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR, "reference", text,

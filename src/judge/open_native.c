@@ -196,8 +196,7 @@ static void prepare_slot(struct preparation *preparation)
     if (!atomic_exchange(&preparation->slot_begun, true))
         preparation->slot_result = shared_make(&preparation->slot, "slot",
                                                preparation->session->largest.bytes,
-                                               !preparation->session->gpu,
-                                               &preparation->slot_err);
+                                               !preparation->session->gpu, &preparation->slot_err);
 }
 
 static int prepare_reference(struct preparation *preparation)

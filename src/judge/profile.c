@@ -19,7 +19,11 @@
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define TRACE_SLACK 1.3
+#define TRACE_SLACK_US 10.0
 
 static int ablate(struct session *session)
 {
@@ -30,7 +34,7 @@ static int ablate(struct session *session)
     struct err err = {0};
     if (trial_prepare(session, &trial) < 0 || trial_reference(session, &trial, &time) < 0)
         return -1;
-    int result = trial_candidate_in(session, &trial, WIRE_ABLATE, &time, &err);
+    int result = trial_in(session, &trial, &session->candidate, WIRE_ABLATE, &time, &err);
     /* Without its kernels a candidate may well raise or crash: they mattered. */
     if (result < 0)
         return err.code == ERR_CANCELLED ? fault_judge(session, &err) : 0;
@@ -63,15 +67,52 @@ static int traced_layout(const struct session *session, struct layout *layout, d
     return problem_layout(problem, sizes, layout, err);
 }
 
-static int untraced(const struct session *session, const char *why)
+/* A candidate that cannot be traced where others can has no kernels of its own to show. */
+static int untraced(struct session *session, const char *why)
 {
+    struct verdict *verdict = session->verdict;
+    double share = session->judge->tracing > 0 ? 0 : NAN;
     log_write(LOG_LEVEL_INFO, "judge", "%s: not traced: %s", session->text->path, why);
-    session->verdict->own_time_fraction = session->verdict->own_launch_fraction = NAN;
+    verdict->own_time_fraction = verdict->own_launch_fraction = share;
+    if (session->judge->tracing > 0)
+        verdict_warning(verdict, "H41",
+                        "its launches could not be traced, where others' can be: none counts as "
+                        "its own (%s)",
+                        why);
     return 0;
 }
 
-/* One call whose launches are recorded. Its answer is checked like any other; what cannot be traced
- * is no fault. */
+/* Finds out, once for each judge, with a side that has nothing to hide. */
+static void try_tracing(struct session *session, const struct trial *trial, int fd)
+{
+    struct side_time ignored;
+    struct err err;
+    struct stat facts = {0};
+    if (session->judge->tracing != 0)
+        return;
+    session->reference.trace = fd;
+    bool traced = trial_in(session, trial, &session->reference, WIRE_TRACE, &ignored, &err) == 0 &&
+                  fstat(fd, &facts) == 0 && facts.st_size > 0;
+    session->judge->tracing = traced ? 1 : -1;
+    if (traced && ftruncate(fd, 0) < 0)
+        log_write(LOG_LEVEL_WARN, "judge", "a trace cannot be emptied");
+}
+
+/* Kernels that take longer when they are traced are not those that were timed. */
+static void weigh_duration(struct verdict *verdict, const struct trace_pass *pass)
+{
+    double busy_us = verdict->launched.busy_us / pass->calls;
+    if (!(busy_us > pass->timed_ms * 1e3 * TRACE_SLACK + TRACE_SLACK_US))
+        return;
+    verdict_warning(
+        verdict, "H26",
+        "its kernels ran %.4g us when they were traced, and a call takes %.4g us when it "
+        "is not: none counts as its own",
+        busy_us, pass->timed_ms * 1e3);
+    verdict->own_time_fraction = verdict->own_launch_fraction = 0;
+}
+
+/* One call whose launches are recorded. Its answer is checked like any other. */
 static int trace(struct session *session, int fd)
 {
     struct verdict *verdict = session->verdict;
@@ -82,11 +123,15 @@ static int trace(struct session *session, int fd)
     struct err err = {0};
     if (traced_layout(session, &trial.layout, &pass.bytes, &err) < 0)
         return fault_judge(session, &err);
-    if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0 ||
-        trial_reference(session, &trial, &reference) < 0)
+    if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0)
+        return -1;
+    try_tracing(session, &trial, fd);
+    if (session->judge->tracing < 0)
+        return untraced(session, "this machine has no CUPTI that works");
+    if (trial_reference(session, &trial, &reference) < 0)
         return -1;
     session->candidate.trace = fd;
-    if (trial_candidate_in(session, &trial, WIRE_TRACE, &traced, &err) < 0)
+    if (trial_in(session, &trial, &session->candidate, WIRE_TRACE, &traced, &err) < 0)
         return err.code == ERR_CANCELLED ? fault_judge(session, &err) : untraced(session, err.text);
     if (trial_judge(session, &trial) != TRIAL_GOOD)
         return -1;
@@ -95,6 +140,7 @@ static int trace(struct session *session, int fd)
         pass.timed_ms = verdict->cases[verdict->case_count - 1].candidate.median;
     if (trace_read(fd, &pass, verdict, &err) < 0)
         return untraced(session, err.text);
+    weigh_duration(verdict, &pass);
     return verdict->violation_count > 0 ? -1 : 0;
 }
 
@@ -107,10 +153,8 @@ static int profile_on_gpu(struct session *session)
         (void)!err_sys(&err, errno, "cannot make memory for a trace");
         return fault_judge(session, &err);
     }
-    int result = session_share(session);
     trial_begin(session);
-    if (result == 0)
-        result = trace(session, fd);
+    int result = trace(session, fd);
     if (result == 0 && triton && !boxed_ended(&session->candidate.boxed))
         result = ablate(session);
     trial_end(session);

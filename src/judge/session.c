@@ -255,7 +255,8 @@ static bool attempt(struct session *session)
     }
     if (result == 0)
         verdict->status = STATUS_PASSED;
-    verdict->layers = session->candidate.boxed.layers;
+    if (session->candidate.boxed.layers)
+        verdict->layers = session->candidate.boxed.layers;
     verdict->peak_memory_bytes = peak_memory(&session->candidate.boxed);
     side_close(&session->candidate);
     device_lock_release(&session->device);
@@ -267,6 +268,7 @@ void session_evaluate(struct session *session, const struct problem *problem,
 {
     session->problem = problem;
     session->text = candidate;
+    session->bias_makes_sense = false;
     session->verdict = verdict;
     if (attempt(session)) {
         verdict_deinit(verdict);

@@ -163,7 +163,8 @@ static int make_room(struct side *side, struct shared *shared, const char *name,
     if (shared->data && bytes <= shared->bytes)
         return 0;
     side->mapped = false;
-    return shared_make(shared, name, largest_bytes > bytes ? largest_bytes : bytes, !side->gpu, err);
+    return shared_make(shared, name, largest_bytes > bytes ? largest_bytes : bytes, !side->gpu,
+                       err);
 }
 
 /* The same for the memory of a GPU. */
@@ -231,9 +232,10 @@ int side_map(struct side *side, const struct layout *layout, const struct layout
     return result;
 }
 
-int side_fill(struct side *side, uint64_t seed, bool biased, int64_t timeout_ms, struct err *err)
+int side_fill(struct side *side, uint64_t seed, enum wire_bias bias, int64_t timeout_ms,
+              struct err *err)
 {
-    struct wire_fill fill = {.type = WIRE_FILL, .biased = biased, .seed = seed};
+    struct wire_fill fill = {.type = WIRE_FILL, .bias = bias, .seed = seed};
     return exchange(side, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
 }
 

@@ -70,8 +70,9 @@ struct side {
     struct shared slot, oracle;    /* a layout may use less of them */
     const struct gpu_context *gpu; /* the caller's; NULL: it computes on the CPU, in the slot */
     const struct gpu_work *work;   /* the caller's: the judge's kernels; NULL: none */
-    int trace;                     /* the caller's: where WIRE_TRACE records to */
-    bool stays_on_gpu;             /* the caller's: the mirror is not wanted after a call */
+    int64_t clock_ns;  /* the caller's: when the next call's clock started; 0: it starts then */
+    int trace;         /* the caller's: where WIRE_TRACE records to */
+    bool stays_on_gpu; /* the caller's: the mirror is not wanted after a call */
     struct side_builder *builder;  /* the caller's; NULL: it may not ask for builds */
     struct side_segment *segments; /* SIDE_SEGMENTS of them, once there is one */
     uint32_t segment_count;
@@ -123,7 +124,7 @@ NODISCARD int side_open(struct side *side, const struct side_start *start,
  * `largest` layout, so that a run over many sizes maps once. */
 NODISCARD int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
                        uint32_t slots, bool with_oracle, int64_t timeout_ms, struct err *err);
-NODISCARD int side_fill(struct side *side, uint64_t seed, bool biased, int64_t timeout_ms,
+NODISCARD int side_fill(struct side *side, uint64_t seed, enum wire_bias bias, int64_t timeout_ms,
                         struct err *err);
 
 /* It runs for a moment and uses its GPU, so that a call that follows finds it as any other side. */

@@ -43,7 +43,7 @@ struct sampling {
 static int call_pair(struct session *session, const struct trial *trial, bool candidate_first,
                      struct side_time *reference, struct side_time *candidate)
 {
-    if (trial_prepare(session, trial) < 0)
+    if (trial_prepare(session, trial) < 0 || (trial->on_gpu && trial_gpu_idle(session) < 0))
         return -1;
     if (candidate_first && trial_candidate(session, trial, candidate) < 0)
         return -1;
@@ -70,11 +70,12 @@ static int sample_pair(struct session *session, const struct trial *trial,
     sampling->handover[at] = (reference.ms - reference.own_ms) / calls;
     sampling->sampled[at] = reference.sample_ms / calls;
     sampling->waited[at] = candidate.sample_ms / calls;
-    log_write(LOG_LEVEL_DEBUG, "timing",
-              "%u calls, reference %.4f ms (own %.4f, samples %.4f), candidate %.4f (own %.4f, samples "
-              "%.4f)%s",
-              trial->slots, reference.ms, reference.own_ms, reference.sample_ms, candidate.ms,
-              candidate.own_ms, candidate.sample_ms, candidate_first ? ", first" : "");
+    log_write(
+        LOG_LEVEL_DEBUG, "timing",
+        "%u calls, reference %.4f ms (own %.4f, samples %.4f), candidate %.4f (own %.4f, samples "
+        "%.4f)%s",
+        trial->slots, reference.ms, reference.own_ms, reference.sample_ms, candidate.ms,
+        candidate.own_ms, candidate.sample_ms, candidate_first ? ", first" : "");
     sampling->candidate_first[at] = candidate_first;
     sampling->count++;
     return 0;
@@ -227,8 +228,43 @@ static uint32_t slots_for(const struct session *session, const struct trial *tri
     return (uint32_t)fmax(1, fmin(wanted, most));
 }
 
-/* One pair that is held against the oracle; then the trial's slots stand ready, and what the first
- * call on them takes is spent. */
+/* Whether a side gave the same memory to the outputs of two slots. */
+static bool outputs_overlap(const struct side *side)
+{
+    for (uint32_t i = 0; i < side->done.count; i++)
+        for (uint32_t other = 0; other < i; other++) {
+            const struct wire_output *a = &side->done.outputs[i];
+            const struct wire_output *b = &side->done.outputs[other];
+            if (a->bytes && b->bytes && a->address < b->address + b->bytes &&
+                b->address < a->address + a->bytes)
+                return true;
+        }
+    return false;
+}
+
+/* The trial's slots stand ready, and what the first call on them takes is spent. One at a time, where
+ * a side keeps its output and gives the same one to each call. */
+static int make_slots(struct session *session, struct trial *trial)
+{
+    struct side_time ignored;
+    if (trial->slots > 1 && trial_map(session, trial, true) < 0)
+        return -1;
+    trial->on_gpu = trial_gpu_begin(session, trial);
+    if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &ignored) < 0 ||
+        trial_candidate(session, trial, &ignored) < 0)
+        return -1;
+    if (trial->slots == 1 ||
+        (!outputs_overlap(&session->reference) && !outputs_overlap(&session->candidate)))
+        return trial_judge(session, trial) == TRIAL_GOOD ? 0 : -1;
+    trial_gpu_end(session);
+    trial->slots = 1;
+    if (trial_map(session, trial, true) < 0)
+        return -1;
+    trial->on_gpu = trial_gpu_begin(session, trial);
+    return call_pair(session, trial, true, &ignored, &ignored);
+}
+
+/* One pair that is held against the oracle; then the slots of the trial. */
 static int warm_up(struct session *session, struct trial *trial)
 {
     struct trial once = *trial;
@@ -240,12 +276,7 @@ static int warm_up(struct session *session, struct trial *trial)
         call_pair(session, &once, clock_secret() & 1, &reference, &candidate) < 0)
         return -1;
     trial->slots = slots_for(session, trial, fmax(reference.own_ms, RESOLUTION_MS));
-    if (!session->gpu)
-        return 0;
-    if (trial->slots > 1 && trial_map(session, trial, true) < 0)
-        return -1;
-    trial->on_gpu = trial_gpu_begin(session, trial);
-    return call_pair(session, trial, true, &reference, &candidate); /* memory for all the outputs */
+    return session->gpu ? make_slots(session, trial) : 0;
 }
 
 static int time_case(struct session *session, struct trial *trial, const struct size_set *sizes,
@@ -337,6 +368,7 @@ int timing_stage(struct session *session)
     trial_end(session);
     resume_pools(paused);
     verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
-    device_lock_release(&session->device);
+    if (!session->gpu) /* what a candidate has there would disturb others as long as it lives */
+        device_lock_release(&session->device);
     return result;
 }

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define CACHE_LINE_BYTES 64
-#define EXTREMES 4096    /* elements among which the two values are looked for */
+#define EXTREMES 4096 /* elements among which the two values are looked for */
 
 bool trial_is_torch_on_gpu(const struct session *session)
 {
@@ -166,7 +166,10 @@ static void fill_slots(struct session *session, uint64_t seed)
 static int prepare_torch(struct session *session, const struct trial *trial, uint64_t seed)
 {
     struct err err;
-    if (side_fill(&session->reference, seed, trial->biased, trial->timeout_ms, &err) < 0 ||
+    enum wire_bias bias = trial->biased                                   ? WIRE_BIASED
+                          : trial->slots > 1 && session->bias_makes_sense ? WIRE_ONE_BIASED
+                                                                          : WIRE_UNBIASED;
+    if (side_fill(&session->reference, seed, bias, trial->timeout_ms, &err) < 0 ||
         boxed_freeze(&session->reference.boxed, &err) < 0)
         return fault_reference(session, &err);
     if (!session->gpu)
@@ -357,6 +360,15 @@ static int check_written(struct session *session)
     return 0;
 }
 
+/* A stopped process's kernels run on, so on a GPU the clock starts before the inputs come: whoever
+ * works as soon as they are there works on the clock. */
+static int start_clock(const struct trial *trial, struct side *side, struct err *err)
+{
+    int result = side_wake(side, trial->timeout_ms, err);
+    side->clock_ns = clock_now_ns();
+    return result;
+}
+
 int trial_reference(struct session *session, const struct trial *trial, struct side_time *time)
 {
     struct err err;
@@ -365,7 +377,7 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     struct side_time ignored;
     bool torch = session->problem->format == PROBLEM_TORCH;
     uint64_t noise = session->noise;
-    if (trial->on_gpu && side_wake(side, trial->timeout_ms, &err) < 0)
+    if (trial->on_gpu && start_clock(trial, side, &err) < 0)
         return fault_reference(session, &err);
     if (lay_out(session, trial, side, &err) < 0)
         return fault_judge(session, &err);
@@ -393,20 +405,20 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     return 0;
 }
 
-int trial_candidate_in(struct session *session, const struct trial *trial, uint32_t mode,
-                       struct side_time *time, struct err *err)
+int trial_in(struct session *session, const struct trial *trial, struct side *side, uint32_t mode,
+             struct side_time *time, struct err *err)
 {
-    int result = lay_out(session, trial, &session->candidate, err);
+    int result = lay_out(session, trial, side, err);
     if (result < 0)
         return result;
-    return side_call(&session->candidate, mode, session->noise, trial->timeout_ms, time, err);
+    return side_call(side, mode, session->noise, trial->timeout_ms, time, err);
 }
 
 int trial_candidate(struct session *session, const struct trial *trial, struct side_time *time)
 {
     struct err err;
     struct side *side = &session->candidate;
-    if (trial->on_gpu && side_wake(side, trial->timeout_ms, &err) < 0)
+    if (trial->on_gpu && start_clock(trial, side, &err) < 0)
         return fault_candidate(session, &err);
     if (lay_out(session, trial, side, &err) < 0)
         return fault_judge(session, &err);
@@ -698,6 +710,7 @@ enum trial_result trial_judge(struct session *session, const struct trial *trial
         result = judge_slot(session, trial, slot);
     if (result == TRIAL_GOOD)
         session->verdict->trials_passed++;
+    session->bias_makes_sense |= result == TRIAL_GOOD && trial->biased;
     return result;
 }
 

@@ -15,7 +15,11 @@
 #include "base/clock.h"
 #include "problem/fill.h"
 
+#include <math.h>
 #include <string.h>
+
+#define IDLE_TRIES 5
+#define IDLE_MS 1.0 /* a turn of another context takes 2; to come back from one that is idle, 0.2 */
 
 static bool suits(const struct layout *layout)
 {
@@ -280,4 +284,48 @@ int trial_gpu_all_finite(struct session *session, const struct tensor *tensor, b
     if (result == 0)
         *finite = finding.finite == tensor->count;
     return result;
+}
+
+/* How long a kernel that does nothing takes: contexts take turns, so whoever is busy shows. */
+static int ask_idle(struct session *session, double *ms, struct err *err)
+{
+    struct gpu_places nowhere = {0};
+    *ms = INFINITY;
+    int result = 0;
+    for (int i = 0; result == 0 && i<IDLE_TRIES && * ms> IDLE_MS; i++) {
+        int64_t start_ns = clock_now_ns();
+        result = gpu_work_gather(session->reference.work, &nowhere, session->reference.pinned, err);
+        *ms = fmin(*ms, clock_ms_since(start_ns));
+    }
+    return result;
+}
+
+int trial_gpu_idle(struct session *session)
+{
+    struct err err;
+    double busy_ms;
+    double alone_ms;
+    if (!session->reference.work || !session->reference.pinned)
+        return 0;
+    if (ask_idle(session, &busy_ms, &err) < 0)
+        return fault_judge(session, &err);
+    if (busy_ms <= IDLE_MS)
+        return 0;
+    session->verdict->layers = session->candidate.boxed.layers;
+    side_close(&session->candidate);
+    if (ask_idle(session, &alone_ms, &err) < 0)
+        return fault_judge(session, &err);
+    if (alone_ms <= IDLE_MS) {
+        verdict_violation(
+            session->verdict, "H29",
+            "it left work on the GPU that went on while it was stopped: an empty kernel "
+            "took %.2g ms, and %.2g once it was gone",
+            busy_ms, alone_ms);
+        return -1;
+    }
+    (void)!err_set(&err, ERR_IO,
+                   "somebody else uses this GPU: an empty kernel takes %.2g ms, so nothing can be "
+                   "timed here",
+                   alone_ms);
+    return fault_judge(session, &err);
 }

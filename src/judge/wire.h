@@ -103,10 +103,16 @@ struct wire_map {
     uint64_t slot_bytes, oracle_bytes, gpu_bytes; /* of the memory; 0: none is sent */
 };
 
+enum wire_bias {
+    WIRE_UNBIASED,
+    WIRE_BIASED,     /* two-valued inputs instead of the problem's own */
+    WIRE_ONE_BIASED, /* in one slot, which the seed says */
+};
+
 struct wire_fill {
     uint32_t type;
-    uint32_t biased; /* 1: two-valued inputs instead of the problem's own */
-    uint64_t seed;   /* of the first slot; the others' follow from it */
+    uint32_t bias; /* enum wire_bias */
+    uint64_t seed; /* of the first slot; the others' follow from it */
 };
 
 struct wire_call {

@@ -170,10 +170,10 @@ static const int run_calls[] = {
 };
 
 static const int build_calls[] = {
-    SCMP_SYS(execve), SCMP_SYS(fork),      SCMP_SYS(kill),      SCMP_SYS(vfork),
-    SCMP_SYS(wait4),  SCMP_SYS(waitid),    SCMP_SYS(setpgid),   SCMP_SYS(setsid),
-    SCMP_SYS(utime),  SCMP_SYS(setrlimit), SCMP_SYS(fchdir),    SCMP_SYS(pidfd_open),
-    SCMP_SYS(utimes), SCMP_SYS(futimesat), SCMP_SYS(setitimer), SCMP_SYS(alarm),
+    SCMP_SYS(execve), SCMP_SYS(fork),      SCMP_SYS(kill),          SCMP_SYS(vfork),
+    SCMP_SYS(wait4),  SCMP_SYS(waitid),    SCMP_SYS(setpgid),       SCMP_SYS(setsid),
+    SCMP_SYS(utime),  SCMP_SYS(setrlimit), SCMP_SYS(fchdir),        SCMP_SYS(pidfd_open),
+    SCMP_SYS(utimes), SCMP_SYS(futimesat), SCMP_SYS(setitimer),     SCMP_SYS(alarm),
     SCMP_SYS(mlock),  SCMP_SYS(capget),    SCMP_SYS(rt_sigsuspend),
 };
 

@@ -352,6 +352,13 @@ cuda_result fake_copy_to_host_later(void *to, cuda_at from, size_t bytes, cuda_s
     return outcome("cuMemcpyDtoHAsync_v2");
 }
 
+cuda_result fake_memory_info(size_t *free_bytes, size_t *total_bytes)
+{
+    *total_bytes = (size_t)80 << 30;
+    *free_bytes = (size_t)70 << 30;
+    return outcome("cuMemGetInfo_v2");
+}
+
 cuda_result fake_host_alloc(void **at, size_t bytes, unsigned flags)
 {
     (void)flags;

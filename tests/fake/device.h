@@ -198,10 +198,22 @@ template <class T, class U> static T atomicMax(T *at, U value)
     *at = old > value ? old : value;
     return old;
 }
-template <class T> static T __ldg(const T *at) { return *at; }
-template <class T, class U> static auto min(T a, U b) { return a < b ? a : b; }
-template <class T, class U> static auto max(T a, U b) { return a > b ? a : b; }
-static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
+template <class T> static T __ldg(const T *at)
+{
+    return *at;
+}
+template <class T, class U> static auto min(T a, U b)
+{
+    return a < b ? a : b;
+}
+template <class T, class U> static auto max(T a, U b)
+{
+    return a > b ? a : b;
+}
+static inline float rsqrtf(float x)
+{
+    return 1 / sqrtf(x);
+}
 #define __expf(x) expf(x)
 #define __fdividef(a, b) ((a) / (b))
 #define __fadd_rn(a, b) ((a) + (b))

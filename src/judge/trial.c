@@ -45,8 +45,8 @@ int trial_map(struct session *session, const struct trial *trial, bool oracle)
     struct err err;
     int64_t timeout_ms = session->judge->options.settings->run_load_timeout_ms;
     oracle = oracle && session->reference_oracle && session->problem->format == PROBLEM_NATIVE;
-    /* of the problem or sizes before; timed trials, which have no oracle, take the warm-up's */
-    memset(session->answer.own_error, 0, sizeof session->answer.own_error);
+    if (trial->oracle) /* of the problem or sizes before; timed trials take the warm-up's */
+        memset(session->answer.own_error, 0, sizeof session->answer.own_error);
     if (side_map(&session->reference, layout, &session->largest, slots, oracle, timeout_ms, &err) <
         0)
         return fault_reference(session, &err);

@@ -1,0 +1,92 @@
+"""warpgym.standby, whose GPU only looks like one (tests/fake/cuda.c).
+
+The stand-in driver's memory is the host's, so PyTorch computes in it as on the CPU. Only the class
+Gpu is another one: it puts tensors where Gpu would have them. All else of a side is the real thing,
+and so is everything that the judge does with it.
+"""
+
+import contextlib
+import ctypes
+import os
+import time
+import weakref
+
+import torch
+
+from warpgym import gpu, standby
+
+FREE_BYTES = 1 << 30
+
+
+class Mark:
+    """torch.cuda.Event: a time of the host's clock."""
+
+    def record(self):
+        self.ns = time.monotonic_ns()
+
+    def elapsed_time(self, later):
+        return (later.ns - self.ns) * 1e-6
+
+
+def tensor_at(address, dtype, shape):
+    count = 1
+    for size in shape:
+        count *= size
+    if count == 0:
+        return torch.empty(shape, dtype=dtype)
+    place = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
+    return torch.frombuffer(place, dtype=dtype).view(shape)
+
+
+class Gpu:
+    kind = name = "cpu"
+    bell = torch.zeros(1)
+
+    def __init__(self, library, _trace, channel, ordinal):
+        gpu._declare(library)
+        library.segments_alloc.argtypes = [ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p]
+        library.segments_alloc.restype = ctypes.c_void_p
+        self.library = library
+        self.ordinal = ordinal
+        self.unused = {}  # addresses by bytes
+        self.marks = [Mark(), Mark()]
+        text = ctypes.create_string_buffer(gpu.TEXT_BYTES)
+        driver = os.environ["WARPGYM_CUDA"].encode()
+        if library.segments_open(channel, driver, ordinal, text, gpu.TEXT_BYTES) != 0:
+            raise gpu.Unavailable(text.value.decode())
+
+    def synchronize(self):
+        pass
+
+    def map(self, memory, offset, dtype, shape):
+        return tensor_at(memory + offset, dtype, shape)
+
+    def hold(self, tensor):
+        """Where PyTorch's pool would have put it; a candidate may say where it is (`lies_at`)."""
+        if hasattr(tensor, "lies_at"):
+            return tensor
+        size = tensor.numel() * tensor.element_size()
+        if size == 0:
+            return tensor
+        unused = self.unused.setdefault(size, [])
+        address = unused.pop() if unused else self.library.segments_alloc(size, 0, None)
+        if not address:
+            raise MemoryError("there is no memory left on the GPU")
+        held = tensor_at(address, tensor.dtype, tensor.shape)
+        held.copy_(tensor)
+        weakref.finalize(held, unused.append, address)
+        return held
+
+    def before_candidate(self):
+        pass
+
+    @contextlib.contextmanager
+    def traced(self, _descriptor):
+        yield
+
+
+if __name__ == "__main__":
+    ctypes.CDLL(os.environ["WARPGYM_CUDA"])  # its file is out of reach behind the fence
+    gpu.Gpu = Gpu
+    torch.cuda.mem_get_info = lambda *_: (FREE_BYTES, FREE_BYTES)
+    standby.main()

@@ -1,0 +1,222 @@
+"""PyTorch on a GPU, judged without one: tests/fake/torch_gpu.py puts tensors into the memory of the
+stand-in driver, and the judge's own kernels run there as host code. The rest is the real thing."""
+
+import pytest
+from support import (
+    HOUSE,
+    INFRASTRUCTURE,
+    PASSED,
+    PYTHON,
+    ROOT,
+    SOME_FAILED,
+    kernelbench_module,
+    write,
+)
+
+FAKE = HOUSE / "build" / "tests" / "fake"
+DRIVEN = {"WARPGYM_GPU_DRIVER": str(FAKE / "cuda.so"), "WARPGYM_GPU_NVML": str(FAKE / "nvml.so")}
+QUICK = ["-s", "timing.min_samples=4", "-s", "timing.max_samples=6", "-s", "timing.budget_ms=50"]
+
+CANDIDATE = """import torch
+import torch.nn as nn
+
+calls = 0
+
+
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        global calls
+        calls += 1
+        y = torch.addcmul(self.weight, x, x)
+        %s
+        return y
+"""
+
+
+def candidate(line="pass"):
+    return CANDIDATE % line
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """A Python for warpgym whose standby server is the stand-in's; its folder is not the test's."""
+    python = write(
+        tmp_path_factory.mktemp("python") / "python3",
+        f"""#!/bin/sh
+case "$*" in
+*warpgym.standby*) exec {PYTHON} -s -W ignore {ROOT}/tests/fake/torch_gpu.py ;;
+esac
+exec {PYTHON} "$@"
+""",
+    )
+    python.chmod(0o755)
+    nvcc = {"WARPGYM_NVCC": str(ROOT / "tests" / "fake" / "nvcc")}
+    return DRIVEN | nvcc | {"WARPGYM_PYTHON": str(python), "WARPGYM_TORCH_DEVICE": "cuda"}
+
+
+@pytest.fixture
+def problem(tmp_path):
+    return write(tmp_path / "square.py", kernelbench_module())
+
+
+def judged(warpgym, environment, problem, text, *arguments, timed=False, name="candidate.py"):
+    path = write(problem.parent / name, text)
+    what = QUICK if timed else ["--no-timing"]
+    run = warpgym(
+        "eval", "--json", "--quiet", "--problem", problem, *what, *arguments, path,
+        environment=environment,
+    )  # fmt: skip
+    assert run.status in (PASSED, SOME_FAILED, INFRASTRUCTURE), run
+    return run.verdict
+
+
+def test_right(warpgym, environment, problem):
+    verdict = judged(warpgym, environment, problem, candidate(), timed=True)
+    assert verdict["status"] == "passed", verdict
+    assert verdict["device"] == "cuda:0 Fake GPU 0"
+    assert verdict["correctness"]["passed"] == verdict["correctness"]["trials"] > 3
+    assert verdict["timing"]["speedup"] > 0
+
+
+def test_no_process_stands_ready(warpgym, environment, problem):
+    verdict = judged(warpgym, environment, problem, candidate(), "-s", "gpu.processes=0")
+    assert verdict["status"] == "passed", verdict
+
+
+# What the candidate does with its right answer, and what it gets for it.
+CHECKED = [
+    ("right", "pass", "passed", None, ""),
+    ("off", "y[3, 5] += 1", "wrong", None, "1 of 527 elements are wrong; the first, [56]"),
+    ("exits", "import os; os._exit(3)", "runtime_error", None, "exited with status 3"),
+    ("right again", "pass", "passed", None, ""),
+    ("nan", "y[0, 1] = float('nan')", "wrong", None, "the first, [1], is NaN instead of"),
+    ("shape", "y = y.flatten()", "wrong", None, "float32[527], the reference's is"),
+    ("type", "y = y.double()", "wrong", None, "float64[31, 17], the reference's is"),
+    ("more", "y = (y, y)", "wrong", None, "it returned 2 tensors"),
+    ("none", "y = None", "wrong", None, "it returned 0 tensors"),
+    ("empty", "y = y[:0]", "wrong", None, "float32[0, 17], the reference's is"),
+    ("raises", "raise ValueError('no')", "runtime_error", None, "ValueError: no"),
+    ("nowhere", "y.lies_at = 'the host'", "violation", "H50", "memory that the judge was not"),
+    ("meta", "y = y.to('meta')", "runtime_error", None, "meta tensor"),
+    ("strided", "y = torch.stack([y, y], -1)[..., 1]", "passed", None, ""),
+]
+
+# Right for as long as it is only checked, on some of a clock interval's calls, or once.
+TIMED = [
+    ("late", "y = y + (calls > 14)", "wrong", None, "elements are wrong"),
+    ("seldom", "y = y if calls % 7 else torch.zeros_like(y)", "wrong", None, "are wrong"),
+    ("kept", "self.kept = y if calls < 14 else self.kept; y = self.kept", "wrong", None, "wrong"),
+    (
+        "gone",
+        "calls > 14 and setattr(y, 'lies_at', 'the host')",
+        "violation",
+        "H50",
+        "memory that the judge was not",
+    ),
+    ("right", "pass", "passed", None, ""),
+]
+
+
+def judged_at_once(warpgym, environment, folder, rows, *arguments):
+    """Their verdicts by name: one run with more candidates than processes stand ready for."""
+    problem = write(folder / "square.py", kernelbench_module())
+    paths = [write(folder / f"{name}.py", candidate(line)) for name, line, *_ in rows]
+    run = warpgym(
+        "eval", "--json", "--quiet", "--problem", problem, *arguments, *paths,
+        environment=environment,
+    )  # fmt: skip
+    assert len(run.verdicts) == len(rows), run
+    return {row[0]: verdict for row, verdict in zip(rows, run.verdicts, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def checked(module_warpgym, environment, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checked")
+    return judged_at_once(module_warpgym, environment, folder, CHECKED, "--no-timing")
+
+
+@pytest.fixture(scope="module")
+def timed(module_warpgym, environment, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("timed")
+    return judged_at_once(module_warpgym, environment, folder, TIMED, *QUICK)
+
+
+def check(verdict, status, code, words):
+    assert verdict["status"] == status, verdict
+    assert words in ((verdict["error"] or {}).get("message") or ""), verdict
+    codes = [violation["code"] for violation in verdict["integrity"]["violations"]]
+    assert codes == ([code] if code else []), verdict
+
+
+@pytest.mark.parametrize("row", CHECKED, ids=lambda row: row[0])
+def test_checked(checked, row):
+    check(checked[row[0]], *row[2:])
+
+
+@pytest.mark.parametrize("row", TIMED, ids=lambda row: row[0])
+def test_timed(timed, row):
+    check(timed[row[0]], *row[2:])
+    assert timed[row[0]]["stages_ms"]["time"] > 0
+
+
+def test_precision(warpgym, environment, problem):
+    """The oracle stays at double precision, and its answer where the judge compares."""
+    line = "assert x.dtype == y.dtype == torch.bfloat16"
+    verdict = judged(
+        warpgym, environment, problem, candidate(line), "-s", "torch.precision=bf16", timed=True
+    )
+    assert verdict["status"] == "passed", verdict
+
+
+def test_without_the_judges_kernels(warpgym, environment, problem):
+    broken = environment | {"FAKE_CUDA_FAIL": "cuModuleLoadData"}
+    verdict = judged(warpgym, broken, problem, candidate())
+    assert verdict["status"] == "infrastructure_error", verdict
+    assert "the judge's own kernels" in verdict["error"]["message"], verdict
+
+
+# --- where there is no GPU, or no PyTorch for one ------------------------------------------------
+
+
+def test_pytorch_without_cuda(warpgym, environment, problem):
+    """The one that CI has. One sentence says what is missing, and whose fault it is: nobody's."""
+    plain = environment | {"WARPGYM_PYTHON": str(PYTHON)}
+    verdict = judged(warpgym, plain, problem, candidate())
+    assert verdict["status"] in ("unsupported", "infrastructure_error"), verdict
+    assert "is built without CUDA: install a build with it, or set torch.device=cpu" in (
+        verdict["error"]["message"]
+    )
+    assert "\n" not in verdict["error"]["message"]
+
+
+def test_no_driver(warpgym, environment, problem):
+    none = environment | {"WARPGYM_GPU_DRIVER": "/nowhere/libcuda.so.1"}
+    verdict = judged(warpgym, none, problem, candidate())
+    assert verdict["status"] == "unsupported", verdict
+    assert "/nowhere/libcuda.so.1" in verdict["error"]["message"]
+    automatic = none | {"WARPGYM_TORCH_DEVICE": "auto", "WARPGYM_PYTHON": str(PYTHON)}
+    verdict = judged(warpgym, automatic, problem, candidate())
+    assert verdict["status"] == "passed", verdict
+    assert not verdict["device"].startswith("cuda")
+
+
+@pytest.mark.parametrize(
+    "setting", ["torch.device=tpu", "torch.precision=fp64", "torch.compile=fast"]
+)
+def test_settings_refused(warpgym, problem, setting):
+    run = warpgym("eval", "--json", "--problem", problem, "-s", setting, problem)
+    name, value = setting.split("=")
+    assert name in run.complaint and value in run.complaint, run
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_precision_on_the_cpu(warpgym, problem, precision):
+    kind = {"fp16": "float16", "bf16": "bfloat16"}[precision]
+    text = candidate(f"assert x.dtype == self.weight.dtype == y.dtype == torch.{kind}")
+    plain = {"WARPGYM_TORCH_DEVICE": "cpu", "WARPGYM_TORCH_PRECISION": precision}
+    verdict = judged(warpgym, plain, problem, text)
+    assert verdict["status"] == "passed", verdict

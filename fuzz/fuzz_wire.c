@@ -1,5 +1,5 @@
 /* Any bytes as messages of a side: refused without a trace, or something that the judge may compute
- * with. One message of the input is its descriptors (one byte), its length (two) and its bytes. */
+ * with: outputs lie in memory that the side has told of, or nowhere. One message of the input is its descriptors (one byte), its length (two) and its bytes. */
 #include "base/mem.h"
 #include "judge/side.h"
 #include "judge/wire.h"
@@ -46,8 +46,39 @@ static void send_raw(int channel, const uint8_t *bytes, size_t count, uint32_t d
         abort();
 }
 
+#define SEGMENTS 8
+#define SEGMENT_STEP (UINT64_C(1) << 40) /* between two in the judge's view */
+
+static struct side_segment segments[SEGMENTS];
+static struct side teller = {.segments = segments};
+
+/* As ask.c keeps it; no driver maps more than there is. */
+static void take_segment(const struct wire_segment *segment)
+{
+    uint32_t at = teller.segment_count;
+    if (at == SEGMENTS || segment->bytes >= SEGMENT_STEP)
+        return;
+    segments[at] = (struct side_segment){.address = segment->address,
+                                         .memory = {.address = (at + 1) * SEGMENT_STEP,
+                                                    .bytes = segment->bytes}};
+    teller.segment_count++;
+}
+
+static void check_place(const struct wire_output *output)
+{
+    cuda_at found = side_locate(&teller, output->address, output->bytes);
+    if (found == 0)
+        return;
+    uint64_t index = found / SEGMENT_STEP - 1;
+    uint64_t offset = found % SEGMENT_STEP;
+    if (index >= teller.segment_count || offset > segments[index].memory.bytes ||
+        output->bytes > segments[index].memory.bytes - offset ||
+        output->address - segments[index].address != offset)
+        abort();
+}
+
 /* What passes is what the judge computes with: every size must be what it says. */
-static void check_done(const struct wire_done *done)
+static void check_done(const struct wire_done *done, size_t received)
 {
     struct err err = {0};
     int result = wire_check_done(done, &err);
@@ -56,7 +87,8 @@ static void check_done(const struct wire_done *done)
             abort();
         return;
     }
-    if (done->count > WIRE_OUTPUTS)
+    if (done->count > WIRE_OUTPUTS ||
+        offsetof(struct wire_done, outputs) + done->count * sizeof *done->outputs > received)
         abort();
     for (uint32_t i = 0; i < done->count; i++) {
         const struct wire_output *output = &done->outputs[i];
@@ -73,6 +105,7 @@ static void check_done(const struct wire_done *done)
         }
         if (bytes != output->bytes)
             abort();
+        check_place(output);
     }
 }
 
@@ -107,15 +140,18 @@ static void receive(int channel, size_t sent, uint32_t sent_descriptors)
     if (bytes != sent || taken != sent_descriptors || least == 0 || bytes < least)
         abort();
     if (message.type == WIRE_DONE)
-        check_done(&message.done);
+        check_done(&message.done, bytes);
     else if (message.type == WIRE_FAILED)
         check_failed(&message.failed);
+    else if (message.type == WIRE_SEGMENT)
+        take_segment(&message.segment);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int ends[2];
     int before = next_descriptor();
+    teller.segment_count = 0;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         abort();
     while (size >= 3) {

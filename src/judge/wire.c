@@ -26,6 +26,7 @@ size_t wire_length(uint32_t type)
     case WIRE_SEGMENT:
         return sizeof(struct wire_segment);
     case WIRE_WARM:
+        return sizeof(struct wire_warm);
     case WIRE_WAKE:
     case WIRE_AWAKE:
     case WIRE_MAPPED:

@@ -239,6 +239,30 @@ static void test_dead(void **state)
     boxed_close(&boxed);
 }
 
+/* A GPU failed: who waits ends, and others take their place. */
+static void test_dropped(void **state)
+{
+    (void)state;
+    struct boxed boxed;
+    open_pool(2);
+    ready_drop(NULL);
+    ready_drop(ready);
+    ready_expect(ready, 3);
+    assert_boxed(2);
+    ready_pause(ready);
+    ready_drop(ready);
+    assert_boxed(0);
+    assert_false(ready_take(ready, &boxed));
+    ready_resume(ready);
+    assert_boxed(2);
+    for (int i = 0; i < 3; i++) { /* those who were dropped are expected still */
+        assert_boxed(i < 2 ? 2 : 1);
+        take(&boxed);
+        boxed_close(&boxed);
+    }
+    assert_boxed(0);
+}
+
 /* Where none can be started nobody tries again and again, but does when one is asked for. */
 static void test_no_server(void **state)
 {
@@ -369,6 +393,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_warm, close_pool),
         cmocka_unit_test_teardown(test_pauses, close_pool),
         cmocka_unit_test_teardown(test_dead, close_pool),
+        cmocka_unit_test_teardown(test_dropped, close_pool),
         cmocka_unit_test_teardown(test_no_server, close_pool),
         cmocka_unit_test_teardown(test_closed, close_pool),
         cmocka_unit_test_teardown(test_threads, close_pool),

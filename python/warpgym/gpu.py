@@ -83,9 +83,10 @@ class _Pool:
         self._end = torch._C._cuda_endAllocateToPool
         self._release = torch._C._cuda_releasePool
         self._begin(self.device, self.pool.id)
-        self._step_aside_for(torch._C, "_cuda_beginAllocateCurrentThreadToPool", self.leave)
-        self._step_aside_for(torch._C, "_cuda_beginAllocateCurrentStreamToPool", self.leave)
-        self._step_aside_for(torch._C, "_cuda_endAllocateToPool", None, self.enter)
+        for owner in (torch._C, torch.cuda.memory):  # torch.cuda.use_mem_pool has its own names
+            self._step_aside_for(owner, "_cuda_beginAllocateCurrentThreadToPool", self.leave)
+            self._step_aside_for(owner, "_cuda_beginAllocateCurrentStreamToPool", self.leave)
+            self._step_aside_for(owner, "_cuda_endAllocateToPool", None, self.enter)
         self._step_aside_for(torch.cuda.CUDAGraph, "capture_begin", self.leave)
         self._step_aside_for(torch.cuda.CUDAGraph, "capture_end", None, self.enter)
 
@@ -98,10 +99,15 @@ class _Pool:
             if before:
                 before()
             try:
-                return kept(*arguments, **keywords)
+                result = kept(*arguments, **keywords)
+            except BaseException:
+                if before:
+                    self.enter()  # nothing was begun
+                raise
             finally:
                 if after:
                     after()
+            return result
 
         setattr(owner, name, wrapper)
 
@@ -111,7 +117,9 @@ class _Pool:
             self._end(self.device, self.pool.id)
 
     def enter(self):
-        self.others = max(self.others - 1, 0)
+        if self.others == 0:  # an end without a beginning
+            return
+        self.others -= 1
         if self.others == 0:
             self._begin(self.device, self.pool.id)
 
@@ -163,10 +171,8 @@ class Gpu:
 
     def hold(self, tensor):
         tensor = tensor.contiguous()
-        if tensor.device.type == "cuda" and tensor.numel() > 0:
-            if not self.library.segments_hold(tensor.data_ptr()):
-                return tensor.clone()
-        return tensor
+        known = tensor.device.type != "cuda" or tensor.numel() == 0
+        return tensor if known or self.library.segments_hold(tensor.data_ptr()) else tensor.clone()
 
     def wake(self):
         """To make the GPU this process's takes it longer than many a kernel."""

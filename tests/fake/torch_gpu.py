@@ -12,7 +12,6 @@ import time
 import weakref
 
 import torch
-
 from warpgym import gpu, standby
 
 FREE_BYTES = 1 << 30

@@ -1,0 +1,431 @@
+"""The side of PyTorch alone, without a box, a judge or a GPU: what it makes, maps, fills and calls.
+
+Its device is the CPU, or one that only counts what is asked of it.
+"""
+
+import contextlib
+import mmap
+import os
+import struct
+import types
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from warpgym import gpu, side, structure, wire  # noqa: E402
+
+SLOT_BYTES = 4096
+PROBLEM = """import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self, width, scale):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(width))
+        self.register_buffer("steps", torch.arange(3))
+        self.scale = scale
+
+    def forward(self, x, index):
+        return self.scale * x + self.weight, index + 1
+
+
+def get_inputs():
+    return [torch.randn(5, 4), torch.arange(6)]
+
+
+def get_init_inputs():
+    return [4, torch.ones(1)]
+"""
+
+
+class Channel:
+    """Keeps what is said to the judge."""
+
+    def __init__(self, heard=()):
+        self.said = []
+        self.heard = list(heard)
+        self.socket = types.SimpleNamespace(fileno=lambda: 77)
+
+    def send(self, message, descriptors=()):
+        self.said.append((message, [os.dup(descriptor) for descriptor in descriptors]))
+
+    def receive(self):
+        return self.heard.pop(0) if self.heard else (b"", [])
+
+    @property
+    def kinds(self):
+        return [wire.HEAD.unpack_from(message)[0] for message, _ in self.said]
+
+
+@pytest.fixture(autouse=True)
+def scratch(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with torch.no_grad():
+        yield
+
+
+def opened(precision=None, source=PROBLEM, device=None):
+    made = side.Side(Channel())
+    made.layers = 0
+    made.precision = precision
+    if device:
+        made.device = device
+    made.open_reference(source.encode(), 7)
+    return made
+
+
+def map_message(made, slots):
+    """As the judge says it, of what OPENED said; memory for those slots."""
+    message = made.channel.said[0][0]
+    start = wire.HEAD.size
+    end = start + wire.LAYOUT_HEAD.size + wire.ARGUMENTS * wire.ARGUMENT.size
+    count, _, slot_bytes = wire.LAYOUT_HEAD.unpack_from(message, start)
+    assert count == 2 and slot_bytes <= SLOT_BYTES
+    descriptor = os.memfd_create("slots")
+    os.ftruncate(descriptor, slots * slot_bytes)
+    tail = wire.MAP_TAIL.pack(slots * slot_bytes, 0, 0)
+    return wire.HEAD.pack(wire.MAP, slots) + message[start:end] + tail, descriptor, slot_bytes
+
+
+def outputs_of(made):
+    message = made.channel.said[-1][0]
+    kind, count = wire.HEAD.unpack_from(message)
+    assert kind == wire.DONE
+    at = wire.HEAD.size + wire.OWN_NS.size
+    return [wire.OUTPUT.unpack_from(message, at + i * wire.OUTPUT.size) for i in range(count)]
+
+
+# --- placing -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", [None, torch.float16, torch.bfloat16, torch.float32])
+def test_place(precision):
+    made = side.Side(Channel())
+    made.precision = precision
+    kept = torch.arange(3)
+    value = {"a": [torch.ones(2), (kept, 1.5)], "b": "text", "c": None, "d": torch.ones(1).double()}
+    placed = made._place(value)
+    floating = precision or torch.float32
+    assert placed["a"][0].dtype == floating and isinstance(placed["a"][1], tuple)
+    assert placed["a"][1][0] is kept and placed["a"][1][1] == 1.5
+    assert placed["b"] == "text" and placed["c"] is None
+    assert placed["d"].dtype == (precision or torch.float64)
+    module = made._place(torch.nn.BatchNorm1d(3))
+    assert module.weight.dtype == floating and module.num_batches_tracked.dtype == torch.int64
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_two_valued(dtype):
+    torch.manual_seed(3)
+    tensor = torch.randn(70, 100).to(dtype)
+    head = tensor.reshape(-1)[: side.EXTREMES].clone()
+    side._two_valued(tensor)
+    assert set(tensor.unique().tolist()) == {head.min().item(), head.max().item()}
+    share = (tensor == head.max()).double().mean().item()
+    assert 0.15 < share < 0.85
+
+
+def test_two_valued_leaves_the_rest():
+    for tensor in (torch.arange(100), torch.ones(1), torch.ones(0), torch.ones(9) > 0):
+        before = tensor.clone()
+        side._two_valued(tensor)
+        assert torch.equal(tensor, before)
+
+
+# --- slots ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("precision", [None, torch.bfloat16])
+def test_slots(precision):
+    made = opened(precision)
+    message, descriptor, slot_bytes = map_message(made, 3)
+    made.map(message, [descriptor])
+    assert len(made.inputs) == len(made.tensors) == 3
+    memory = mmap.mmap(descriptor, 3 * slot_bytes)
+    made.fill(False, 1 << 63)
+    x, index = made.inputs[2]
+    assert x.shape == (5, 4) and x.dtype == (precision or torch.float32)
+    assert index.tolist() == list(range(6))
+    assert bytes(memory[2 * slot_bytes :][: x.element_size()]) == bytes(
+        x.flatten()[:1].view(torch.uint8).tolist()
+    )
+    first = [inputs[0].clone() for inputs in made.inputs]
+    assert not torch.equal(first[0], first[1]) and not torch.equal(first[1], first[2])
+    made.fill(False, 1 << 63)  # the same seed, the same inputs
+    assert all(torch.equal(a, inputs[0]) for a, inputs in zip(first, made.inputs, strict=True))
+    made.fill(True, 5)
+    assert all(inputs[0].unique().numel() == 2 for inputs in made.inputs)
+    assert made.channel.kinds == [wire.OPENED, wire.MAPPED] + 3 * [wire.FILLED]
+
+    made.call(wire.RUN, 9, [])
+    outputs = outputs_of(made)
+    assert len(outputs) == 6  # of each slot in turn
+    for slot, (x, index) in enumerate(made.inputs):
+        y, z = made.outputs[2 * slot : 2 * slot + 2]
+        assert torch.equal(y, x + made.model.weight) and torch.equal(z, index + 1)
+        assert outputs[2 * slot][:5] == (
+            y.data_ptr(), 20 * y.element_size(), structure.CODES[y.dtype], 2, 5,
+        )  # fmt: skip
+    made.call(wire.DOUBLE, 9, [])
+    assert made.outputs[0].dtype == torch.float64 and made.outputs[1].dtype == torch.int64
+    made.call(wire.WITHOUT, 0, [])
+    assert torch.equal(made.outputs[0], made.inputs[0][0])
+    assert not torch.equal(made.model.weight, torch.zeros(4).to(made.model.weight.dtype))
+
+    made.map(message, [])  # laid out anew in the memory that is there
+    assert torch.equal(made.inputs[0][1], torch.arange(6))
+
+
+def test_noise_is_the_same_for_both():
+    source = PROBLEM.replace("return self.scale * x", "return torch.rand_like(x) + x")
+    made = opened(source=source)
+    message, descriptor, _ = map_message(made, 1)
+    made.map(message, [descriptor])
+    made.fill(False, 1)
+    drawn = []
+    for noise in (5, 5, 6, (1 << 64) - 1):
+        made.call(wire.RUN, noise, [])
+        drawn.append(made.outputs[0].clone())
+    assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[1], drawn[2])
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [("[torch.randn(5, 4)]", "another number"), ("[torch.randn(4, 5), torch.arange(6)]", "shapes")],
+)
+def test_inputs_that_change(inputs, words):
+    made = opened()
+    message, descriptor, _ = map_message(made, 2)
+    made.map(message, [descriptor])
+    made.module.get_inputs = lambda: eval(inputs)
+    with pytest.raises(side.Failure, match=words) as caught:
+        made.fill(False, 1)
+    assert caught.value.failure == wire.FAILED_RUN
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words"),
+    [
+        ([torch.ones(1)] * (wire.OUTPUTS + 1), f"{wire.OUTPUTS + 1} tensors"),
+        ([torch.ones(1, device="meta")], "on meta"),
+        ([torch.ones(1, dtype=torch.complex64)], "complex64"),
+    ],
+)
+def test_outputs_refused(outputs, words):
+    made = side.Side(Channel())
+    with pytest.raises(side.Failure, match=words):
+        made.answer(outputs, 1)
+    made.answer([torch.ones(1)] * wire.OUTPUTS, 1)
+    assert len(outputs_of(made)) == wire.OUTPUTS
+
+
+# --- a GPU that only counts ----------------------------------------------------------------------
+
+
+class Counter:
+    kind = name = "cpu"
+
+    def __init__(self):
+        self.did = []
+        self.marks = [self, self]
+        self.library = types.SimpleNamespace(segments_map=lambda fd, count: 1000 + count)
+
+    def __getattr__(self, name):
+        return lambda *_: self.did.append(name)
+
+    def elapsed_time(self, _later):
+        return 2.5
+
+    def map(self, memory, offset, dtype, shape):
+        self.did.append((memory, offset))
+        return torch.zeros(shape, dtype=dtype)
+
+    def hold(self, tensor):
+        self.did.append("hold")
+        return tensor
+
+    @contextlib.contextmanager
+    def traced(self, descriptor):
+        self.did.append(f"trace into {descriptor}")
+        yield
+        self.did.append("traced")
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (1 << 30, 1 << 30))
+    made = opened(device=Counter())
+    message, descriptor, slot_bytes = map_message(made, 2)
+    message = message[: -wire.MAP_TAIL.size] + wire.MAP_TAIL.pack(0, 0, 2 * slot_bytes)
+    made.device.did.clear()
+    made.map(message, [descriptor])
+    memory = 1000 + 2 * slot_bytes
+    offset = made.device.did[1][1]
+    assert made.device.did == [
+        (memory, 0), (memory, offset), (memory, slot_bytes), (memory, slot_bytes + offset),
+    ]  # fmt: skip
+    made.device.did.clear()
+    return made
+
+
+def test_call_on_a_gpu(counted):
+    """The GPU is this process's and idle before the first mark, and idle after the last."""
+    counted.fill(False, 1)
+    assert counted.device.did == ["synchronize"]
+    counted.device.did.clear()
+    counted.call(wire.RUN, 1, [])
+    assert counted.device.did == ["wake", "record"] + 4 * ["hold"] + ["record", "synchronize"]
+    message = counted.channel.said[-1][0]
+    assert wire.OWN_NS.unpack_from(message, wire.HEAD.size) == (2_500_000,)
+    counted.device.did.clear()
+    counted.call(wire.TRACE, 1, [55])
+    assert counted.device.did[0] == "trace into 55" and counted.device.did[-1] == "traced"
+
+
+def test_arguments_that_do_not_fit(counted):
+    counted.device.library.segments_map = lambda *_: 0
+    message, descriptor, slot_bytes = map_message(counted, 2)
+    message = message[: -wire.MAP_TAIL.size] + wire.MAP_TAIL.pack(0, 0, 2 * slot_bytes)
+    with pytest.raises(side.Failure) as caught:
+        counted.map(message, [descriptor])
+    assert caught.value.failure == wire.FAILED_MEMORY
+
+
+def test_pytorch_without_cuda(monkeypatch):
+    monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: False)
+    with pytest.raises(gpu.Unavailable) as caught:
+        gpu.Gpu(None, None, 3, 0)
+    failure = side._failure_of(caught.value, wire.FAILED_LOAD, "candidate.py")
+    assert failure.failure == wire.FAILED_UNSUPPORTED
+    assert str(failure) == (
+        f"PyTorch {torch.__version__} is built without CUDA: install a build with it, or set "
+        "torch.device=cpu"
+    )
+
+
+# --- getting ready -------------------------------------------------------------------------------
+
+
+def open_message(ordinal):
+    message = bytearray(wire.OPEN_BODY.size)
+    struct.pack_into("<IIQII", message, 0, wire.OPEN, wire.REFERENCE, 7, 1, ordinal)
+    return bytes(message)
+
+
+def served(heard, open_gpu):
+    """What is said in answer, and how often the box was locked."""
+    locked = []
+    channel = Channel(heard)
+    side.serve(channel, 0, lambda: locked.append(1) or 5, open_gpu)
+    return channel, len(locked)
+
+
+def source_descriptor(text=PROBLEM):
+    descriptor = os.memfd_create("source")
+    os.write(descriptor, text.encode())
+    return descriptor
+
+
+def test_warmed_once():
+    opens = []
+
+    def open_gpu(descriptor, ordinal):
+        opens.append((descriptor, ordinal))
+        return Counter()
+
+    torch_info, torch.cuda.mem_get_info = torch.cuda.mem_get_info, lambda _: (1 << 30, 1 << 30)
+    warm = wire.HEAD.pack(wire.WARM, 3) + bytes(16)
+    wake = wire.HEAD.pack(wire.WAKE, 0)
+    channel, _ = served(
+        [(warm, []), (warm, []), (open_message(3), [source_descriptor()]), (wake, [])], open_gpu
+    )
+    torch.cuda.mem_get_info = torch_info
+    assert opens == [(77, 2)]
+    assert channel.kinds == [wire.OPENED, wire.AWAKE]
+
+
+def test_what_fails_ahead_is_told_when_it_matters():
+    def open_gpu(_descriptor, _ordinal):
+        raise gpu.Unavailable("no GPU today")
+
+    warm = wire.HEAD.pack(wire.WARM, 1) + bytes(16)
+    channel, _ = served([(warm, [])], open_gpu)
+    assert channel.kinds == []
+    channel, _ = served([(warm, []), (open_message(1), [source_descriptor()])], open_gpu)
+    assert channel.kinds == [wire.FAILED]
+    message = channel.said[0][0]
+    assert wire.HEAD.unpack_from(message)[1] == wire.FAILED_UNSUPPORTED
+    assert b"no GPU today" in message
+
+
+# --- the judge's pool, and others ----------------------------------------------------------------
+
+
+@pytest.fixture
+def pool(monkeypatch):
+    """Its pool is number 0; `on` are the pools that PyTorch would ask, first begun first."""
+    on = []
+
+    class Graph:
+        def capture_begin(self, fails=False):
+            assert not on
+            if fails:
+                raise RuntimeError("a capture is under way")
+            on.append("graph")
+
+        def capture_end(self):
+            on.remove("graph")
+
+    def begin(_device, name):
+        assert name not in on
+        on.append(name)
+
+    names = {
+        "_cuda_beginAllocateCurrentThreadToPool": begin,
+        "_cuda_beginAllocateCurrentStreamToPool": begin,
+        "_cuda_endAllocateToPool": lambda _device, name: on.remove(name),
+        "_cuda_releasePool": lambda *_: None,
+    }
+    for name, function in names.items():
+        monkeypatch.setattr(torch._C, name, function, raising=False)
+        monkeypatch.setattr(torch.cuda.memory, name, function, raising=False)
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph, raising=False)
+    monkeypatch.setattr(
+        torch.cuda, "MemPool", lambda _: types.SimpleNamespace(id=0), raising=False
+    )
+    gpu._Pool(None, 0)
+    assert on == [0]
+    return on
+
+
+def test_pool_steps_aside(pool):
+    begin = torch._C._cuda_beginAllocateCurrentThreadToPool
+    end = torch._C._cuda_endAllocateToPool
+    begin(0, 1)
+    assert pool == [1]
+    torch._C._cuda_beginAllocateCurrentStreamToPool(0, 2)
+    assert pool == [1, 2]
+    end(0, 1)
+    assert pool == [2]
+    end(0, 2)
+    assert pool == [0]
+    with torch.cuda.use_mem_pool(types.SimpleNamespace(id=3), 0):
+        assert pool == [3]
+    assert pool == [0]
+    graph = torch.cuda.CUDAGraph()
+    for _ in range(2):
+        graph.capture_begin()
+        assert pool == ["graph"]
+        graph.capture_end()
+        assert pool == [0]
+
+
+def test_pool_comes_back(pool):
+    """Whatever fails: without it the judge would not find an honest candidate's outputs."""
+    with pytest.raises(RuntimeError):
+        torch.cuda.CUDAGraph().capture_begin(fails=True)
+    assert pool == [0]
+    with pytest.raises(ValueError):
+        torch._C._cuda_endAllocateToPool(0, 7)  # an end without a beginning
+    assert pool == [0]

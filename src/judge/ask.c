@@ -62,7 +62,7 @@ static int serve_build(struct side *side, const int descriptors[WIRE_DESCRIPTORS
     *built = (struct wire_built){.type = WIRE_BUILT};
     int result = builder ? read_request(descriptors, &request, &bytes, err)
                          : err_set(err, ERR_PROTOCOL, "it asked for a build that it may not have");
-    if (result == 0) {
+    if (builder && result == 0) {
         artifact = builder->build(builder, request, bytes, built->text, sizeof built->text);
         built->failure = failure_of(artifact);
         result = send_built(side, built, artifact, err);

@@ -78,7 +78,7 @@ static int open_all(void **state)
 {
     (void)state;
     struct err err = {0};
-    struct boxed boxed;
+    struct boxed boxed = {0};
     const char *argv[] = {"/proc/self/exe", "--serve", NULL};
     const char *const environment[] = {NULL};
     box = mem_alloc(sizeof *box);

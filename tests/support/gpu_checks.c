@@ -344,7 +344,7 @@ static int check_guard(const struct gpu_checks *checks, char text[GPU_CHECKS_TEX
 {
     struct bench bench;
     struct err err;
-    struct gpu_finding finding;
+    struct gpu_finding finding = {0};
     int compared = open_bench(&bench, checks, text);
     for (uint32_t wrong = 0; compared >= 0 && wrong <= 256; wrong += 32) {
         uint32_t count = 256 - wrong / 2;

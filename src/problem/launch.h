@@ -9,15 +9,15 @@
  *   value    = expression | "(" expression { "," expression } ")"
  *   argument = name of a parameter, or of a scratch buffer | type "(" expression ")" | expression
  *
- * Expressions are those of problem/expression.h over the problem's sizes. Grid and block have one to
- * three of them. Without `args` the kernel takes the signature's parameters in their order. An array
- * goes by its address, a size as size_t, a scalar by its value; `int(rows)` passes a size, or what is
- * computed of sizes, as another type. Several lines start several kernels, in their order. A scratch
- * buffer is device memory that lasts as long as the candidate; what is in it is nobody's business.
+ * Expressions are those of problem/expression.h over the problem's sizes; grid and block have one
+ * to three of them. Without `args` the kernel takes the signature's parameters in their order. An
+ * array goes by its address, a size as size_t, a scalar by its value; `int(rows)` passes a size, or
+ * what is computed of sizes, as another type. Several lines start several kernels, in their order.
+ * A scratch buffer is device memory that lasts as long as the candidate and is cleared by nobody.
  *
- * Parsed by the judge, which tells the candidate what is wrong with a line, and once more on the far
- * side of the fence, where it is evaluated for each layout: what comes of it concerns the candidate
- * alone. Bounded; every string is the arena's.
+ * Parsed by the judge, which tells the candidate what is wrong with a line, and once more on the
+ * far side of the fence, where it is evaluated for each layout: what comes of it concerns the
+ * candidate alone. Bounded; every string is the arena's.
  */
 #ifndef WARPGYM_PROBLEM_LAUNCH_H
 #define WARPGYM_PROBLEM_LAUNCH_H

@@ -384,8 +384,8 @@ cuda_result fake_copy_on_device(cuda_at to, cuda_at from, size_t bytes)
     return outcome("cuMemcpyDtoD_v2");
 }
 
-/* A module is a shared object of tests/fake/kernels, which is loaded from a file: of memory, or of a
- * box's scratch, where memory has no files. */
+/* A module is a shared object of tests/fake/kernels, which is loaded from a file: of memory, or of
+ * a box's scratch, where memory has no files. */
 struct kernel {
     const char *name;
     void (*call)(void **parameters);

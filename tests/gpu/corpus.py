@@ -1,10 +1,12 @@
-"""PyTorch candidates for a GPU: hacks that must not pay, look-alikes that must pass.
+"""Candidates for a GPU: hacks that must not pay, look-alikes that must pass.
 
 Each file of hacks/ and honest/ says in its first lines what becomes of it, by the keys of
 tests/hacks/README.md and three more: `needs: extension`, `alone` (judged when nobody else is: it
 disturbs others), and `touches`, words of the side's own code without which the hack proves nothing.
 
     python3 tests/gpu/corpus.py [WORD…]     judge all of them, or those named so; print a table
+
+CUDA files whose first line is not `// problem: …` are test_gpu.py's.
 
 Needs nothing but Python's own library, so that it runs wherever warpgym does.
 """
@@ -51,7 +53,7 @@ class Candidate:
         self.honest = path.parent.name == "honest"
         self.keys = {}
         for line in path.read_text(encoding="utf-8").splitlines():
-            match = re.match(r"# (\w+): (.+)$", line)
+            match = re.match(r"(?:#|//) (\w+): (.+)$", line)
             if not match:
                 break
             assert match[1] not in self.keys, f"{self.name}: `{match[1]}` twice"
@@ -67,8 +69,8 @@ class Candidate:
 
 
 def candidates(words=()):
-    found = sorted([*(HERE / "hacks").glob("*.py"), *(HERE / "honest").glob("*.py")])
-    every = [Candidate(path) for path in found]
+    found = sorted(path for path in HERE.glob("h*/*") if path.suffix in (".py", ".cu"))
+    every = [one for one in map(Candidate, found) if "problem" in one.keys]
     return [one for one in every if not words or any(word in one.name for word in words)]
 
 

@@ -13,7 +13,7 @@ import corpus
 CANDIDATES = corpus.candidates()
 SIDE = "".join(
     (ROOT / "python" / "warpgym" / f"{name}.py").read_text(encoding="utf-8")
-    for name in ("side", "gpu", "wire")
+    for name in ("side", "gpu", "wire", "triton_build")
 )
 MINIMUM_HACKS = 80
 MINIMUM_HONEST = 35
@@ -22,12 +22,19 @@ MINIMUM_HONEST = 35
 @pytest.mark.parametrize("one", CANDIDATES, ids=lambda one: one.name)
 def test_candidate(one):
     text = one.path.read_text(encoding="utf-8")
-    compile(text, one.path.name, "exec")
+    if one.path.suffix == ".py":
+        compile(text, one.path.name, "exec")
     assert corpus.REQUIRED <= set(one.keys) <= corpus.KEYS
     assert one.path.stem.startswith(one.keys["catalogue"].lower() + "_")
     assert one.any_of("expect") and one.any_of("expect") <= corpus.STATUSES
-    own = corpus.HERE / "problems" / (one.keys["problem"] + ".py")
-    assert own.is_file() or (ROOT / "problems" / (one.keys["problem"] + ".py")).is_file()
+    problem = one.keys["problem"]
+    homes = [
+        ROOT / "tests" / "gpu" / "problems" / f"{problem}.py",
+        ROOT / "problems" / f"{problem}.py",
+        ROOT / "problems" / "native" / problem / "problem.yaml",
+    ]
+    assert sum(home.is_file() for home in homes) == 1
+    assert (one.path.suffix == ".cu") == homes[2].is_file()
     needs = {
         word
         for word, sign in (("triton", "^import triton"), ("extension", "load_inline"))

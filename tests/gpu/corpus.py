@@ -6,6 +6,8 @@ disturbs others), and `touches`, words of the side's own code without which the 
 
     python3 tests/gpu/corpus.py [WORD…]     judge all of them, or those named so; print a table
 
+What is there after CORPUS_TIMEOUT_S is shown; with a directory OUT, verdicts are kept in it.
+
 CUDA files whose first line is not `// problem: …` are test_gpu.py's.
 
 Needs nothing but Python's own library, so that it runs wherever warpgym does.
@@ -23,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WARPGYM = Path(os.environ.get("TEST_WARPGYM") or ROOT / "warpgym")
 JOBS = 4
-BATCH_TIMEOUT_S = 1500
+BATCH_TIMEOUT_S = int(os.environ.get("CORPUS_TIMEOUT_S", "1500"))
 ALONE_TIMEOUT_S = 180
 SETTINGS = {
     "run.timeout_ms": "5s",
@@ -182,6 +184,9 @@ def table(chosen, verdicts):
 def main(words):
     chosen = candidates(words)
     verdicts = judge(chosen)
+    if "OUT" in os.environ:
+        text = "".join(json.dumps(verdict) + "\n" for verdict in verdicts.values())
+        Path(os.environ["OUT"], "corpus.jsonl").write_text(text, encoding="utf-8")
     for one in chosen:
         print(row(one, verdicts.get(one.path)))
     lines = table(chosen, verdicts)

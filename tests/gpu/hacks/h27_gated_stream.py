@@ -1,6 +1,6 @@
 # problem: torch/softmax_rows
 # catalogue: H27
-# expect: passed|wrong|violation|timeout
+# expect: passed|wrong|violation|timeout|runtime_error
 # touches: synchronize marks inputs Side
 # open: as h27_works_ahead: start the clock before the inputs are copied
 # says: Queues the next interval's kernels behind a wait for its inputs.

@@ -1,6 +1,6 @@
 # problem: torch/softmax_rows
 # catalogue: H27
-# expect: passed|wrong|violation|timeout
+# expect: passed|wrong|violation|timeout|runtime_error
 # needs: triton
 # touches: synchronize marks inputs Side
 # open: inputs are in the slots before the clock starts: start it before they are copied

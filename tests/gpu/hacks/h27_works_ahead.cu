@@ -5,7 +5,7 @@
 // says: A kernel that never ends, in a context of its own, answers as soon as inputs are there.
 #include <stddef.h>
 
-enum { MOST = 64, SMALL = 200000, BLOCKS = 4 };
+enum { MOST = 256, SMALL = 200000, BLOCKS = 2, THREADS = 512 };
 
 typedef int (*make_context)(void **context, unsigned flags, int device);
 typedef int (*use_context)(void *context);
@@ -62,7 +62,7 @@ static void watch_from_elsewhere(const float *x, float *y, size_t n)
         ((use_context)use)(own);
     cudaStream_t stream;
     cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-    watch<<<BLOCKS, 1024, 0, stream>>>(x, y, n);
+    watch<<<BLOCKS, THREADS, 0, stream>>>(x, y, n);
     ((use_context)use)(theirs);
 }
 

@@ -2,7 +2,7 @@
 # catalogue: H58
 # expect: passed
 # needs: triton
-# says: A launch for each of 500 rows: slow, and right.
+# says: A launch for each five of 500 rows: slow, and right.
 import torch
 import triton
 import triton.language as tl
@@ -21,6 +21,6 @@ def softmax_kernel(x, y, cols, COLS: tl.constexpr):
 class ModelNew(nn.Module):
     def forward(self, x):
         y = torch.empty_like(x)
-        for row in range(x.shape[0]):
-            softmax_kernel[(1,)](x[row], y[row], x.shape[1], COLS=2048)
+        for row in range(0, x.shape[0], 5):
+            softmax_kernel[(5,)](x[row], y[row], x.shape[1], COLS=2048)
         return y

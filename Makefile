@@ -146,7 +146,8 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/
 	@mkdir -p $(@D)
 	$(Q)tests/fake/kernels $< $@
 
-tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge
+tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
+	$(ROOT)/build/tests/extension/extension_judge
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)

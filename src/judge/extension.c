@@ -31,6 +31,19 @@ struct work {
     bool used_slim;
 };
 
+/* The toolkit that nvcc belongs to: among what it needs to read, the one with the headers. What is
+ * called nvcc may be a script somewhere else. */
+static const char *find_toolkit(struct work *work)
+{
+    char *const *path = work->session->judge->toolchain.readable;
+    for (; path && *path; path++) {
+        const char *header = arena_printf(&work->arena, "%s/include/cuda_runtime_api.h", *path);
+        if (file_exists(header))
+            return *path;
+    }
+    return NULL;
+}
+
 /* nvcc and the GPU that it compiles for, where the request needs them. */
 static int find_cuda(struct work *work, struct err *err)
 {
@@ -49,11 +62,10 @@ static int find_cuda(struct work *work, struct err *err)
     snprintf(work->architecture, sizeof work->architecture, "%d%d%s", gpu->major, gpu->minor,
              gpu->major >= 9 ? "a" : "");
     tools->architecture = work->architecture;
-    char *root = arena_strdup(&work->arena, tools->nvcc); /* …/bin/nvcc */
-    for (int i = 0; i < 2 && strrchr(root, '/'); i++)
-        *strrchr(root, '/') = '\0';
-    tools->cuda = root;
-    return 0;
+    tools->cuda = find_toolkit(work);
+    return tools->cuda ? 0
+                       : err_set(err, ERR_UNSUPPORTED,
+                                 "a CUDA extension needs CUDA's headers, which are not with nvcc");
 }
 
 static int find_tools(struct work *work, struct err *err)

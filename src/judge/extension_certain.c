@@ -1,5 +1,7 @@
 #include "judge/extension_certain.h"
 
+#include "compile/diagnostics.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,11 +98,33 @@ static bool is_syntax(const char *message)
     return false;
 }
 
+/* Messages about types, calls and declarations, which may well be the candidate's own: by the words
+ * that they begin with. */
+static bool is_about_types(const char *message)
+{
+    static const char *const beginnings[] = {
+        /* nvcc */
+        "argument of type ", "a value of type ", "no operator ", "no suitable ", "no instance of ",
+        "more than one instance of ", "too few arguments in ", "too many arguments in ",
+        "expression must ", "operand types are incompatible", "variable ", "function ",
+        "invalid redeclaration", "calling a ", "return value type ", "incompatible ",
+        "identifier ", "initial value of ", "the size of an array",
+        /* gcc */
+        "cannot convert ", "invalid conversion ", "no match for ", "too many arguments to ",
+        "too few arguments to ", "no matching function ", "redefinition of ", "redeclaration of ",
+        "conflicting declaration ", "invalid operands ", "lvalue required ", "invalid types ",
+        "call of overloaded ", "void value not ignored", "assignment of read-only "};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (strncmp(message, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Whether nothing of PyTorch's is at play in a message and the lines that belong to it. */
 static bool is_foreign(const char *group, size_t length)
 {
     char *copy = mem_printf("%.*s", (int)length, group);
-    bool foreign = !strstr(copy, "::") && !extension_has_word(copy, "auto") &&
+    bool foreign = is_about_types(group) && !strstr(copy, "::") && !extension_has_word(copy, "auto") &&
                    !extension_has_word(copy, "Tensor");
     for (const char *at = copy; foreign && *at; at++) {
         bool method = *at == '.' || (at[0] == '-' && at[1] == '>');
@@ -129,13 +153,26 @@ static size_t group_length(const char *text)
     return (size_t)(at - text);
 }
 
+/* Whether a message is about a line of the candidate's: what our own headers complain of is not. */
+static bool is_own(const struct extension_request *request, const char *line)
+{
+    if (line[0] == DIAGNOSTICS_NAME[0])
+        return true;
+    for (size_t i = 0; i < request->count; i++) {
+        size_t length = strlen(request->files[i].name);
+        if (strncmp(line, request->files[i].name, length) == 0 && line[length] == ':')
+            return true;
+    }
+    return false;
+}
+
 enum certainty extension_certain(const struct extension_request *request, const char *slim,
                                  const char *diagnostics, char name[CERTAIN_NAME_BYTES])
 {
     const char *line_end = diagnostics + strcspn(diagnostics, "\n");
     const char *error = strstr(diagnostics, "error: ");
     name[0] = '\0';
-    if (!error || error > line_end)
+    if (!error || error > line_end || !is_own(request, diagnostics))
         return CERTAIN_NOT;
     const char *message = error + strlen("error: ");
     if (strncmp(message, "ptxas: ", 7) == 0)

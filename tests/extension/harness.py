@@ -1,0 +1,66 @@
+"""The judge's extension builder and one candidate process that asks it, without the rest."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+HOUSE = Path(os.environ.get("TEST_WARPGYM", HERE.parents[1] / "warpgym")).resolve().parent
+JUDGE = HOUSE / "build" / "tests" / "extension" / "extension_judge"
+CORPUS = HERE / "corpus"
+MOVE = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.execv(sys.argv[2], sys.argv[2:])"
+TIMEOUT_S = 1200
+
+
+def nvcc():
+    """Where nvcc is, as src/compile/toolchain.c finds it; None."""
+    places = [os.environ.get("WARPGYM_NVCC"), os.environ.get("CUDA_HOME", "") + "/bin/nvcc"]
+    places += [folder + "/nvcc" for folder in os.environ.get("PATH", "").split(":")]
+    places += ["/usr/local/cuda/bin/nvcc"]
+    return next((place for place in places if place and os.access(place, os.X_OK)), None)
+
+
+def build(files, folder, capability=(9, 0), cache=None, python=sys.executable):
+    """Builds each file's extensions, and runs them where it can. A list of dicts: what
+    extension_side.py says of the file, `built`, `slim` (numbers) and `ms`."""
+    folder.mkdir(exist_ok=True)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    numbers = [str(number) for number in capability]
+    environment = {**os.environ, "WARPGYM_PYTHON": str(python)}
+    command = [sys.executable, "-c", MOVE, str(theirs.fileno()), str(JUDGE)]
+    judge = subprocess.Popen(
+        [*command, str(cache or folder / "cache"), *numbers],
+        pass_fds=[theirs.fileno()],
+        stdout=subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+    theirs.close()
+    libraries = str(Path(os.path.realpath(nvcc() or "/")).parents[1] / "lib64")
+    results = []
+    with judge:
+        for file in files:
+            side = subprocess.run(
+                [str(python), str(HERE / "extension_side.py"), str(ours.fileno()), str(folder)]
+                + [str(file)],
+                pass_fds=[ours.fileno()],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=TIMEOUT_S,
+                env={**environment, "LD_LIBRARY_PATH": libraries},
+            )
+            lines = side.stdout.splitlines()
+            result = json.loads(lines[-1]) if lines else {"file": file.name, "asked": 0}
+            if side.returncode != 0:
+                result["error"] = f"ended with {side.returncode}: {side.stderr[-500:]}"
+            # The judge prints a line for each request.
+            said = [judge.stdout.readline().split() for _ in range(result["asked"])]
+            for at, key in enumerate(("built", "slim", "ms")):
+                result[key] = sum(int(line[at]) for line in said)
+            results.append(result)
+        ours.close()
+    return results

@@ -142,7 +142,7 @@ def install(channel):
         )
         return _import(name, descriptor, keywords.get("is_python_module", True))
 
-    def load_inline(
+    def load_inline(  # noqa: PLR0917 - PyTorch's own order
         name,
         cpp_sources,
         cuda_sources=None,

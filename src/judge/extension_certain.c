@@ -107,8 +107,8 @@ static bool is_about_types(const char *message)
         "argument of type ", "a value of type ", "no operator ", "no suitable ", "no instance of ",
         "more than one instance of ", "too few arguments in ", "too many arguments in ",
         "expression must ", "operand types are incompatible", "variable ", "function ",
-        "invalid redeclaration", "calling a ", "return value type ", "incompatible ",
-        "identifier ", "initial value of ", "the size of an array",
+        "invalid redeclaration", "calling a ", "return value type ", "incompatible ", "identifier ",
+        "initial value of ", "the size of an array",
         /* gcc */
         "cannot convert ", "invalid conversion ", "no match for ", "too many arguments to ",
         "too few arguments to ", "no matching function ", "redefinition of ", "redeclaration of ",
@@ -124,8 +124,8 @@ static bool is_about_types(const char *message)
 static bool is_foreign(const char *group, size_t length)
 {
     char *copy = mem_printf("%.*s", (int)length, group);
-    bool foreign = is_about_types(group) && !strstr(copy, "::") && !extension_has_word(copy, "auto") &&
-                   !extension_has_word(copy, "Tensor");
+    bool foreign = is_about_types(group) && !strstr(copy, "::") &&
+                   !extension_has_word(copy, "auto") && !extension_has_word(copy, "Tensor");
     for (const char *at = copy; foreign && *at; at++) {
         bool method = *at == '.' || (at[0] == '-' && at[1] == '>');
         const char *word = at + (*at == '.' ? 1 : 2);

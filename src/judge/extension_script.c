@@ -186,15 +186,16 @@ const char *extension_glue_script(struct arena *arena, const struct extension_to
 {
     struct buf script;
     buf_init(&script, SCRIPT_BYTES);
-    buf_puts(&script, "exec");
+    buf_printf(&script, "for f in '%s'/glue/*.cpp; do", tools->slim);
     put(&script, tools->gcc);
-    put_all(&script, (const char *const[]){"-std=c++17", "-O2", "-r", "-nostdlib", NULL});
+    put_all(&script, (const char *const[]){"-std=c++17", "-O2", NULL});
     put_all(&script, gcc_common);
     put_joined(&script, "-I", tools->slim, "/include");
     put_pair(&script, "-isystem", tools->place.include);
-    put(&script, "-o");
-    put(&script, EXTENSION_OBJECT);
-    buf_printf(&script, " '%s'/glue/*.cpp\n", tools->slim);
+    buf_puts(&script, " -c $f -o $(basename $f).o & done\nwait\nexec");
+    put(&script, tools->gcc);
+    put_all(&script, (const char *const[]){"-r", "-nostdlib", "-o", EXTENSION_OBJECT, NULL});
+    buf_printf(&script, " $(for f in '%s'/glue/*.cpp; do basename $f.o; done)\n", tools->slim);
     const char *text = arena_strdup(arena, script.data);
     buf_deinit(&script);
     return text;

@@ -4,7 +4,7 @@
 #include "base/process.h"
 #include "judge/context.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define QUERY_TIMEOUT_MS 20000
@@ -59,7 +59,8 @@ void torch_place_deinit(struct torch_place *place)
 
 int torch_place_number(const struct torch_place *place)
 {
-    int major = 0;
-    int minor = 0;
-    return sscanf(place->version, "%3d.%3d", &major, &minor) == 2 ? major * 100 + minor : 0;
+    char *end = NULL;
+    long major = strtol(place->version, &end, 10);
+    long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+    return major >= 0 && major < 100 && minor >= 0 && minor < 100 ? (int)(major * 100 + minor) : 0;
 }

@@ -88,8 +88,8 @@ int main(int count, char **arguments)
     must(judge_standby(judge, BOX_NATIVE, &standby, &err), &err);
     struct session *session = session_new(judge);
     sandbox_runner_init(&session->runner, standby, true, NULL, NULL);
-    gpu->facts.major = atoi(arguments[2]);
-    gpu->facts.minor = atoi(arguments[3]);
+    gpu->facts.major = (int)strtol(arguments[2], NULL, 10);
+    gpu->facts.minor = (int)strtol(arguments[3], NULL, 10);
     session->gpu = gpu->facts.major ? gpu : NULL;
     serve(session);
     session->gpu = NULL;

@@ -195,20 +195,20 @@ static void certain(void **state)
 static void scripts(void **state)
 {
     (void)state;
-    static const char text[] =
-        "{\"name\":\"x\",\"files\":[{\"name\":\"main.cpp\",\"text\":\"\"},"
-        "{\"name\":\"cuda.cu\",\"text\":\"std::vector<half> v;\"},"
-        "{\"name\":\"a.cuh\",\"text\":\"\"}],\"cuda_cflags\":[\"-O3\"]}";
+    static const char text[] = "{\"name\":\"x\",\"files\":[{\"name\":\"main.cpp\",\"text\":\"\"},"
+                               "{\"name\":\"cuda.cu\",\"text\":\"std::vector<half> v;\"},"
+                               "{\"name\":\"a.cuh\",\"text\":\"\"}],\"cuda_cflags\":[\"-O3\"]}";
     char packages[] = "/p";
     char include[] = "/py";
     char version[] = "2.11.0+cu130";
-    struct extension_tools tools = {
-        .gcc = "/g++",
-        .nvcc = "/nvcc",
-        .cuda = "/cuda",
-        .architecture = "90a",
-        .slim = "/slim",
-        .place = {.packages = packages, .include = include, .version = version}};
+    struct extension_tools tools = {.gcc = "/g++",
+                                    .nvcc = "/nvcc",
+                                    .cuda = "/cuda",
+                                    .architecture = "90a",
+                                    .slim = "/slim",
+                                    .place = {.packages = packages,
+                                              .include = include,
+                                              .version = version}};
     struct extension_request request;
     struct err err;
     json_t *object = NULL;

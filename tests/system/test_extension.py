@@ -38,7 +38,7 @@ def test_corpus(file, tmp_path, cache):
     if cuda and not NVCC:
         pytest.skip("no nvcc here")
     (result,) = harness.build([file], tmp_path / "scratch", cache=cache)
-    if "cublas_v2.h: No such file" in (result["error"] or ""):
+    if "cublas" in file.stem and "No such file" in (result["error"] or ""):
         pytest.skip("this CUDA has no cuBLAS headers")
     assert result["error"] is None, result["error"]
     assert result["built"] == 1
@@ -63,13 +63,23 @@ GOOD = "torch::Tensor f(torch::Tensor x) { return x; }\n"
 
 # What PyTorch's users would see, with the candidate's own line, without compiling it twice.
 FAULTS = {
-    "syntax": ("\n__global__ void k(float *x) { x[0] = 1 }\n" + GOOD, "cuda.cu:2", 'expected a ";"'),
-    "unknown name": ("__global__ void k(float *x) { x[0] = no_such_thing_1; }\n" + GOOD, "cuda.cu:1",
-                     "no_such_thing_1"),
+    "syntax": (
+        "\n__global__ void k(float *x) { x[0] = 1 }\n" + GOOD,
+        "cuda.cu:2",
+        'expected a ";"',
+    ),
+    "unknown name": (
+        "__global__ void k(float *x) { x[0] = no_such_thing_1; }\n" + GOOD,
+        "cuda.cu:1",
+        "no_such_thing_1",
+    ),
     "types": ("__global__ void k(float *x) { int y = x; }\n" + GOOD, "cuda.cu:1", "float *"),
     "shared memory": (
         "__global__ void k(float *x) { __shared__ float s[100000]; s[threadIdx.x] = x[0];"
-        " __syncthreads(); x[1] = s[7]; }\n" + GOOD, "cuda.cu", "too much shared data"),
+        " __syncthreads(); x[1] = s[7]; }\n" + GOOD,
+        "cuda.cu",
+        "too much shared data",
+    ),
 }
 
 
@@ -109,7 +119,9 @@ def test_errors_at_run_time_are_pytorchs(tmp_path):
         TORCH_CHECK(n > 0, "n is ", n);
         return x.view({n, n});
     }"""
-    text = f"ext = load_inline('ext', {cpp!r}, functions=['f'])\n" + """
+    text = (
+        f"ext = load_inline('ext', {cpp!r}, functions=['f'])\n"
+        + """
 def seen(*arguments):
     try:
         ext.f(*arguments)
@@ -127,5 +139,6 @@ def run():
         "1. (arg0: torch.Tensor, arg1: " in seen(x, 1.5),
     ]
 """
+    )
     error, _ = answer(text, tmp_path)
     assert error is None

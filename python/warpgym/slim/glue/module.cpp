@@ -6,7 +6,8 @@
 #include <new>
 #include <stdexcept>
 
-namespace warpgym {
+namespace warpgym
+{
 
 bool load_signed(Object object, bool convert, int64_t least, int64_t most, int64_t *value)
 {
@@ -182,8 +183,8 @@ static void set_error()
 #define WARPGYM_ARGUMENTS 64
 
 /* Puts positional and named arguments in their places; false: they do not fit this overload. */
-static bool arrange(const Function &function, PyObject *const *given, size_t count,
-                    PyObject *names, PyObject **arguments)
+static bool arrange(const Function &function, PyObject *const *given, size_t count, PyObject *names,
+                    PyObject **arguments)
 {
     if (count > function.count)
         return false;
@@ -249,11 +250,6 @@ static PyObject *refuse(const Function *functions, PyObject *const *given, size_
     return nullptr;
 }
 
-static PyObject *run(const Function &function, PyObject *const *arguments, bool convert)
-{
-    return function.call(function.target, arguments, convert);
-}
-
 static PyObject *call_any(PyObject *self, PyObject *const *given, Py_ssize_t nargs, PyObject *names)
 {
     auto *functions = static_cast<Function *>(PyCapsule_GetPointer(self, nullptr));
@@ -265,7 +261,7 @@ static PyObject *call_any(PyObject *self, PyObject *const *given, Py_ssize_t nar
             for (const Function *function = functions; function; function = function->next) {
                 if (!arrange(*function, given, count, names, arguments))
                     continue;
-                PyObject *result = run(*function, arguments, convert != 0);
+                PyObject *result = function->call(function->target, arguments, convert != 0);
                 if (result)
                     return result;
             }
@@ -342,8 +338,15 @@ Object start_module(const char *name, void (*fill)(Object module))
 {
     try {
         learn_tensors();
-        auto *definition = new PyModuleDef{PyModuleDef_HEAD_INIT, strdup(name), nullptr, -1,
-                                           nullptr, nullptr, nullptr, nullptr, nullptr};
+        auto *definition = new PyModuleDef{PyModuleDef_HEAD_INIT,
+                                           strdup(name),
+                                           nullptr,
+                                           -1,
+                                           nullptr,
+                                           nullptr,
+                                           nullptr,
+                                           nullptr,
+                                           nullptr};
         Ref module = checked(PyModule_Create(definition));
         fill(module.get());
         return module.take();
@@ -355,9 +358,12 @@ Object start_module(const char *name, void (*fill)(Object module))
 
 } // namespace warpgym
 
-namespace pybind11 {
+namespace pybind11
+{
 
-gil_scoped_release::gil_scoped_release() : state_(PyEval_SaveThread()) {}
+gil_scoped_release::gil_scoped_release() : state_(PyEval_SaveThread())
+{
+}
 gil_scoped_release::~gil_scoped_release()
 {
     PyEval_RestoreThread(static_cast<PyThreadState *>(state_));

@@ -3,13 +3,15 @@
 
 #include <cstring>
 
-namespace at {
+namespace at
+{
 class TensorBase;
 }
 /* PyTorch's own: a tensor as a Python object, the same one for the same tensor. */
 PyObject *THPVariable_Wrap(const at::TensorBase &tensor);
 
-namespace warpgym {
+namespace warpgym
+{
 
 PythonError::PythonError(const char *text, PyObject *type, PyObject *value, PyObject *trace)
     : c10::Error(Raise::runtime, text), type_(type), value_(value), trace_(trace)
@@ -236,7 +238,8 @@ template <class T, class F> static Ref list_object(const Value &value, F make)
 }
 
 /* Positional arguments in the order given; what C++ passes by type and Python by name. */
-class Arguments {
+class Arguments
+{
     Ref positional_, named_;
     void name(const char *key, Ref object)
     {
@@ -272,20 +275,21 @@ class Arguments {
             return value.keyword ? name(value.keyword, scalar_object(value.scalar))
                                  : add(scalar_object(value.scalar));
         case Value::Kind::integers:
-            return add(list_object<int64_t>(
-                value, [](int64_t item) { return checked(PyLong_FromLongLong(item)); }));
+            return add(list_object<int64_t>(value, [](int64_t item) {
+                return checked(PyLong_FromLongLong(item));
+            }));
         case Value::Kind::tensors:
             return add(list_object<at::Tensor>(value, object_of));
         case Value::Kind::text:
             return add(checked(PyUnicode_FromString(static_cast<const char *>(value.data))));
         case Value::Kind::dtype:
-            return name("dtype", Ref(make_dtype(static_cast<c10::ScalarType>(
-                                     value.scalar.toLong()))));
+            return name("dtype",
+                        Ref(make_dtype(static_cast<c10::ScalarType>(value.scalar.toLong()))));
         case Value::Kind::device:
             return name("device", device_object(*static_cast<const c10::Device *>(value.data)));
         case Value::Kind::device_type:
-            return name("device", device_object(static_cast<c10::DeviceType>(
-                                      value.scalar.toLong())));
+            return name("device",
+                        device_object(static_cast<c10::DeviceType>(value.scalar.toLong())));
         case Value::Kind::options:
             return add_options(*static_cast<const c10::TensorOptions *>(value.data));
         case Value::Kind::memory_format:

@@ -5,38 +5,63 @@
 
 #include "shim.h"
 
-namespace warpgym {
+namespace warpgym
+{
 
 /* A reference that is given back. */
-class Ref {
+class Ref
+{
     PyObject *object_;
 
   public:
-    explicit Ref(PyObject *object = nullptr) : object_(object) {}
-    Ref(Ref &&other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    explicit Ref(PyObject *object = nullptr) : object_(object)
+    {
+    }
+    Ref(Ref &&other) noexcept : object_(std::exchange(other.object_, nullptr))
+    {
+    }
     Ref &operator=(Ref &&other) noexcept
     {
         std::swap(object_, other.object_);
         return *this;
     }
-    ~Ref() { Py_XDECREF(object_); }
-    PyObject *get() const { return object_; }
-    PyObject *take() { return std::exchange(object_, nullptr); }
-    explicit operator bool() const { return object_ != nullptr; }
+    ~Ref()
+    {
+        Py_XDECREF(object_);
+    }
+    PyObject *get() const
+    {
+        return object_;
+    }
+    PyObject *take()
+    {
+        return std::exchange(object_, nullptr);
+    }
+    explicit operator bool() const
+    {
+        return object_ != nullptr;
+    }
 };
 
 /* The interpreter's lock, for a scope: held already, or taken. */
-class Lock {
+class Lock
+{
     PyGILState_STATE state_;
 
   public:
-    Lock() : state_(PyGILState_Ensure()) {}
-    ~Lock() { PyGILState_Release(state_); }
+    Lock() : state_(PyGILState_Ensure())
+    {
+    }
+    ~Lock()
+    {
+        PyGILState_Release(state_);
+    }
     Lock(const Lock &) = delete;
 };
 
 /* A Python error as a C++ exception; `restore` makes it a Python error again. */
-class PythonError : public c10::Error {
+class PythonError : public c10::Error
+{
     PyObject *type_, *value_, *trace_;
 
   public:

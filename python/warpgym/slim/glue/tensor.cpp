@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-namespace at {
+namespace at
+{
 
 using warpgym::Value;
 
@@ -178,8 +179,7 @@ Tensor &Tensor::copy_(const Tensor &source, bool non_blocking)
 static Device placed(Device device)
 {
     int32_t index = 0;
-    if (device.is_cuda() && !device.has_index() &&
-        aoti_torch_get_current_device_index(&index) == 0)
+    if (device.is_cuda() && !device.has_index() && aoti_torch_get_current_device_index(&index) == 0)
         return {device.type(), static_cast<DeviceIndex>(index)};
     return device;
 }
@@ -240,7 +240,8 @@ static TensorOptions over(const Tensor &self, const TensorOptions &options)
 Tensor empty_like(const Tensor &self, const TensorOptions &options)
 {
     TensorOptions wanted = over(self, options);
-    warpgym::Handle made = self.is_contiguous() ? try_empty(self.sizes(), nullptr, wanted) : nullptr;
+    warpgym::Handle made = self.is_contiguous() ? try_empty(self.sizes(), nullptr, wanted)
+                                                : nullptr;
     return made ? Tensor::owning(made) : warpgym::call_function("empty_like", {self, options});
 }
 
@@ -262,10 +263,11 @@ Tensor from_blob(void *data, IntArrayRef sizes, IntArrayRef strides, const Tenso
 {
     Device device = placed(options.device());
     warpgym::Handle made = nullptr;
-    must(aoti_torch_create_tensor_from_blob(
-             data, static_cast<int64_t>(sizes.size()), sizes.data(), strides.data(), 0,
-             static_cast<int32_t>(options.dtype().toScalarType()),
-             static_cast<int32_t>(device.type()), device.index(), &made),
+    must(aoti_torch_create_tensor_from_blob(data, static_cast<int64_t>(sizes.size()), sizes.data(),
+                                            strides.data(), 0,
+                                            static_cast<int32_t>(options.dtype().toScalarType()),
+                                            static_cast<int32_t>(device.type()), device.index(),
+                                            &made),
          "from_blob");
     return Tensor::owning(made);
 }
@@ -403,8 +405,10 @@ void set_num_threads(int threads)
 
 } // namespace at
 
-namespace c10 {
-namespace cuda {
+namespace c10
+{
+namespace cuda
+{
 
 static void need_cuda(bool there)
 {
@@ -462,8 +466,10 @@ void error_found(const char *text)
 } // namespace cuda
 } // namespace c10
 
-namespace at {
-namespace cuda {
+namespace at
+{
+namespace cuda
+{
 
 void *current_blas_handle();
 void *current_blas_handle()

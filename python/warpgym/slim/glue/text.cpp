@@ -6,7 +6,8 @@
 #include <cstring>
 #include <new>
 
-namespace warpgym {
+namespace warpgym
+{
 
 Text::~Text()
 {
@@ -69,9 +70,12 @@ void raise(Raise kind, const Text &text)
 
 } // namespace warpgym
 
-namespace c10 {
+namespace c10
+{
 
-Error::Error(warpgym::Raise kind, const char *text) : text_(strdup(text)), kind_(kind) {}
+Error::Error(warpgym::Raise kind, const char *text) : text_(strdup(text)), kind_(kind)
+{
+}
 Error::Error(const Error &other)
     : std::exception(other), text_(strdup(other.what())), kind_(other.kind_)
 {
@@ -133,3 +137,41 @@ Device::Device(const char *name) : type_(kCPU), index_(-1)
 }
 
 } // namespace c10
+
+namespace caffe2
+{
+
+const char *TypeMeta::name() const
+{
+    switch (type_) {
+    case c10::kByte:
+        return "unsigned char";
+    case c10::kChar:
+        return "signed char";
+    case c10::kShort:
+        return "short";
+    case c10::kInt:
+        return "int";
+    case c10::kLong:
+        return "long";
+    case c10::kUInt16:
+        return "unsigned short";
+    case c10::kUInt32:
+        return "unsigned int";
+    case c10::kUInt64:
+        return "unsigned long";
+#define X(cpp, name, number)                                                                       \
+    case c10::ScalarType::name:                                                                    \
+        return #cpp;
+        X(c10::Half, Half, 5)
+        X(c10::BFloat16, BFloat16, 15)
+        X(float, Float, 6)
+        X(double, Double, 7)
+        X(bool, Bool, 11)
+#undef X
+    default:
+        return "nullptr (uninitialized)";
+    }
+}
+
+} // namespace caffe2

@@ -3,7 +3,8 @@
 
 #include "tensor.h"
 
-namespace at {
+namespace at
+{
 
 template <class T> struct DefaultPtrTraits {
     using PtrType = T *;
@@ -15,7 +16,8 @@ template <class T> struct RestrictPtrTraits {
 #endif
 
 /* One row of an accessor: refers to the sizes and strides of the whole. */
-template <class T, size_t N, template <class> class P, class I> class AccessorView {
+template <class T, size_t N, template <class> class P, class I> class AccessorView
+{
     typename P<T>::PtrType data_;
     const I *sizes_, *strides_;
 
@@ -32,19 +34,30 @@ template <class T, size_t N, template <class> class P, class I> class AccessorVi
             return AccessorView<T, N - 1, P, I>(data_ + strides_[0] * index, sizes_ + 1,
                                                 strides_ + 1);
     }
-    WARPGYM_BOTH I size(int dimension) const { return sizes_[dimension]; }
-    WARPGYM_BOTH I stride(int dimension) const { return strides_[dimension]; }
-    WARPGYM_BOTH typename P<T>::PtrType data() const { return data_; }
+    WARPGYM_BOTH I size(int dimension) const
+    {
+        return sizes_[dimension];
+    }
+    WARPGYM_BOTH I stride(int dimension) const
+    {
+        return strides_[dimension];
+    }
+    WARPGYM_BOTH typename P<T>::PtrType data() const
+    {
+        return data_;
+    }
 };
 
 template <class T, size_t N>
-class TensorAccessor : public AccessorView<T, N, DefaultPtrTraits, int64_t> {
+class TensorAccessor : public AccessorView<T, N, DefaultPtrTraits, int64_t>
+{
   public:
     using AccessorView<T, N, DefaultPtrTraits, int64_t>::AccessorView;
 };
 
 template <class T, size_t N, template <class> class P = DefaultPtrTraits, class I = int64_t>
-class GenericPackedTensorAccessor {
+class GenericPackedTensorAccessor
+{
     typename P<T>::PtrType data_;
     I sizes_[N], strides_[N];
 
@@ -64,9 +77,18 @@ class GenericPackedTensorAccessor {
             return AccessorView<T, N - 1, P, I>(data_ + strides_[0] * index, sizes_ + 1,
                                                 strides_ + 1);
     }
-    WARPGYM_BOTH I size(int dimension) const { return sizes_[dimension]; }
-    WARPGYM_BOTH I stride(int dimension) const { return strides_[dimension]; }
-    WARPGYM_BOTH typename P<T>::PtrType data() const { return data_; }
+    WARPGYM_BOTH I size(int dimension) const
+    {
+        return sizes_[dimension];
+    }
+    WARPGYM_BOTH I stride(int dimension) const
+    {
+        return strides_[dimension];
+    }
+    WARPGYM_BOTH typename P<T>::PtrType data() const
+    {
+        return data_;
+    }
 };
 
 template <class T, size_t N, template <class> class P = DefaultPtrTraits>

@@ -11,12 +11,14 @@
 
 struct _object;
 
-namespace pybind11 {
+namespace pybind11
+{
 struct none {
 };
 } // namespace pybind11
 
-namespace warpgym {
+namespace warpgym
+{
 
 using Object = _object *;
 
@@ -79,8 +81,14 @@ template <class T> struct Caster<T, std::enable_if_t<std::is_integral_v<T>>> {
 template <> struct Caster<bool> {
     static constexpr const char *name = "bool";
     bool value = false;
-    bool load(Object object, bool convert) { return load_truth(object, convert, &value); }
-    static Object make(bool value) { return make_truth(value); }
+    bool load(Object object, bool convert)
+    {
+        return load_truth(object, convert, &value);
+    }
+    static Object make(bool value)
+    {
+        return make_truth(value);
+    }
 };
 template <class T> struct Caster<T, std::enable_if_t<std::is_floating_point_v<T>>> {
     static constexpr const char *name = "typing.SupportsFloat";
@@ -90,24 +98,42 @@ template <class T> struct Caster<T, std::enable_if_t<std::is_floating_point_v<T>
         double real;
         return load_real(object, convert, &real) && (value = static_cast<T>(real), true);
     }
-    static Object make(T value) { return make_real(static_cast<double>(value)); }
+    static Object make(T value)
+    {
+        return make_real(static_cast<double>(value));
+    }
 };
 template <> struct Caster<at::Tensor> {
     static constexpr const char *name = "torch.Tensor";
     at::Tensor value;
-    bool load(Object object, bool) { return load_tensor(object, &value); }
-    static Object make(const at::Tensor &value) { return make_tensor(value); }
+    bool load(Object object, bool)
+    {
+        return load_tensor(object, &value);
+    }
+    static Object make(const at::Tensor &value)
+    {
+        return make_tensor(value);
+    }
 };
 template <> struct Caster<c10::ScalarType> {
     static constexpr const char *name = "torch.dtype";
     c10::ScalarType value{};
-    bool load(Object object, bool) { return load_dtype(object, &value); }
-    static Object make(c10::ScalarType value) { return make_dtype(value); }
+    bool load(Object object, bool)
+    {
+        return load_dtype(object, &value);
+    }
+    static Object make(c10::ScalarType value)
+    {
+        return make_dtype(value);
+    }
 };
 template <> struct Caster<c10::Scalar> {
     static constexpr const char *name = "Union[typing.SupportsInt, typing.SupportsFloat]";
     c10::Scalar value;
-    bool load(Object object, bool) { return load_scalar(object, &value); }
+    bool load(Object object, bool)
+    {
+        return load_scalar(object, &value);
+    }
 };
 template <> struct Caster<c10::Device> {
     static constexpr const char *name = "torch.device";
@@ -147,9 +173,12 @@ template <> struct Caster<const char *> {
     }
 };
 template <class T>
-struct Caster<T, std::enable_if_t<std::is_same_v<T, pybind11::none> ||
-                                  std::is_same_v<T, std::nullopt_t>>> {
-    static Object make(T) { return make_none(); }
+struct Caster<
+    T, std::enable_if_t<std::is_same_v<T, pybind11::none> || std::is_same_v<T, std::nullopt_t>>> {
+    static Object make(T)
+    {
+        return make_none();
+    }
 };
 template <class T> struct Caster<std::optional<T>> {
     static constexpr const char *name = Caster<T>::name;
@@ -239,7 +268,6 @@ struct Function {
     void *target;
     Object (*call)(void *target, const Object *arguments, bool convert);
     const char *result;
-    bool without_lock; /* call_guard<gil_scoped_release> */
     size_t count;
     Parameter *parameters;
     Function *next; /* overload of the same name */
@@ -308,12 +336,16 @@ template <class C, class R, class... A> struct Callable<R (C::*)(A...)> {
 
 } // namespace warpgym
 
-namespace pybind11 {
+namespace pybind11
+{
 
 struct arg_v : warpgym::Parameter {
 };
 struct arg : warpgym::Parameter {
-    explicit arg(const char *its) { name = its; }
+    explicit arg(const char *its)
+    {
+        name = its;
+    }
     template <class T> arg_v operator=(const T &value) const
     {
         arg_v given;
@@ -321,7 +353,10 @@ struct arg : warpgym::Parameter {
         given.otherwise = warpgym::Caster<std::decay_t<const T &>>::make(value);
         return given;
     }
-    arg &noconvert(bool = true) { return *this; }
+    arg &noconvert(bool = true)
+    {
+        return *this;
+    }
 };
 struct gil_scoped_release {
     gil_scoped_release();
@@ -335,24 +370,32 @@ template <class T> struct call_guard {
     static_assert(std::is_same_v<T, gil_scoped_release>);
 };
 
-class module_ {
+class module_
+{
     warpgym::Object object_;
     struct Extras {
         const char *help = nullptr;
         warpgym::Parameter named[64];
         size_t count = 0;
-        bool without_lock = false;
-        void add(const char *text) { help = text; }
+        void add(const char *text)
+        {
+            help = text;
+        }
         void add(const warpgym::Parameter &parameter)
         {
             if (count < 64)
                 named[count++] = parameter;
         }
-        void add(call_guard<gil_scoped_release>) { without_lock = true; }
+        void add(call_guard<gil_scoped_release>)
+        {
+        } /* others wait a little longer for it */
     };
     struct Help {
         warpgym::Object module;
-        void operator=(const char *text) { warpgym::set_help(module, text); }
+        void operator=(const char *text)
+        {
+            warpgym::set_help(module, text);
+        }
     };
     struct Attribute {
         warpgym::Object module;
@@ -365,7 +408,9 @@ class module_ {
     };
 
   public:
-    explicit module_(warpgym::Object object) : object_(object) {}
+    explicit module_(warpgym::Object object) : object_(object)
+    {
+    }
     template <class F, class... E> module_ &def(const char *name, F &&function, const E &...extra)
     {
         using Kept = std::decay_t<F>;
@@ -374,18 +419,24 @@ class module_ {
         (extras.add(extra), ...);
         made.name = name;
         made.help = extras.help;
-        made.without_lock = extras.without_lock;
         made.target = new Kept(static_cast<F &&>(function));
         warpgym::Callable<Kept>::template invoker<Kept>::fill(&made);
         warpgym::define(object_, made, extras.named, extras.count);
         return *this;
     }
-    Help doc() { return {object_}; }
-    Attribute attr(const char *name) { return {object_, name}; }
+    Help doc()
+    {
+        return {object_};
+    }
+    Attribute attr(const char *name)
+    {
+        return {object_, name};
+    }
 };
 using module = module_;
 
-inline namespace literals {
+inline namespace literals
+{
 inline arg operator""_a(const char *name, size_t)
 {
     return arg(name);
@@ -403,7 +454,7 @@ namespace py = pybind11;
 #define PYBIND11_MODULE(NAME, VARIABLE, ...)                                                       \
     static void WARPGYM_JOIN(warpgym_fill_, NAME)(::pybind11::module_ & VARIABLE);                 \
     extern "C" __attribute__((visibility("default"))) ::warpgym::Object WARPGYM_JOIN(PyInit_,      \
-                                                                                    NAME)()        \
+                                                                                     NAME)()       \
     {                                                                                              \
         return ::warpgym::start_module(WARPGYM_QUOTE(NAME), [](::warpgym::Object object) {         \
             ::pybind11::module_ module(object);                                                    \

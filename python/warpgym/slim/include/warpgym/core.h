@@ -25,10 +25,12 @@
 #define WARPGYM_BOTH
 #endif
 
-namespace warpgym {
+namespace warpgym
+{
 
 /* A message under construction; numbers look as an ostream would print them. */
-class Text {
+class Text
+{
     char *data_ = nullptr;
     size_t length_ = 0;
 
@@ -37,16 +39,31 @@ class Text {
     Text(const Text &) = delete;
     Text &operator=(const Text &) = delete;
     ~Text();
-    const char *c_str() const { return data_ ? data_ : ""; }
+    const char *c_str() const
+    {
+        return data_ ? data_ : "";
+    }
     Text &add(const char *bytes, size_t count);
     Text &add_signed(long long value);
     Text &add_unsigned(unsigned long long value);
     Text &add_double(double value);
     Text &operator<<(const char *text);
-    Text &operator<<(char c) { return add(&c, 1); }
-    Text &operator<<(bool value) { return add_signed(value); }
-    Text &operator<<(double value) { return add_double(value); }
-    Text &operator<<(float value) { return add_double(static_cast<double>(value)); }
+    Text &operator<<(char c)
+    {
+        return add(&c, 1);
+    }
+    Text &operator<<(bool value)
+    {
+        return add_signed(value);
+    }
+    Text &operator<<(double value)
+    {
+        return add_double(value);
+    }
+    Text &operator<<(float value)
+    {
+        return add_double(static_cast<double>(value));
+    }
     template <class T> std::enable_if_t<std::is_integral_v<T>, Text &> operator<<(T value)
     {
         if constexpr (std::is_signed_v<T>)
@@ -56,8 +73,8 @@ class Text {
     }
     /* Strings and their views, whoever includes those. */
     template <class T>
-    auto operator<<(const T &text) -> decltype(static_cast<const char *>(text.data()),
-                                               text.length(), *this)
+    auto operator<<(const T &text)
+        -> decltype(static_cast<const char *>(text.data()), text.length(), *this)
     {
         return add(text.data(), text.length());
     }
@@ -89,10 +106,12 @@ template <class... A> void warn_of(const A &...parts)
 
 } // namespace warpgym
 
-namespace c10 {
+namespace c10
+{
 
 /* What TORCH_CHECK throws; Python sees a RuntimeError, or what the kind says. */
-class Error : public std::exception {
+class Error : public std::exception
+{
     char *text_;
     warpgym::Raise kind_;
 
@@ -102,11 +121,18 @@ class Error : public std::exception {
     Error &operator=(const Error &) = delete;
     ~Error() override;
     const char *what() const noexcept override;
-    const char *what_without_backtrace() const noexcept { return what(); }
-    warpgym::Raise kind() const { return kind_; }
+    const char *what_without_backtrace() const noexcept
+    {
+        return what();
+    }
+    warpgym::Raise kind() const
+    {
+        return kind_;
+    }
 };
 
-template <class T> class ArrayRef {
+template <class T> class ArrayRef
+{
     const T *data_ = nullptr;
     size_t size_ = 0;
 
@@ -116,8 +142,12 @@ template <class T> class ArrayRef {
     using const_iterator = const T *;
 
     constexpr ArrayRef() = default;
-    constexpr ArrayRef(const T &one) : data_(&one), size_(1) {}
-    constexpr ArrayRef(const T *data, size_t size) : data_(data), size_(size) {}
+    constexpr ArrayRef(const T &one) : data_(&one), size_(1)
+    {
+    }
+    constexpr ArrayRef(const T *data, size_t size) : data_(data), size_(size)
+    {
+    }
     constexpr ArrayRef(const T *begin, const T *end)
         : data_(begin), size_(static_cast<size_t>(end - begin))
     {
@@ -128,30 +158,65 @@ template <class T> class ArrayRef {
     constexpr ArrayRef(const C &container) : data_(container.data()), size_(container.size())
     {
     }
-    template <size_t N> constexpr ArrayRef(const T (&array)[N]) : data_(array), size_(N) {}
+    template <size_t N> constexpr ArrayRef(const T (&array)[N]) : data_(array), size_(N)
+    {
+    }
     constexpr ArrayRef(const std::initializer_list<T> &list)
         : data_(list.begin()), size_(list.size())
     {
     }
 
-    constexpr const T *begin() const { return data_; }
-    constexpr const T *end() const { return data_ + size_; }
-    constexpr const T *data() const { return data_; }
-    constexpr size_t size() const { return size_; }
-    constexpr bool empty() const { return size_ == 0; }
-    constexpr const T &operator[](size_t index) const { return data_[index]; }
+    constexpr const T *begin() const
+    {
+        return data_;
+    }
+    constexpr const T *end() const
+    {
+        return data_ + size_;
+    }
+    constexpr const T *data() const
+    {
+        return data_;
+    }
+    constexpr size_t size() const
+    {
+        return size_;
+    }
+    constexpr bool empty() const
+    {
+        return size_ == 0;
+    }
+    constexpr const T &operator[](size_t index) const
+    {
+        return data_[index];
+    }
     const T &at(size_t index) const
     {
         if (index >= size_)
-            warpgym::check_failed(warpgym::Raise::runtime, "", "ArrayRef: invalid index Index = ",
-                                  index, "; Length = ", size_);
+            warpgym::check_failed(warpgym::Raise::runtime, "",
+                                  "ArrayRef: invalid index Index = ", index, "; Length = ", size_);
         return data_[index];
     }
-    const T &front() const { return at(0); }
-    const T &back() const { return at(size_ - 1); }
-    constexpr ArrayRef slice(size_t from, size_t count) const { return {data_ + from, count}; }
-    constexpr ArrayRef slice(size_t from) const { return {data_ + from, size_ - from}; }
-    std::vector<T> vec() const { return {begin(), end()}; }
+    const T &front() const
+    {
+        return at(0);
+    }
+    const T &back() const
+    {
+        return at(size_ - 1);
+    }
+    constexpr ArrayRef slice(size_t from, size_t count) const
+    {
+        return {data_ + from, count};
+    }
+    constexpr ArrayRef slice(size_t from) const
+    {
+        return {data_ + from, size_ - from};
+    }
+    std::vector<T> vec() const
+    {
+        return {begin(), end()};
+    }
     bool equals(ArrayRef other) const
     {
         bool same = size_ == other.size_;
@@ -159,8 +224,14 @@ template <class T> class ArrayRef {
             same = data_[i] == other.data_[i];
         return same;
     }
-    friend bool operator==(ArrayRef a, ArrayRef b) { return a.equals(b); }
-    friend bool operator!=(ArrayRef a, ArrayRef b) { return !a.equals(b); }
+    friend bool operator==(ArrayRef a, ArrayRef b)
+    {
+        return a.equals(b);
+    }
+    friend bool operator!=(ArrayRef a, ArrayRef b)
+    {
+        return !a.equals(b);
+    }
 };
 
 using IntArrayRef = ArrayRef<int64_t>;
@@ -172,7 +243,8 @@ using std::nullopt_t;
 
 } // namespace c10
 
-namespace warpgym {
+namespace warpgym
+{
 
 template <class T> Text &operator<<(Text &text, c10::ArrayRef<T> items)
 {
@@ -191,11 +263,11 @@ template <class T> Text &operator<<(Text &text, const std::vector<T> &items)
 
 #define WARPGYM_CHECK(KIND, CONDITION, ...)                                                        \
     if (__builtin_expect(!(CONDITION), 0))                                                         \
-    ::warpgym::check_failed(                                                                       \
-        ::warpgym::Raise::KIND,                                                                    \
-        "Expected " #CONDITION " to be true, but got false.  (Could this error message be "        \
-        "improved?  If so, please report an enhancement request to PyTorch.)",                     \
-        ##__VA_ARGS__)
+    ::warpgym::check_failed(::warpgym::Raise::KIND,                                                \
+                            "Expected " #CONDITION                                                 \
+                            " to be true, but got false.  (Could this error message be "           \
+                            "improved?  If so, please report an enhancement request to PyTorch.)", \
+                            ##__VA_ARGS__)
 
 #define TORCH_CHECK(CONDITION, ...) WARPGYM_CHECK(runtime, CONDITION, ##__VA_ARGS__)
 #define TORCH_CHECK_VALUE(CONDITION, ...) WARPGYM_CHECK(value, CONDITION, ##__VA_ARGS__)

@@ -5,19 +5,36 @@
 
 struct CUstream_st;
 
-namespace c10 {
-namespace cuda {
+namespace c10
+{
+namespace cuda
+{
 
-class CUDAStream {
+class CUDAStream
+{
     CUstream_st *stream_;
     DeviceIndex index_;
 
   public:
-    CUDAStream(CUstream_st *stream, DeviceIndex index) : stream_(stream), index_(index) {}
-    operator CUstream_st *() const { return stream_; }
-    CUstream_st *stream() const { return stream_; }
-    DeviceIndex device_index() const { return index_; }
-    Device device() const { return {kCUDA, index_}; }
+    CUDAStream(CUstream_st *stream, DeviceIndex index) : stream_(stream), index_(index)
+    {
+    }
+    operator CUstream_st *() const
+    {
+        return stream_;
+    }
+    CUstream_st *stream() const
+    {
+        return stream_;
+    }
+    DeviceIndex device_index() const
+    {
+        return index_;
+    }
+    Device device() const
+    {
+        return {kCUDA, index_};
+    }
     void synchronize() const;
 };
 
@@ -25,13 +42,20 @@ CUDAStream getCurrentCUDAStream(DeviceIndex device = -1);
 DeviceIndex current_device();
 
 /* Makes a device the current one for a scope. */
-class OptionalCUDAGuard {
+class OptionalCUDAGuard
+{
     void *guard_ = nullptr;
 
   public:
     OptionalCUDAGuard() = default;
-    explicit OptionalCUDAGuard(Device device) { set_device(device); }
-    explicit OptionalCUDAGuard(DeviceIndex index) { set_index(index); }
+    explicit OptionalCUDAGuard(Device device)
+    {
+        set_device(device);
+    }
+    explicit OptionalCUDAGuard(DeviceIndex index)
+    {
+        set_index(index);
+    }
     explicit OptionalCUDAGuard(const std::optional<Device> &device)
     {
         if (device)
@@ -41,19 +65,28 @@ class OptionalCUDAGuard {
     ~OptionalCUDAGuard();
     void set_device(Device device);
     void set_index(DeviceIndex index);
-    void reset_device(Device device) { set_device(device); }
+    void reset_device(Device device)
+    {
+        set_device(device);
+    }
 };
-class CUDAGuard : public OptionalCUDAGuard {
+class CUDAGuard : public OptionalCUDAGuard
+{
   public:
-    explicit CUDAGuard(Device device) : OptionalCUDAGuard(device) {}
-    explicit CUDAGuard(DeviceIndex index) : OptionalCUDAGuard(index) {}
+    explicit CUDAGuard(Device device) : OptionalCUDAGuard(device)
+    {
+    }
+    explicit CUDAGuard(DeviceIndex index) : OptionalCUDAGuard(index)
+    {
+    }
 };
 
 [[noreturn]] void error_found(const char *text);
 
 } // namespace cuda
 
-class DeviceGuard : public cuda::OptionalCUDAGuard {
+class DeviceGuard : public cuda::OptionalCUDAGuard
+{
   public:
     explicit DeviceGuard(Device device)
     {
@@ -61,7 +94,8 @@ class DeviceGuard : public cuda::OptionalCUDAGuard {
             set_device(device);
     }
 };
-class OptionalDeviceGuard : public cuda::OptionalCUDAGuard {
+class OptionalDeviceGuard : public cuda::OptionalCUDAGuard
+{
   public:
     OptionalDeviceGuard() = default;
     explicit OptionalDeviceGuard(const std::optional<Device> &device)
@@ -77,9 +111,11 @@ inline std::optional<Device> device_of(const at::Tensor &tensor)
 
 } // namespace c10
 
-namespace at {
+namespace at
+{
 using c10::device_of;
-namespace cuda {
+namespace cuda
+{
 using namespace c10::cuda;
 
 /* Division rounding up, as launches want it. */
@@ -98,8 +134,10 @@ template <class A, class B> constexpr WARPGYM_BOTH auto ceil_div(A a, B b)
 
 } // namespace at
 
-namespace torch {
-namespace cuda {
+namespace torch
+{
+namespace cuda
+{
 inline bool is_available()
 {
     return c10::cuda::current_device() >= 0;

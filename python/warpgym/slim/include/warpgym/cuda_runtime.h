@@ -7,8 +7,10 @@
 
 #include "cuda.h"
 
-namespace c10 {
-namespace cuda {
+namespace c10
+{
+namespace cuda
+{
 
 inline void check(cudaError_t error)
 {
@@ -30,8 +32,10 @@ inline void device_synchronize()
 } // namespace cuda
 } // namespace c10
 
-namespace at {
-namespace cuda {
+namespace at
+{
+namespace cuda
+{
 
 inline const cudaDeviceProp *getDeviceProperties(DeviceIndex index)
 {

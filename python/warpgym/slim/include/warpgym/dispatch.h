@@ -3,7 +3,8 @@
 
 #include "types.h"
 
-namespace warpgym {
+namespace warpgym
+{
 inline c10::ScalarType dispatched(c10::ScalarType type)
 {
     return type;
@@ -56,9 +57,9 @@ inline c10::ScalarType dispatched(c10::ScalarType type)
 #define AT_DISPATCH_FLOATING_TYPES_AND_HALF(T, NAME, ...)                                          \
     AT_DISPATCH_FLOATING_TYPES_AND(::c10::kHalf, T, NAME, __VA_ARGS__)
 #define AT_DISPATCH_FLOATING_TYPES_AND(A, T, NAME, ...)                                            \
-    AT_DISPATCH_SWITCH(                                                                            \
-        T, NAME,                                                                                   \
-        AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__))
+    AT_DISPATCH_SWITCH(T, NAME,                                                                    \
+                       AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)                                \
+                           AT_DISPATCH_CASE(A, __VA_ARGS__))
 #define AT_DISPATCH_FLOATING_TYPES_AND2(A, B, T, NAME, ...)                                        \
     AT_DISPATCH_SWITCH(T, NAME,                                                                    \
                        AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)                                \
@@ -70,8 +71,8 @@ inline c10::ScalarType dispatched(c10::ScalarType type)
 #define AT_DISPATCH_ALL_TYPES(T, NAME, ...)                                                        \
     AT_DISPATCH_SWITCH(T, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND(A, T, NAME, ...)                                                 \
-    AT_DISPATCH_SWITCH(                                                                            \
-        T, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__))
+    AT_DISPATCH_SWITCH(T, NAME,                                                                    \
+                       AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND2(A, B, T, NAME, ...)                                             \
     AT_DISPATCH_SWITCH(T, NAME,                                                                    \
                        AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__)    \
@@ -81,13 +82,14 @@ inline c10::ScalarType dispatched(c10::ScalarType type)
                        AT_DISPATCH_CASE_INDEX(::c10::kInt, __VA_ARGS__)                            \
                            AT_DISPATCH_CASE_INDEX(::c10::kLong, __VA_ARGS__))
 
-namespace at {
+namespace at
+{
 
 /* What sums of a type are kept in. */
 template <class T, bool device> struct AccumulateType {
-    using type = std::conditional_t<std::is_integral_v<T>, int64_t,
-                                    std::conditional_t<device || !std::is_same_v<T, float>, T,
-                                                       double>>;
+    using type =
+        std::conditional_t<std::is_integral_v<T>, int64_t,
+                           std::conditional_t<device || !std::is_same_v<T, float>, T, double>>;
 };
 template <bool device> struct AccumulateType<c10::Half, device> {
     using type = float;

@@ -3,7 +3,8 @@
 
 #include "tensor.h"
 
-namespace at {
+namespace at
+{
 
 /* Straight through the C interface: what kernels make their outputs with. */
 Tensor empty(IntArrayRef sizes, const TensorOptions &options = {});
@@ -33,11 +34,12 @@ Tensor empty_like(const Tensor &self, const TensorOptions &options, MemoryFormat
     }
 /* Functions only. */
 #define WARPGYM_FUNCTIONS(X)                                                                       \
-    X(avg_pool2d, 9) X(batch_norm, 9) X(conv1d, 9) X(conv2d, 9) X(conv3d, 9)                       \
-    X(conv_transpose2d, 9) X(dropout, 2) X(elu, 1) X(embedding, 1) X(full_like, 9) X(gelu, 0)      \
-    X(group_norm, 9) X(hardswish, 0) X(hardtanh, 9) X(layer_norm, 9) X(linear, 9)                  \
-    X(max_pool2d, 9) X(mse_loss, 1) X(ones_like, 9) X(outer, 9) X(rand_like, 9) X(randn_like, 9)   \
-    X(scaled_dot_product_attention, 5) X(selu, 0) X(silu, 0) X(softplus, 9)
+    X(avg_pool2d, 9)                                                                               \
+    X(batch_norm, 9) X(conv1d, 9) X(conv2d, 9) X(conv3d, 9) X(conv_transpose2d, 9) X(dropout, 2)   \
+        X(elu, 1) X(embedding, 1) X(full_like, 9) X(gelu, 0) X(group_norm, 9) X(hardswish, 0)      \
+            X(hardtanh, 9) X(layer_norm, 9) X(linear, 9) X(max_pool2d, 9) X(mse_loss, 1)           \
+                X(ones_like, 9) X(outer, 9) X(rand_like, 9) X(randn_like, 9)                       \
+                    X(scaled_dot_product_attention, 5) X(selu, 0) X(silu, 0) X(softplus, 9)
 WARPGYM_SHARED(WARPGYM_FUNCTION)
 WARPGYM_FUNCTIONS(WARPGYM_FUNCTION)
 #undef WARPGYM_FUNCTION
@@ -65,8 +67,14 @@ std::tuple<Tensor, Tensor> max(const Tensor &self, int64_t dimension, bool keepd
 std::tuple<Tensor, Tensor> min(const Tensor &self, int64_t dimension, bool keepdim = false);
 
 #define WARPGYM_OPERATOR(OP, NAME)                                                                 \
-    inline Tensor operator OP(const Tensor &a, const Tensor &b) { return a.NAME(b); }              \
-    inline Tensor operator OP(const Tensor &a, Scalar b) { return a.NAME(b); }
+    inline Tensor operator OP(const Tensor &a, const Tensor &b)                                    \
+    {                                                                                              \
+        return a.NAME(b);                                                                          \
+    }                                                                                              \
+    inline Tensor operator OP(const Tensor &a, Scalar b)                                           \
+    {                                                                                              \
+        return a.NAME(b);                                                                          \
+    }
 WARPGYM_OPERATOR(+, add)
 WARPGYM_OPERATOR(-, sub)
 WARPGYM_OPERATOR(*, mul)
@@ -78,10 +86,22 @@ WARPGYM_OPERATOR(>=, ge)
 WARPGYM_OPERATOR(==, eq)
 WARPGYM_OPERATOR(!=, ne)
 #undef WARPGYM_OPERATOR
-inline Tensor operator+(Scalar a, const Tensor &b) { return b.add(a); }
-inline Tensor operator*(Scalar a, const Tensor &b) { return b.mul(a); }
-inline Tensor operator-(Scalar a, const Tensor &b) { return b.neg().add(a); }
-inline Tensor operator/(Scalar a, const Tensor &b) { return b.reciprocal().mul(a); }
+inline Tensor operator+(Scalar a, const Tensor &b)
+{
+    return b.add(a);
+}
+inline Tensor operator*(Scalar a, const Tensor &b)
+{
+    return b.mul(a);
+}
+inline Tensor operator-(Scalar a, const Tensor &b)
+{
+    return b.neg().add(a);
+}
+inline Tensor operator/(Scalar a, const Tensor &b)
+{
+    return b.reciprocal().mul(a);
+}
 #endif
 
 inline TensorOptions dtype(ScalarType type)
@@ -105,8 +125,7 @@ int get_num_threads();
 void set_num_threads(int threads);
 
 /* f(begin, end) on parts of the range, by as many threads as PyTorch uses. */
-template <class F>
-void parallel_for(int64_t begin, int64_t end, int64_t grain, const F &f)
+template <class F> void parallel_for(int64_t begin, int64_t end, int64_t grain, const F &f)
 {
     int64_t most = grain > 0 ? (end - begin + grain - 1) / grain : end - begin;
     int64_t threads = get_num_threads();
@@ -119,7 +138,7 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F &f)
     }
     int64_t each = (end - begin + parts - 1) / parts;
     std::exception_ptr failure;
-#pragma omp parallel for num_threads(static_cast<int>(parts)) schedule(static, 1)
+#pragma omp parallel for num_threads(static_cast <int>(parts)) schedule(static, 1)
     for (int64_t part = 0; part < parts; part++) {
         int64_t from = begin + part * each;
         int64_t to = from + each < end ? from + each : end;
@@ -143,17 +162,19 @@ struct NoGradGuard {
     NoGradGuard(const NoGradGuard &) = delete;
 };
 
-namespace impl {
+namespace impl
+{
 using c10::impl::ScalarTypeToCPPType;
 using c10::impl::ScalarTypeToCPPTypeT;
 } // namespace impl
 
 } // namespace at
 
-namespace torch {
+namespace torch
+{
 using namespace at;
-using at::Tensor;
 using at::device; /* not the words of another namespace */
 using at::dtype;
+using at::Tensor;
 using Dtype = at::ScalarType;
 } // namespace torch

@@ -7,7 +7,8 @@
 
 #include "core.h"
 
-namespace warpgym {
+namespace warpgym
+{
 
 inline uint32_t bits_of(float value)
 {
@@ -54,16 +55,22 @@ inline uint16_t half_of_float(float value)
 
 } // namespace warpgym
 
-namespace c10 {
+namespace c10
+{
 
 struct alignas(2) Half {
     uint16_t x;
     struct from_bits_t {
     };
-    static constexpr WARPGYM_BOTH from_bits_t from_bits() { return {}; }
+    static constexpr WARPGYM_BOTH from_bits_t from_bits()
+    {
+        return {};
+    }
 
     Half() = default;
-    constexpr WARPGYM_BOTH Half(uint16_t bits, from_bits_t) : x(bits) {}
+    constexpr WARPGYM_BOTH Half(uint16_t bits, from_bits_t) : x(bits)
+    {
+    }
     WARPGYM_BOTH Half(float value)
     {
 #ifdef __CUDA_ARCH__
@@ -83,8 +90,14 @@ struct alignas(2) Half {
 #endif
     }
 #ifdef __CUDA_FP16_TYPES_EXIST__
-    WARPGYM_BOTH Half(const __half &value) { x = *reinterpret_cast<const uint16_t *>(&value); }
-    WARPGYM_BOTH operator __half() const { return *reinterpret_cast<const __half *>(&x); }
+    WARPGYM_BOTH Half(const __half &value)
+    {
+        x = *reinterpret_cast<const uint16_t *>(&value);
+    }
+    WARPGYM_BOTH operator __half() const
+    {
+        return *reinterpret_cast<const __half *>(&x);
+    }
 #endif
 };
 
@@ -92,10 +105,15 @@ struct alignas(2) BFloat16 {
     uint16_t x;
     struct from_bits_t {
     };
-    static constexpr WARPGYM_BOTH from_bits_t from_bits() { return {}; }
+    static constexpr WARPGYM_BOTH from_bits_t from_bits()
+    {
+        return {};
+    }
 
     BFloat16() = default;
-    constexpr WARPGYM_BOTH BFloat16(uint16_t bits, from_bits_t) : x(bits) {}
+    constexpr WARPGYM_BOTH BFloat16(uint16_t bits, from_bits_t) : x(bits)
+    {
+    }
     WARPGYM_BOTH BFloat16(float value)
     {
 #ifdef __CUDA_ARCH__
@@ -128,25 +146,55 @@ struct alignas(2) BFloat16 {
     {                                                                                              \
         return static_cast<float>(a) OP static_cast<float>(b);                                     \
     }                                                                                              \
-    WARPGYM_BOTH inline T &operator OP##=(T &a, T b) { return a = a OP b; }                        \
-    WARPGYM_BOTH inline float operator OP(T a, float b) { return static_cast<float>(a) OP b; }     \
-    WARPGYM_BOTH inline float operator OP(float a, T b) { return a OP static_cast<float>(b); }     \
+    WARPGYM_BOTH inline T &operator OP##=(T &a, T b)                                               \
+    {                                                                                              \
+        return a = a OP b;                                                                         \
+    }                                                                                              \
+    WARPGYM_BOTH inline float operator OP(T a, float b)                                            \
+    {                                                                                              \
+        return static_cast<float>(a) OP b;                                                         \
+    }                                                                                              \
+    WARPGYM_BOTH inline float operator OP(float a, T b)                                            \
+    {                                                                                              \
+        return a OP static_cast<float>(b);                                                         \
+    }                                                                                              \
     WARPGYM_BOTH inline float &operator OP##=(float &a, T b)                                       \
     {                                                                                              \
         return a OP## = static_cast<float>(b);                                                     \
     }                                                                                              \
-    WARPGYM_BOTH inline double operator OP(T a, double b) { return static_cast<float>(a) OP b; }   \
-    WARPGYM_BOTH inline double operator OP(double a, T b) { return a OP static_cast<float>(b); }   \
-    WARPGYM_BOTH inline T operator OP(T a, int b) { return a OP T(static_cast<float>(b)); }        \
-    WARPGYM_BOTH inline T operator OP(int a, T b) { return T(static_cast<float>(a)) OP b; }        \
-    WARPGYM_BOTH inline T operator OP(T a, int64_t b) { return a OP T(static_cast<float>(b)); }    \
-    WARPGYM_BOTH inline T operator OP(int64_t a, T b) { return T(static_cast<float>(a)) OP b; }
+    WARPGYM_BOTH inline double operator OP(T a, double b)                                          \
+    {                                                                                              \
+        return static_cast<float>(a) OP b;                                                         \
+    }                                                                                              \
+    WARPGYM_BOTH inline double operator OP(double a, T b)                                          \
+    {                                                                                              \
+        return a OP static_cast<float>(b);                                                         \
+    }                                                                                              \
+    WARPGYM_BOTH inline T operator OP(T a, int b)                                                  \
+    {                                                                                              \
+        return a OP T(static_cast<float>(b));                                                      \
+    }                                                                                              \
+    WARPGYM_BOTH inline T operator OP(int a, T b)                                                  \
+    {                                                                                              \
+        return T(static_cast<float>(a)) OP b;                                                      \
+    }                                                                                              \
+    WARPGYM_BOTH inline T operator OP(T a, int64_t b)                                              \
+    {                                                                                              \
+        return a OP T(static_cast<float>(b));                                                      \
+    }                                                                                              \
+    WARPGYM_BOTH inline T operator OP(int64_t a, T b)                                              \
+    {                                                                                              \
+        return T(static_cast<float>(a)) OP b;                                                      \
+    }
 #define WARPGYM_NUMBER(T)                                                                          \
     WARPGYM_ARITHMETIC(T, +)                                                                       \
     WARPGYM_ARITHMETIC(T, -)                                                                       \
     WARPGYM_ARITHMETIC(T, *)                                                                       \
     WARPGYM_ARITHMETIC(T, /)                                                                       \
-    WARPGYM_BOTH inline T operator-(T a) { return -static_cast<float>(a); }
+    WARPGYM_BOTH inline T operator-(T a)                                                           \
+    {                                                                                              \
+        return -static_cast<float>(a);                                                             \
+    }
 WARPGYM_NUMBER(Half)
 WARPGYM_NUMBER(BFloat16)
 #undef WARPGYM_NUMBER

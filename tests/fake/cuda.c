@@ -405,7 +405,10 @@ struct module {
                    void **parameters);
     struct function functions[64];
     unsigned count;
+    struct module *before; /* all are kept, as the driver keeps what nobody unloads */
 };
+
+static struct module *loaded;
 
 /* Of FAKE_CUDA_KERNELS. */
 static struct module pretended;
@@ -448,6 +451,8 @@ cuda_result fake_module_load(void **module, const void *image)
     struct module *made = calloc(1, sizeof *made);
     if (!kernels || !made)
         return 209;
+    made->before = loaded;
+    loaded = made;
     void *launch = dlsym(object, "fake_launch");
     memcpy(&made->launch, &launch, sizeof launch);
     for (; kernels[made->count].name && made->count < 64; made->count++) {

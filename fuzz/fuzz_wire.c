@@ -1,5 +1,6 @@
 /* Any bytes as messages of a side: refused without a trace, or something that the judge may compute
- * with: outputs lie in memory that the side has told of, or nowhere. One message of the input is its descriptors (one byte), its length (two) and its bytes. */
+ * with: outputs lie in memory that the side has told of, or nowhere. One message of the input is
+ * its descriptors (one byte), its length (two) and its bytes. */
 #include "base/mem.h"
 #include "judge/side.h"
 #include "judge/wire.h"

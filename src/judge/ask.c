@@ -2,8 +2,8 @@
  *
  * It may not start programs, so it asks for what has to be compiled; and it tells where the memory
  * lies in which its tensors will be. Compiling takes time that is nobody's fault: the deadline of
- * what is waited for moves with it, up to a bound. Asking takes the side's own time, so whoever does
- * nothing else is ended by his deadline like anybody.
+ * what is waited for moves with it, up to a bound. Asking takes the side's own time, so whoever
+ * does nothing else is ended by his deadline like anybody.
  */
 #include "judge/side.h"
 

@@ -138,7 +138,7 @@ static void take(struct boxed *boxed)
     assert_int_equal(parent_of(boxed->pid), getpid());
 }
 
-/* As many as may stand ready, each handed out once and replaced, and none beyond what is expected. */
+/* As many as may stand ready, each handed out once and replaced, none beyond what is expected. */
 static void test_taken(void **state)
 {
     (void)state;

@@ -143,7 +143,7 @@ def test_slots(precision):
     made.map(message, [descriptor])
     assert len(made.inputs) == len(made.tensors) == 3
     memory = mmap.mmap(descriptor, 3 * slot_bytes)
-    made.fill(False, 1 << 63)
+    made.fill(0, 1 << 63)
     x, index = made.inputs[2]
     assert x.shape == (5, 4) and x.dtype == (precision or torch.float32)
     assert index.tolist() == list(range(6))
@@ -152,11 +152,13 @@ def test_slots(precision):
     )
     first = [inputs[0].clone() for inputs in made.inputs]
     assert not torch.equal(first[0], first[1]) and not torch.equal(first[1], first[2])
-    made.fill(False, 1 << 63)  # the same seed, the same inputs
+    made.fill(0, 1 << 63)  # the same seed, the same inputs
     assert all(torch.equal(a, inputs[0]) for a, inputs in zip(first, made.inputs, strict=True))
-    made.fill(True, 5)
-    assert all(inputs[0].unique().numel() == 2 for inputs in made.inputs)
-    assert made.channel.kinds == [wire.OPENED, wire.MAPPED] + 3 * [wire.FILLED]
+    made.fill(wire.BIASED, 5)
+    assert [inputs[0].unique().numel() == 2 for inputs in made.inputs] == [True, True, True]
+    made.fill(wire.ONE_BIASED, 5)
+    assert [inputs[0].unique().numel() == 2 for inputs in made.inputs] == [False, False, True]
+    assert made.channel.kinds == [wire.OPENED, wire.MAPPED] + 4 * [wire.FILLED]
 
     made.call(wire.RUN, 9, [])
     outputs = outputs_of(made)
@@ -182,7 +184,7 @@ def test_noise_is_the_same_for_both():
     made = opened(source=source)
     message, descriptor, _ = map_message(made, 1)
     made.map(message, [descriptor])
-    made.fill(False, 1)
+    made.fill(0, 1)
     drawn = []
     for noise in (5, 5, 6, (1 << 64) - 1):
         made.call(wire.RUN, noise, [])
@@ -200,7 +202,7 @@ def test_inputs_that_change(inputs, words):
     made.map(message, [descriptor])
     made.module.get_inputs = lambda: eval(inputs)
     with pytest.raises(side.Failure, match=words) as caught:
-        made.fill(False, 1)
+        made.fill(0, 1)
     assert caught.value.failure == wire.FAILED_RUN
 
 
@@ -271,7 +273,7 @@ def counted(monkeypatch):
 
 def test_call_on_a_gpu(counted):
     """The GPU is this process's and idle before the first mark, and idle after the last."""
-    counted.fill(False, 1)
+    counted.fill(0, 1)
     assert counted.device.did == ["synchronize"]
     counted.device.did.clear()
     counted.call(wire.RUN, 1, [])

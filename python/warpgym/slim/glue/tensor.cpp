@@ -305,6 +305,33 @@ Tensor arange(Scalar start, Scalar end, const TensorOptions &options)
     return warpgym::call_function("arange", {start, end, options});
 }
 
+Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions &options)
+{
+    return warpgym::call_function("arange", {start, end, step, options});
+}
+
+Tensor tensor(Scalar value, const TensorOptions &options)
+{
+    return warpgym::call_function("tensor", {value, options});
+}
+
+Tensor conv2d(const Tensor &input, const Tensor &weight, const std::optional<Tensor> &bias,
+              IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups)
+{
+    return warpgym::call_function("conv2d",
+                                  {input, weight, bias, stride, padding, dilation, groups});
+}
+
+Tensor einsum(const char *equation, TensorList operands)
+{
+    return warpgym::call_function("einsum", {equation, operands});
+}
+
+Tensor empty_like(const Tensor &self, MemoryFormat format)
+{
+    return warpgym::call_function("empty_like", {self, format});
+}
+
 Tensor eye(int64_t rows, const TensorOptions &options)
 {
     return warpgym::call_function("eye", {rows, options});
@@ -483,3 +510,17 @@ void *current_blas_handle()
 
 } // namespace cuda
 } // namespace at
+
+namespace torch
+{
+namespace cuda
+{
+
+void synchronize(int64_t device)
+{
+    warpgym::call_torch("cuda.synchronize",
+                        static_cast<int>(device < 0 ? c10::cuda::current_device() : device));
+}
+
+} // namespace cuda
+} // namespace torch

@@ -241,6 +241,53 @@ using std::make_optional;
 using std::nullopt;
 using std::nullopt_t;
 
+/* For those who print shapes. */
+template <class C, class R, class T>
+std::basic_ostream<C, R> &operator<<(std::basic_ostream<C, R> &out, ArrayRef<T> items)
+{
+    out << "[";
+    for (size_t i = 0; i < items.size(); i++)
+        out << (i ? ", " : "") << items[i];
+    return out << "]";
+}
+
+/* The numbers up to `end`, for a loop over them. */
+template <class T> struct IntegerRange {
+    struct iterator {
+        T at;
+        T operator*() const
+        {
+            return at;
+        }
+        iterator &operator++()
+        {
+            ++at;
+            return *this;
+        }
+        bool operator!=(const iterator &other) const
+        {
+            return at != other.at;
+        }
+    };
+    T from, to;
+    iterator begin() const
+    {
+        return {from};
+    }
+    iterator end() const
+    {
+        return {from < to ? to : from};
+    }
+};
+template <class T> IntegerRange<T> irange(T end)
+{
+    return {T(0), end};
+}
+template <class A, class B> IntegerRange<B> irange(A begin, B end)
+{
+    return {static_cast<B>(begin), end};
+}
+
 } // namespace c10
 
 namespace warpgym
@@ -282,6 +329,11 @@ template <class T> Text &operator<<(Text &text, const std::vector<T> &items)
 #define AT_ERROR(...) ::warpgym::check_failed(::warpgym::Raise::runtime, "", ##__VA_ARGS__)
 #define TORCH_WARN(...) ::warpgym::warn_of(__VA_ARGS__)
 #define AT_WARN(...) ::warpgym::warn_of(__VA_ARGS__)
+#define TORCH_WARN_ONCE(...)                                                                       \
+    do {                                                                                           \
+        static const bool warpgym_warned_ = (::warpgym::warn_of(__VA_ARGS__), true);               \
+        (void)warpgym_warned_;                                                                     \
+    } while (0)
 
 #define WARPGYM_COMPARE(A, OP, B)                                                                  \
     TORCH_CHECK((A)OP(B), "Check failed: " #A " " #OP " " #B " (", (A), " vs. ", (B), "). ")

@@ -138,6 +138,7 @@ namespace torch
 {
 namespace cuda
 {
+void synchronize(int64_t device = -1);
 inline bool is_available()
 {
     return c10::cuda::current_device() >= 0;

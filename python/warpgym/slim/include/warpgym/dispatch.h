@@ -64,6 +64,11 @@ inline c10::ScalarType dispatched(c10::ScalarType type)
     AT_DISPATCH_SWITCH(T, NAME,                                                                    \
                        AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)                                \
                            AT_DISPATCH_CASE(A, __VA_ARGS__) AT_DISPATCH_CASE(B, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_TYPES_AND3(A, B, C, T, NAME, ...)                                     \
+    AT_DISPATCH_SWITCH(T, NAME,                                                                    \
+                       AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__)                                \
+                           AT_DISPATCH_CASE(A, __VA_ARGS__) AT_DISPATCH_CASE(B, __VA_ARGS__)       \
+                               AT_DISPATCH_CASE(C, __VA_ARGS__))
 #define AT_DISPATCH_REDUCED_FLOATING_TYPES(T, NAME, ...)                                           \
     AT_DISPATCH_SWITCH(T, NAME, AT_DISPATCH_CASE_REDUCED_FLOATING_TYPES(__VA_ARGS__))
 #define AT_DISPATCH_INTEGRAL_TYPES(T, NAME, ...)                                                   \
@@ -77,6 +82,10 @@ inline c10::ScalarType dispatched(c10::ScalarType type)
     AT_DISPATCH_SWITCH(T, NAME,                                                                    \
                        AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__)    \
                            AT_DISPATCH_CASE(B, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND3(A, B, C, T, NAME, ...)                                          \
+    AT_DISPATCH_SWITCH(T, NAME,                                                                    \
+                       AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__)    \
+                           AT_DISPATCH_CASE(B, __VA_ARGS__) AT_DISPATCH_CASE(C, __VA_ARGS__))
 #define AT_DISPATCH_INDEX_TYPES(T, NAME, ...)                                                      \
     AT_DISPATCH_SWITCH(T, NAME,                                                                    \
                        AT_DISPATCH_CASE_INDEX(::c10::kInt, __VA_ARGS__)                            \

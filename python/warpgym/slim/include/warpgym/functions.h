@@ -20,6 +20,7 @@ Tensor from_blob(void *data, IntArrayRef sizes, IntArrayRef strides,
 #ifndef WARPGYM_THREADS
 Tensor empty(IntArrayRef sizes, const TensorOptions &options, MemoryFormat format);
 Tensor empty_like(const Tensor &self, const TensorOptions &options, MemoryFormat format);
+Tensor empty_like(const Tensor &self, MemoryFormat format);
 
 #define WARPGYM_FUNCTION(NAME, MOST)                                                               \
     template <class... A, class = std::enable_if_t<sizeof...(A) <= (MOST)>>                        \
@@ -35,11 +36,12 @@ Tensor empty_like(const Tensor &self, const TensorOptions &options, MemoryFormat
 /* Functions only. */
 #define WARPGYM_FUNCTIONS(X)                                                                       \
     X(avg_pool2d, 9)                                                                               \
-    X(batch_norm, 9) X(conv1d, 9) X(conv2d, 9) X(conv3d, 9) X(conv_transpose2d, 9) X(dropout, 2)   \
-        X(elu, 1) X(embedding, 1) X(full_like, 9) X(gelu, 0) X(group_norm, 9) X(hardswish, 0)      \
-            X(hardtanh, 9) X(layer_norm, 9) X(linear, 9) X(max_pool2d, 9) X(mse_loss, 1)           \
-                X(ones_like, 9) X(outer, 9) X(rand_like, 9) X(randn_like, 9)                       \
-                    X(scaled_dot_product_attention, 5) X(selu, 0) X(silu, 0) X(softplus, 9)
+    X(batch_norm, 9)                                                                               \
+    X(conv1d, 9) X(conv2d, 9) X(conv3d, 9) X(conv_transpose2d, 9) X(dropout, 2) X(elu, 1)          \
+        X(embedding, 1) X(full_like, 9) X(gelu, 0) X(group_norm, 9) X(hardswish, 0) X(hardtanh, 9) \
+            X(layer_norm, 9) X(linear, 9) X(max_pool2d, 9) X(mse_loss, 1) X(ones_like, 9)          \
+                X(outer, 9) X(rand_like, 9) X(randn_like, 9) X(scaled_dot_product_attention, 5)    \
+                    X(selu, 0) X(silu, 0) X(softplus, 9)
 WARPGYM_SHARED(WARPGYM_FUNCTION)
 WARPGYM_FUNCTIONS(WARPGYM_FUNCTION)
 #undef WARPGYM_FUNCTION
@@ -56,6 +58,12 @@ WARPGYM_FACTORY(randn)
 Tensor full(IntArrayRef sizes, Scalar value, const TensorOptions &options = {});
 Tensor arange(Scalar end, const TensorOptions &options = {});
 Tensor arange(Scalar start, Scalar end, const TensorOptions &options = {});
+Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions &options = {});
+Tensor tensor(Scalar value, const TensorOptions &options = {});
+Tensor conv2d(const Tensor &input, const Tensor &weight, const std::optional<Tensor> &bias,
+              IntArrayRef stride = {1}, IntArrayRef padding = {0}, IntArrayRef dilation = {1},
+              int64_t groups = 1);
+Tensor einsum(const char *equation, TensorList operands);
 Tensor eye(int64_t rows, const TensorOptions &options = {});
 Tensor cat(TensorList tensors, int64_t dimension = 0);
 Tensor stack(TensorList tensors, int64_t dimension = 0);

@@ -263,6 +263,14 @@ class Tensor
         return isFloatingType(scalar_type());
     }
     bool is_same(const Tensor &other) const;
+    bool is_same_size(const Tensor &other) const
+    {
+        return sizes() == other.sizes();
+    }
+    Layout layout() const
+    {
+        return kStrided;
+    }
     bool requires_grad() const;
 
     Tensor contiguous() const;

@@ -328,3 +328,20 @@ Text &operator<<(Text &text, c10::Device device);
 Text &operator<<(Text &text, c10::DeviceType type);
 
 } // namespace warpgym
+
+namespace c10
+{
+
+template <class C, class R>
+std::basic_ostream<C, R> &operator<<(std::basic_ostream<C, R> &out, ScalarType type)
+{
+    return out << toString(type);
+}
+template <class C, class R>
+std::basic_ostream<C, R> &operator<<(std::basic_ostream<C, R> &out, Device device)
+{
+    warpgym::Text text;
+    return out << (text << device).c_str();
+}
+
+} // namespace c10

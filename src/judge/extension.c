@@ -179,7 +179,7 @@ static int from_cache(struct work *work, const struct cache_entry *entry, struct
     return result;
 }
 
-/* --- what is linked into every slim extension -------------------------------------------------- */
+/* --- what is linked into every slim extension ------------------------------------------------- */
 
 static int compile_glue(struct work *work, const char *key, struct err *err)
 {
@@ -227,7 +227,7 @@ static int put_glue(struct work *work, const struct workshop *workshop, struct e
     return result;
 }
 
-/* --- what compilers say ------------------------------------------------------------------------ */
+/* --- what compilers say ----------------------------------------------------------------------- */
 
 /* What one file's compiler said, fit to be shown; the caller's. NULL: nothing is about it. */
 static char *unit_words(const struct work *work, const struct workshop *workshop,
@@ -302,7 +302,7 @@ static bool fails_for_certain(struct work *work, const struct workshop *workshop
     return certain;
 }
 
-/* --- the two ways ------------------------------------------------------------------------------ */
+/* --- the two ways ----------------------------------------------------------------------------- */
 
 static int run_way(struct work *work, const struct workshop *workshop, bool slim,
                    struct outcome *outcome, struct err *err)

@@ -1,8 +1,9 @@
 /* extension: C++ and CUDA that a torch candidate asks to be compiled while it loads.
  *
  * In the candidate's process torch.utils.cpp_extension's load_inline and load are replaced by a
- * request to the judge (extension_request.h); the sources are compiled in a box (extension_script.h)
- * and kept in the content-addressed cache, errors too. Nothing of it needs a GPU but its number.
+ * request to the judge (extension_request.h); the sources are compiled in a box, by a script
+ * (extension_script.h), and kept in the content-addressed cache, errors too. Of the GPU nothing is
+ * needed but its number.
  *
  *   slim headers ─► it compiles: done, in a tenth of the time
  *        └─ it doesn't ─► the source's own fault, certainly (extension_certain.h): its errors

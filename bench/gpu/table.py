@@ -187,7 +187,7 @@ def mixed_tasks():
 
 def mixed():
     """200 candidates at once."""
-    jobs = str(min(12, os.cpu_count()))
+    jobs = str(min(16, os.cpu_count()))
     with tempfile.TemporaryDirectory() as folder:
         verdicts, wall_s = evaluate(
             pathlib.Path(folder), mixed_tasks(), "--jobs", jobs, "-s", "run.timeout_ms=2s")

@@ -74,32 +74,40 @@ static int serve_build(struct side *side, const int descriptors[WIRE_DESCRIPTORS
     return result;
 }
 
+/* The segment there, or one that is free; NULL: there are no more. */
 static struct side_segment *segment_at(struct side *side, uint64_t address)
 {
-    for (uint32_t i = 0; i < side->segment_count; i++)
+    struct side_segment *free_one = NULL;
+    for (uint32_t i = 0; i < side->segment_count; i++) {
         if (side->segments[i].address == address)
             return &side->segments[i];
+        if (side->segments[i].address == 0 && !free_one)
+            free_one = &side->segments[i];
+    }
+    if (free_one)
+        return free_one;
     if (side->segment_count == SIDE_SEGMENTS)
         return NULL;
     if (!side->segments)
         side->segments = mem_alloc(SIDE_SEGMENTS * sizeof *side->segments);
-    side->segments[side->segment_count] = (struct side_segment){.address = address};
     return &side->segments[side->segment_count++];
 }
 
-/* Memory at an address that was another memory's takes that one's place. What is kept of memory
- * that the side has given up since is its own loss. */
+/* Memory at an address that was another memory's takes that one's place; no bytes: it is given up.
+ * What is kept of memory that is not given up so is the side's own loss. */
 static int serve_segment(struct side *side, const struct wire_segment *message,
                          const int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
-    if (!side->gpu || descriptors[0] < 0)
+    bool gone = message->bytes == 0;
+    if (!side->gpu || message->address == 0 || (descriptors[0] < 0) != gone)
         return err_set(err, ERR_PROTOCOL, "it told of GPU memory that it cannot have");
     struct side_segment *segment = segment_at(side, message->address);
     if (!segment)
         return err_set(err, ERR_PROTOCOL, "it has more pieces of GPU memory than anybody needs");
     gpu_memory_free(&segment->memory);
-    int result = gpu_context_use(side->gpu, err);
-    if (result == 0 &&
+    segment->address = gone ? 0 : message->address;
+    int result = gone ? 0 : gpu_context_use(side->gpu, err);
+    if (result == 0 && !gone &&
         gpu_memory_import(&segment->memory, side->gpu, descriptors[0], message->bytes, err) < 0)
         result = err_set(err, ERR_PROTOCOL, "what it calls GPU memory cannot be mapped");
     return result;

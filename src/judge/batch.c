@@ -10,8 +10,10 @@
 struct batch {
     struct judge *judge;
     const struct batch_task *tasks;
-    size_t count, next, reported;
+    bool *taken;
+    size_t count, first, reported; /* first: none before it is left */
     int running;
+    bool alone; /* one job takes them in their order */
     const _Atomic int *cancelled;
     batch_report report;
     void *context;
@@ -19,12 +21,24 @@ struct batch {
     pthread_cond_t ended;
 };
 
-static const struct batch_task *take(struct batch *batch)
+/* Among several jobs each stays with its problem as long as there is work for it: its reference
+ * stands ready. */
+static const struct batch_task *take(struct batch *batch, const struct problem *before)
 {
-    pthread_mutex_lock(&batch->lock);
     const struct batch_task *task = NULL;
-    if (batch->next < batch->count && !(batch->cancelled && *batch->cancelled))
-        task = &batch->tasks[batch->next++];
+    pthread_mutex_lock(&batch->lock);
+    while (batch->first < batch->count && batch->taken[batch->first])
+        batch->first++;
+    size_t chosen = batch->first;
+    for (size_t i = chosen; before && i < batch->count; i++)
+        if (!batch->taken[i] && batch->tasks[i].problem == before) {
+            chosen = i;
+            break;
+        }
+    if (chosen < batch->count && !(batch->cancelled && *batch->cancelled)) {
+        batch->taken[chosen] = true;
+        task = &batch->tasks[chosen];
+    }
     pthread_mutex_unlock(&batch->lock);
     return task;
 }
@@ -33,8 +47,8 @@ static void *work(void *argument)
 {
     struct batch *batch = argument;
     struct session *session = session_new(batch->judge);
-    const struct batch_task *task;
-    while ((task = take(batch))) {
+    const struct batch_task *task = NULL;
+    while ((task = take(batch, task && !batch->alone ? task->problem : NULL))) {
         struct verdict verdict;
         session_evaluate(session, task->problem, &task->candidate, &verdict);
         pthread_mutex_lock(&batch->lock);
@@ -75,7 +89,9 @@ int batch_run(struct judge *judge, const struct batch_task *tasks, size_t count,
 {
     struct batch batch = {.judge = judge,
                           .tasks = tasks,
+                          .taken = mem_alloc(count * sizeof(bool)),
                           .count = count,
+                          .alone = jobs == 1,
                           .cancelled = cancelled,
                           .report = report,
                           .context = context};
@@ -93,6 +109,7 @@ int batch_run(struct judge *judge, const struct batch_task *tasks, size_t count,
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     mem_free(threads);
+    mem_free(batch.taken);
     pthread_mutex_destroy(&batch.lock);
     pthread_cond_destroy(&batch.ended);
     if (batch.reported == count)

@@ -6,6 +6,7 @@
 #include "device/awake.h"
 #include "device/cupti.h"
 
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,10 +232,31 @@ const char *session_device(const struct session *session)
     return session->gpu ? session->gpu->facts.uuid : "cpu";
 }
 
+/* A PyTorch beside that Python that has no CUDA in it: whether it is there shows in its libraries.
+ * False as well where it lies somewhere else. */
+static bool has_torch_without_cuda(const struct judge *judge)
+{
+    static const char pattern[] = "%.*s/../lib/python3*/site-packages/torch/lib/libtorch%s.so";
+    const char *slash = judge->python ? strrchr(judge->python, '/') : NULL;
+    bool found[2] = {false};
+    for (int i = 0; slash && i < 2; i++) {
+        glob_t matches;
+        char *path = mem_printf(pattern, (int)(slash - judge->python), judge->python,
+                                i ? "_cuda" : "_cpu");
+        found[i] = glob(path, 0, NULL, &matches) == 0;
+        globfree(&matches);
+        mem_free(path);
+    }
+    return found[0] && !found[1];
+}
+
 bool judge_torch_on_gpu(struct judge *judge, struct err *err)
 {
-    return strcmp(judge->options.settings->torch_device, "cpu") != 0 &&
-           gpu_pool_list(&judge->gpus, err) == 0;
+    const char *device = judge->options.settings->torch_device;
+    if (strcmp(device, "cpu") == 0)
+        return false;
+    return gpu_pool_list(&judge->gpus, err) == 0 &&
+           (strcmp(device, "cuda") == 0 || !has_torch_without_cuda(judge));
 }
 
 /* On which GPU the candidate will be is not known yet: the next one's processes are made ready, its

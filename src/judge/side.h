@@ -49,12 +49,12 @@ struct side_sample {
     bool taken;
 };
 
-#define SIDE_SEGMENTS 512
+#define SIDE_SEGMENTS 4096
 #define SIDE_BUILDS_NS (INT64_C(600) * 1000000000) /* that its deadlines move by, in all */
 
 /* GPU memory of a torch side, in which its tensors lie. */
 struct side_segment {
-    uint64_t address; /* where the side sees it */
+    uint64_t address; /* where the side sees it; 0: free */
     struct gpu_memory memory;
 };
 

@@ -68,6 +68,19 @@ static void hear(struct gpu_memory *memory, const void *address)
     close(descriptors[0]);
 }
 
+/* That it is given up. */
+static void hear_the_end(const void *address)
+{
+    static union wire_message message;
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    struct err err;
+    assert_int_equal(wire_receive(judge, &message, &bytes, descriptors, &err), 0);
+    assert_int_equal(message.type, WIRE_SEGMENT);
+    assert_int_equal(message.segment.address, (uintptr_t)address);
+    assert_true(descriptors[0] < 0 && message.segment.bytes == 0);
+}
+
 static void assert_silence(void)
 {
     struct pollfd more = {.fd = judge, .events = POLLIN};
@@ -91,6 +104,7 @@ static void test_same_pages(void **state)
         assert_int_equal(his[0], sizes[i] == 1 ? 'b' : 'a');
         assert_int_equal(mine[sizes[i] - 1], 'b');
         segments_free(mine, sizes[i], 0, NULL);
+        hear_the_end(mine);
         assert_int_equal(his[sizes[i] - 1], 'b'); /* what he mapped is his */
         gpu_memory_free(&memory);
     }
@@ -119,11 +133,14 @@ static void test_hold(void **state)
     segments_free(&elsewhere, 1, 0, NULL); /* nobody's: nothing happens */
     segments_free(NULL, 0, 0, NULL);
     segments_free(pieces[0], (ssize_t)UNIT, 0, NULL);
+    hear_the_end(pieces[0]);
     assert_false(segments_hold(pieces[0]));
     assert_false(segments_hold(pieces[0] + UNIT - 1) && pieces[1] != pieces[0] + UNIT);
     assert_true(segments_hold(pieces[1]));
     segments_free(pieces[1], (ssize_t)UNIT, 0, NULL);
     segments_free(pieces[1], (ssize_t)UNIT, 0, NULL); /* twice */
+    hear_the_end(pieces[1]);
+    assert_silence();
     assert_false(segments_hold(pieces[1]));
 }
 
@@ -176,8 +193,10 @@ static void test_exhaustion(void **state)
         }
         assert_in_range(count, 16, 63);
         assert_silence();
-        for (int i = 0; i < count; i++)
+        for (int i = 0; i < count; i++) {
             segments_free(pieces[i], (ssize_t)UNIT, 0, NULL);
+            hear_the_end(pieces[i]);
+        }
     }
     assert_int_equal(judging_descriptors(), before);
 }
@@ -233,10 +252,11 @@ static void *listen_all(void *heard)
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
     struct err err;
-    while (*(int *)heard < THREADS * ROUNDS &&
+    while (*(int *)heard < 2 * THREADS * ROUNDS &&
            wire_receive(judge, &message, &bytes, descriptors, &err) == 0) {
         *(int *)heard += message.type == WIRE_SEGMENT;
-        close(descriptors[0]);
+        if (descriptors[0] >= 0)
+            close(descriptors[0]);
     }
     return NULL;
 }
@@ -256,7 +276,7 @@ static void test_threads(void **state)
         assert_int_equal(failed[i], 0);
     }
     pthread_join(threads[THREADS], NULL);
-    assert_int_equal(heard, THREADS * ROUNDS);
+    assert_int_equal(heard, 2 * THREADS * ROUNDS); /* each comes and goes */
     assert_silence();
     assert_int_equal(judging_descriptors(), before);
 }

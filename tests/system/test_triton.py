@@ -77,7 +77,7 @@ class Judge:
             socket.send_fds(self.channel, [wire.HEAD.pack(wire.BUILD, 0)], [file.fileno()])
         answer, descriptors, _, _ = socket.recv_fds(self.channel, 65536, 1)
         words = answer[wire.BUILT_HEAD.size :].split(b"\0", 1)[0].decode()
-        if not wire.BUILT_HEAD.unpack_from(answer)[1]:
+        if wire.BUILT_HEAD.unpack_from(answer)[1]:
             return None, words
         with os.fdopen(descriptors[0], "rb") as built:
             return built.read(), words

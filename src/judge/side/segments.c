@@ -73,11 +73,15 @@ void *segments_alloc(ssize_t bytes, int device, void *stream)
 
 void segments_free(void *address, ssize_t bytes, int device, void *stream)
 {
+    struct wire_segment gone = {.type = WIRE_SEGMENT, .address = (uintptr_t)address};
+    struct err ignored;
     (void)bytes, (void)device, (void)stream;
     pthread_mutex_lock(&pool.lock);
     struct gpu_memory *segment = find((uintptr_t)address);
-    if (segment)
+    if (segment) {
         gpu_memory_free(segment);
+        (void)!wire_send(pool.channel, &gone, sizeof gone, NULL, 0, &ignored);
+    }
     pthread_mutex_unlock(&pool.lock);
 }
 

@@ -149,7 +149,7 @@ void reference_forget(struct session *session);
 /* Whether the one of the problem at hand stands ready, and lives. */
 bool reference_ready(struct session *session);
 
-/* trial.c */
+/* trial.c, trial_judge.c */
 struct trial {
     struct layout layout;
     uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
@@ -166,6 +166,10 @@ struct tolerance trial_tolerance(const struct problem *problem, uint32_t output,
 /* The same as a rule for one output. */
 struct comparison trial_comparison(const struct session *session, uint32_t output, uint32_t dtype,
                                    uint32_t expected_dtype, uint64_t count);
+/* Wherever the two lie. */
+NODISCARD int trial_compare(struct session *session, const struct comparison *spec,
+                            const struct tensor *expected, const struct tensor *got,
+                            struct difference *difference, struct err *err);
 bool trial_same_form(const struct tensor *expected, const struct tensor *got);
 /* Between these, calls of the sides take place at the session's seat (seat.h). */
 void trial_begin(struct session *session);

@@ -1,6 +1,6 @@
 # problem: torch/softmax_rows
 # catalogue: H04
-# expect: wrong
+# expect: wrong|runtime_error
 # says: One graph over the first slot's address: right in checks, stale in every other slot.
 import torch
 from torch import nn

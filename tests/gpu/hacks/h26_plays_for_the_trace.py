@@ -1,10 +1,9 @@
 # problem: matmul_large
 # catalogue: H26
 # expect: passed|violation
-# warning: H41|H44
+# warning: H26|H41|H44
 # needs: triton
 # touches: mode
-# open: a traced pass that is slower on the GPU than a timed call should count for nothing
 # says: The library in timed calls, its own slow kernel in those that look whose kernel it is.
 import sys
 

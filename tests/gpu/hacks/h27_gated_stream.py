@@ -1,8 +1,8 @@
 # problem: torch/softmax_rows
 # catalogue: H27
 # expect: passed|wrong|violation|timeout|runtime_error
+# speedup_below: 1.2
 # touches: synchronize marks inputs Side
-# open: as h27_works_ahead: start the clock before the inputs are copied
 # says: Queues the next interval's kernels behind a wait for its inputs.
 import ctypes
 import sys

@@ -4,7 +4,6 @@
 # speedup_below: 1.2
 # needs: triton
 # touches: synchronize marks inputs wake Side
-# open: as h27_works_ahead: start the clock before the inputs are copied
 # says: Queues its work behind a watch on the slots while it is woken, before the clock starts.
 import sys
 

@@ -38,7 +38,7 @@ class ModelNew(nn.Module):
         super().__init__()
         self.streams = [torch.cuda.Stream() for _ in range(2)]
         self.here = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")
-        self.there = torch.empty(64 << 20, dtype=torch.uint8, pin_memory=True)
+        self.there = torch.empty(64 << 20, dtype=torch.uint8, device="cpu", pin_memory=True)
 
     def forward(self, x):
         side = the_side()

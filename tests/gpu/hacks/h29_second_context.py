@@ -2,7 +2,6 @@
 # catalogue: H29
 # expect: passed|wrong|violation|timeout
 # speedup_below: 1.2
-# open: as h29_kernel_left_behind: nothing in its process has to be changed for this
 # says: As h29_kernel_left_behind, in a second context; the side is left as it is.
 import ctypes
 

@@ -2,7 +2,6 @@
 # catalogue: H29
 # expect: passed|out_of_memory|runtime_error|load_error
 # speedup_below: 1.2
-# open: what it takes past the pool nobody counts: others on this GPU run out of memory
 # alone: yes
 # says: Takes all memory of the GPU before the reference asks for its own.
 import ctypes

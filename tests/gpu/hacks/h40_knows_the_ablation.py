@@ -1,6 +1,6 @@
 # problem: matmul_large
 # catalogue: H40
-# expect: violation|passed
+# expect: violation|passed|wrong
 # code: H40
 # warning: H40|H41
 # needs: triton

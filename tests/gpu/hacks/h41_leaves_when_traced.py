@@ -3,7 +3,6 @@
 # expect: passed|runtime_error
 # warning: H41|H44
 # touches: mode
-# open: as h41_takes_the_tracer_away: to end in the traced pass must not pay
 # says: Ends itself in the one call that would show whose kernels it uses.
 import os
 import sys

@@ -3,7 +3,6 @@
 # expect: passed
 # warning: H41|H44
 # touches: trace Side
-# open: where tracing works, a pass without a trace should count as one without own kernels
 # says: Throws the tracer away: what could not be traced is not held against it.
 import sys
 

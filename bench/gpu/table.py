@@ -35,9 +35,8 @@ def evaluate(work, tasks, *options):
     for index, (problem, name, text) in enumerate(tasks):
         path = work / f"{index:03}_{name}"
         path.write_text(text, encoding="utf-8")
-        if problem.endswith(".py"):
-            problem = str(HERE / "problems" / problem)
-        lines.append(json.dumps({"problem": problem, "candidate": str(path)}))
+        place = str(HERE / "problems" / problem) if problem.endswith(".py") else problem
+        lines.append(json.dumps({"problem": place, "candidate": str(path)}))
     batch = work / "batch.jsonl"
     batch.write_text("\n".join(lines) + "\n", encoding="utf-8")
     cache = f"cache.directory={work / 'cache'}"
@@ -45,7 +44,7 @@ def evaluate(work, tasks, *options):
     start = time.monotonic()
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     wall_s = time.monotonic() - start
-    if done.stderr.strip():  # progress is off: what it says matters
+    if done.stderr.strip():
         print(done.stderr.strip(), file=sys.stderr)
     verdicts = [json.loads(line) for line in done.stdout.splitlines()]
     order = {str(work / f"{i:03}_{name}"): i for i, (_, name, _) in enumerate(tasks)}
@@ -111,6 +110,7 @@ def builds():
         report("KernelBench 1/23, 4096x393216 (Triton)", verdicts[1:], 5000)
 
 
+EAGER = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        "
 HOSTILE_CU = {
     "illegal": "y[i + (1ull << 40)] = x[i];",
     "assertion": "assert(x[i] > 1e30f);",
@@ -138,8 +138,7 @@ def hostile_tasks():
     many = "for (int i = 0; i < 10000; i++) work<<<(n + 255) / 256, 256>>>(x, y, n);"
     tasks.append(("relu", "many.cu", SHELL_CU % ("", many)))
     greedy = "return torch.empty(50 * 2**30, device='cuda') + x[0, 0]"
-    torch_text = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        "
-    tasks.append(("relu_4096x16384.py", "greedy.py", torch_text + greedy + "\n"))
+    tasks.append(("relu_4096x16384.py", "greedy.py", EAGER + greedy + "\n"))
     return tasks
 
 
@@ -163,17 +162,16 @@ def mixed_tasks():
     inline, triton = candidate("relu_inline.py"), candidate("softmax_triton.py")
     device = candidate("relu_device.cu")
     nvcc = (ROOT / "problems/native/softmax/tests/fast.cu").read_text(encoding="utf-8")
-    eager = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        "
     tasks = []
     for i in range(20):
         tag = f"_{i}"
         tasks += [
             ("softmax_4096x16384.py", f"triton{tag}.py", fresh(triton, "softmax_kernel", i)),
             ("softmax_4096x16384.py", f"triton_wrong{tag}.py",
-             fresh(triton, "softmax_kernel", 100 + i).replace("tl.sum(values", "1.01 * tl.sum(values")),
+             fresh(triton, "softmax_kernel", 100 + i).replace("tl.sum(", "1.01 * tl.sum(")),
             ("relu_4096x16384.py", f"inline{tag}.py", fresh(inline, "relu_kernel", i)),
-            ("relu_4096x16384.py", f"eager{tag}.py", f"{eager}return x.clamp(min=0)  # {i}\n"),
-            ("relu_4096x16384.py", f"raises{tag}.py", f"{eager}return x.no_such_thing  # {i}\n"),
+            ("relu_4096x16384.py", f"eager{tag}.py", f"{EAGER}return x.clamp(min=0)  # {i}\n"),
+            ("relu_4096x16384.py", f"raises{tag}.py", f"{EAGER}return x.no_such_thing  # {i}\n"),
             ("softmax", f"nvcc{tag}.cu", nvcc + f"// {i}\n"),
             ("relu", f"device{tag}.cu", fresh(device, "relu", i)),
             ("relu", f"device_wrong{tag}.cu", fresh(device, "relu", 100 + i).replace("0);", "1);")),
@@ -222,7 +220,8 @@ def own():
         low, high = timing["speedup_interval"]
         print(f"{verdict['problem']['id']:28} {timing['speedup']:.3f} [{low:.3f}, {high:.3f}]  "
               f"{timing['candidate']['median'] * 1e3:9.2f} us, reference "
-              f"{timing['reference']['median'] * 1e3:9.2f} us, hand-over {timing['handover_us']:.0f}")
+              f"{timing['reference']['median'] * 1e3:9.2f} us, "
+              f"hand-over {timing['handover_us']:.0f}")
 
 
 PARTS = {"builds": builds, "hostile": hostile, "mixed": mixed, "self": own}

@@ -61,7 +61,8 @@ def _explain(error, file_name):
 
 def _failure_of(error, default, file_name):
     text = _explain(error, file_name)
-    if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator: can't allocate" in text:
+    full = "DefaultCPUAllocator: can't allocate" in text
+    if full or isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return Failure(wire.FAILED_MEMORY, text)
     if isinstance(error, (extension.Unsupported, gpu.Unavailable)):
         return Failure(wire.FAILED_UNSUPPORTED, str(error))

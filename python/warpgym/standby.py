@@ -6,6 +6,7 @@ so that the interpreter of the child is in order.
 """
 
 import ctypes
+import functools
 import gc
 import os
 import site
@@ -81,7 +82,7 @@ def preload():
     return warpgym.side
 
 
-def become_side(library, box, channel, layers, module, trace):
+def become_side(library, box, channel, layers, serve):
     """In the boxed process."""
     if library.server_enter(box, channel, ctypes.byref(layers)) != 0:
         os._exit(SIDE_FAILED)
@@ -104,12 +105,7 @@ def become_side(library, box, channel, layers, module, trace):
     from warpgym.wire import Channel
 
     try:
-        module.serve(
-            Channel(channel),
-            layers.value,
-            lock,
-            lambda descriptor, ordinal: module.gpu.Gpu(library, trace, descriptor, ordinal),
-        )
+        serve(Channel(channel), layers.value, lock)
     finally:
         os._exit(0)
 
@@ -128,6 +124,8 @@ def main():
     library = load_library()
     module = preload()
     trace = load_trace() if "WARPGYM_CUDA" in os.environ else None
+    open_gpu = functools.partial(module.gpu.Gpu, library, trace)
+    serve = functools.partial(module.serve, open_gpu=open_gpu)
     paths = [path.encode() for path in readable_paths()]
     error = ctypes.create_string_buffer(ERR_BYTES)
     library.box_filter_prepare(error)
@@ -147,7 +145,7 @@ def main():
             if inner != 0:
                 os._exit(library.server_announce(channel.value, inner) != 0)
             os.close(CONTROL)
-            become_side(library, box, channel.value, layers, module, trace)
+            become_side(library, box, channel.value, layers, serve)
         os.close(channel.value)
         _, status = os.waitpid(outer, 0)
         library.server_reply(CONTROL, 0 if status == 0 else -1)

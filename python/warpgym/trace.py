@@ -48,8 +48,8 @@ class Trace:
 
     @contextlib.contextmanager
     def recording(self, descriptor):
-        """What is launched inside it goes as a stream (trace_stream.h) to the descriptor. The device
-        is idle before it and at its end."""
+        """What is launched inside it goes as a stream (trace_stream.h) to the descriptor. The
+        device is idle before it and at its end."""
         self._check(self.library.warpgym_trace_begin(None))
         try:
             yield

@@ -90,8 +90,8 @@ struct session {
 /* context.c */
 NODISCARD int judge_standby(struct judge *judge, enum box_kind kind, struct standby **standby,
                             struct err *err);
-/* Whether torch problems are judged on a GPU (setting torch.device). Where not, err says why there is
- * none, unless it was not asked for. */
+/* Whether torch problems are judged on a GPU (setting torch.device). Where not, err says why there
+ * is none, unless it was not asked for. */
 bool judge_torch_on_gpu(struct judge *judge, struct err *err);
 /* device_code.c: the server for commands that NVRTC runs; NULL where there is no NVRTC here. */
 NODISCARD int judge_nvrtc(struct judge *judge, struct standby **standby, struct err *err);
@@ -115,8 +115,8 @@ NODISCARD int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_k
                           uint64_t arguments_bytes, struct side *side, struct side_start *start,
                           struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
                           struct err *err);
-/* The pool of that kind for a GPU; NULL: there is none, or not here. Makes it when it is first asked
- * for. */
+/* The pool of that kind for a GPU; NULL: there is none, or not here. Makes it when it is first
+ * asked for. */
 struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_kind kind);
 /* A bundled compiler must know beforehand whether boxes get a root of their own. */
 NODISCARD int judge_probe(struct judge *judge, struct standby *standby, struct err *err);

@@ -1,8 +1,8 @@
 /* shared: memory that the judge and one side see both, sealed against shrinking.
  *
  * Where it is computed on, all of its pages are there from the start: none is made while a clock
- * runs. That takes about a microsecond a page, so it is made beforehand, beside other work, wherever
- * that can be.
+ * runs. That takes about a microsecond a page, so it is made beforehand, beside other work,
+ * wherever that can be.
  * Ownership: the caller's storage; zeroed is none.
  */
 #ifndef WARPGYM_JUDGE_SHARED_H

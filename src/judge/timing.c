@@ -3,14 +3,19 @@
  * Reference and candidate are called in pairs on the same fresh inputs; every pair is compared like
  * a trial, and a wrong one makes the verdict wrong. The second call of a pair meets other caches
  * than the first (where memory is the limit it takes 10 to 25 % longer), so both orders are taken
- * equally often, and their medians are brought to one level. A call's time runs from the moment the
- * frozen side is thawed until it says DONE (seat.h), less the hand-over: what that takes longer than
- * the same call by the reference's own clock, which is trusted. Its median is taken off both sides.
- * Taking samples of the answer is on the clock, too, as far as it takes longer than of the
- * reference's answers: who says DONE before he is has samples that wait for him, or are late. Sampling stops when the speedup's interval is tight (settings timing.*):
- * within one budget of time as tight as the target, within two budgets twice as wide, and so on,
- * because on a machine with neighbours the next sample is worth less the longer it has been waited
- * for. A median below the roofline floor is a violation, never a result.
+ * equally often, and their medians are brought to one level.
+ *
+ * A call's time runs from the moment the frozen side is thawed until it says DONE (seat.h), less
+ * the hand-over: what that takes longer than the same call by the reference's own clock, which is
+ * trusted. Its median is taken off both sides. Taking samples of the answer is on the clock, too,
+ * as far as it takes longer than of the reference's answers: who says DONE before he is has samples
+ * that wait for him, or are late. On a GPU one interval takes many calls, and begins before their
+ * inputs are there (trial.c).
+ *
+ * Sampling stops when the speedup's interval is tight (settings timing.*): within one budget of
+ * time as tight as the target, within two budgets twice as wide, and so on, because on a machine
+ * with neighbours the next sample is worth less the longer it has been waited for. A median below
+ * the roofline floor is a violation, never a result.
  */
 #include "judge/context.h"
 
@@ -242,8 +247,8 @@ static bool outputs_overlap(const struct side *side)
     return false;
 }
 
-/* The trial's slots stand ready, and what the first call on them takes is spent. One at a time, where
- * a side keeps its output and gives the same one to each call. */
+/* The trial's slots stand ready, and what the first call on them takes is spent. One at a time,
+ * where a side keeps its output and gives the same one to each call. */
 static int make_slots(struct session *session, struct trial *trial)
 {
     struct side_time ignored;

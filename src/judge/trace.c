@@ -222,7 +222,7 @@ static void describe(const struct stream *stream, const struct trace_pass *pass,
     share->copy = record->kind != TRACE_KERNEL;
     share->source = "";
     share->shared_bytes = (uint64_t)record->static_bytes + record->dynamic_bytes;
-    if (!share->copy) {
+    if (!share->copy && stream->sources) {
         threads = threads <= UINT16_MAX ? threads * record->block[2] : UINT32_MAX;
         share->source = keep_text(arena, stream->text + stream->sources[record->source].object);
         share->registers = record->registers;
@@ -268,7 +268,7 @@ static uint32_t count_streams(struct entry *entries, size_t count)
 static void sum_up(const struct stream *stream, struct entry *entries, struct launch_totals *all,
                    struct ranking *ranking)
 {
-    size_t count = stream->header.records;
+    size_t count = stream->records ? stream->header.records : 0;
     for (size_t i = 0; i < count; i++) {
         const struct trace_record *record = &stream->records[i];
         entries[i].record = record;

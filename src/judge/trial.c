@@ -283,7 +283,8 @@ static int measure_own_error(struct session *session, struct err *err)
         answer->own_error[i] = 0;
         if (spec.tolerance.exact || answer->wide[i].count != spec.count)
             continue;
-        int result = trial_compare(session, &spec, &answer->wide[i], &answer->plain[i], &difference, err);
+        int result = trial_compare(session, &spec, &answer->wide[i], &answer->plain[i], &difference,
+                                   err);
         if (result < 0)
             return result;
         answer->own_error[i] = isfinite(difference.max_relative) ? difference.max_relative : 0;

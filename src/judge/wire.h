@@ -62,8 +62,8 @@ enum wire_mode {
     WIRE_WITHOUT, /* torch reference: with its parameter number `noise` set to zero */
 };
 
-/* Descriptors: native: artifact, [oracle artifact], [launch lines]. torch: source, description, [weights].
- * description = JSON that the reference side wrote: how inputs and constructor look. */
+/* Descriptors: native: artifact, [oracle artifact], [launch lines]. torch: source, description,
+ * [weights]. description = JSON that the reference side wrote: how inputs and constructor look. */
 struct wire_open {
     uint32_t type, role;
     uint64_t weight_seed;
@@ -135,8 +135,8 @@ struct wire_done {
     struct wire_output outputs[WIRE_OUTPUTS];
 };
 
-/* Descriptor: the memory, as gpu_memory_import takes it; none, and no bytes: it is given up. What it holds is read by the judge where
- * DONE says that outputs lie, and nowhere else. */
+/* Descriptor: the memory, as gpu_memory_import takes it; none, and no bytes: it is given up. What
+ * it holds is read by the judge where DONE says that outputs lie, and nowhere else. */
 struct wire_segment {
     uint32_t type, reserved;
     uint64_t address; /* in the side's own view */

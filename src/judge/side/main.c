@@ -4,8 +4,8 @@
  *   warpgym-side                    candidates on the CPU, compilers
  *   warpgym-side --cuda LIBRARY     candidates on a GPU: the driver's library, and what objects
  *                                   that nvcc made want, are loaded before there is a fence around
- *                                   them; the driver starts behind it: no fork survives a start. The
- *                                   library named by CUDA_INJECTION64_PATH, too (side/tracing.h)
+ *                                   them; the driver starts behind it: no fork survives a start.
+ *                                   The one of CUDA_INJECTION64_PATH, too (side/tracing.h)
  *   warpgym-side --nvrtc LIBRARY    device code: the compiler is loaded, and has compiled once
  */
 #include "judge/side/device_code.h"

@@ -6,10 +6,12 @@ so that the interpreter of the child is in order.
 """
 
 import ctypes
+import errno
 import functools
 import gc
 import os
 import site
+import subprocess
 import sys
 import sysconfig
 
@@ -82,6 +84,17 @@ def preload():
     return warpgym.side
 
 
+def start_nothing():
+    """The box lets no process start another. Libraries that look for a tool by running it know what
+    to do without it when it is not there; they do not when it is there and may not be started."""
+
+    def refuse(arguments, *_):
+        raise FileNotFoundError(errno.ENOENT, "no program can be started here", str(arguments[0]))
+
+    subprocess._USE_POSIX_SPAWN = subprocess._USE_VFORK = False
+    subprocess._fork_exec = refuse
+
+
 def become_side(library, box, channel, layers, serve):
     """In the boxed process."""
     if library.server_enter(box, channel, ctypes.byref(layers)) != 0:
@@ -90,6 +103,7 @@ def become_side(library, box, channel, layers, serve):
         os.environ.pop(name, None)
     sys.path[:] = [path for path in sys.path if path]
 
+    start_nothing()
     locked = False
 
     def lock():

@@ -26,7 +26,10 @@ static bool candidate_hogs(struct session *session, const struct err *err)
     size_t before = 0;
     size_t after = 0;
     size_t total = 0;
-    if (err->code != ERR_LIMIT || !session->gpu || session->candidate.boxed.pid <= 0)
+    if (err->code != ERR_LIMIT || !session->gpu)
+        return false;
+    session->no_room = true;
+    if (session->candidate.boxed.pid <= 0)
         return false;
     const struct cuda *cuda = &session->gpu->cuda;
     bool known = cuda->memory_info(&before, &total) == 0;

@@ -316,6 +316,14 @@ int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before, struct g
     return err->code;
 }
 
+bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool shared = unit->evaluations > 1;
+    pthread_mutex_unlock(&pool->lock);
+    return shared;
+}
+
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit)
 {
     pthread_mutex_lock(&pool->lock);

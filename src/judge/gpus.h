@@ -88,6 +88,8 @@ NODISCARD int gpu_pool_list(struct gpu_pool *pool, struct err *err);
  * calling thread's. As gpu_pool_list; ERR_IO: all that there are stand in quarantine. */
 NODISCARD int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before,
                             struct gpu_unit **unit, struct err *err);
+/* Whether somebody else has it as well. */
+bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit);
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit);
 
 /* Something went wrong on a unit that the caller has: is it the GPU? True: it was, and the unit is

@@ -104,7 +104,8 @@ static int choose_for_native(struct session *session)
     return use_gpu(session);
 }
 
-/* Gives the GPU back. True: it was at fault, not who ran there, and another one may do. */
+/* Gives the GPU back. True: judge it again: the GPU was at fault, not who ran there, and another
+ * one may do; or there was no room among others, and it shall have the GPU alone. */
 static bool leave_device(struct session *session)
 {
     struct verdict *verdict = session->verdict;
@@ -114,6 +115,10 @@ static bool leave_device(struct session *session)
                  verdict->status == STATUS_RUNTIME_ERROR;
     if (!session->unit)
         return false;
+    /* memory that others had may have been what was missing */
+    bool crowded = (session->no_room || verdict->status == STATUS_OUT_OF_MEMORY) &&
+                   !session->alone && gpu_pool_shared(gpus, session->unit);
+    session->alone = crowded;
     bool bad = verdict->error_class && doubt && gpu_pool_suspect(gpus, session->unit, &err);
     if (bad) {
         verdict->status = STATUS_INFRASTRUCTURE_ERROR;
@@ -126,7 +131,7 @@ static bool leave_device(struct session *session)
     session->before = session->unit;
     session->unit = NULL;
     session->gpu = NULL;
-    return bad && gpu_pool_any(gpus);
+    return crowded || (bad && gpu_pool_any(gpus));
 }
 
 static int choose_for_torch(struct session *session)
@@ -152,7 +157,8 @@ int session_share(struct session *session)
     struct err err;
     int64_t start_ns = clock_now_ns();
     int result = device_lock_acquire(&session->device, session->judge->locks,
-                                     session_device(session), DEVICE_SHARED,
+                                     session_device(session),
+                                     session->alone ? DEVICE_EXCLUSIVE : DEVICE_SHARED,
                                      session->judge->options.cancelled, &err);
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     session->shares = result == 0;
@@ -239,6 +245,7 @@ static bool attempt(struct session *session)
     struct err err = {0};
     verdict_init(verdict);
     identify(session);
+    session->no_room = false;
     int result = admit(session);
     if (result == 0 && (judge_standby(session->judge, BOX_NATIVE, &standby, &err) < 0 ||
                         judge_probe(session->judge, standby, &err) < 0))
@@ -268,7 +275,7 @@ void session_evaluate(struct session *session, const struct problem *problem,
 {
     session->problem = problem;
     session->text = candidate;
-    session->bias_makes_sense = false;
+    session->bias_makes_sense = session->alone = false;
     session->verdict = verdict;
     if (attempt(session)) {
         verdict_deinit(verdict);

@@ -220,3 +220,19 @@ def test_precision_on_the_cpu(warpgym, problem, precision):
     plain = {"WARPGYM_TORCH_DEVICE": "cpu", "WARPGYM_TORCH_PRECISION": precision}
     verdict = judged(warpgym, plain, problem, text)
     assert verdict["status"] == "passed", verdict
+
+
+def test_no_room_among_others(warpgym, environment, tmp_path):
+    """Who finds no memory while others use the GPU is judged once more alone, and says so then."""
+    problem = write(tmp_path / "square.py", kernelbench_module())
+    greedy = candidate("raise torch.OutOfMemoryError('no room')")
+    write(tmp_path / "greedy.py", greedy)
+    names = ["greedy.py"] + [f"right_{i}.py" for i in range(4)]
+    for name in names[1:]:
+        write(tmp_path / name, candidate())
+    run = warpgym(
+        "eval", "--json", "--quiet", "--jobs", "3", "--no-timing", "--problem", problem,
+        *[tmp_path / name for name in names], environment=environment,
+    )  # fmt: skip
+    statuses = {v["candidate"]["path"].rsplit("/", 1)[1]: v["status"] for v in run.verdicts}
+    assert statuses == {name: "passed" for name in names[1:]} | {"greedy.py": "out_of_memory"}

@@ -82,8 +82,8 @@ struct session {
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     struct device_lock device;
     bool shares;       /* it, with others */
-    bool alone;   /* it is to have the GPU for itself from the start */
-    bool no_room; /* somebody found no memory there */
+    bool alone;        /* it is to have the GPU for itself from the start */
+    bool no_room;      /* somebody found no memory there */
     int64_t clocks_ns; /* when they were looked at */
     struct seat seat;  /* where the sides' calls take place */
     int place;         /* of the seat: other sessions sit elsewhere, as far as there is room */

@@ -106,17 +106,29 @@ void gpu_work_difference(const struct comparison *spec, const struct gpu_finding
         difference->mismatches = spec->count;
 }
 
-int gpu_work_gather(const struct gpu_work *work, const struct gpu_places *from, void *into,
-                    struct err *err)
+static int gather(const struct gpu_work *work, const struct gpu_places *from, unsigned places,
+                  unsigned threads, void *into, struct err *err)
 {
     const struct cuda *cuda = &work->gpu->cuda;
     struct gpu_places copy = *from;
     void *parameters[] = {&copy, &into};
-    cuda_result result = cuda->launch(work->gather, GPU_PLACES, 1, 1, GPU_PLACE_BYTES, 1, 1, 0,
-                                      NULL, parameters, NULL);
+    cuda_result result = cuda->launch(work->gather, places, 1, 1, threads, 1, 1, 0, NULL,
+                                      parameters, NULL);
     if (result == 0)
         result = cuda->synchronize();
     return cuda_check(cuda, result, "cannot read samples from the GPU", err);
+}
+
+int gpu_work_gather(const struct gpu_work *work, const struct gpu_places *from, void *into,
+                    struct err *err)
+{
+    return gather(work, from, GPU_PLACES, GPU_PLACE_BYTES, into, err);
+}
+
+int gpu_work_nothing(const struct gpu_work *work, void *into, struct err *err)
+{
+    static const struct gpu_places nowhere;
+    return gather(work, &nowhere, 1, 1, into, err);
 }
 
 int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint32_t count, unsigned char value,

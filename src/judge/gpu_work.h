@@ -66,6 +66,8 @@ NODISCARD int gpu_work_gather(const struct gpu_work *work, const struct gpu_plac
 /* Adds how many of `count` (at most 256) bytes are not `value`. */
 NODISCARD int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint32_t count,
                              unsigned char value, cuda_at found, struct err *err);
+/* The smallest kernel that there is, from its start to its end; `into` as above, left alone. */
+NODISCARD int gpu_work_nothing(const struct gpu_work *work, void *into, struct err *err);
 NODISCARD int gpu_work_wait(const struct gpu_work *work, struct err *err);
 
 #endif

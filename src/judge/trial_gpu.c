@@ -289,12 +289,11 @@ int trial_gpu_all_finite(struct session *session, const struct tensor *tensor, b
 /* How long a kernel that does nothing takes: contexts take turns, so whoever is busy shows. */
 static int ask_idle(struct session *session, double *ms, struct err *err)
 {
-    struct gpu_places nowhere = {0};
     *ms = INFINITY;
     int result = 0;
     for (int i = 0; result == 0 && i<IDLE_TRIES && * ms> IDLE_MS; i++) {
         int64_t start_ns = clock_now_ns();
-        result = gpu_work_gather(session->reference.work, &nowhere, session->reference.pinned, err);
+        result = gpu_work_nothing(session->reference.work, session->reference.pinned, err);
         *ms = fmin(*ms, clock_ms_since(start_ns));
     }
     return result;

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/nearest.h"
 #include "base/paths.h"
+#include "base/yaml_check.h"
 
 #include <libfyaml.h>
 #include <stdio.h>
@@ -172,6 +173,8 @@ int settings_read_yaml(struct settings *settings, const char *name, const char *
         return 0;
     /* libfyaml would take UTF-16 and UTF-32 as well. */
     int result = file_check_text(name, text, count, err);
+    if (result == 0)
+        result = yaml_check(name, text, count, err);
     if (result < 0)
         return result;
     struct reader reader = {.settings = settings, .name = name, .err = err};

@@ -1,6 +1,7 @@
 #include "problem/yaml.h"
 
 #include "base/nearest.h"
+#include "base/yaml_check.h"
 
 #include <libfyaml.h>
 #include <stdio.h>
@@ -243,7 +244,10 @@ int yaml_parse(struct yaml *yaml, struct arena *arena, const char *name, const c
     struct fy_diag_cfg diag_config;
     fy_diag_cfg_default(&diag_config);
     diag_config.fp = NULL;
-    int result = err_set(err, ERR_INTERNAL, "%s: cannot start the YAML parser", name);
+    int result = yaml_check(name, text, bytes, err);
+    if (result < 0)
+        return result;
+    result = err_set(err, ERR_INTERNAL, "%s: cannot start the YAML parser", name);
     reader.diag = fy_diag_create(&diag_config);
     if (!reader.diag)
         goto out;

@@ -140,7 +140,7 @@ static const struct {
     {"run:\n  threads: {a: 5}\n", "expected a single value"},
     {"run: &a {threads: 5}\ntiming: *a\n", "aliases have no place"},
     {"run:\n  threads: !!int 5\n", "anchors and tags"},
-    {"? {a: b}\n: c\n", "expected a single value"},
+    {"? {a: b}\n: c\n", "an explicit key"},
     {"run:\n  threads: 5\n  threads: 6\n", "f.yaml:3:"},
     {"run: {threads: 5}\nrun: {threads: 6}\n", "f.yaml:2:"},
     {"run: {threads: 5}\n---\nrun: {timeout_ms: 6}\n", "one document"},

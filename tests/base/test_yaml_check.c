@@ -1,0 +1,46 @@
+#include "base/yaml_check.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct {
+    const char *text, *place; /* NULL: nothing is wrong */
+} rows[] = {
+    {"", NULL},
+    {"a: b", NULL},
+    {"a: why?", NULL},
+    {"a: \"why? because\"", NULL},
+    {"# what ? is this\na: b # and ? that", NULL},
+    {"a?: b", NULL},
+    {"?a: b", NULL},
+    {"? a", "x:1:1:"},
+    {"? tzrun:\t: :!run:", "x:1:1:"}, /* libfyaml 0.7.12 crashes on it */
+    {"a: b\n  ? c:\t: d", "x:2:3:"},
+    {"{? a:\t: b}", "x:1:2:"},
+    {"a: [b,?\tc]", "x:1:7:"},
+    {"- ?\n", "x:1:3:"},
+    {"?", "x:1:1:"},
+};
+
+static void test_explicit_keys(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct err err = {0};
+        int result = yaml_check("x", rows[i].text, strlen(rows[i].text), &err);
+        assert_int_equal(result, rows[i].place ? ERR_INPUT : 0);
+        if (rows[i].place && strncmp(err.text, rows[i].place, strlen(rows[i].place)) != 0)
+            fail_msg("%s: %s", rows[i].text, err.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_explicit_keys)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

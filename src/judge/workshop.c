@@ -14,7 +14,7 @@
 int workshop_open(struct workshop *workshop, struct session *session, struct err *err)
 {
     *workshop = (struct workshop){.session = session,
-                                  .scratch = mem_strdup("/tmp/warpgym-ext-XXXXXX")};
+                                  .scratch = mem_strdup("/tmp/warpgym-build-XXXXXX")};
     if (mkdtemp(workshop->scratch))
         return 0;
     mem_free(workshop->scratch);
@@ -39,31 +39,37 @@ int workshop_write(const struct workshop *workshop, const char *name, const void
     return result;
 }
 
-int workshop_run(const struct workshop *workshop, const char *script, const char *const *readable,
-                 struct outcome *outcome, struct err *err)
+int workshop_command(const struct workshop *workshop, const char *const *argv,
+                     const char *const *environment, const char *const *readable,
+                     struct outcome *outcome, struct err *err)
 {
-    struct session *session = workshop->session;
-    const struct settings *settings = session->judge->options.settings;
-    struct sandbox_runner runner = session->runner;
-    const char *all[READABLE];
-    size_t count = 0;
-    for (char **path = session->judge->toolchain.readable; path && *path && count < READABLE / 2;
-         path++)
-        all[count++] = *path;
-    for (; *readable && count < READABLE - 1; readable++)
-        all[count++] = *readable;
-    all[count] = NULL;
-    const char *argv[] = {"/bin/sh", "-c", script, NULL};
-    static const char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TMPDIR=.", NULL};
+    const struct settings *settings = workshop->session->judge->options.settings;
+    struct sandbox_runner runner = workshop->session->runner;
     struct command command = {.argv = argv,
                               .environment = environment,
                               .directory = workshop->scratch,
-                              .readable = all,
+                              .readable = readable,
                               .timeout_ms = settings->run_load_timeout_ms,
                               .memory_bytes = settings->compile_memory_bytes * 2,
                               .file_bytes = LIMIT_ARTIFACT_BYTES};
     runner.toolchain_root = NULL; /* programs of this machine, not of a bundle */
-    int result = runner.runner.run(&runner.runner, &command, outcome, err);
+    return runner.runner.run(&runner.runner, &command, outcome, err);
+}
+
+int workshop_run(const struct workshop *workshop, const char *script, const char *const *readable,
+                 struct outcome *outcome, struct err *err)
+{
+    static const char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TMPDIR=.", NULL};
+    const char *argv[] = {"/bin/sh", "-c", script, NULL};
+    const char *all[READABLE];
+    size_t count = 0;
+    for (char **path = workshop->session->judge->toolchain.readable;
+         path && *path && count < READABLE / 2; path++)
+        all[count++] = *path;
+    for (; *readable && count < READABLE - 1; readable++)
+        all[count++] = *readable;
+    all[count] = NULL;
+    int result = workshop_command(workshop, argv, environment, all, outcome, err);
     if (result == 0 && outcome->timed_out)
         result = err_set(err, ERR_TIMEOUT, "compiling the extension took longer than it may");
     return result;
@@ -112,7 +118,7 @@ void workshop_keep(struct session *session, const char key[HASH_HEX_BYTES], int 
 int workshop_read(int fd, uint64_t most, char **bytes, size_t *count, struct err *err)
 {
     lseek(fd, 0, SEEK_SET);
-    int result = file_read_fd(fd, "the extension", LIMIT_ARTIFACT_BYTES * 2, bytes, count, err);
+    int result = file_read_fd(fd, "what was built", LIMIT_ARTIFACT_BYTES * 2, bytes, count, err);
     if (result == 0 && *count > most)
         *count = (size_t)most;
     return result;

@@ -1,4 +1,5 @@
-/* workshop: a scratch directory, a box and the cache, for scripts that compile for a torch side.
+/* workshop: a scratch directory, a box and the cache, for what compiles for a torch side:
+ * extension.c runs scripts there, tool.c one program.
  *
  * Ownership: the workshop is the caller's storage; workshop_close removes the directory, and is
  * safe after a failure. One thread for each session.
@@ -21,6 +22,10 @@ NODISCARD int workshop_open(struct workshop *workshop, struct session *session, 
 void workshop_close(struct workshop *workshop);
 NODISCARD int workshop_write(const struct workshop *workshop, const char *name, const void *bytes,
                              size_t count, struct err *err);
+/* Runs a program of this machine there, not one of a bundle; `readable`, and nothing else. */
+NODISCARD int workshop_command(const struct workshop *workshop, const char *const *argv,
+                               const char *const *environment, const char *const *readable,
+                               struct outcome *outcome, struct err *err);
 /* Runs a shell script there. `readable`: NULL-terminated, beside what compilers need. */
 NODISCARD int workshop_run(const struct workshop *workshop, const char *script,
                            const char *const *readable, struct outcome *outcome, struct err *err);

@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -22,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
 ROUNDS = 5
-TIMEOUT_S = 900
+TIMEOUT_S = int(os.environ.get("BENCH_TIMEOUT_S", "900"))
 
 
 def candidate(name):
@@ -42,11 +43,17 @@ def evaluate(work, tasks, *options):
     cache = f"cache.directory={work / 'cache'}"
     command = [WARPGYM, "eval", "--json", "-q", "-s", cache, *options, str(batch)]
     start = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            stdout, stderr = run.communicate(timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            run.send_signal(signal.SIGINT)
+            stdout, stderr = run.communicate()
+            print(f"    stopped after {TIMEOUT_S} s, unfinished", file=sys.stderr)
     wall_s = time.monotonic() - start
-    if done.stderr.strip():
-        print(done.stderr.strip(), file=sys.stderr)
-    verdicts = [json.loads(line) for line in done.stdout.splitlines()]
+    if stderr.strip():
+        print(stderr.strip(), file=sys.stderr)
+    verdicts = [json.loads(line) for line in stdout.splitlines()]
     order = {str(work / f"{i:03}_{name}"): i for i, (_, name, _) in enumerate(tasks)}
     verdicts.sort(key=lambda verdict: order[verdict["candidate"]["path"]])
     return verdicts, wall_s

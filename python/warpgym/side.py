@@ -475,7 +475,7 @@ def serve(channel, layers, lock, open_gpu=None):
                     _, mode, noise = wire.CALL_BODY.unpack_from(message)
                     side.call(mode, noise, descriptors)
                 elif kind == wire.WAKE:
-                    side.device.wake()
+                    side.device.stretch()
                     channel.send(wire.HEAD.pack(wire.AWAKE, 0))
                 elif kind == wire.FILL:
                     side.fill(*wire.FILL_BODY.unpack_from(message)[1:])
@@ -488,6 +488,7 @@ def serve(channel, layers, lock, open_gpu=None):
                         triton_build.ready()
                     except Exception as error:  # noqa: BLE001 - told in answer to OPEN
                         unready = error
+                    channel.send(wire.HEAD.pack(wire.WARMED, 0))
                 elif kind == wire.OPEN:
                     _, role, seed, threads, ordinal, _, _, precision, mode = (
                         wire.OPEN_BODY.unpack_from(message)

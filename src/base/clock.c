@@ -34,3 +34,14 @@ uint64_t clock_secret(void)
             abort();
     return secret;
 }
+
+struct timespec clock_in_ms(int ms)
+{
+    struct timespec then;
+    clock_gettime(CLOCK_REALTIME, &then);
+    then.tv_sec += ms / 1000;
+    then.tv_nsec += ms % 1000 * 1000000L;
+    then.tv_sec += then.tv_nsec / 1000000000;
+    then.tv_nsec %= 1000000000;
+    return then;
+}

@@ -62,6 +62,8 @@
     X(gpu_processes, "gpu.processes", INT, "4", 0, 64,                                             \
       "Processes with a context on the GPU that stand ready; each takes about 0.6 GB of its "      \
       "memory")                                                                                    \
+    X(gpu_at_once, "gpu.at_once", INT, "4", 1, 64,                                                 \
+      "Evaluations that are on a GPU at a time; the others wait with their builds done")           \
     X(torch_device, "torch.device", STRING, "auto", 0, 0,                                          \
       "Where torch problems run: cpu, cuda, or auto: on a GPU where there is one")                 \
     X(torch_precision, "torch.precision", STRING, "", 0, 0,                                        \

@@ -163,7 +163,7 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
                          const char *name)
 {
     struct session *session = probe->session;
-    struct side *side = &session->reference;
+    struct side *side = &session->reference.side;
     struct side_time ignored;
     struct err err;
     bool passed = true;
@@ -183,7 +183,7 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
 
 static void restore(struct probe *probe)
 {
-    memcpy(probe->session->reference.slot.data, probe->inputs, probe->trial.layout.bytes);
+    memcpy(probe->session->reference.side.slot.data, probe->inputs, probe->trial.layout.bytes);
 }
 
 /* Round to nearest at `bits` of mantissa, through the double that holds every narrower type. */
@@ -201,7 +201,7 @@ static int try_precision(struct probe *probe)
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         const struct dtype_facts *facts = dtype_facts(argument->dtype);
-        char *data = probe->session->reference.slot.data + argument->offset;
+        char *data = probe->session->reference.side.slot.data + argument->offset;
         if (!is_input(argument) || !facts->floating || argument->dtype == DTYPE_BF16)
             continue;
         int bits = facts->bytes == 2 ? 7 : 10;
@@ -223,7 +223,7 @@ static bool drop_slice(struct probe *probe, uint32_t index, uint32_t axis)
     const struct layout_argument *argument = &probe->trial.layout.arguments[index];
     const int64_t *shape = probe->shapes[index];
     size_t element = dtype_facts(argument->dtype)->bytes;
-    char *data = probe->session->reference.slot.data + argument->offset;
+    char *data = probe->session->reference.side.slot.data + argument->offset;
     uint64_t outer = 1;
     uint64_t inner = element;
     if (shape[axis] < 2)
@@ -272,13 +272,13 @@ static int try_deaf(struct probe *probe)
     struct err err;
     int result = 0;
     if (session->problem->format == PROBLEM_NATIVE) {
-        fill_slot(layout, clock_secret(), session->reference.slot.data);
-    } else if (side_fill(&session->reference, clock_secret(), WIRE_UNBIASED,
+        fill_slot(layout, clock_secret(), session->reference.side.slot.data);
+    } else if (side_fill(&session->reference.side, clock_secret(), WIRE_UNBIASED,
                          probe->trial.timeout_ms, &err) < 0) {
         result = fault_reference(session, &err);
         goto out;
     }
-    memcpy(other, session->reference.slot.data, layout->bytes);
+    memcpy(other, session->reference.side.slot.data, layout->bytes);
     for (uint32_t i = 0; i < layout->count && result == 0; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
         uint64_t bytes = layout_argument_bytes(argument);
@@ -286,7 +286,8 @@ static int try_deaf(struct probe *probe)
         if ((!is_input(argument) && argument->role != ROLE_SCALAR) ||
             memcmp(other + argument->offset, probe->inputs + argument->offset, bytes) == 0)
             continue;
-        memcpy(session->reference.slot.data + argument->offset, other + argument->offset, bytes);
+        memcpy(session->reference.side.slot.data + argument->offset, other + argument->offset,
+               bytes);
         snprintf(text, sizeof text, "deaf to %s", input_name(probe, i, name, sizeof name));
         result = try_reference(probe, "H14", WIRE_RUN, session->noise, text);
     }
@@ -342,11 +343,12 @@ static int run_probe(struct probe *probe)
     uint64_t seed = clock_secret();
     session->noise = clock_secret();
     if (session->problem->format == PROBLEM_NATIVE)
-        fill_slot(&probe->trial.layout, seed, session->reference.slot.data);
-    else if (side_fill(&session->reference, seed, WIRE_UNBIASED, probe->trial.timeout_ms, &err) < 0)
+        fill_slot(&probe->trial.layout, seed, session->reference.side.slot.data);
+    else if (side_fill(&session->reference.side, seed, WIRE_UNBIASED, probe->trial.timeout_ms,
+                       &err) < 0)
         return fault_reference(session, &err);
     probe->inputs = mem_resize(probe->inputs, probe->trial.layout.bytes);
-    memcpy(probe->inputs, session->reference.slot.data, probe->trial.layout.bytes);
+    memcpy(probe->inputs, session->reference.side.slot.data, probe->trial.layout.bytes);
     trial_stage(session);
     if (learn_truth(probe) < 0)
         return -1;
@@ -372,8 +374,8 @@ static int probe_sizes(struct probe *probe, const struct size_set *sizes)
             probe->shapes[i][d] = (int64_t)expression_value(problem->arguments[i].shape[d],
                                                             sizes->value);
     }
-    if (side_map(&session->reference, &probe->trial.layout, &session->largest, 1,
-                 session->reference_oracle, 60000, &err) < 0)
+    if (side_map(&session->reference.side, &probe->trial.layout, &session->largest, 1,
+                 session->reference.oracle, 60000, &err) < 0)
         return fault_reference(session, &err);
     return run_probe(probe);
 }
@@ -395,7 +397,7 @@ static int read_description(struct probe *probe, struct err *err)
     json_t *object = NULL;
     json_t *shapes;
     int64_t parameters;
-    int fd = dup(probe->session->description);
+    int fd = dup(probe->session->reference.description);
     lseek(fd, 0, SEEK_SET);
     int result = file_read_fd(fd, "description", DESCRIPTION_BYTES, &text, &bytes, err);
     close(fd);
@@ -425,10 +427,10 @@ static int probe_torch(struct probe *probe)
 {
     struct session *session = probe->session;
     struct err err;
-    probe->trial.layout = session->torch_layout;
+    probe->trial.layout = session->reference.torch_layout;
     if (read_description(probe, &err) < 0 ||
-        side_map(&session->reference, &probe->trial.layout, &probe->trial.layout, 1, false, 60000,
-                 &err) < 0)
+        side_map(&session->reference.side, &probe->trial.layout, &probe->trial.layout, 1, false,
+                 60000, &err) < 0)
         return fault_reference(session, &err);
     for (int i = 0; i < TORCH_TRIALS; i++)
         if (run_probe(probe) < 0)

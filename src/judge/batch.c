@@ -1,11 +1,12 @@
 #include "judge/batch.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <pthread.h>
 #include <time.h>
 
-#define TICK_NS 100000000L
+#define TICK_MS 100
 
 struct batch {
     struct judge *judge;
@@ -71,11 +72,7 @@ static void wait_for_all(struct batch *batch, batch_tick tick)
 {
     pthread_mutex_lock(&batch->lock);
     while (batch->running > 0) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += TICK_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = clock_in_ms(TICK_MS);
         pthread_cond_timedwait(&batch->ended, &batch->lock, &until);
         if (tick)
             tick(batch->context);

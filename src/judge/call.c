@@ -253,6 +253,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     if (side->seat)
         seat_assign(side->seat, side->boxed.pid);
     int64_t start_ns = side->clock_ns ? side->clock_ns : clock_now_ns();
+    int64_t inputs_ns = side->clock_ns ? side->inputs_ns - start_ns : 0;
     side->clock_ns = 0;
     boxed_thaw(&side->boxed);
     if (side->seat)
@@ -272,6 +273,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     if (result < 0)
         return result;
     *time = (struct side_time){.ms = (double)(done_ns - start_ns) * 1e-6,
+                               .inputs_ms = (double)inputs_ns * 1e-6,
                                .sample_ms = (double)(stop_ns - done_ns) * 1e-6,
                                .freeze_us = (double)(clock_now_ns() - stop_ns) * 1e-3,
                                .own_ms = (double)side->done.own_ns * 1e-6};

@@ -44,7 +44,7 @@ static int check_native(struct session *session)
 static int check_torch(struct session *session)
 {
     const struct settings *settings = session->judge->options.settings;
-    struct trial trial = {.layout = session->torch_layout,
+    struct trial trial = {.layout = session->reference.torch_layout,
                           .oracle = true,
                           .timeout_ms = settings->run_timeout_ms};
     if (trial_map(session, &trial, true) < 0)

@@ -1,5 +1,6 @@
 #include "judge/context.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/paths.h"
@@ -44,6 +45,8 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     prepare_gpus(made);
     pthread_mutex_init(&made->lock, NULL);
     pthread_mutex_init(&made->work_lock, NULL);
+    shelf_init(&made->shelf);
+    made->weight_secret = clock_secret();
     made->root = paths_root();
     made->side_program = paths_side_program(err);
     made->locks = made->side_program ? paths_lock_directory(err) : NULL;
@@ -77,6 +80,7 @@ void judge_close(struct judge *judge)
     if (!judge)
         return;
     awake_end(judge->awake);
+    shelf_deinit(&judge->shelf);
     for (int i = 0; i < judge->gpus.count; i++)
         for (size_t kind = 0; kind < BOX_BUILD; kind++)
             ready_close(judge->gpus.units[i].ready[kind]);

@@ -9,6 +9,7 @@
 #include "judge/gpus.h"
 #include "judge/judge.h"
 #include "judge/ready.h"
+#include "judge/reference.h"
 #include "judge/side.h"
 #include "sandbox/command.h"
 #include "sandbox/standby.h"
@@ -30,6 +31,8 @@ struct judge {
     _Atomic int tracing;       /* 1: launches can be traced here; -1: not; 0: nobody has tried */
     struct peaks peaks;
     bool have_peaks;
+    struct shelf shelf;       /* references that nobody uses now */
+    uint64_t weight_secret;   /* weights of all problems follow from it */
     _Atomic int sessions;     /* how many were made */
     _Atomic bool no_own_root; /* boxes get no root of their own here: known once one was made */
     _Atomic bool probed;
@@ -55,14 +58,7 @@ struct gpu_staging {
 struct session {
     struct judge *judge;
     struct sandbox_runner runner;
-    /* the problem whose reference side stands ready; "" for none */
-    char problem_hash[HASH_HEX_BYTES];
-    struct side reference;
-    bool reference_open, reference_oracle;
-    struct artifact reference_artifact, oracle_artifact;
-    struct layout torch_layout; /* of a torch problem's inputs */
-    int description, weights;   /* sealed copies for candidates; -1 */
-    uint64_t weight_seed;
+    struct reference reference; /* of the problem at hand, while it is needed */
     /* the evaluation at hand */
     const struct problem *problem;
     const struct candidate *text;
@@ -80,6 +76,11 @@ struct session {
     struct layout largest; /* of the problem at hand */
     bool bias_makes_sense; /* two-valued inputs gave finite answers, which were right */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
+    bool placed;    /* has one of the GPU's places */
+    bool loads;     /* its candidate loads: the reference may rest while it compiles */
+    enum box_kind kind;       /* of its sides on the GPU */
+    struct boxed reserved[2]; /* processes with a context, for sides that are opened next */
+    uint32_t reserved_count;
     struct device_lock device;
     bool shares;       /* it, with others */
     bool alone;        /* it is to have the GPU for itself from the start */
@@ -111,7 +112,7 @@ NODISCARD int device_lines(const struct problem *problem, const char *source, st
 /* What "device" means in locks: "cpu", or a GPU by its UUID, which is the same for processes that
  * see different ones of a machine's GPUs. */
 const char *session_device(const struct session *session);
-/* start.c: opens a side in a box with room for arguments of that size; fills in what `start` has in
+/* start.c: opens a side in a box (in start->boxed, which is taken over, where there is one) with room for arguments of that size; fills in what `start` has in
  * common for all sides (its message, descriptors and builder are the caller's). */
 NODISCARD int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
                           uint64_t arguments_bytes, struct side *side, struct side_start *start,
@@ -126,10 +127,18 @@ NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *
 int session_threads(const struct session *session);
 /* What a stage that began then took, less what was spent in it on compiling for torch sides. */
 void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns);
-/* Takes the device's lock, shared. */
+/* enter.c: the way to the device; with a GPU, processes of that kind are reserved for both sides. 0
+ * or -1 (the verdict says why). */
+int session_enter(struct session *session, enum box_kind kind);
+/* One of those, for who is opened now (to be taken over); NULL: none. */
+const struct boxed *session_reserved(struct session *session);
+/* The device's lock, shared; and instead of that for nobody else. */
 int session_share(struct session *session);
-/* While something is compiled a GPU is not held, unless it is being timed. True: it was let go, and
- * session_share_again takes it again. */
+int session_have_alone(struct session *session);
+/* Gives back all of it. */
+void session_leave(struct session *session);
+/* While something is compiled a GPU is not held, unless it is being timed, nor a reference that has
+ * not been called yet. True: it was let go, and session_share_again takes it again. */
 bool session_share_no_more(struct session *session);
 void session_share_again(struct session *session, bool shared);
 
@@ -147,9 +156,14 @@ int open_torch(struct session *session);
 /* The reference side alone; nothing to do where it stands ready. */
 int native_reference(struct session *session);
 int torch_reference(struct session *session);
-void reference_forget(struct session *session);
-/* Whether the one of the problem at hand stands ready, and lives. */
-bool reference_ready(struct session *session);
+void session_forget_reference(struct session *session);
+/* Whether the one of the problem at hand stands ready, and lives: the session has it, or takes it
+ * from the shelf. */
+bool session_reference_ready(struct session *session);
+/* It goes to the shelf. */
+void session_rest_reference(struct session *session);
+/* From which the weights of the problem at hand follow, in all its references and candidates. */
+uint64_t session_weight_seed(const struct session *session);
 
 /* trial.c, trial_judge.c */
 struct trial {

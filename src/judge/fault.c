@@ -63,14 +63,15 @@ int fault_reference(struct session *session, const struct err *err)
     if (err->code == ERR_CANCELLED)
         return fault_judge(session, err);
     if (candidate_hogs(session, err)) {
-        reference_forget(session);
+        session_forget_reference(session);
         return -1;
     }
     snprintf(text, sizeof text, "the reference of problem %s failed: %s", session->problem->id,
              err->text);
     verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR, "reference", text,
-                 session->reference.failed.failure ? session->reference.failed.text : NULL);
-    reference_forget(session);
+                 session->reference.side.failed.failure ? session->reference.side.failed.text
+                                                        : NULL);
+    session_forget_reference(session);
     return -1;
 }
 

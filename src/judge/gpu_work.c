@@ -5,6 +5,7 @@
 
 #define THREADS 256
 #define BLOCKS_MAX 4096
+#define COPY_BYTES 16
 
 __asm__(".pushsection .rodata\n"
         ".global gpu_work_source\n"
@@ -20,11 +21,9 @@ int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const vo
     const struct {
         const char *name;
         void **function;
-    } wanted[] = {{"fill", &work->fill},
-                  {"magnitude", &work->magnitude},
-                  {"compare", &work->compare},
-                  {"guard", &work->guard},
-                  {"gather", &work->gather}};
+    } wanted[] = {{"fill", &work->fill},       {"magnitude", &work->magnitude},
+                  {"compare", &work->compare}, {"guard", &work->guard},
+                  {"gather", &work->gather},   {"copy", &work->copy}};
     void *module;
     memset(work, 0, sizeof *work);
     cuda_result result = cuda->context_use(gpu->context);
@@ -54,6 +53,16 @@ int gpu_work_fill(const struct gpu_work *work, const struct fill_plan *plan, uin
     struct fill_plan copy = *plan;
     void *parameters[] = {&copy, &count, &to};
     return launch(work, work->fill, count, parameters, err);
+}
+
+int gpu_work_copy(const struct gpu_work *work, cuda_at from, cuda_at to, uint64_t bytes,
+                  struct err *err)
+{
+    uint64_t count = bytes / COPY_BYTES;
+    void *parameters[] = {&from, &to, &count};
+    if ((from | to | bytes) % COPY_BYTES)
+        return err_set(err, ERR_INTERNAL, "a copy on the GPU that is not of whole pieces");
+    return count ? launch(work, work->copy, count, parameters, err) : 0;
 }
 
 static struct gpu_comparison rule_of(const struct comparison *spec)

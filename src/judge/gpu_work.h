@@ -19,7 +19,7 @@ extern const char gpu_work_source[]; /* gpu_work.cu */
 
 struct gpu_work {
     const struct gpu_context *gpu; /* NULL: not open */
-    void *fill, *magnitude, *compare, *guard, *gather;
+    void *fill, *magnitude, *compare, *guard, *gather, *copy;
 };
 
 /* struct comparison as the kernels take it. */
@@ -53,6 +53,10 @@ NODISCARD int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu
 
 NODISCARD int gpu_work_fill(const struct gpu_work *work, const struct fill_plan *plan,
                             uint64_t count, cuda_at to, struct err *err);
+/* By multiprocessors and not by the copy engines, so that it shares them with whoever else computes
+ * meanwhile, and takes longer for it. Both addresses and the bytes are multiples of 16. */
+NODISCARD int gpu_work_copy(const struct gpu_work *work, cuda_at from, cuda_at to, uint64_t bytes,
+                            struct err *err);
 /* Adds what disagrees to the finding at `found`; one finding for each pair of tensors. */
 NODISCARD int gpu_work_compare(const struct gpu_work *work, const struct comparison *spec,
                                cuda_at expected, cuda_at got, cuda_at found, struct err *err);

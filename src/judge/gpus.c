@@ -11,6 +11,7 @@
 
 #define PAUSE_MAX_MS 3600000
 #define PATTERN 0xA5
+#define TICK_MS 50
 
 void gpu_pool_init(struct gpu_pool *pool, const struct gpu_pool_options *options)
 {
@@ -35,8 +36,12 @@ void gpu_pool_deinit(struct gpu_pool *pool)
 {
     if (!pool->options.devices)
         return;
-    for (int i = 0; i < pool->count; i++)
+    for (int i = 0; i < pool->count; i++) {
+        if (pool->units[i].opened)
+            log_write(LOG_LEVEL_INFO, "judge", "GPU %d was in use for %.1f s",
+                      pool->units[i].facts.ordinal, (double)pool->units[i].used_ns * 1e-9);
         close_unit(&pool->units[i]);
+    }
     mem_free(pool->units);
     nvml_close(&pool->nvml);
     pthread_cond_destroy(&pool->changed);
@@ -322,6 +327,42 @@ bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit)
     bool shared = unit->evaluations > 1;
     pthread_mutex_unlock(&pool->lock);
     return shared;
+}
+
+int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int most,
+                   const _Atomic int *cancelled, struct err *err)
+{
+    int result = 0;
+    pthread_mutex_lock(&pool->lock);
+    while (unit->placed >= most && !(cancelled && *cancelled)) {
+        struct timespec until = clock_in_ms(TICK_MS);
+        pthread_cond_timedwait(&pool->changed, &pool->lock, &until);
+    }
+    if (unit->placed < most)
+        unit->placed++;
+    else
+        result = err_set(err, ERR_CANCELLED, "cancelled while waiting for a place on the GPU");
+    pthread_mutex_unlock(&pool->lock);
+    return result;
+}
+
+void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit)
+{
+    pthread_mutex_lock(&pool->lock);
+    unit->placed--;
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void gpu_pool_used(struct gpu_pool *pool, struct gpu_unit *unit, int change)
+{
+    int64_t now_ns = clock_now_ns();
+    pthread_mutex_lock(&pool->lock);
+    if (unit->users > 0)
+        unit->used_ns += now_ns - unit->used_since_ns;
+    unit->users += change;
+    unit->used_since_ns = now_ns;
+    pthread_mutex_unlock(&pool->lock);
 }
 
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit)

@@ -43,9 +43,12 @@ struct gpu_unit {
     enum gpu_unit_state state;
     struct gpu_opened *opened;
     int evaluations; /* that have taken it */
+    int placed;      /* of them: that are on it now */
     struct err why;  /* in quarantine */
     int64_t until_ns, pause_ms;
     int64_t ecc_errors;
+    int users; /* who hold its lock now, and for how long somebody has */
+    int64_t used_since_ns, used_ns;
     /* of the judge, under its lock */
     struct gpu_work work; /* not open: the host does it */
     bool work_tried;
@@ -90,6 +93,12 @@ NODISCARD int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before
                             struct gpu_unit **unit, struct err *err);
 /* Whether somebody else has it as well. */
 bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit);
+/* Waits until fewer than `most` others are on it. ERR_CANCELLED: *cancelled (may be NULL). */
+NODISCARD int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int most,
+                             const _Atomic int *cancelled, struct err *err);
+void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit);
+/* One more, or (-1) one fewer, holds its lock. */
+void gpu_pool_used(struct gpu_pool *pool, struct gpu_unit *unit, int change);
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit);
 
 /* Something went wrong on a unit that the caller has: is it the GPU? True: it was, and the unit is

@@ -114,9 +114,9 @@ static int compile_reference(struct preparation *preparation)
     int result = compile_part(preparation,
                               session->gpu ? cuda_kind(session, session->problem->cuda_text)
                                            : COMPILE_C,
-                              &session->reference_artifact);
+                              &session->reference.artifact);
     if (result == 0 && session->problem->oracle)
-        result = compile_part(preparation, COMPILE_C_DOUBLE, &session->oracle_artifact);
+        result = compile_part(preparation, COMPILE_C_DOUBLE, &session->reference.oracle_artifact);
     return result;
 }
 
@@ -150,6 +150,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
     int descriptors[3] = {-1, -1, -1};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,
+                               .boxed = session_reserved(session),
                                .gpu = session->gpu,
                                .slot_outputs = true};
     int result = descriptors[count++] = artifact_memory(artifact, err);
@@ -173,21 +174,23 @@ static int open_reference(struct preparation *preparation)
 {
     struct session *session = preparation->session;
     struct err *err = &preparation->err;
-    const struct artifact *oracle = session->problem->oracle ? &session->oracle_artifact : NULL;
+    const struct artifact *oracle = session->problem->oracle ? &session->reference.oracle_artifact
+                                                             : NULL;
     preparation->fault = fault_reference;
-    session->reference_open = true;
-    session->reference_oracle = oracle != NULL;
+    session->reference.open = true;
+    session->reference.oracle = oracle != NULL;
     const struct problem *problem = session->problem;
-    int result = open_side(session, &session->reference, WIRE_REFERENCE,
+    int result = open_side(session, &session->reference.side, WIRE_REFERENCE,
                            session->gpu ? problem->cuda_text : problem->reference_text,
-                           &session->reference_artifact, oracle, err);
+                           &session->reference.artifact, oracle, err);
     if (result == 0)
-        result = side_map(&session->reference, &session->largest, &session->largest, 1, oracle,
+        result = side_map(&session->reference.side, &session->largest, &session->largest, 1, oracle,
                           session->judge->options.settings->run_load_timeout_ms, err);
     if (result == 0)
-        result = boxed_freeze(&session->reference.boxed, err);
+        result = boxed_freeze(&session->reference.side.boxed, err);
     if (result == 0)
-        memcpy(session->problem_hash, session->problem->hash, sizeof session->problem_hash);
+        memcpy(session->reference.problem_hash, session->problem->hash,
+               sizeof session->reference.problem_hash);
     return result;
 }
 
@@ -199,13 +202,25 @@ static void prepare_slot(struct preparation *preparation)
                                                !preparation->session->gpu, &preparation->slot_err);
 }
 
+static int make_reference(struct preparation *preparation)
+{
+    struct session *session = preparation->session;
+    if (session_reference_ready(session))
+        return 0;
+    int result = session->reference.artifact.ok ? 0 : compile_reference(preparation);
+    return result < 0 ? result : open_reference(preparation);
+}
+
+/* On a GPU it is opened when the candidate is there, too: while that compiles, others may use the
+ * one on the shelf. Here the compiler's cache gets what will be wanted. */
 static int prepare_reference(struct preparation *preparation)
 {
-    if (reference_ready(preparation->session))
+    struct session *session = preparation->session;
+    if (!session->gpu)
+        return make_reference(preparation);
+    if (shelf_has(&session->judge->shelf, session->problem->hash, session->gpu))
         return 0;
-    reference_forget(preparation->session);
-    int result = compile_reference(preparation);
-    return result < 0 ? result : open_reference(preparation);
+    return compile_reference(preparation);
 }
 
 static void *prepare(void *argument)
@@ -230,6 +245,7 @@ static int prepare_end(struct preparation *preparation)
 {
     if (preparation->threaded)
         pthread_join(preparation->thread, NULL);
+    preparation->threaded = false;
     return preparation->result;
 }
 
@@ -330,7 +346,7 @@ int native_reference(struct session *session)
 {
     struct preparation preparation = {.session = session};
     find_largest(session->problem, &session->largest);
-    return prepare_reference(&preparation) < 0 ? preparation.fault(session, &preparation.err) : 0;
+    return make_reference(&preparation) < 0 ? preparation.fault(session, &preparation.err) : 0;
 }
 
 int open_native(struct session *session)
@@ -346,8 +362,12 @@ int open_native(struct session *session)
     prepare_begin(&preparation, session);
     int result = compile_candidate(session, cuda, &artifact);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
-    if (result == 0 && session->gpu)
-        result = session_share(session);
+    if (session->gpu) {
+        (void)!prepare_end(&preparation);
+        result = result == 0 ? session_enter(session, BOX_CUDA) : result;
+        if (result == 0 && preparation.result == 0)
+            preparation.result = make_reference(&preparation);
+    }
     start_ns = clock_now_ns();
     if (result == 0 && open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
                                  &artifact, NULL, &err) < 0)
@@ -357,7 +377,7 @@ int open_native(struct session *session)
     if (prepare_end(&preparation) < 0 && result == 0)
         result = preparation.fault(session, &preparation.err);
     else if (preparation.result < 0)
-        reference_forget(session); /* the candidate's own end is what is told */
+        session_forget_reference(session); /* the candidate's own end is what is told */
     if (result == 0 && preparation.slot_result < 0)
         result = fault_judge(session, &preparation.slot_err);
     if (result == 0)

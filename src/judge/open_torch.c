@@ -1,8 +1,8 @@
 /* open_torch: two sides with PyTorch in them, one with the problem's module, one with the
  * candidate's.
  *
- * The reference side builds its Model under a weight seed that is drawn once for each evaluation
- * session, describes its inputs and hands out its weights; the candidate side builds ModelNew under
+ * The reference side builds its Model under a weight seed that the judge draws once for each
+ * problem, describes its inputs and hands out its weights; the candidate side builds ModelNew under
  * the same seed and is given a copy of the values where names and shapes match, so that the order
  * of construction doesn't matter. What a candidate asks to be compiled (torch.utils.cpp_extension)
  * is compiled by the judge in a box of its own: see build.h.
@@ -34,18 +34,17 @@ static int sealed_copy(int fd, const char *name, struct err *err)
     return result;
 }
 
-static int take_opened(struct session *session, const struct wire_opened *opened,
+static int take_opened(struct reference *reference, const struct wire_opened *opened,
                        int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     int result = 0;
-    session->torch_layout = opened->layout;
-    session->largest = opened->layout;
+    reference->torch_layout = opened->layout;
     if (opened->layout.count > LIMIT_ARGUMENTS || descriptors[0] < 0)
         result = err_set(err, ERR_PROTOCOL, "it described no inputs");
     if (result == 0)
-        result = session->description = sealed_copy(descriptors[0], "description", err);
+        result = reference->description = sealed_copy(descriptors[0], "description", err);
     if (result >= 0 && descriptors[1] >= 0)
-        result = session->weights = sealed_copy(descriptors[1], "weights", err);
+        result = reference->weights = sealed_copy(descriptors[1], "weights", err);
     for (int i = 0; i < WIRE_DESCRIPTORS; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
@@ -73,7 +72,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
     struct wire_open open = {
         .type = WIRE_OPEN,
         .role = role,
-        .weight_seed = session->weight_seed,
+        .weight_seed = session_weight_seed(session),
         .threads = (uint32_t)session_threads(session),
         .gpu = session->gpu ? (uint32_t)session->gpu->facts.ordinal + 1 : 0,
         .precision = precision_of(settings),
@@ -82,19 +81,21 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
         memcpy(open.gpu_uuid, session->gpu->facts.id.bytes, sizeof open.gpu_uuid);
     if (role == WIRE_REFERENCE)
         snprintf(open.compile, sizeof open.compile, "%s", settings->torch_compile);
-    int descriptors[3] = {-1, session->description, session->weights};
+    int descriptors[3] = {-1, session->reference.description, session->reference.weights};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,
-                               .descriptor_count = role == WIRE_REFERENCE  ? 1
-                                                   : session->weights >= 0 ? 3
-                                                                           : 2,
+                               .descriptor_count = role == WIRE_REFERENCE            ? 1
+                                                   : session->reference.weights >= 0 ? 3
+                                                                                     : 2,
                                .builder = &session->builds.builder,
+                               .boxed = session_reserved(session),
                                .gpu = session->gpu};
     int result = descriptors[0] = file_memory_from("source", text, bytes, err);
     if (result >= 0)
         result = judge_start(session->judge, session->unit,
-                             session->gpu ? BOX_TORCH_CUDA : BOX_TORCH, session->torch_layout.bytes,
-                             side, &start, opened, opened_descriptors, err);
+                             session->gpu ? BOX_TORCH_CUDA : BOX_TORCH,
+                             session->reference.torch_layout.bytes, side, &start, opened,
+                             opened_descriptors, err);
     if (descriptors[0] >= 0)
         close(descriptors[0]);
     return result < 0 ? result : 0;
@@ -105,27 +106,31 @@ int torch_reference(struct session *session)
     struct err err = {0};
     struct wire_opened opened;
     int descriptors[WIRE_DESCRIPTORS];
+    struct reference *reference = &session->reference;
     const struct problem *problem = session->problem;
-    if (reference_ready(session))
-        return 0;
-    reference_forget(session);
-    session->weight_seed = clock_secret() >> 1;
-    session->reference_open = true;
-    if (open_side(session, &session->reference, WIRE_REFERENCE, problem->reference_text,
-                  problem->reference_bytes, &opened, descriptors, &err) < 0)
-        return fault_reference(session, &err);
-    session->reference_oracle = opened.oracle == 1;
-    if (take_opened(session, &opened, descriptors, &err) < 0)
-        return fault_reference(session, &err);
-    memcpy(session->problem_hash, problem->hash, sizeof session->problem_hash);
+    if (!session_reference_ready(session)) {
+        session_forget_reference(session);
+        reference->open = true;
+        if (open_side(session, &reference->side, WIRE_REFERENCE, problem->reference_text,
+                      problem->reference_bytes, &opened, descriptors, &err) < 0)
+            return fault_reference(session, &err);
+        reference->oracle = opened.oracle == 1;
+        if (take_opened(reference, &opened, descriptors, &err) < 0)
+            return fault_reference(session, &err);
+        memcpy(reference->problem_hash, problem->hash, sizeof reference->problem_hash);
+    }
+    session->largest = reference->torch_layout;
     return 0;
 }
 
 static int open_candidate(struct session *session)
 {
     struct err err = {0};
-    if (open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
-                  session->text->bytes, NULL, NULL, &err) < 0)
+    session->loads = true;
+    int result = open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
+                           session->text->bytes, NULL, NULL, &err);
+    session->loads = false;
+    if (result < 0)
         return fault_candidate(session, &err);
     session->verdict->compiled = true;
     return 0;
@@ -133,12 +138,14 @@ static int open_candidate(struct session *session)
 
 int open_torch(struct session *session)
 {
+    int result = session_enter(session, BOX_TORCH_CUDA);
     int64_t start_ns = clock_now_ns();
-    int result = session->gpu ? session_share(session) : 0;
     if (result == 0)
         result = torch_reference(session);
     if (result == 0)
         result = open_candidate(session);
+    if (result == 0) /* if it compiled something, somebody else may have the one of before */
+        result = torch_reference(session);
     session_end_stage(session, STAGE_LOAD, start_ns);
     return result;
 }

@@ -29,7 +29,8 @@ static int ablate(struct session *session)
 {
     const struct settings *settings = session->judge->options.settings;
     struct verdict *verdict = session->verdict;
-    struct trial trial = {.layout = session->torch_layout, .timeout_ms = settings->run_timeout_ms};
+    struct trial trial = {.layout = session->reference.torch_layout,
+                          .timeout_ms = settings->run_timeout_ms};
     struct side_time time;
     struct err err = {0};
     if (trial_prepare(session, &trial) < 0 || trial_reference(session, &trial, &time) < 0)
@@ -57,7 +58,7 @@ static int traced_layout(const struct session *session, struct layout *layout, d
                          struct err *err)
 {
     const struct problem *problem = session->problem;
-    *layout = session->torch_layout;
+    *layout = session->reference.torch_layout;
     *bytes = 0;
     if (problem->format == PROBLEM_TORCH)
         return 0;
@@ -90,8 +91,9 @@ static void try_tracing(struct session *session, const struct trial *trial, int 
     struct stat facts = {0};
     if (session->judge->tracing != 0)
         return;
-    session->reference.trace = fd;
-    bool traced = trial_in(session, trial, &session->reference, WIRE_TRACE, &ignored, &err) == 0 &&
+    session->reference.side.trace = fd;
+    bool traced = trial_in(session, trial, &session->reference.side, WIRE_TRACE, &ignored, &err) ==
+                      0 &&
                   fstat(fd, &facts) == 0 && facts.st_size > 0;
     session->judge->tracing = traced ? 1 : -1;
     if (traced && ftruncate(fd, 0) < 0)

@@ -1,28 +1,62 @@
 #include "judge/ready.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "judge/wire.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SPAWN_TIMEOUT_MS 130000 /* the standby server may still be loading PyTorch */
+#define WARM_TIMEOUT_MS 120000
+#define TICK_MS 50 /* for a look at whether it is still wanted */
 #define PROCESSES_MAX 64
+#define THREADS 2
 
 struct ready {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    pthread_t thread;
+    pthread_t threads[THREADS];
+    int thread_count;
     struct ready_options options;
     struct box *box;
     struct boxed waiting[PROCESSES_MAX]; /* oldest first */
     uint32_t count;
+    uint32_t starting;
+    uint32_t takers;   /* that wait for one */
     uint32_t expected; /* that may still be started */
-    uint32_t pauses;
-    bool closing;
+    uint32_t failures;
     bool failed; /* starting one did not work: nobody tries again until one is asked for */
+    _Atomic bool closing;
 };
+
+static int await_warmed(const struct ready *ready, const struct boxed *boxed, struct err *err)
+{
+    static _Thread_local union wire_message message; /* large */
+    struct pollfd waits[2] = {{.fd = boxed->channel, .events = POLLIN},
+                              {.fd = boxed->pid_fd, .events = POLLIN}};
+    int64_t deadline_ns = clock_now_ns() + WARM_TIMEOUT_MS * INT64_C(1000000);
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    while (poll(waits, 2, TICK_MS) <= 0) {
+        if (ready->closing)
+            return err_set(err, ERR_CANCELLED, "cancelled");
+        if (clock_now_ns() > deadline_ns)
+            return err_set(err, ERR_TIMEOUT, "a process did not get ready");
+    }
+    if (!(waits[0].revents & POLLIN))
+        return err_set(err, ERR_CRASH, "a process ended while it got ready");
+    int result = wire_receive(boxed->channel, &message, &bytes, descriptors, err);
+    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
+        if (result == 0 && descriptors[i] >= 0)
+            close(descriptors[i]);
+    if (result == 0 && message.type != WIRE_WARMED)
+        result = err_set(err, ERR_PROTOCOL, "a process said something else than that it is ready");
+    return result;
+}
 
 static int spawn(const struct ready *ready, struct boxed *boxed, struct err *err)
 {
@@ -35,6 +69,8 @@ static int spawn(const struct ready *ready, struct boxed *boxed, struct err *err
     result = boxed->layers >> LAYER_SCRATCH & 1
                  ? wire_send(boxed->channel, &warm, sizeof warm, NULL, 0, err)
                  : err_set(err, ERR_MISSING, "the box has no scratch");
+    if (result == 0)
+        result = await_warmed(ready, boxed, err);
     if (result < 0)
         boxed_close(boxed);
     return result;
@@ -42,8 +78,9 @@ static int spawn(const struct ready *ready, struct boxed *boxed, struct err *err
 
 static bool is_wanted(const struct ready *ready)
 {
-    return ready->count < ready->options.processes && ready->expected > 0 && ready->pauses == 0 &&
-           !ready->failed;
+    uint32_t coming = ready->count + ready->starting;
+    bool ahead = coming < ready->options.processes && ready->expected > 0;
+    return !ready->failed && coming < PROCESSES_MAX && (ahead || coming < ready->takers);
 }
 
 static void *refill(void *argument)
@@ -57,13 +94,16 @@ static void *refill(void *argument)
             pthread_cond_wait(&ready->changed, &ready->lock);
             continue;
         }
-        ready->expected--;
+        ready->expected -= ready->expected > 0;
+        ready->starting++;
         pthread_mutex_unlock(&ready->lock);
         int result = spawn(ready, &boxed, &err);
         if (result < 0 && result != ERR_CANCELLED)
             log_write(LOG_LEVEL_DEBUG, "judge", "no process stands ready: %s", err.text);
         pthread_mutex_lock(&ready->lock);
+        ready->starting--;
         ready->failed = result < 0;
+        ready->failures += result < 0;
         if (result == 0)
             ready->waiting[ready->count++] = boxed;
         pthread_cond_broadcast(&ready->changed);
@@ -75,6 +115,7 @@ static void *refill(void *argument)
 int ready_open(struct ready **ready, const struct ready_options *options, struct err *err)
 {
     struct ready *made = mem_alloc(sizeof *made);
+    int failed = 0;
     made->options = *options;
     if (made->options.processes > PROCESSES_MAX)
         made->options.processes = PROCESSES_MAX;
@@ -82,12 +123,12 @@ int ready_open(struct ready **ready, const struct ready_options *options, struct
     *made->box = *options->box;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
-    int failed = pthread_create(&made->thread, NULL, refill, made);
+    while (made->thread_count < THREADS && !failed) {
+        failed = pthread_create(&made->threads[made->thread_count], NULL, refill, made);
+        made->thread_count += !failed;
+    }
     if (failed) {
-        pthread_mutex_destroy(&made->lock);
-        pthread_cond_destroy(&made->changed);
-        mem_free(made->box);
-        mem_free(made);
+        ready_close(made);
         return err_sys(err, failed, "cannot start a thread");
     }
     *ready = made;
@@ -102,7 +143,8 @@ void ready_close(struct ready *ready)
     ready->closing = true;
     pthread_cond_broadcast(&ready->changed);
     pthread_mutex_unlock(&ready->lock);
-    pthread_join(ready->thread, NULL);
+    for (int i = 0; i < ready->thread_count; i++)
+        pthread_join(ready->threads[i], NULL);
     for (uint32_t i = 0; i < ready->count; i++)
         boxed_close(&ready->waiting[i]);
     pthread_mutex_destroy(&ready->lock);
@@ -130,45 +172,45 @@ void ready_drop(struct ready *ready)
         boxed_close(&dropped[i]);
 }
 
-static void change(struct ready *ready, uint32_t *counter, uint32_t by)
+void ready_expect(struct ready *ready, uint32_t processes)
 {
     if (!ready)
         return;
     pthread_mutex_lock(&ready->lock);
-    *counter += by;
+    ready->expected += processes;
     pthread_cond_broadcast(&ready->changed);
     pthread_mutex_unlock(&ready->lock);
 }
 
-void ready_expect(struct ready *ready, uint32_t processes)
+/* With the lock: the oldest that still lives. */
+static bool take_one(struct ready *ready, struct boxed *boxed)
 {
-    change(ready, ready ? &ready->expected : NULL, processes);
-}
-
-void ready_pause(struct ready *ready)
-{
-    change(ready, ready ? &ready->pauses : NULL, 1);
-}
-
-void ready_resume(struct ready *ready)
-{
-    change(ready, ready ? &ready->pauses : NULL, UINT32_MAX);
-}
-
-bool ready_take(struct ready *ready, struct boxed *boxed)
-{
-    bool taken = false;
-    pthread_mutex_lock(&ready->lock);
-    while (!taken && ready->count > 0) {
+    while (ready->count > 0) {
         *boxed = ready->waiting[0];
         ready->count--;
         for (uint32_t i = 0; i < ready->count; i++)
             ready->waiting[i] = ready->waiting[i + 1];
-        taken = !boxed_ended(boxed);
-        if (!taken)
-            boxed_close(boxed);
+        if (!boxed_ended(boxed))
+            return true;
+        boxed_close(boxed);
     }
+    return false;
+}
+
+bool ready_take(struct ready *ready, const _Atomic int *cancelled, struct boxed *boxed)
+{
+    bool taken = false;
+    pthread_mutex_lock(&ready->lock);
+    uint32_t failures = ready->failures;
     ready->failed = false;
+    ready->takers++;
+    pthread_cond_broadcast(&ready->changed);
+    while (!(taken = take_one(ready, boxed)) && ready->failures == failures &&
+           !(cancelled && *cancelled)) {
+        struct timespec until = clock_in_ms(TICK_MS);
+        pthread_cond_timedwait(&ready->changed, &ready->lock, &until);
+    }
+    ready->takers--;
     pthread_cond_broadcast(&ready->changed);
     pthread_mutex_unlock(&ready->lock);
     return taken;

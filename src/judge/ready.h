@@ -1,12 +1,15 @@
 /* ready: boxed processes that were started ahead, because they take long to get ready.
  *
  * A context on a GPU takes 0.2 to 0.5 s to make and does not survive a fork, so it cannot wait in a
- * standby server. Instead a few processes are forked ahead, put into their boxes and told to WARM
- * themselves (wire.h); whoever takes one sends OPEN, which waits its turn behind the warming. Each
- * is used once; a thread of the pool's own replaces it, but starts nothing while somebody times,
- * and no more in all than candidates are expected.
+ * standby server. Instead processes are forked ahead, put into their boxes and told to WARM
+ * themselves (wire.h); one that says WARMED stands ready. Each is used once; threads of the pool's
+ * own replace it, but start no more in all than candidates are expected, or waited for. The driver
+ * makes contexts one after the other, so more threads would not make them any faster.
  *
- * Threads: any. ready_close ends the thread and every process that nobody took.
+ * Somebody else's context in the making is no reason to wait with a timing: of intervals of 2 ms
+ * one in ten becomes 12 % longer, which moves no median (docs/measurements.md).
+ *
+ * Threads: any. ready_close ends the threads and every process that nobody took.
  */
 #ifndef WARPGYM_JUDGE_READY_H
 #define WARPGYM_JUDGE_READY_H
@@ -15,6 +18,7 @@
 #include "device/gpu.h"
 #include "sandbox/standby.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct ready;
@@ -34,10 +38,8 @@ void ready_close(struct ready *ready);
 void ready_expect(struct ready *ready, uint32_t processes);
 /* Ends those that wait: the GPU failed, and their contexts with it. NULL: nothing to do. */
 void ready_drop(struct ready *ready);
-/* While a pause is on, nothing is started. Pauses nest. NULL: nothing to do. */
-void ready_pause(struct ready *ready);
-void ready_resume(struct ready *ready);
-/* False: there is none; start one. The process is the caller's (boxed_close). */
-bool ready_take(struct ready *ready, struct boxed *boxed);
+/* Waits for one. False: *cancelled (may be NULL), or none can be started: do it without the pool.
+ * The process is the caller's (boxed_close). */
+bool ready_take(struct ready *ready, const _Atomic int *cancelled, struct boxed *boxed);
 
 #endif

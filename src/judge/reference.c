@@ -1,30 +1,135 @@
-/* reference: the reference side that a session keeps. Declared in context.h. */
-#include "judge/context.h"
+#include "judge/reference.h"
+
+#include "base/mem.h"
 
 #include <string.h>
 #include <unistd.h>
 
-bool reference_ready(struct session *session)
+struct shelf_item {
+    struct reference reference;
+    struct shelf_item *older;
+};
+
+void reference_close(struct reference *reference)
 {
-    return session->reference_open && session->reference.gpu == session->gpu &&
-           strcmp(session->problem_hash, session->problem->hash) == 0 &&
-           !boxed_ended(&session->reference.boxed);
+    if (reference->open)
+        side_close(&reference->side);
+    artifact_deinit(&reference->artifact);
+    artifact_deinit(&reference->oracle_artifact);
+    if (reference->description >= 0)
+        close(reference->description);
+    if (reference->weights >= 0)
+        close(reference->weights);
+    *reference = REFERENCE_NONE;
 }
 
-void reference_forget(struct session *session)
+void shelf_init(struct shelf *shelf)
 {
-    if (session->reference_open)
-        side_close(&session->reference);
-    session->reference_open = session->reference_oracle = false;
-    session->problem_hash[0] = '\0';
-    artifact_deinit(&session->reference_artifact);
-    artifact_deinit(&session->oracle_artifact);
-    memset(&session->reference_artifact, 0, sizeof session->reference_artifact);
-    memset(&session->oracle_artifact, 0, sizeof session->oracle_artifact);
-    if (session->description >= 0)
-        close(session->description);
-    if (session->weights >= 0)
-        close(session->weights);
-    session->description = session->weights = -1;
-    session->torch_layout = (struct layout){0};
+    *shelf = (struct shelf){0};
+    pthread_mutex_init(&shelf->lock, NULL);
+}
+
+static void close_items(struct shelf_item *item)
+{
+    while (item) {
+        struct shelf_item *older = item->older;
+        reference_close(&item->reference);
+        mem_free(item);
+        item = older;
+    }
+}
+
+void shelf_deinit(struct shelf *shelf)
+{
+    close_items(shelf->newest);
+    pthread_mutex_destroy(&shelf->lock);
+}
+
+/* With the lock: cuts an item out, and puts it before `list`. */
+static struct shelf_item *move(struct shelf_item **place, struct shelf_item *list)
+{
+    struct shelf_item *item = *place;
+    *place = item->older;
+    item->older = list;
+    return item;
+}
+
+static bool suits(const struct reference *reference, const char *problem_hash,
+                  const struct gpu_context *gpu)
+{
+    return reference->side.gpu == gpu && strcmp(reference->problem_hash, problem_hash) == 0;
+}
+
+bool shelf_has(struct shelf *shelf, const char *problem_hash, const struct gpu_context *gpu)
+{
+    bool has = false;
+    pthread_mutex_lock(&shelf->lock);
+    for (const struct shelf_item *item = shelf->newest; item && !has; item = item->older)
+        has = suits(&item->reference, problem_hash, gpu);
+    pthread_mutex_unlock(&shelf->lock);
+    return has;
+}
+
+bool shelf_take(struct shelf *shelf, const char *problem_hash, const struct gpu_context *gpu,
+                struct reference *reference)
+{
+    struct shelf_item *dead = NULL;
+    struct shelf_item *found = NULL;
+    pthread_mutex_lock(&shelf->lock);
+    for (struct shelf_item **place = &shelf->newest; *place && !found;) {
+        struct reference *candidate = &(*place)->reference;
+        if (!suits(candidate, problem_hash, gpu))
+            place = &(*place)->older;
+        else if (boxed_ended(&candidate->side.boxed))
+            dead = move(place, dead);
+        else
+            found = move(place, NULL);
+    }
+    pthread_mutex_unlock(&shelf->lock);
+    close_items(dead);
+    if (!found)
+        return false;
+    *reference = found->reference;
+    mem_free(found);
+    return true;
+}
+
+void shelf_put(struct shelf *shelf, struct reference *reference)
+{
+    const struct gpu_context *gpu = reference->side.gpu;
+    struct shelf_item *item = mem_alloc(sizeof *item);
+    struct shelf_item *surplus = NULL;
+    int count = 0;
+    item->reference = *reference;
+    *reference = REFERENCE_NONE;
+    pthread_mutex_lock(&shelf->lock);
+    item->older = shelf->newest;
+    shelf->newest = item;
+    for (struct shelf_item **place = &shelf->newest; *place;) {
+        count += (*place)->reference.side.gpu == gpu;
+        if ((*place)->reference.side.gpu == gpu && count > SHELF_PLACES)
+            surplus = move(place, surplus);
+        else
+            place = &(*place)->older;
+    }
+    pthread_mutex_unlock(&shelf->lock);
+    close_items(surplus);
+}
+
+int shelf_clear(struct shelf *shelf, const struct gpu_context *gpu)
+{
+    struct shelf_item *cleared = NULL;
+    int count = 0;
+    pthread_mutex_lock(&shelf->lock);
+    for (struct shelf_item **place = &shelf->newest; *place;) {
+        if ((*place)->reference.side.gpu == gpu) {
+            cleared = move(place, cleared);
+            count++;
+        } else {
+            place = &(*place)->older;
+        }
+    }
+    pthread_mutex_unlock(&shelf->lock);
+    close_items(cleared);
+    return count;
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "compile/compile.h"
 
@@ -14,17 +15,59 @@ struct session *session_new(struct judge *judge)
 {
     struct session *session = mem_alloc(sizeof *session);
     session->judge = judge;
-    session->description = session->weights = -1;
+    session->reference = REFERENCE_NONE;
     session->device = DEVICE_LOCK_NONE;
     session->place = judge->sessions++;
     return session;
+}
+
+bool session_reference_ready(struct session *session)
+{
+    struct reference *reference = &session->reference;
+    const char *hash = session->problem->hash;
+    if (reference->open && reference->side.gpu == session->gpu &&
+        strcmp(reference->problem_hash, hash) == 0 && !boxed_ended(&reference->side.boxed))
+        return true;
+    struct reference found;
+    if (!shelf_take(&session->judge->shelf, hash, session->gpu, &found))
+        return false;
+    reference_close(reference);
+    *reference = found;
+    if (reference->side.builder) /* another session's */
+        reference->side.builder = &session->builds.builder;
+    return true;
+}
+
+void session_rest_reference(struct session *session)
+{
+    struct reference *reference = &session->reference;
+    if (reference->open && reference->problem_hash[0])
+        shelf_put(&session->judge->shelf, reference);
+    else
+        reference_close(reference);
+}
+
+void session_forget_reference(struct session *session)
+{
+    reference_close(&session->reference);
+}
+
+uint64_t session_weight_seed(const struct session *session)
+{
+    char hex[HASH_HEX_BYTES];
+    struct hash *hash = hash_new();
+    hash_update(hash, &session->judge->weight_secret, sizeof session->judge->weight_secret);
+    hash_update_string(hash, session->problem->hash);
+    hash_finish(hash, hex);
+    hex[15] = '\0';
+    return strtoull(hex, NULL, 16);
 }
 
 void session_free(struct session *session)
 {
     if (!session)
         return;
-    reference_forget(session);
+    session_forget_reference(session);
     for (int i = 0; i < WIRE_OUTPUTS; i++) {
         mem_free(session->answer.owned[i]);
         gpu_memory_free(&session->answer.owned_there[i]);
@@ -104,6 +147,13 @@ static int choose_for_native(struct session *session)
     return use_gpu(session);
 }
 
+/* Whether there would be more memory another time: others have some, or references had. */
+static bool make_room(struct session *session)
+{
+    bool shared = gpu_pool_shared(&session->judge->gpus, session->unit);
+    return shelf_clear(&session->judge->shelf, session->gpu) > 0 || shared;
+}
+
 /* Gives the GPU back. True: judge it again: the GPU was at fault, not who ran there, and another
  * one may do; or there was no room among others, and it shall have the GPU alone. */
 static bool leave_device(struct session *session)
@@ -117,7 +167,7 @@ static bool leave_device(struct session *session)
         return false;
     /* memory that others had may have been what was missing */
     bool crowded = (session->no_room || verdict->status == STATUS_OUT_OF_MEMORY) &&
-                   !session->alone && gpu_pool_shared(gpus, session->unit);
+                   !session->alone && make_room(session);
     session->alone = crowded;
     bool bad = verdict->error_class && doubt && gpu_pool_suspect(gpus, session->unit, &err);
     if (bad) {
@@ -125,7 +175,8 @@ static bool leave_device(struct session *session)
         verdict->error_class = "gpu";
         verdict->error_message = arena_printf(&verdict->arena, "%s (it showed as: %s)", err.text,
                                               verdict->error_message);
-        reference_forget(session);
+        session_forget_reference(session);
+        (void)shelf_clear(&session->judge->shelf, session->gpu);
     }
     gpu_pool_give_back(gpus, session->unit);
     session->before = session->unit;
@@ -149,34 +200,6 @@ static int choose_device(struct session *session)
 {
     return session->problem->format == PROBLEM_NATIVE ? choose_for_native(session)
                                                       : choose_for_torch(session);
-}
-
-/* A CPU is shared by everything, because compiling disturbs timing; a GPU by what runs on it. */
-int session_share(struct session *session)
-{
-    struct err err;
-    int64_t start_ns = clock_now_ns();
-    int result = device_lock_acquire(&session->device, session->judge->locks,
-                                     session_device(session),
-                                     session->alone ? DEVICE_EXCLUSIVE : DEVICE_SHARED,
-                                     session->judge->options.cancelled, &err);
-    session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
-    session->shares = result == 0;
-    return result < 0 ? fault_judge(session, &err) : 0;
-}
-
-bool session_share_no_more(struct session *session)
-{
-    bool shared = session->gpu && session->shares;
-    if (shared)
-        device_lock_release(&session->device);
-    return shared;
-}
-
-void session_share_again(struct session *session, bool shared)
-{
-    if (shared && session_share(session) < 0)
-        log_write(LOG_LEVEL_DEBUG, "judge", "the device was not taken again: cancelled");
 }
 
 void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns)
@@ -215,7 +238,7 @@ static int evaluate(struct session *session)
     bool interpreted = !session->gpu && strcmp(verdict->candidate_language, "triton") == 0;
     int result = torch ? open_torch(session) : open_native(session);
     if (result == 0 && session->gpu)
-        session->reference.work = session->candidate.work = session_work(session);
+        session->reference.side.work = session->candidate.work = session_work(session);
     if (result == 0)
         result = check_stage(session);
     if (result == 0 && interpreted)
@@ -266,7 +289,7 @@ static bool attempt(struct session *session)
         verdict->layers = session->candidate.boxed.layers;
     verdict->peak_memory_bytes = peak_memory(&session->candidate.boxed);
     side_close(&session->candidate);
-    device_lock_release(&session->device);
+    session_leave(session);
     return leave_device(session);
 }
 
@@ -281,4 +304,5 @@ void session_evaluate(struct session *session, const struct problem *problem,
         verdict_deinit(verdict);
         (void)attempt(session);
     }
+    session_rest_reference(session);
 }

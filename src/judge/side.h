@@ -71,6 +71,7 @@ struct side {
     const struct gpu_context *gpu; /* the caller's; NULL: it computes on the CPU, in the slot */
     const struct gpu_work *work;   /* the caller's: the judge's kernels; NULL: none */
     int64_t clock_ns;  /* the caller's: when the next call's clock started; 0: it starts then */
+    int64_t inputs_ns; /* the caller's: when its inputs were there */
     int trace;         /* the caller's: where WIRE_TRACE records to */
     bool stays_on_gpu; /* the caller's: the mirror is not wanted after a call */
     struct side_builder *builder;  /* the caller's; NULL: it may not ask for builds */
@@ -93,7 +94,8 @@ struct side {
 };
 
 struct side_time {
-    double ms;        /* thaw to DONE, hand-over included */
+    double ms;        /* from the clock's start to DONE, hand-over included */
+    double inputs_ms; /* of that, until its inputs were there; 0: they were there before */
     double sample_ms; /* DONE to samples taken */
     double freeze_us; /* samples taken to stopped */
     double own_ms;    /* the call alone by the side's own clock: its word, and worth no more */

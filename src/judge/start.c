@@ -87,9 +87,11 @@ int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
 {
     struct box *box = mem_alloc(sizeof *box);
     struct boxed boxed;
-    struct ready *ready = judge_ready(judge, unit, kind);
+    struct ready *ready = start->boxed ? NULL : judge_ready(judge, unit, kind);
     make_box(judge, kind, arguments_bytes, box);
-    if (ready && ready_take(ready, &boxed))
+    if (start->boxed)
+        boxed = *start->boxed;
+    if (start->boxed || (ready && ready_take(ready, judge->options.cancelled, &boxed)))
         start->boxed = &boxed;
     int result = judge_standby(judge, kind, &start->standby, err);
     if (result == 0)

@@ -7,10 +7,11 @@
  *
  * A call's time runs from the moment the frozen side is thawed until it says DONE (seat.h), less
  * the hand-over: what that takes longer than the same call by the reference's own clock, which is
- * trusted. Its median is taken off both sides. Taking samples of the answer is on the clock, too,
- * as far as it takes longer than of the reference's answers: who says DONE before he is has samples
- * that wait for him, or are late. On a GPU one interval takes many calls, and begins before their
- * inputs are there (trial.c).
+ * trusted. Its median is taken off both sides. What lies around it is on the clock, too, as far as
+ * it takes longer than with the reference: taking samples of the answer (who says DONE before he is
+ * has samples that wait for him, or are late), and on a GPU, where one interval takes many calls,
+ * bringing their inputs. A stopped process's kernels run on there, and contexts take turns: who
+ * works as soon as inputs arrive makes the rest of them arrive later.
  *
  * Sampling stops when the speedup's interval is tight (settings timing.*): within one budget of
  * time as tight as the target, within two budgets twice as wide, and so on, because on a machine
@@ -35,9 +36,9 @@
 /* Raw times in ms, one of each kind a pair. */
 struct sampling {
     double *reference, *candidate;
-    double *handover;      /* of the reference's call */
-    double *sampled;       /* how long its answer's samples took */
-    double *waited;        /* the candidate's */
+    double *handover; /* of the reference's call */
+    double *around;   /* how long bringing its inputs and taking samples took */
+    double *candidate_around;
     double *scratch;       /* 2 * capacity */
     bool *candidate_first; /* the pair's order */
     size_t count, capacity;
@@ -70,17 +71,18 @@ static int sample_pair(struct session *session, const struct trial *trial,
     if (call_pair(session, trial, candidate_first, &reference, &candidate) < 0)
         return -1;
     double calls = trial->slots;
-    sampling->reference[at] = reference.ms / calls;
-    sampling->candidate[at] = candidate.ms / calls;
-    sampling->handover[at] = (reference.ms - reference.own_ms) / calls;
-    sampling->sampled[at] = reference.sample_ms / calls;
-    sampling->waited[at] = candidate.sample_ms / calls;
-    log_write(
-        LOG_LEVEL_DEBUG, "timing",
-        "%u calls, reference %.4f ms (own %.4f, samples %.4f), candidate %.4f (own %.4f, samples "
-        "%.4f)%s",
-        trial->slots, reference.ms, reference.own_ms, reference.sample_ms, candidate.ms,
-        candidate.own_ms, candidate.sample_ms, candidate_first ? ", first" : "");
+    sampling->reference[at] = (reference.ms - reference.inputs_ms) / calls;
+    sampling->candidate[at] = (candidate.ms - candidate.inputs_ms) / calls;
+    sampling->handover[at] = sampling->reference[at] - reference.own_ms / calls;
+    sampling->around[at] = (reference.inputs_ms + reference.sample_ms) / calls;
+    sampling->candidate_around[at] = (candidate.inputs_ms + candidate.sample_ms) / calls;
+    log_write(LOG_LEVEL_DEBUG, "timing",
+              "%u calls, inputs+rest/own/samples ms: reference %.4f+%.4f/%.4f/%.4f, candidate "
+              "%.4f+%.4f/%.4f/%.4f%s",
+              trial->slots, reference.inputs_ms, reference.ms - reference.inputs_ms,
+              reference.own_ms, reference.sample_ms, candidate.inputs_ms,
+              candidate.ms - candidate.inputs_ms, candidate.own_ms, candidate.sample_ms,
+              candidate_first ? ", first" : "");
     sampling->candidate_first[at] = candidate_first;
     sampling->count++;
     return 0;
@@ -92,11 +94,12 @@ static void take_off(struct sampling *sampling, const double **reference, const 
 {
     double *into = sampling->scratch;
     stats_summary(sampling->handover, sampling->count, &sampling->cost);
-    struct summary sampled;
+    struct summary around;
     double cost_ms = sampling->cost.median;
-    stats_summary(sampling->sampled, sampling->count, &sampled);
+    stats_summary(sampling->around, sampling->count, &around);
+    double expected_ms = 2 * around.quartile3 - around.quartile1; /* anything above is its own */
     for (size_t i = 0; i < sampling->count; i++) {
-        double late_ms = fmax(sampling->waited[i] - sampled.quartile3, 0);
+        double late_ms = fmax(sampling->candidate_around[i] - expected_ms, 0);
         into[i] = fmax(sampling->reference[i] - cost_ms, RESOLUTION_MS);
         into[sampling->capacity + i] = fmax(sampling->candidate[i] + late_ms - cost_ms,
                                             RESOLUTION_MS);
@@ -259,7 +262,7 @@ static int make_slots(struct session *session, struct trial *trial)
         trial_candidate(session, trial, &ignored) < 0)
         return -1;
     if (trial->slots == 1 ||
-        (!outputs_overlap(&session->reference) && !outputs_overlap(&session->candidate)))
+        (!outputs_overlap(&session->reference.side) && !outputs_overlap(&session->candidate)))
         return trial_judge(session, trial) == TRIAL_GOOD ? 0 : -1;
     trial_gpu_end(session);
     trial->slots = 1;
@@ -293,8 +296,8 @@ static int time_case(struct session *session, struct trial *trial, const struct 
     struct sampling sampling = {.reference = memory,
                                 .candidate = memory + capacity,
                                 .handover = memory + 2 * capacity,
-                                .sampled = memory + 3 * capacity,
-                                .waited = memory + 4 * capacity,
+                                .around = memory + 3 * capacity,
+                                .candidate_around = memory + 4 * capacity,
                                 .scratch = memory + 5 * capacity,
                                 .candidate_first = (bool *)(memory + 7 * capacity),
                                 .capacity = capacity};
@@ -319,7 +322,7 @@ static int time_all(struct session *session)
     struct trial trial = {.timeout_ms = settings->run_timeout_ms};
     struct err err;
     if (problem->format == PROBLEM_TORCH) {
-        trial.layout = session->torch_layout;
+        trial.layout = session->reference.torch_layout;
         return time_case(session, &trial, NULL, (double)settings->timing_budget_ms);
     }
     for (uint32_t i = 0; i < problem->time_count && i < VERDICT_CASES; i++) {
@@ -332,46 +335,23 @@ static int time_all(struct session *session)
     return 0;
 }
 
-/* Making a context would disturb who is timed on that GPU. */
-static void pause_pools(const struct session *session, struct ready *paused[BOX_BUILD])
-{
-    for (size_t kind = 0; kind < BOX_BUILD; kind++) {
-        paused[kind] = session->unit ? session->unit->ready[kind] : NULL;
-        ready_pause(paused[kind]);
-    }
-}
-
-static void resume_pools(struct ready *paused[BOX_BUILD])
-{
-    for (size_t kind = 0; kind < BOX_BUILD; kind++)
-        ready_resume(paused[kind]);
-}
-
 int timing_stage(struct session *session)
 {
     struct err err;
     struct verdict *verdict = session->verdict;
-    struct ready *paused[BOX_BUILD];
     struct peaks ignored;
-    device_lock_release(&session->device);
-    session->shares = false;
-    int64_t start_ns = clock_now_ns();
-    if (device_lock_acquire(&session->device, session->judge->locks, session_device(session),
-                            DEVICE_EXCLUSIVE, session->judge->options.cancelled, &err) < 0)
-        return fault_judge(session, &err);
-    verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
+    if (session_have_alone(session) < 0)
+        return -1;
     if (session->unit) /* once for each machine: 0.1 s */
         gpu_unit_peaks(session->unit, session->judge->state);
     else
         (void)!judge_peaks(session->judge, &ignored, &err);
-    start_ns = clock_now_ns();
-    pause_pools(session, paused);
+    int64_t start_ns = clock_now_ns();
     trial_begin(session);
     clocks_begin(session);
     int result = time_all(session);
     clocks_end(session);
     trial_end(session);
-    resume_pools(paused);
     verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
     if (!session->gpu) /* what a candidate has there would disturb others as long as it lives */
         device_lock_release(&session->device);

@@ -28,12 +28,12 @@ bool trial_is_torch_on_gpu(const struct session *session)
 void trial_begin(struct session *session)
 {
     seat_take(&session->seat, session->place);
-    session->reference.seat = session->candidate.seat = &session->seat;
+    session->reference.side.seat = session->candidate.seat = &session->seat;
 }
 
 void trial_end(struct session *session)
 {
-    session->reference.seat = session->candidate.seat = NULL;
+    session->reference.side.seat = session->candidate.seat = NULL;
     seat_leave(&session->seat);
 }
 
@@ -43,16 +43,16 @@ int trial_map(struct session *session, const struct trial *trial, bool oracle)
     uint32_t slots = trial->slots ? trial->slots : 1;
     struct err err;
     int64_t timeout_ms = session->judge->options.settings->run_load_timeout_ms;
-    oracle = oracle && session->reference_oracle && session->problem->format == PROBLEM_NATIVE;
+    oracle = oracle && session->reference.oracle && session->problem->format == PROBLEM_NATIVE;
     if (trial->oracle) /* of the problem or sizes before; timed trials take the warm-up's */
         memset(session->answer.own_error, 0, sizeof session->answer.own_error);
-    if (side_map(&session->reference, layout, &session->largest, slots, oracle, timeout_ms, &err) <
-        0)
+    if (side_map(&session->reference.side, layout, &session->largest, slots, oracle, timeout_ms,
+                 &err) < 0)
         return fault_reference(session, &err);
     if (side_map(&session->candidate, layout, &session->largest, slots, false, timeout_ms, &err) <
         0)
         return fault_candidate(session, &err);
-    if (boxed_freeze(&session->reference.boxed, &err) < 0)
+    if (boxed_freeze(&session->reference.side.boxed, &err) < 0)
         return fault_reference(session, &err);
     if (boxed_freeze(&session->candidate.boxed, &err) < 0)
         return fault_candidate(session, &err);
@@ -131,8 +131,11 @@ static int lay_out(const struct session *session, const struct trial *trial, str
                    struct err *err)
 {
     side->stays_on_gpu = trial->on_gpu;
-    if (trial->on_gpu || trial_is_torch_on_gpu(session))
-        return trial_gpu_lay_out(session, side, err);
+    if (trial->on_gpu || trial_is_torch_on_gpu(session)) {
+        int result = trial_gpu_lay_out(session, side, err);
+        side->inputs_ns = clock_now_ns();
+        return result;
+    }
     for (uint32_t slot = 0; slot < side->slots; slot++)
         lay_out_slot(&side->layout, session->staging + slot * side->layout.bytes,
                      side->slot.data + slot * side->layout.bytes);
@@ -141,7 +144,7 @@ static int lay_out(const struct session *session, const struct trial *trial, str
 
 void trial_make_staging(struct session *session)
 {
-    uint64_t bytes = session->reference.slots * session->reference.layout.bytes;
+    uint64_t bytes = session->reference.side.slots * session->reference.side.layout.bytes;
     if (session->staging_bytes >= bytes)
         return;
     mem_free(session->staging);
@@ -152,13 +155,14 @@ void trial_make_staging(struct session *session)
 void trial_stage(struct session *session)
 {
     trial_make_staging(session);
-    memcpy(session->staging, session->reference.slot.data, session->reference.layout.bytes);
+    memcpy(session->staging, session->reference.side.slot.data,
+           session->reference.side.layout.bytes);
 }
 
 static void fill_slots(struct session *session, uint64_t seed)
 {
-    const struct layout *layout = &session->reference.layout;
-    for (uint32_t slot = 0; slot < session->reference.slots; slot++)
+    const struct layout *layout = &session->reference.side.layout;
+    for (uint32_t slot = 0; slot < session->reference.side.slots; slot++)
         fill_slot(layout, slot ? clock_secret() : seed, session->staging + slot * layout->bytes);
 }
 
@@ -168,8 +172,8 @@ static int prepare_torch(struct session *session, const struct trial *trial, uin
     enum wire_bias bias = trial->biased                                   ? WIRE_BIASED
                           : trial->slots > 1 && session->bias_makes_sense ? WIRE_ONE_BIASED
                                                                           : WIRE_UNBIASED;
-    if (side_fill(&session->reference, seed, bias, trial->timeout_ms, &err) < 0 ||
-        boxed_freeze(&session->reference.boxed, &err) < 0)
+    if (side_fill(&session->reference.side, seed, bias, trial->timeout_ms, &err) < 0 ||
+        boxed_freeze(&session->reference.side.boxed, &err) < 0)
         return fault_reference(session, &err);
     if (!session->gpu)
         trial_stage(session);
@@ -192,7 +196,7 @@ int trial_prepare(struct session *session, const struct trial *trial)
     trial_make_staging(session);
     fill_slots(session, seed);
     if (trial->biased)
-        bias_inputs(&session->reference.layout, session->staging, seed ^ clock_secret());
+        bias_inputs(&session->reference.side.layout, session->staging, seed ^ clock_secret());
     return 0;
 }
 
@@ -233,7 +237,7 @@ static int keep_there(struct session *session, uint32_t output, struct tensor *t
 static int keep_wide(struct session *session, struct err *err)
 {
     struct answer *answer = &session->answer;
-    struct side *side = &session->reference;
+    struct side *side = &session->reference.side;
     uint32_t count = side_output_count(side);
     for (uint32_t i = 0; i < count; i++) {
         struct tensor tensor;
@@ -253,7 +257,7 @@ static int keep_wide(struct session *session, struct err *err)
 /* Native: the oracle's outputs lie in its own memory. */
 static void point_wide(struct session *session)
 {
-    const struct side *side = &session->reference;
+    const struct side *side = &session->reference.side;
     uint32_t output = 0;
     for (uint32_t i = 0; i < side->layout.count; i++) {
         const struct layout_argument *argument = &side->oracle_layout.arguments[i];
@@ -332,7 +336,7 @@ static int start_clock(const struct trial *trial, struct side *side, struct err 
 int trial_reference(struct session *session, const struct trial *trial, struct side_time *time)
 {
     struct err err;
-    struct side *side = &session->reference;
+    struct side *side = &session->reference.side;
     struct answer *answer = &session->answer;
     struct side_time ignored;
     bool torch = session->problem->format == PROBLEM_TORCH;
@@ -341,7 +345,7 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
         return fault_reference(session, &err);
     if (lay_out(session, trial, side, &err) < 0)
         return fault_judge(session, &err);
-    answer->has_wide = trial->oracle && session->reference_oracle;
+    answer->has_wide = trial->oracle && session->reference.oracle;
     if (answer->has_wide) {
         if (side_call(side, WIRE_DOUBLE, noise, trial->timeout_ms, &ignored, &err) < 0)
             return fault_reference(session, &err);

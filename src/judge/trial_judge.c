@@ -175,7 +175,7 @@ static struct tensor expected_tensor(const struct session *session, uint32_t slo
     struct tensor expected = answer->has_wide ? answer->wide[output] : answer->plain[output];
     struct err ignored;
     if (slot > 0)
-        (void)!side_output_form(&session->reference, slot, output, &expected, &ignored);
+        (void)!side_output_form(&session->reference.side, slot, output, &expected, &ignored);
     return expected;
 }
 
@@ -301,7 +301,7 @@ static int judge_on_gpu(struct session *session)
         return 1;
     if (trial_is_torch_on_gpu(session))
         return 0;
-    if (side_pull(&session->reference, &err) < 0 || side_pull(&session->candidate, &err) < 0)
+    if (side_pull(&session->reference.side, &err) < 0 || side_pull(&session->candidate, &err) < 0)
         return fault_judge(session, &err);
     return 0;
 }

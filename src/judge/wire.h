@@ -1,7 +1,7 @@
 /* wire: what judge and side say to each other, over one SOCK_SEQPACKET channel for each side.
  *
  *   judge                                   side
- *   WARM   {gpu}                         ─► lock the box, open the GPU          (optional)
+ *   WARM   {gpu}                         ─► lock the box, open the GPU  ─► WARMED   (optional)
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED          (torch reference only)
@@ -50,6 +50,7 @@ enum wire_type {
     WIRE_SEGMENT,
     WIRE_WAKE,
     WIRE_AWAKE,
+    WIRE_WARMED,
 };
 
 enum wire_role { WIRE_REFERENCE = 1, WIRE_CANDIDATE = 2 };

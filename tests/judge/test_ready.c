@@ -133,20 +133,19 @@ static int close_pool(void **state)
 
 static void take(struct boxed *boxed)
 {
-    assert_true(ready_take(ready, boxed));
+    assert_true(ready_take(ready, NULL, boxed));
     assert_false(boxed_ended(boxed));
     assert_int_equal(parent_of(boxed->pid), getpid());
 }
 
-/* As many as may stand ready, each handed out once and replaced, none beyond what is expected. */
+/* As many as may stand ready, each handed out once and replaced, none beyond what is expected or
+ * asked for. */
 static void test_taken(void **state)
 {
     (void)state;
-    struct boxed boxed[6];
-    struct boxed none;
+    struct boxed boxed[7];
     open_pool(3);
     assert_boxed(0);
-    assert_false(ready_take(ready, &none));
     ready_expect(ready, 1);
     assert_boxed(1);
     ready_expect(ready, 5);
@@ -157,8 +156,9 @@ static void test_taken(void **state)
             assert_int_not_equal(boxed[k].pid, boxed[i].pid);
         assert_boxed(i + 1 + (i < 3 ? 3 : 5 - i)); /* mine, and those that wait */
     }
-    assert_false(ready_take(ready, &none));
-    for (int i = 0; i < 6; i++)
+    take(&boxed[6]);
+    assert_boxed(7);
+    for (int i = 0; i < 7; i++)
         boxed_close(&boxed[i]);
     assert_boxed(0);
 }
@@ -186,27 +186,19 @@ static void test_warm(void **state)
     }
 }
 
-static void test_pauses(void **state)
+/* Nobody waits for what will not come. */
+static void test_cancelled(void **state)
 {
     (void)state;
     struct boxed boxed;
-    open_pool(2);
-    ready_pause(ready);
-    ready_expect(ready, 9);
-    assert_boxed(0);
-    ready_pause(ready); /* two of them time */
-    ready_resume(ready);
-    assert_boxed(0);
-    ready_resume(ready);
-    assert_boxed(2);
-    ready_pause(ready);
-    take(&boxed); /* what is there is there */
-    boxed_close(&boxed);
-    assert_boxed(1);
-    ready_resume(ready);
-    assert_boxed(2);
-    ready_pause(NULL);
-    ready_resume(NULL);
+    _Atomic int cancelled = 1;
+    open_pool(0);
+    kill(server, SIGSTOP);
+    assert_false(ready_take(ready, &cancelled, &boxed));
+    kill(server, SIGCONT);
+    cancelled = 0;
+    if (ready_take(ready, &cancelled, &boxed)) /* the one that was begun */
+        boxed_close(&boxed);
     ready_expect(NULL, 1);
 }
 
@@ -219,7 +211,6 @@ static void test_dead(void **state)
     open_pool(2);
     ready_expect(ready, 3);
     assert_boxed(2);
-    ready_pause(ready);
     DIR *stream = opendir("/proc");
     struct dirent *item;
     while (stream && (item = readdir(stream))) {
@@ -231,12 +222,10 @@ static void test_dead(void **state)
     }
     if (stream)
         closedir(stream);
-    assert_false(ready_take(ready, &boxed));
-    assert_boxed(0);
-    ready_resume(ready);
-    assert_boxed(1); /* the third of those that are expected */
-    take(&boxed);
+    take(&boxed); /* the third of those that are expected */
+    assert_boxed(1);
     boxed_close(&boxed);
+    assert_boxed(0);
 }
 
 /* A GPU failed: who waits ends, and others take their place. */
@@ -249,11 +238,7 @@ static void test_dropped(void **state)
     ready_drop(ready);
     ready_expect(ready, 3);
     assert_boxed(2);
-    ready_pause(ready);
     ready_drop(ready);
-    assert_boxed(0);
-    assert_false(ready_take(ready, &boxed));
-    ready_resume(ready);
     assert_boxed(2);
     for (int i = 0; i < 3; i++) { /* those who were dropped are expected still */
         assert_boxed(i < 2 ? 2 : 1);
@@ -277,7 +262,7 @@ static void test_no_server(void **state)
     assert_int_equal(ready_open(&ready, &options, &err), 0);
     ready_expect(ready, 4);
     for (int i = 0; i < 4; i++) {
-        assert_false(ready_take(ready, &boxed));
+        assert_false(ready_take(ready, NULL, &boxed));
         nap();
     }
     ready_close(ready);
@@ -297,8 +282,6 @@ static void test_closed(void **state)
         ready_expect(ready, 100);
         for (int k = 0; k < i % 7; k++)
             nap();
-        if (i % 3 == 0)
-            ready_pause(ready);
         close_pool(state);
         assert_int_equal(judging_descriptors(), before);
     }
@@ -322,15 +305,10 @@ static void *take_many(void *argument)
     int64_t deadline_ns = clock_now_ns() + PATIENCE_MS * INT64_C(1000000);
     while (taker->taken < TURNS && clock_now_ns() < deadline_ns) {
         struct boxed boxed;
-        ready_pause(ready);
-        bool taken = ready_take(ready, &boxed);
-        ready_resume(ready);
-        if (taken) {
-            taker->pids[taker->taken++] = boxed.pid;
-            boxed_close(&boxed);
-        } else {
-            nap();
-        }
+        if (!ready_take(ready, NULL, &boxed))
+            break;
+        taker->pids[taker->taken++] = boxed.pid;
+        boxed_close(&boxed);
     }
     return NULL;
 }
@@ -372,8 +350,11 @@ static int serve(void)
     int channel = server_loop(SERVER_CONTROL_FD, &entered, &layers);
     while (channel >= 0 && wire_receive(channel, &message, &bytes, descriptors, &err) == 0) {
         if (message.type == WIRE_WARM) {
+            const uint32_t warmed[2] = {WIRE_WARMED};
             warm = message.warm;
             times++;
+            if (wire_send(channel, warmed, sizeof warmed, NULL, 0, &err) < 0)
+                return 1;
             continue;
         }
         snprintf(told.text, sizeof told.text, "%d times, for GPU %u, %.16s", times, warm.gpu,
@@ -391,7 +372,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_taken, close_pool),
         cmocka_unit_test_teardown(test_warm, close_pool),
-        cmocka_unit_test_teardown(test_pauses, close_pool),
+        cmocka_unit_test_teardown(test_cancelled, close_pool),
         cmocka_unit_test_teardown(test_dead, close_pool),
         cmocka_unit_test_teardown(test_dropped, close_pool),
         cmocka_unit_test_teardown(test_no_server, close_pool),

@@ -1,0 +1,130 @@
+/* enter: how a session comes to the device that its candidate runs on, and leaves it.
+ *
+ *   a GPU    a place on it (gpu.at_once) ─► processes that hold a context ─► its lock, shared
+ *   the CPU  its lock, shared
+ *
+ * Nobody who holds the lock waits for a context to be made, and who waits for a compiler has
+ * neither lock nor place. Declared in context.h.
+ */
+#include "judge/context.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+static void let_go(struct session *session)
+{
+    if (session->device.room >= 0 && session->unit)
+        gpu_pool_used(&session->judge->gpus, session->unit, -1);
+    device_lock_release(&session->device);
+}
+
+static int take_lock(struct session *session, enum device_lock_mode mode)
+{
+    struct err err;
+    int64_t start_ns = clock_now_ns();
+    int result = device_lock_acquire(&session->device, session->judge->locks,
+                                     session_device(session), mode,
+                                     session->judge->options.cancelled, &err);
+    session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
+    if (result < 0)
+        return fault_judge(session, &err);
+    if (session->unit)
+        gpu_pool_used(&session->judge->gpus, session->unit, 1);
+    return 0;
+}
+
+static int take_place(struct session *session)
+{
+    struct judge *judge = session->judge;
+    struct err err;
+    if (!session->unit || session->placed)
+        return 0;
+    int64_t start_ns = clock_now_ns();
+    int result = gpu_pool_enter(&judge->gpus, session->unit,
+                                (int)judge->options.settings->gpu_at_once, judge->options.cancelled,
+                                &err);
+    session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
+    session->placed = result == 0;
+    return result < 0 ? fault_judge(session, &err) : 0;
+}
+
+static void leave_place(struct session *session)
+{
+    if (session->placed)
+        gpu_pool_leave(&session->judge->gpus, session->unit);
+    session->placed = false;
+}
+
+/* So many, and one for the reference where none stands ready. */
+static void reserve(struct session *session, uint32_t wanted)
+{
+    struct judge *judge = session->judge;
+    struct ready *ready = judge_ready(judge, session->unit, session->kind);
+    int64_t start_ns = clock_now_ns();
+    wanted += !session_reference_ready(session);
+    while (ready && session->reserved_count < wanted &&
+           ready_take(ready, judge->options.cancelled, &session->reserved[session->reserved_count]))
+        session->reserved_count++;
+    session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
+}
+
+const struct boxed *session_reserved(struct session *session)
+{
+    return session->reserved_count > 0 ? &session->reserved[--session->reserved_count] : NULL;
+}
+
+int session_enter(struct session *session, enum box_kind kind)
+{
+    if (!session->gpu) /* a CPU is shared from the start, because compiling disturbs timing */
+        return 0;
+    session->kind = kind;
+    if (take_place(session) < 0)
+        return -1;
+    reserve(session, 1);
+    return session_share(session);
+}
+
+int session_share(struct session *session)
+{
+    int result = take_lock(session, session->alone ? DEVICE_EXCLUSIVE : DEVICE_SHARED);
+    session->shares = result == 0;
+    return result;
+}
+
+int session_have_alone(struct session *session)
+{
+    let_go(session);
+    session->shares = false;
+    return take_lock(session, DEVICE_EXCLUSIVE);
+}
+
+bool session_share_no_more(struct session *session)
+{
+    bool shared = session->gpu && session->shares;
+    if (shared) {
+        let_go(session);
+        if (session->loads)
+            session_rest_reference(session);
+        leave_place(session);
+    }
+    return shared;
+}
+
+void session_share_again(struct session *session, bool shared)
+{
+    if (!shared)
+        return;
+    int result = take_place(session);
+    if (result == 0)
+        reserve(session, 0);
+    if (result < 0 || session_share(session) < 0)
+        log_write(LOG_LEVEL_DEBUG, "judge", "the device was not taken again: cancelled");
+}
+
+void session_leave(struct session *session)
+{
+    while (session->reserved_count > 0)
+        boxed_close(&session->reserved[--session->reserved_count]);
+    let_go(session);
+    leave_place(session);
+}

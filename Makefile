@@ -70,7 +70,7 @@ TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems python demo .venv)))
 
-.PHONY: all setup tests test test-gpu demo lint tidy format fuzz fuzzers bench dist clean help
+.PHONY: all setup tests test test-gpu demo lint tidy format fuzz fuzzers bench bench-gpu dist clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -147,7 +147,7 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/
 	$(Q)tests/fake/kernels $< $@
 
 tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
-	$(ROOT)/build/tests/extension/extension_judge
+	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)
@@ -190,6 +190,16 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (10)
 	@./setup.sh lint
 	+@$(SUBMAKE) SAN=fuzz CC=clang fuzzers
 	@scripts/fuzz $(FUZZ_SECONDS) $(FUZZ_SOURCES)
+
+# Everything but glibc is in it: it goes to machines with a GPU, which have none of our libraries.
+HANDWRITTEN_GPU := $(ROOT)/build/bench/handwritten_gpu
+$(HANDWRITTEN_GPU): $(OBJ)/bench/handwritten_gpu.o $(SIDE_LIBRARY) $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -ljansson -lfyaml -lcrypto \
+		-lseccomp -lffi -Wl,-Bdynamic -lm -lpthread
+
+bench-gpu: ## what `bench/gpu/run agreement` needs beside warpgym
+	+@$(SUBMAKE) all $(HANDWRITTEN_GPU)
 
 bench: setup ## measure speed and precision (bench/run)
 	+@$(SUBMAKE) all

@@ -3,96 +3,183 @@
  *
  *   handwritten_gpu PROBLEM_DIRECTORY SHARED_OBJECT ROUNDS
  *
- * Loads `solution` into this process and calls it on as many argument sets of their own as the
- * judge would take (at most 32, at most 64 MB), all between two events; fresh inputs before each
- * round. Prints the median and quartiles of the time of one call in ms.
+ * Loads `solution` into this process and calls it on several argument sets of their own between two
+ * events. An image on the device holds random inputs that nobody has seen; before each round all
+ * sets are copied from it on the device, so the caches hold what they hold for the judge: the end
+ * of that copy. Then the device is idle; the start of the first call is part of the time.
+ *
+ * There are as many sets as the judge would take (judge/timing.c). The rule is repeated here, and
+ * nothing of the judge's timing is used. Prints the median and quartiles of the time of one call in
+ * ms, and the number of sets.
  */
 #include "base/clock.h"
-#include "device/gpu_memory.h"
+#include "device/gpu_context.h"
 #include "judge/side/invoke.h"
 #include "judge/stats.h"
 #include "problem/fill.h"
 #include "problem/load.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SETS 32
-#define SETS_BYTES 64000000
-#define WARM_UP 3
+#define SETS 128
+#define SETS_MS 2.0    /* of calls in a round, */
+#define SETS_BYTES 4e9 /* of their arguments */
+#define FIRST_LOOK 9   /* rounds of one call that say how long one takes */
+#define WARM_UP_MS 200 /* until clocks have risen */
+#define UNWRITTEN 0xff /* bytes of outputs in the image */
+#define ROUNDS_MAX 1000000
 
-static void stop(const struct err *err)
+struct benchmark {
+    struct layout layout;
+    struct gpu_context gpu;
+    cuda_at image, arrays; /* of all sets */
+    cuda_event marks[2];
+    struct invoke calls[SETS];
+    size_t sets;
+    char *host; /* one set: sizes and scalars are read from it */
+};
+
+static void stop(const char *text)
 {
-    fprintf(stderr, "handwritten_gpu: %s\n", err->text);
+    fprintf(stderr, "handwritten_gpu: %s\n", text);
     exit(2);
 }
 
-static float one_round(struct invoke *calls, size_t count, const struct layout *layout, char *host,
-                       const struct gpu_memory *memory, const cuda_event marks[2])
+static void must(const struct benchmark *benchmark, cuda_result result, const char *what)
 {
     struct err err;
+    if (cuda_check(&benchmark->gpu.cuda, result, what, &err) < 0)
+        stop(err.text);
+}
+
+/* Outputs are spoiled in the image, so that a kernel that was never started shows. */
+static void make_sets(struct benchmark *benchmark, void *solution, size_t sets)
+{
+    const struct cuda *cuda = &benchmark->gpu.cuda;
+    size_t bytes = benchmark->layout.bytes;
+    cuda->free(benchmark->image);
+    cuda->free(benchmark->arrays);
+    must(benchmark, cuda->alloc(&benchmark->image, sets * bytes), "no memory for the image");
+    must(benchmark, cuda->alloc(&benchmark->arrays, sets * bytes), "no memory for arguments");
+    for (size_t i = 0; i < sets; i++) {
+        char *arrays = (char *)(uintptr_t)benchmark->arrays + i * bytes;
+        memset(benchmark->host, UNWRITTEN, bytes);
+        fill_slot(&benchmark->layout, clock_secret(), benchmark->host);
+        must(benchmark, cuda->copy_to_device(benchmark->image + i * bytes, benchmark->host, bytes),
+             "cannot write the inputs");
+        if (invoke_init(&benchmark->calls[i], solution, &benchmark->layout, benchmark->host,
+                        arrays) < 0)
+            stop("no function can be called like this");
+    }
+    benchmark->sets = sets;
+}
+
+/* Milliseconds of one call. */
+static double one_round(struct benchmark *benchmark)
+{
+    const struct cuda *cuda = &benchmark->gpu.cuda;
     float ms = 0;
-    for (size_t i = 0; i < count; i++)
-        fill_slot(layout, clock_secret(), host + i * layout->bytes);
-    if (gpu_memory_write(memory, 0, host, count * layout->bytes, &err) < 0)
-        stop(&err);
-    memory->gpu->cuda.event_record(marks[0], NULL);
-    for (size_t i = 0; i < count; i++)
-        invoke(&calls[i]);
-    memory->gpu->cuda.event_record(marks[1], NULL);
-    if (cuda_check(&memory->gpu->cuda, memory->gpu->cuda.synchronize(), "the call", &err) < 0)
-        stop(&err);
-    memory->gpu->cuda.event_elapsed(&ms, marks[0], marks[1]);
-    return ms / (float)count;
+    must(benchmark,
+         cuda->copy_on_device(benchmark->arrays, benchmark->image,
+                              benchmark->sets * benchmark->layout.bytes),
+         "cannot copy the inputs");
+    must(benchmark, cuda->synchronize(), "cannot copy the inputs");
+    must(benchmark, cuda->event_record(benchmark->marks[0], NULL), "no event");
+    for (size_t i = 0; i < benchmark->sets; i++)
+        invoke(&benchmark->calls[i]);
+    must(benchmark, cuda->event_record(benchmark->marks[1], NULL), "no event");
+    must(benchmark, cuda->synchronize(), "the calls failed");
+    must(benchmark, cuda->event_elapsed(&ms, benchmark->marks[0], benchmark->marks[1]), "no time");
+    return (double)ms / (double)benchmark->sets;
+}
+
+/* As many as take SETS_MS and SETS_BYTES; now there is one. */
+static size_t sets_for(struct benchmark *benchmark)
+{
+    double ms[FIRST_LOOK];
+    for (int i = 0; i < FIRST_LOOK; i++)
+        ms[i] = one_round(benchmark);
+    double wanted = fmin(SETS_MS / fmax(stats_median(ms, FIRST_LOOK), 1e-6),
+                         SETS_BYTES / (double)benchmark->layout.bytes);
+    return (size_t)fmax(1, fmin(wanted, SETS));
+}
+
+/* The last set's outputs against the image, of which `host` is a copy. */
+static void check_written(struct benchmark *benchmark)
+{
+    const struct layout *layout = &benchmark->layout;
+    char *got = malloc(layout->bytes);
+    cuda_at last = benchmark->arrays + (benchmark->sets - 1) * layout->bytes;
+    if (!got)
+        stop("no memory");
+    must(benchmark, benchmark->gpu.cuda.copy_to_host(got, last, layout->bytes), "no outputs");
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        if (layout_is_output(argument) &&
+            memcmp(got + argument->offset, benchmark->host + argument->offset,
+                   layout_argument_bytes(argument)) == 0)
+            stop("`solution` wrote nothing: was it compiled for this GPU?");
+    }
+    free(got);
+}
+
+static void *find_solution(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW);
+    void *solution = library ? dlsym(library, "solution") : NULL;
+    if (!solution)
+        stop(library ? "the shared object has no `solution`" : dlerror());
+    return solution;
+}
+
+static void measure(struct benchmark *benchmark, size_t rounds)
+{
+    struct summary summary;
+    double *times = malloc(rounds * sizeof *times);
+    if (!times)
+        stop("no memory");
+    int64_t start_ns = clock_now_ns();
+    while (clock_ms_since(start_ns) < WARM_UP_MS)
+        one_round(benchmark);
+    for (size_t i = 0; i < rounds; i++)
+        times[i] = one_round(benchmark);
+    check_written(benchmark);
+    stats_summary(times, rounds, &summary);
+    printf("%.6f %.6f %.6f %zu\n", summary.median, summary.quartile1, summary.quartile3,
+           benchmark->sets);
+    free(times);
 }
 
 int main(int argc, char **argv)
 {
-    static struct invoke calls[SETS];
+    static struct benchmark benchmark; /* large */
     struct problem problem;
-    struct layout layout;
-    struct gpu_context gpu;
-    struct gpu_memory memory;
-    cuda_event marks[2];
     struct err err;
-    if (argc != 4)
-        return 2;
-    if (problem_load(&problem, argv[1], NULL, &err) < 0 ||
-        problem_layout(&problem, &problem.time[0], &layout, &err) < 0 ||
-        gpu_context_open(&gpu, NULL, 0, &err) < 0)
-        stop(&err);
-    size_t count = SETS_BYTES / layout.bytes < SETS ? SETS_BYTES / layout.bytes : SETS;
-    count = count ? count : 1;
-    void *library = dlopen(argv[2], RTLD_NOW);
-    void *solution = library ? dlsym(library, "solution") : NULL;
-    long rounds = strtol(argv[3], NULL, 10);
-    double *times = malloc((size_t)rounds * sizeof *times);
-    char *host = calloc(count, layout.bytes);
-    if (!solution || !times || !host) {
-        fprintf(stderr, "%s\n", library ? "no solution" : dlerror());
-        exit(2);
-    }
-    if (gpu_memory_make(&memory, &gpu, count * layout.bytes, &err) < 0)
-        stop(&err);
-    for (size_t i = 0; i < count; i++)
-        if (invoke_init(&calls[i], solution, &layout, host + i * layout.bytes,
-                        (char *)(uintptr_t)memory.address + i * layout.bytes) < 0)
-            exit(2);
-    gpu.cuda.event_create(&marks[0], 0);
-    gpu.cuda.event_create(&marks[1], 0);
-    for (long i = -WARM_UP; i < rounds; i++) {
-        float ms = one_round(calls, count, &layout, host, &memory, marks);
-        if (i >= 0)
-            times[i] = (double)ms;
-    }
-    struct summary summary;
-    stats_summary(times, (size_t)rounds, &summary);
-    printf("%.6f %.6f %.6f\n", summary.median, summary.quartile1, summary.quartile3);
-    free(times);
-    free(host);
-    gpu_memory_free(&memory);
+    long rounds = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
+    if (rounds < 1 || rounds > ROUNDS_MAX)
+        stop("say: handwritten_gpu PROBLEM_DIRECTORY SHARED_OBJECT ROUNDS");
+    if (problem_load(&problem, argv[1], NULL, &err) < 0)
+        stop(err.text);
+    if (problem.time_count == 0)
+        stop("the problem has no timed size");
+    if (problem_layout(&problem, &problem.time[0], &benchmark.layout, &err) < 0 ||
+        gpu_context_open(&benchmark.gpu, NULL, 0, &err) < 0 ||
+        gpu_context_use(&benchmark.gpu, &err) < 0)
+        stop(err.text);
+    benchmark.host = malloc(benchmark.layout.bytes);
+    if (!benchmark.host)
+        stop("no memory");
+    for (int i = 0; i < 2; i++)
+        must(&benchmark, benchmark.gpu.cuda.event_create(&benchmark.marks[i], 0), "no event");
+    void *solution = find_solution(argv[2]);
+    make_sets(&benchmark, solution, 1);
+    make_sets(&benchmark, solution, sets_for(&benchmark));
+    measure(&benchmark, (size_t)rounds);
+    free(benchmark.host);
     problem_deinit(&problem);
     return 0;
 }

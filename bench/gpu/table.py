@@ -1,7 +1,7 @@
 """What design section 10 and docs/measurements.md say of a machine with a GPU. Run on a quiet one:
 
     bench/gpu/run                    all of it
-    bench/gpu/run builds hostile     some of: builds hostile mixed self
+    bench/gpu/run builds hostile     some of: builds hostile mixed self agreement
 
 Everything is judged by one `warpgym eval` process that has judged something of the kind before
 (a warm worker), with build caches of its own. The time of an evaluation is the sum of its stages.
@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from agreement import agreement
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -231,10 +233,24 @@ def own():
               f"hand-over {timing['handover_us']:.0f}")
 
 
-PARTS = {"builds": builds, "hostile": hostile, "mixed": mixed, "self": own}
+def against_events():
+    """The judge's times against those of an event benchmark: within 2 % or 1 us."""
+    agreement(evaluate)
+
+
+PARTS = {
+    "builds": builds,
+    "hostile": hostile,
+    "mixed": mixed,
+    "self": own,
+    "agreement": against_events,
+}
 
 
 def main():
+    unknown = [name for name in sys.argv[1:] if name not in PARTS]
+    if unknown:
+        sys.exit(f"bench/gpu/run: there is no part {unknown[0]}: say {' '.join(PARTS)}")
     for name in sys.argv[1:] or PARTS:
         print(f"--- {name}: {PARTS[name].__doc__.splitlines()[0]}", flush=True)
         PARTS[name]()

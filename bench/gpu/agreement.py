@@ -161,7 +161,7 @@ def agreement(evaluate):
             folder = pathlib.Path(name)
             build(folder)
             rounds = [benchmarks(program, folder)]
-            verdicts, judge_s = evaluate(folder, tasks(), *options)
+            verdicts, judge_s, _ = evaluate(folder, tasks(), *options)
             rounds += [benchmarks(program, folder) for _ in range(REPEATS - 1)]
     except Unable as reason:
         sys.exit(f"agreement: {reason}")

@@ -4,8 +4,8 @@
 
 Times Model.forward of KernelBench-style modules on the first GPU: several calls between two events,
 each on inputs of its own. Every round makes new inputs in an image on the device and copies all of
-them from there right before the calls, so the caches hold what they hold for the judge. Then the
-device is idle; the start of the first call is part of the time.
+them from there right before the calls, and then sweeps the L2 cache. Then the device is idle; the
+start of the first call is part of the time.
 
 There are as many calls as the judge would take (src/judge/timing.c). The rule is repeated here, and
 nothing of the judge is used. Prints a line for each module: the median and quartiles of the time of
@@ -13,6 +13,7 @@ one call in ms, calls in a round, rounds.
 """
 
 import importlib.util
+import math
 import pathlib
 import statistics
 import sys
@@ -22,8 +23,9 @@ import torch
 
 DEVICE = "cuda"
 SETS = 128
-SETS_MS = 2.0  # of calls in a round,
+SETS_MS = 4.0  # of calls in a round,
 SETS_BYTES = 4e9  # of their inputs
+JUNK_BYTES = 200 * 2**20  # to sweep L2 with
 FIRST_LOOK = 5  # rounds of one call that say how long one takes
 WARM_UP_S = 0.2
 ROUNDS = 200
@@ -43,7 +45,7 @@ def tensors(values):
 
 
 def sets_for(call_ms, input_bytes, outputs):
-    wanted = min(SETS_MS / max(call_ms, 1e-6), SETS_BYTES / max(input_bytes, 1))
+    wanted = min(math.ceil(SETS_MS / max(call_ms, 1e-6)), SETS_BYTES / max(input_bytes, 1))
     return int(max(1, min(wanted, SETS // max(outputs, 1))))
 
 
@@ -55,6 +57,7 @@ class Benchmark:
         with torch.device(DEVICE):
             self.model = module.Model(*self._placed(module.get_init_inputs())).to(DEVICE)
         self.marks = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        self.junk = torch.empty(JUNK_BYTES, dtype=torch.uint8, device=DEVICE)
         self.results = None
         self._make_sets(1)
         for _ in range(2):
@@ -85,6 +88,7 @@ class Benchmark:
         for image, inputs in zip(self.images, self.sets, strict=True):
             for into, kept in zip(tensors(inputs), image, strict=True):
                 into.copy_(kept)
+        self.junk.zero_()
         torch.cuda.synchronize()
 
     def round(self):

@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -33,7 +34,8 @@ def candidate(name):
 
 
 def evaluate(work, tasks, *options):
-    """[(problem, file name, text)] in that order; the verdicts in that order, and the wall time."""
+    """[(problem, file name, text)] in that order; the verdicts in that order, the wall time, and
+    what was logged."""
     lines = []
     for index, (problem, name, text) in enumerate(tasks):
         path = work / f"{index:03}_{name}"
@@ -58,7 +60,7 @@ def evaluate(work, tasks, *options):
     verdicts = [json.loads(line) for line in stdout.splitlines()]
     order = {str(work / f"{i:03}_{name}"): i for i, (_, name, _) in enumerate(tasks)}
     verdicts.sort(key=lambda verdict: order[verdict["candidate"]["path"]])
-    return verdicts, wall_s
+    return verdicts, wall_s, stderr
 
 
 def total_ms(verdict):
@@ -109,13 +111,13 @@ def builds():
             for i in range(ROUNDS):
                 text_i = fresh(text, word, i) + ("// %d\n" if name.endswith("cu") else "# %d\n") % i
                 tasks += [(problem, name, text_i)] * 2
-            verdicts, _ = evaluate(pathlib.Path(folder), tasks)
+            verdicts, *_ = evaluate(pathlib.Path(folder), tasks)
             report(title + ", first build", verdicts[1::2], cold_bar)
             report(title + ", cached", verdicts[2::2], warm_bar or "-")
     with tempfile.TemporaryDirectory() as folder:
         online = candidate("softmax_online.py")
         tasks = [("softmax_4096x393216.py", "online.py", online)] * 3
-        verdicts, _ = evaluate(pathlib.Path(folder), tasks)
+        verdicts, *_ = evaluate(pathlib.Path(folder), tasks)
         report("KernelBench 1/23, 4096x393216 (Triton)", verdicts[1:], 5000)
 
 
@@ -158,7 +160,7 @@ def hostile():
         tasks = [("relu", "honest.cu", honest)]
         for task in hostile_tasks():
             tasks += [task, ("relu", "honest.cu", honest)]
-        verdicts, _ = evaluate(pathlib.Path(folder), tasks, "-s", "run.timeout_ms=2s")
+        verdicts, *_ = evaluate(pathlib.Path(folder), tasks, "-s", "run.timeout_ms=2s")
     for bad, after in zip(verdicts[1::2], verdicts[2::2], strict=True):
         name = pathlib.Path(bad["candidate"]["path"]).name
         message = (bad["error"] or {}).get("message", "")
@@ -192,21 +194,75 @@ def mixed_tasks():
     return tasks
 
 
+class Utilization:
+    """What nvidia-smi calls that: the share of time in which some kernel ran. Nothing without it."""
+
+    def __enter__(self):
+        self.samples = []
+        self.run = None
+        if shutil.which("nvidia-smi"):
+            query = ["--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "-lms", "200"]
+            self.run = subprocess.Popen(
+                ["nvidia-smi", *query], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
+        return self
+
+    def __exit__(self, *_):
+        if self.run:
+            self.run.terminate()
+            text, _ = self.run.communicate()
+            self.samples = [int(word) for word in text.split() if word.isdigit()]
+
+
 def mixed():
-    """200 candidates at once."""
+    """200 candidates at once, on each GPU alone and on all together."""
     jobs = str(min(16, os.cpu_count()))
-    with tempfile.TemporaryDirectory() as folder:
-        verdicts, wall_s = evaluate(
-            pathlib.Path(folder), mixed_tasks(), "--jobs", jobs, "-s", "run.timeout_ms=2s")
+    count = int(os.environ.get("BENCH_GPUS", "1"))
+    rates = [
+        mixed_on(jobs, "all" if gpus > 1 else "0", gpus) for gpus in ([1, count] if count > 1 else [1])
+    ]
+    if len(rates) > 1:
+        print(f"    {count} GPUs: {rates[1] / rates[0]:.2f} times the verdicts an hour of one")
+
+
+def mixed_on(jobs, devices, gpus):
+    settings = ("-s", "run.timeout_ms=2s", "-s", f"gpu.devices={devices}")
+    os.environ.setdefault("WARPGYM_LOG", "info")
+    with tempfile.TemporaryDirectory() as folder, Utilization() as utilization:
+        verdicts, wall_s, log = evaluate(
+            pathlib.Path(folder), mixed_tasks(), "--jobs", jobs, *settings)
+    rate = len(verdicts) / wall_s * 3600
     counts = collections.Counter(verdict["status"] for verdict in verdicts)
-    print(f"{len(verdicts)} candidates, {jobs} at a time, nothing cached: {wall_s:.1f} s, "
-          f"{len(verdicts) / wall_s * 3600:.0f} verdicts an hour")
+    print(f"{len(verdicts)} candidates, {jobs} at a time, {gpus} GPU, nothing cached: {wall_s:.1f} s, "
+          f"{rate:.0f} verdicts an hour")
     print("   ", ", ".join(f"{count} {status}" for status, count in counts.most_common()))
+    unexpected(verdicts)
     total = {name: sum(v["stages_ms"][name] for v in verdicts) for name in verdicts[0]["stages_ms"]}
     print("    stages, s, all together:", {name: round(ms / 1e3, 1) for name, ms in total.items()})
-    held = sum(total[name] for name in ("check", "time", "profile")) / 1e3
-    alone = total["time"] / 1e3
-    print(f"    the device was checked on for {held:.1f} s (shared) and timed on for {alone:.1f} s")
+    used = [float(word) for word in re.findall(r"was in use for ([0-9.]+) s", log)]
+    print("    in use (somebody held its lock):",
+          ", ".join(f"{used_s:.1f} s, {used_s / wall_s:.0%}" for used_s in used) or "unknown")
+    if utilization.samples:
+        mean = statistics.mean(utilization.samples)
+        print(f"    nvidia-smi: a kernel ran {mean:.0f} % of the time")
+    return rate
+
+
+EXPECTED = {
+    "triton": "passed", "triton_wrong": "wrong", "inline": "passed", "eager": "passed",
+    "raises": "runtime_error", "nvcc": "passed", "device": "passed", "device_wrong": "wrong",
+    "broken": "compile_error", "crash": "runtime_error", "hang": "timeout",
+}
+
+
+def unexpected(verdicts):
+    """Those that did not end as they should."""
+    for verdict in verdicts:
+        name = re.match(r"\d+_(\w+?)_\d+\.", pathlib.Path(verdict["candidate"]["path"]).name)[1]
+        if verdict["status"] != EXPECTED[name]:
+            why = verdict["error"] or verdict["integrity"]["violations"]
+            print(f"    not {EXPECTED[name]}: {name} is {verdict['status']}: {str(why)[:240]}")
+
 
 
 def own():
@@ -220,7 +276,7 @@ def own():
         if path.exists():
             tasks += [(name, "same.cu", path.read_text(encoding="utf-8"))] * 3
     with tempfile.TemporaryDirectory() as folder:
-        verdicts, _ = evaluate(pathlib.Path(folder), tasks)
+        verdicts, *_ = evaluate(pathlib.Path(folder), tasks)
     for verdict in verdicts:
         timing = verdict["timing"]
         if not timing:

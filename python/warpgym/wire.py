@@ -29,7 +29,7 @@ ARGUMENT = struct.Struct("<IIQQIIddQ")
 LAYOUT_HEAD = struct.Struct("<IIQ")
 OUTPUT = struct.Struct("<QQII8q")
 BUILT_HEAD = struct.Struct("<II")
-OWN_NS = struct.Struct("<Q")
+OWN_NS = struct.Struct("<QQ")
 
 
 class Channel:
@@ -73,11 +73,12 @@ def layout(arguments, slot_bytes):
     return head + body.ljust(ARGUMENTS * ARGUMENT.size, b"\0")
 
 
-def done(outputs, own_ns):
-    """`outputs`: (address, bytes, dtype code, shape) of each tensor; `own_ns`: by the own clock."""
+def done(outputs, own_ns, hold_ns=0):
+    """`outputs`: (address, bytes, dtype code, shape) of each tensor; `own_ns`: by the own clock;
+    `hold_ns`: what copying outputs took then."""
     body = b"".join(
         OUTPUT.pack(address, size, dtype, len(shape), *shape, *([0] * (DIMENSIONS - len(shape))))
         for address, size, dtype, shape in outputs
     )
-    head = HEAD.pack(DONE, len(outputs)) + OWN_NS.pack(own_ns)
+    head = HEAD.pack(DONE, len(outputs)) + OWN_NS.pack(own_ns, hold_ns)
     return head + body

@@ -142,14 +142,15 @@ enum {
        unsigned block_y, unsigned block_z, unsigned shared_bytes, cuda_stream stream,              \
        void **parameters, void **extra))
 
-/* Those of CUDA 12.4; NULL in an older driver. */
+/* Those of CUDA 12.4, or 11; NULL in an older driver. */
 #define CUDA_LATER_FUNCTIONS(X)                                                                    \
     X(module_function_count, "cuModuleGetFunctionCount", (unsigned *count, void *module))          \
     X(module_functions, "cuModuleEnumerateFunctions",                                              \
       (void **functions, unsigned count, void *module))                                            \
     X(function_name, "cuFuncGetName", (const char **name, void *function))                         \
     X(function_parameter, "cuFuncGetParamInfo",                                                    \
-      (void *function, size_t index, size_t *offset, size_t *bytes))
+      (void *function, size_t index, size_t *offset, size_t *bytes))                               \
+    X(forget_persisting, "cuCtxResetPersistingL2Cache", (void))
 
 #define CUDA_LIBRARY "libcuda.so.1"
 

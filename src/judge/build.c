@@ -62,8 +62,10 @@ static int build(struct side_builder *builder, const char *request, size_t bytes
     if (function)
         result = function(builds, object, &reason, &err);
     json_decref(object);
-    session_share_again(builds->session, shared);
     builds->elapsed_ms += clock_ms_since(start_ns);
+    start_ns = clock_now_ns();
+    session_share_again(builds->session, shared);
+    builds->waited_ms += clock_ms_since(start_ns);
     if (result < 0)
         snprintf(text, text_bytes, "%s", reason.len ? reason.data : err.text);
     buf_deinit(&reason);

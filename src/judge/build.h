@@ -20,6 +20,7 @@ struct builds {
     struct side_builder builder; /* first */
     struct session *session;
     double elapsed_ms;   /* spent building, all requests together */
+    double waited_ms;    /* for the device after that */
     uint32_t extensions; /* how many were built, or found in the cache */
     uint32_t slim;       /* of these with our own headers in place of PyTorch's */
 };

@@ -276,7 +276,8 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
                                .inputs_ms = (double)inputs_ns * 1e-6,
                                .sample_ms = (double)(stop_ns - done_ns) * 1e-6,
                                .freeze_us = (double)(clock_now_ns() - stop_ns) * 1e-3,
-                               .own_ms = (double)side->done.own_ns * 1e-6};
+                               .own_ms = (double)side->done.own_ns * 1e-6,
+                               .hold_ms = (double)side->done.hold_ns * 1e-6};
     if (side->stays_on_gpu)
         return 0; /* whoever reads its outputs there looks at the samples then */
     result = (mode == WIRE_RUN || mode == WIRE_TRACE) && side->slot_outputs ? side_pull(side, err)

@@ -82,6 +82,7 @@ struct session {
     struct boxed reserved[2]; /* processes with a context, for sides that are opened next */
     uint32_t reserved_count;
     struct device_lock device;
+    int64_t held_ns;   /* since when */
     bool shares;       /* it, with others */
     bool alone;        /* it is to have the GPU for itself from the start */
     bool no_room;      /* somebody found no memory there */
@@ -135,7 +136,8 @@ const struct boxed *session_reserved(struct session *session);
 /* The device's lock, shared; and instead of that for nobody else. */
 int session_share(struct session *session);
 int session_have_alone(struct session *session);
-/* Gives back all of it. */
+/* Gives back the lock; all of it. */
+void session_let_go(struct session *session);
 void session_leave(struct session *session);
 /* While something is compiled a GPU is not held, unless it is being timed, nor a reference that has
  * not been called yet. True: it was let go, and session_share_again takes it again. */

@@ -3,18 +3,23 @@
  *   a GPU    a place on it (gpu.at_once) ─► processes that hold a context ─► its lock, shared
  *   the CPU  its lock, shared
  *
- * Nobody who holds the lock waits for a context to be made, and who waits for a compiler has
- * neither lock nor place. Declared in context.h.
+ * Nobody who holds the lock waits for a context to be made or to end, and who waits for a compiler
+ * has neither lock nor place. A place is kept until the candidate's memory is free again.
+ * Declared in context.h.
  */
 #include "judge/context.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 
-static void let_go(struct session *session)
+void session_let_go(struct session *session)
 {
-    if (session->device.room >= 0 && session->unit)
+    if (session->device.room >= 0 && session->unit) {
         gpu_pool_used(&session->judge->gpus, session->unit, -1);
+        log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d held for %.0f ms, %s",
+                  session->unit->facts.ordinal, clock_ms_since(session->held_ns),
+                  session->shares ? "shared" : "alone");
+    }
     device_lock_release(&session->device);
 }
 
@@ -28,6 +33,7 @@ static int take_lock(struct session *session, enum device_lock_mode mode)
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     if (result < 0)
         return fault_judge(session, &err);
+    session->held_ns = clock_now_ns();
     if (session->unit)
         gpu_pool_used(&session->judge->gpus, session->unit, 1);
     return 0;
@@ -93,7 +99,7 @@ int session_share(struct session *session)
 
 int session_have_alone(struct session *session)
 {
-    let_go(session);
+    session_let_go(session);
     session->shares = false;
     return take_lock(session, DEVICE_EXCLUSIVE);
 }
@@ -102,7 +108,7 @@ bool session_share_no_more(struct session *session)
 {
     bool shared = session->gpu && session->shares;
     if (shared) {
-        let_go(session);
+        session_let_go(session);
         if (session->loads)
             session_rest_reference(session);
         leave_place(session);
@@ -125,6 +131,6 @@ void session_leave(struct session *session)
 {
     while (session->reserved_count > 0)
         boxed_close(&session->reserved[--session->reserved_count]);
-    let_go(session);
+    session_let_go(session);
     leave_place(session);
 }

@@ -6,6 +6,7 @@
 #define THREADS 256
 #define BLOCKS_MAX 4096
 #define COPY_BYTES 16
+#define SWEEPS 3 /* that many L2 caches of memory go through it, half of them read */
 
 __asm__(".pushsection .rodata\n"
         ".global gpu_work_source\n"
@@ -31,6 +32,9 @@ int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const vo
         result = cuda->module_load(&module, image);
     for (size_t i = 0; result == 0 && i < sizeof wanted / sizeof *wanted; i++)
         result = cuda->module_function(wanted[i].function, module, wanted[i].name);
+    work->junk_bytes = gpu->facts.l2_bytes * SWEEPS / (2 * COPY_BYTES) * (2 * COPY_BYTES);
+    if (result == 0 && work->junk_bytes)
+        result = cuda->alloc(&work->junk, work->junk_bytes);
     if (result == 0)
         work->gpu = gpu;
     return cuda_check(cuda, result, "cannot load the judge's kernels", err);
@@ -63,6 +67,14 @@ int gpu_work_copy(const struct gpu_work *work, cuda_at from, cuda_at to, uint64_
     if ((from | to | bytes) % COPY_BYTES)
         return err_set(err, ERR_INTERNAL, "a copy on the GPU that is not of whole pieces");
     return count ? launch(work, work->copy, count, parameters, err) : 0;
+}
+
+int gpu_work_sweep(const struct gpu_work *work, struct err *err)
+{
+    uint64_t half = work->junk_bytes / 2;
+    if (work->gpu->cuda.forget_persisting)
+        (void)work->gpu->cuda.forget_persisting();
+    return gpu_work_copy(work, work->junk, work->junk + half, half, err);
 }
 
 static struct gpu_comparison rule_of(const struct comparison *spec)

@@ -20,6 +20,8 @@ extern const char gpu_work_source[]; /* gpu_work.cu */
 struct gpu_work {
     const struct gpu_context *gpu; /* NULL: not open */
     void *fill, *magnitude, *compare, *guard, *gather, *copy;
+    cuda_at junk; /* that nobody reads */
+    uint64_t junk_bytes;
 };
 
 /* struct comparison as the kernels take it. */
@@ -57,6 +59,8 @@ NODISCARD int gpu_work_fill(const struct gpu_work *work, const struct fill_plan 
  * meanwhile, and takes longer for it. Both addresses and the bytes are multiples of 16. */
 NODISCARD int gpu_work_copy(const struct gpu_work *work, cuda_at from, cuda_at to, uint64_t bytes,
                             struct err *err);
+/* Nothing that was there before is in the L2 cache any more. */
+NODISCARD int gpu_work_sweep(const struct gpu_work *work, struct err *err);
 /* Adds what disagrees to the finding at `found`; one finding for each pair of tensors. */
 NODISCARD int gpu_work_compare(const struct gpu_work *work, const struct comparison *spec,
                                cuda_at expected, cuda_at got, cuda_at found, struct err *err);

@@ -205,13 +205,13 @@ static int choose_device(struct session *session)
 void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns)
 {
     double *stages_ms = session->verdict->stages_ms;
-    double built_ms = session->builds.elapsed_ms;
-    session->verdict->extensions += session->builds.extensions;
-    session->verdict->extensions_slim += session->builds.slim;
-    session->builds.elapsed_ms = 0;
-    session->builds.extensions = session->builds.slim = 0;
-    stages_ms[STAGE_COMPILE] += built_ms;
-    stages_ms[stage] += clock_ms_since(start_ns) - built_ms;
+    struct builds *builds = &session->builds;
+    session->verdict->extensions += builds->extensions;
+    session->verdict->extensions_slim += builds->slim;
+    stages_ms[STAGE_COMPILE] += builds->elapsed_ms;
+    stages_ms[stage] += clock_ms_since(start_ns) - builds->elapsed_ms - builds->waited_ms;
+    builds->elapsed_ms = builds->waited_ms = 0;
+    builds->extensions = builds->slim = 0;
 }
 
 /* Peak resident memory of a live process, from /proc. */
@@ -288,6 +288,7 @@ static bool attempt(struct session *session)
     if (session->candidate.boxed.layers)
         verdict->layers = session->candidate.boxed.layers;
     verdict->peak_memory_bytes = peak_memory(&session->candidate.boxed);
+    session_let_go(session); /* who is next need not wait for the end of this one's context */
     side_close(&session->candidate);
     session_leave(session);
     return leave_device(session);

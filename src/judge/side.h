@@ -96,6 +96,7 @@ struct side {
 struct side_time {
     double ms;        /* from the clock's start to DONE, hand-over included */
     double inputs_ms; /* of that, until its inputs were there; 0: they were there before */
+    double hold_ms;   /* of that, copying outputs: its word, as own_ms */
     double sample_ms; /* DONE to samples taken */
     double freeze_us; /* samples taken to stopped */
     double own_ms;    /* the call alone by the side's own clock: its word, and worth no more */

@@ -29,6 +29,7 @@
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
 #define BATCH_MS 2.0       /* of calls between two readings of the clock, on a GPU */
+#define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 60 µs until the first kernel starts */
 #define HOST_BYTES 64e6    /* of their arguments, where those pass through the host */
 #define BATCH_BYTES 4e9    /* and where they don't */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
@@ -71,7 +72,7 @@ static int sample_pair(struct session *session, const struct trial *trial,
     if (call_pair(session, trial, candidate_first, &reference, &candidate) < 0)
         return -1;
     double calls = trial->slots;
-    sampling->reference[at] = (reference.ms - reference.inputs_ms) / calls;
+    sampling->reference[at] = (reference.ms - reference.inputs_ms - reference.hold_ms) / calls;
     sampling->candidate[at] = (candidate.ms - candidate.inputs_ms) / calls;
     sampling->handover[at] = sampling->reference[at] - reference.own_ms / calls;
     sampling->around[at] = (reference.inputs_ms + reference.sample_ms) / calls;
@@ -232,7 +233,9 @@ static uint32_t slots_for(const struct session *session, const struct trial *tri
     if (!session->gpu)
         return 1;
     double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
-    double wanted = fmin(BATCH_MS / call_ms, bytes / (double)trial->layout.bytes);
+    bool torch = session->problem->format == PROBLEM_TORCH;
+    double wanted = fmin(ceil((torch ? TORCH_BATCH_MS : BATCH_MS) / call_ms),
+                         bytes / (double)trial->layout.bytes);
     return (uint32_t)fmax(1, fmin(wanted, most));
 }
 
@@ -354,6 +357,6 @@ int timing_stage(struct session *session)
     trial_end(session);
     verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
     if (!session->gpu) /* what a candidate has there would disturb others as long as it lives */
-        device_lock_release(&session->device);
+        session_let_go(session);
     return result;
 }

@@ -162,6 +162,8 @@ int trial_gpu_lay_out(const struct session *session, struct side *side, struct e
         return err_set(err, ERR_INTERNAL, "there are no kernels to copy inputs with");
     int result = gpu_work_copy(side->work, session->gpu_staging.image.address, side->arrays.address,
                                side->slots * layout->bytes, err);
+    if (result == 0) /* each call finds its inputs in memory */
+        result = gpu_work_sweep(side->work, err);
     return result < 0 ? result : gpu_work_wait(side->work, err);
 }
 

@@ -133,6 +133,7 @@ struct wire_done {
     uint32_t type, count; /* of all slots, one slot's behind the other's; native: 0, its outputs lie
                              in the slot */
     uint64_t own_ns;      /* the call by the side's own clock: of a candidate nobody looks at it */
+    uint64_t hold_ns;     /* and what it took then to copy outputs that the next call overwrites */
     struct wire_output outputs[WIRE_OUTPUTS];
 };
 

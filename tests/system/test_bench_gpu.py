@@ -122,7 +122,7 @@ torch.cuda.synchronize = lambda: None
 events.DEVICE = "cpu"
 events.WARM_UP_S = 0
 assert events.sets_for(0.001, 1000, 1) == 128
-assert events.sets_for(0.5, 1000, 1) == 4
+assert events.sets_for(0.5, 1000, 1) == 8
 assert events.sets_for(0.001, 10**9, 1) == 4
 assert events.sets_for(0.001, 1000, 3) == 42
 assert events.sets_for(70, 10**10, 200) == 1
@@ -138,7 +138,7 @@ module = types.SimpleNamespace(
     Model=Model, get_inputs=lambda: [torch.rand(100) + 1, 2], get_init_inputs=lambda: [])
 benchmark = events.Benchmark(module)
 sets = len(benchmark.sets)
-assert 1 < sets <= 10, sets
+assert 1 < sets <= 20, sets
 calls.clear()
 times = benchmark.measure()
 assert events.ROUNDS_MIN <= len(times) <= events.ROUNDS

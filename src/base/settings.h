@@ -36,7 +36,9 @@
     X(run_load_timeout_ms, "run.load_timeout_ms", DURATION, "60s", 1, 86400000,                    \
       "Longest that loading a candidate may take, its imports and builds included")                \
     X(run_memory_bytes, "run.memory_bytes", BYTES, "2GiB", 1 << 20, 1ULL << 50,                    \
-      "Address space of a candidate beyond its program and three times its arguments")             \
+      "Memory of a candidate beyond its program and three times its arguments: address space, "    \
+      "and "                                                                                       \
+      "with a GPU what it holds of this machine's")                                                \
     X(run_scratch_bytes, "run.scratch_bytes", BYTES, "256MiB", 0, 1ULL << 50,                      \
       "What a candidate may write to its private scratch directory")                               \
     X(run_threads, "run.threads", INT, "0", 0, 4096,                                               \

@@ -65,6 +65,16 @@ static uint32_t precision_of(const struct settings *settings)
     return 0;
 }
 
+/* A candidate on a GPU builds its layers in this machine's memory, as large as the reference's. */
+static uint64_t arguments_bytes(const struct session *session, uint32_t role)
+{
+    struct stat facts = {0};
+    if (role == WIRE_REFERENCE || !session->gpu || session->weights < 0 ||
+        fstat(session->weights, &facts) < 0)
+        return session->torch_layout.bytes;
+    return session->torch_layout.bytes + (uint64_t)facts.st_size;
+}
+
 static int open_side(struct session *session, struct side *side, uint32_t role, const char *text,
                      size_t bytes, struct wire_opened *opened,
                      int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
@@ -93,8 +103,9 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
     int result = descriptors[0] = file_memory_from("source", text, bytes, err);
     if (result >= 0)
         result = judge_start(session->judge, session->unit,
-                             session->gpu ? BOX_TORCH_CUDA : BOX_TORCH, session->torch_layout.bytes,
-                             side, &start, opened, opened_descriptors, err);
+                             session->gpu ? BOX_TORCH_CUDA : BOX_TORCH,
+                             arguments_bytes(session, role), side, &start, opened,
+                             opened_descriptors, err);
     if (descriptors[0] >= 0)
         close(descriptors[0]);
     return result < 0 ? result : 0;

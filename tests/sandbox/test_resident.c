@@ -64,7 +64,8 @@ static uint64_t measure(int flags, int generations, bool family)
         assert_int_equal(read(ready[0], &byte, 1), 1);
     uint64_t bytes = resident_bytes(pid, family);
     kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    while (waitpid(-1, NULL, 0) > 0) /* descendants become this process's children, and end */
+        ;
     close(ready[0]);
     close(ready[1]);
     return bytes;
@@ -73,6 +74,7 @@ static uint64_t measure(int flags, int generations, bool family)
 static void processes(void **state)
 {
     (void)state;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (int shared = 0; shared < 2; shared++) {
         int flags = shared ? MAP_SHARED : MAP_PRIVATE;
         uint64_t one = measure(flags, 0, true);

@@ -204,7 +204,10 @@ static int prepare_reference(struct preparation *preparation)
     if (reference_ready(preparation->session))
         return 0;
     reference_forget(preparation->session);
-    int result = compile_reference(preparation);
+    preparation->fault = fault_room;
+    int result = room_check(preparation->session, &preparation->err);
+    if (result == 0)
+        result = compile_reference(preparation);
     return result < 0 ? result : open_reference(preparation);
 }
 

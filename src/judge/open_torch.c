@@ -128,6 +128,10 @@ int torch_reference(struct session *session)
     session->reference_oracle = opened.oracle == 1;
     if (take_opened(session, &opened, descriptors, &err) < 0)
         return fault_reference(session, &err);
+    if (room_check(session, &err) < 0) {
+        reference_forget(session);
+        return fault_room(session, &err);
+    }
     memcpy(session->problem_hash, problem->hash, sizeof session->problem_hash);
     return 0;
 }

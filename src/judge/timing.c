@@ -230,6 +230,7 @@ static uint32_t slots_for(const struct session *session, const struct trial *tri
         return 1;
     double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
     double wanted = fmin(BATCH_MS / call_ms, bytes / (double)trial->layout.bytes);
+    wanted = fmin(wanted, room_slots(session, trial));
     return (uint32_t)fmax(1, fmin(wanted, most));
 }
 

@@ -130,6 +130,26 @@ def test_refused(warpgym, problem, tmp_path, row):
     assert codes == ([code] if code else [])
 
 
+def test_slots_fit_into_free_memory(warpgym, problem, tmp_path):
+    """One interval of the clock takes as many calls as there is room for, be it one."""
+    right = write(tmp_path / "right.cu", source())
+    for mebibytes in ("64", "14", "8"):
+        verdict = judged(warpgym, problem, right, FAKE_CUDA_MEMORY=mebibytes)
+        assert verdict["status"] == "passed" and verdict["timing"]["speedup"] > 0, verdict
+
+
+def test_what_cannot_fit(warpgym, problem, tmp_path):
+    """Nobody is to blame, and who asks is told the bytes."""
+    right = write(tmp_path / "right.cu", source())
+    verdict = judged(warpgym, problem, right, FAKE_CUDA_MEMORY="3")
+    assert verdict["status"] == "unsupported", verdict
+    assert verdict["error"]["class"] == "gpu_memory"
+    words = verdict["error"]["message"].split()
+    needed, each = int(words[6]), int(words[words.index("least,") + 1])
+    assert needed == 2 * each > 3 << 20 > each >= 2 * 4 * 200000
+    assert f"Fake GPU 0 has {3 << 20}:" in verdict["error"]["message"]
+
+
 HOARD = '''#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

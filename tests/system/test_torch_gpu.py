@@ -82,6 +82,37 @@ def test_right(warpgym, environment, problem):
     assert verdict["timing"]["speedup"] > 0
 
 
+ROWS = '''import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x.sum(1)
+
+
+def get_inputs():
+    return [torch.rand(64, 1 << 17)]
+
+
+def get_init_inputs():
+    return []
+'''
+
+
+def test_inputs_wait_on_the_host(warpgym, environment, tmp_path):
+    """32 MiB for each side and as much for the image of them are more than there is."""
+    problem = write(tmp_path / "rows.py", ROWS)
+    tight = environment | {"FAKE_CUDA_MEMORY": "90"}
+    for name, line, status in [("right", "", "passed"), ("wrong", " * 1.5", "wrong")]:
+        text = ROWS.replace("Model", "ModelNew").replace("x.sum(1)", "x.sum(1)" + line)
+        verdict = judged(warpgym, tight, problem, text, timed=True, name=f"{name}.py")
+        assert verdict["status"] == status, verdict
+    none = environment | {"FAKE_CUDA_MEMORY": "60"}
+    verdict = judged(warpgym, none, problem, text)
+    assert verdict["status"] == "unsupported" and "needs 671" in verdict["error"]["message"], verdict
+
+
 # Each takes a few GiB of this machine's memory, and no more than that where nobody stops it.
 HOARDS = [
     ("at once", "self.hoard = [torch.ones(1 << 22) for _ in range(250)]"),

@@ -216,7 +216,8 @@ double room_slots(const struct session *session, const struct trial *trial);
 bool trial_gpu_begin(struct session *session, const struct trial *trial);
 void trial_gpu_end(struct session *session);
 int trial_gpu_prepare(struct session *session);
-/* Torch: room for the inputs' image, on the host where the GPU has too little; what the reference's slots hold becomes that image. */
+/* Torch: room for the inputs' image, on the host where the GPU has too little; what the reference's
+ * slots hold becomes that image. */
 NODISCARD int trial_gpu_make_image(struct session *session, const struct trial *trial,
                                    struct err *err);
 NODISCARD int trial_gpu_stage(struct session *session, struct err *err);

@@ -7,9 +7,9 @@
  *                                             └─► arrays C ─► call ─► outputs C ─┘
  *
  * The image is that of all slots as a side gets them: inputs and, for native problems, poisoned
- * outputs and guards. A torch call's waits on the host where the GPU has too little memory (room.c).
- * Outputs of a torch side lie in its own memory, of which the judge holds
- * descriptors (ask.c). Declared in context.h.
+ * outputs and guards. A torch call's waits on the host where the GPU has too little room (room.c).
+ * Outputs of a torch side lie in its own memory, of which the judge holds descriptors (ask.c).
+ * Declared in context.h.
  */
 #include "judge/context.h"
 

@@ -110,7 +110,8 @@ def test_inputs_wait_on_the_host(warpgym, environment, tmp_path):
         assert verdict["status"] == status, verdict
     none = environment | {"FAKE_CUDA_MEMORY": "60"}
     verdict = judged(warpgym, none, problem, text)
-    assert verdict["status"] == "unsupported" and "needs 671" in verdict["error"]["message"], verdict
+    assert verdict["status"] == "unsupported", verdict
+    assert "needs 671" in verdict["error"]["message"]
 
 
 # Each takes a few GiB of this machine's memory, and no more than that where nobody stops it.

@@ -150,7 +150,7 @@ class Gpu:
         self.pool = _Pool(_allocator(library), ordinal)
         self.synchronize = torch._C._cuda_synchronize
         self.bell = torch.zeros(1, device=self.name)
-        self.marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
+        self.marks = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
         self._warm_up()
 
     def _warm_up(self):

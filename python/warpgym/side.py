@@ -22,6 +22,8 @@ from . import extension, gpu, structure, triton_build, wire
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
 ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's free memory
 SLOT_STEP = 0x9E3779B97F4A7C15  # between the seeds of two slots
+GRAPH_MODES = ("reduce-overhead", "max-autotune")  # of torch.compile: with CUDA graphs
+GRAPH_CALLS = 3
 EXTREMES = 4096  # elements among which the two values of a biased input are looked for
 
 
@@ -94,10 +96,6 @@ def _two_valued(tensor):
     bias = torch.rand(()).item() * 0.6 + 0.2
     pick = torch.rand(tensor.shape, device=tensor.device) < bias
     tensor.copy_(torch.where(pick, head.min(), head.max()))
-
-
-def _ns_between(start, end):
-    return int(start.elapsed_time(end) * 1e6)
 
 
 class Side:
@@ -188,10 +186,7 @@ class Side:
         self.description["parameters"] = len(self._parameters(self.model))
         oracle = self._make_oracle(example, tensors)
         if self.compile_mode:
-            triton_build.install(self.channel)
-            self.model = torch.compile(self.model, mode=self.compile_mode)
-            with torch.no_grad():
-                self.model(*example)
+            self._compile(example)
         head = wire.HEAD.pack(wire.OPENED, self.layers)
         layout = wire.layout(
             [
@@ -207,6 +202,19 @@ class Side:
         self.channel.send(head + layout + wire.HEAD.pack(int(oracle), 0), descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
+
+    def _compile(self, example):
+        """In a mode with CUDA graphs the next call would overwrite this one's outputs: an answer
+        has to outlive that, so copying it is part of the call."""
+        triton_build.install(self.channel)
+        compiled = torch.compile(self.model, mode=self.compile_mode)
+        if self.compile_mode in GRAPH_MODES:
+            self.model = lambda *inputs: structure.copied(compiled(*inputs))
+        else:
+            self.model = compiled
+        with torch.no_grad():
+            for _ in range(GRAPH_CALLS):  # the first compiles, the second records a graph
+                self.model(*example)
 
     @staticmethod
     def _parameters(model):
@@ -381,13 +389,13 @@ class Side:
         run = self._run_on_cpu if isinstance(self.device, gpu.Cpu) else self._run_on_gpu
         if mode == wire.ABLATE:
             with ablated():
-                outputs, *times_ns = run(model)
+                outputs, own_ns = run(model)
         elif mode == wire.TRACE:
             with self.device.traced(descriptors[0]):
-                outputs, *times_ns = run(model)
+                outputs, own_ns = run(model)
         else:
-            outputs, *times_ns = run(model)
-        self.answer(outputs, *times_ns)
+            outputs, own_ns = run(model)
+        self.answer(outputs, own_ns)
 
     def _run_on_cpu(self, model):
         start_ns = time.monotonic_ns()
@@ -399,15 +407,10 @@ class Side:
         device = self.device
         device.wake()
         device.marks[0].record()
-        results = [model(*inputs) for inputs in self.inputs]
+        outputs = self._hold([model(*inputs) for inputs in self.inputs])
         device.marks[1].record()
-        outputs = self._hold(results)
-        device.marks[2].record()
         device.synchronize()
-        start, end, held = device.marks
-        if self.compile_mode:  # copying them out of a graph's memory is not the model's work
-            return outputs, _ns_between(start, end), _ns_between(end, held)
-        return outputs, _ns_between(start, held)
+        return outputs, int(device.marks[0].elapsed_time(device.marks[1]) * 1e6)
 
     @staticmethod
     def _place_of(tensor):
@@ -424,7 +427,7 @@ class Side:
                 held[place] = self.device.hold(tensor)
         return [held[self._place_of(tensor)] for tensor in tensors]
 
-    def answer(self, outputs, own_ns, hold_ns=0):
+    def answer(self, outputs, own_ns):
         if len(outputs) > wire.OUTPUTS:
             raise Failure(wire.FAILED_RUN, f"forward returned {len(outputs)} tensors")
         described = []
@@ -443,7 +446,7 @@ class Side:
                 )
             )
         self.outputs = outputs  # alive until the next call: the judge reads them from outside
-        self.channel.send(wire.done(described, own_ns, hold_ns))
+        self.channel.send(wire.done(described, own_ns))
 
 
 def _copy(value):
@@ -507,7 +510,6 @@ def serve(channel, layers, lock, open_gpu=None):
                         triton_build.ready()
                     except Exception as error:  # noqa: BLE001 - told in answer to OPEN
                         unready = error
-                    channel.send(wire.HEAD.pack(wire.WARMED, 0))
                 elif kind == wire.OPEN:
                     _, role, seed, threads, ordinal, _, _, precision, mode = (
                         wire.OPEN_BODY.unpack_from(message)

@@ -50,6 +50,17 @@ def put_together(description, tensors):
     return tuple(items) if kind == "tuple" else items
 
 
+def copied(value):
+    """The same with tensors of its own."""
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    if isinstance(value, (list, tuple)):
+        return type(value)(copied(item) for item in value)
+    if isinstance(value, dict):
+        return {key: copied(item) for key, item in value.items()}
+    return value
+
+
 def flatten(value):
     """Tensors of an output: a tensor, or nested lists, tuples and dicts of them."""
     if isinstance(value, torch.Tensor):

@@ -11,7 +11,7 @@ ARGUMENTS = 24
 DIMENSIONS = 8
 
 (OPEN, OPENED, MAP, MAPPED, FILL, FILLED, CALL, DONE, FAILED, BUILD, BUILT, WARM, SEGMENT,
- WAKE, AWAKE, WARMED) = range(1, 17)
+ WAKE, AWAKE) = range(1, 16)
 REFERENCE, CANDIDATE = 1, 2
 RUN, DOUBLE, ABLATE, TRACE, WITHOUT = 1, 2, 3, 4, 5
 (FAILED_LOAD, FAILED_RUN, FAILED_MEMORY, FAILED_UNSUPPORTED, FAILED_COMPILE) = range(1, 6)
@@ -29,7 +29,7 @@ ARGUMENT = struct.Struct("<IIQQIIddQ")
 LAYOUT_HEAD = struct.Struct("<IIQ")
 OUTPUT = struct.Struct("<QQII8q")
 BUILT_HEAD = struct.Struct("<II")
-OWN_NS = struct.Struct("<QQ")
+OWN_NS = struct.Struct("<Q")
 
 
 class Channel:
@@ -73,12 +73,11 @@ def layout(arguments, slot_bytes):
     return head + body.ljust(ARGUMENTS * ARGUMENT.size, b"\0")
 
 
-def done(outputs, own_ns, hold_ns=0):
-    """`outputs`: (address, bytes, dtype code, shape) of each tensor; `own_ns`: by the own clock;
-    `hold_ns`: what copying outputs took then."""
+def done(outputs, own_ns):
+    """`outputs`: (address, bytes, dtype code, shape) of each tensor; `own_ns`: by the own clock."""
     body = b"".join(
         OUTPUT.pack(address, size, dtype, len(shape), *shape, *([0] * (DIMENSIONS - len(shape))))
         for address, size, dtype, shape in outputs
     )
-    head = HEAD.pack(DONE, len(outputs)) + OWN_NS.pack(own_ns, hold_ns)
+    head = HEAD.pack(DONE, len(outputs)) + OWN_NS.pack(own_ns)
     return head + body

@@ -36,7 +36,9 @@
     X(run_load_timeout_ms, "run.load_timeout_ms", DURATION, "60s", 1, 86400000,                    \
       "Longest that loading a candidate may take, its imports and builds included")                \
     X(run_memory_bytes, "run.memory_bytes", BYTES, "2GiB", 1 << 20, 1ULL << 50,                    \
-      "Address space of a candidate beyond its program and three times its arguments")             \
+      "Memory of a candidate beyond its program and three times its arguments: address space, "    \
+      "and "                                                                                       \
+      "with a GPU what it holds of this machine's")                                                \
     X(run_scratch_bytes, "run.scratch_bytes", BYTES, "256MiB", 0, 1ULL << 50,                      \
       "What a candidate may write to its private scratch directory")                               \
     X(run_threads, "run.threads", INT, "0", 0, 4096,                                               \
@@ -48,6 +50,10 @@
     X(timing_budget_ms, "timing.budget_ms", DURATION, "10ms", 1, 3600000,                          \
       "Sampling time after which a wider interval will do: after twice this "                      \
       "long twice the target, and so on; after ten times it stops")                                \
+    X(timing_gpu_target, "timing.gpu_target", FLOAT, "0.02", 0.0001, 1,                            \
+      "The same on a GPU, where intervals hold many calls and scatter less")                       \
+    X(timing_gpu_budget_ms, "timing.gpu_budget_ms", DURATION, "100ms", 1, 3600000,                 \
+      "Sampling time on a GPU, as timing.budget_ms")                                               \
     X(timing_min_samples, "timing.min_samples", INT, "6", 1, 100000,                               \
       "Timed pairs taken in any case")                                                             \
     X(timing_max_samples, "timing.max_samples", INT, "400", 1, 100000,                             \

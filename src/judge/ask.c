@@ -136,7 +136,14 @@ static int serve(struct side *side, const union wire_message *message,
     if (message->type == WIRE_SEGMENT)
         return serve_segment(side, &message->segment, descriptors, err);
     int64_t start_ns = clock_now_ns();
-    int result = serve_build(side, descriptors, err);
+    bool held = side->hold.most_bytes > 0; /* nobody looks at it while something is compiled */
+    int result = held ? boxed_freeze(&side->boxed, err) : 0;
+    if (result == ERR_CRASH)
+        return side_explain_end(side, err);
+    if (result == 0)
+        result = serve_build(side, descriptors, err);
+    if (held)
+        boxed_thaw(&side->boxed);
     allow_for_build(side, clock_now_ns() - start_ns, deadline_ns);
     return result;
 }
@@ -157,6 +164,8 @@ int side_serve(struct side *side, int64_t *deadline_ns, struct err *err)
     mem_free(message);
     if (result == 0 && side->cancelled && *side->cancelled)
         return err_set(err, ERR_CANCELLED, "cancelled");
+    if (result == 0)
+        result = side_hold_look(side, err);
     if (result == 0 && clock_now_ns() >= *deadline_ns)
         return err_set(err, ERR_TIMEOUT, "it was still asking for things when its time was up");
     return result;

@@ -170,7 +170,7 @@ static int wait_done(struct side *side, int64_t deadline_ns, struct err *err)
     struct pollfd wait = {.fd = side->boxed.channel, .events = POLLIN};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        if (poll(&wait, 1, left_ms < 200 ? left_ms : 200) > 0) {
+        if (poll(&wait, 1, side_hold_tick_ms(side, left_ms)) > 0) {
             if (!side_asks(side))
                 return 0;
             int result = side_serve(side, &deadline_ns, err);
@@ -182,6 +182,9 @@ static int wait_done(struct side *side, int64_t deadline_ns, struct err *err)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (clock_now_ns() >= deadline_ns)
             return err_set(err, ERR_TIMEOUT, "one call took longer than it may");
+        int result = side_hold_look(side, err);
+        if (result < 0)
+            return result;
     }
 }
 
@@ -276,8 +279,10 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
                                .inputs_ms = (double)inputs_ns * 1e-6,
                                .sample_ms = (double)(stop_ns - done_ns) * 1e-6,
                                .freeze_us = (double)(clock_now_ns() - stop_ns) * 1e-3,
-                               .own_ms = (double)side->done.own_ns * 1e-6,
-                               .hold_ms = (double)side->done.hold_ns * 1e-6};
+                               .own_ms = (double)side->done.own_ns * 1e-6};
+    result = side_hold_check(side, err);
+    if (result < 0)
+        return result;
     if (side->stays_on_gpu)
         return 0; /* whoever reads its outputs there looks at the samples then */
     result = (mode == WIRE_RUN || mode == WIRE_TRACE) && side->slot_outputs ? side_pull(side, err)

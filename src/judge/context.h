@@ -53,6 +53,7 @@ struct answer {
 /* Of trials that stay on the GPU: trial_gpu.c. */
 struct gpu_staging {
     struct gpu_memory image, findings;
+    bool image_on_host; /* torch: the session's `staging` is it, for lack of room */
 };
 
 struct session {
@@ -151,6 +152,7 @@ const struct gpu_work *session_work(struct session *session);
 int fault_reference(struct session *session, const struct err *err);
 int fault_candidate(struct session *session, const struct err *err);
 int fault_judge(struct session *session, const struct err *err);
+int fault_room(struct session *session, const struct err *err); /* nobody's: the GPU is too small */
 
 /* open_native.c, open_torch.c: stages "compile" and "load". 0 or -1 (the verdict says why). */
 int open_native(struct session *session);
@@ -219,11 +221,19 @@ bool trial_is_torch_on_gpu(const struct session *session);
 
 /* Whether nothing of such a trial needs the host. */
 bool trial_gpu_suits(const struct session *session, const struct trial *trial);
+/* room.c. ERR_UNSUPPORTED: a call of the problem at hand does not fit into the GPU's memory. */
+NODISCARD int room_check(const struct session *session, struct err *err);
+/* Whether an image of that many bytes of arguments fits beside both sides'. */
+bool room_for_image(const struct session *session, uint64_t bytes);
+/* How many calls of the trial at once fit into what is free now; less than 1: hardly one. */
+double room_slots(const struct session *session, const struct trial *trial);
+
 /* trial_gpu.c: between these two, trials may be `on_gpu`. False: they may not. */
 bool trial_gpu_begin(struct session *session, const struct trial *trial);
 void trial_gpu_end(struct session *session);
 int trial_gpu_prepare(struct session *session);
-/* Torch: room for the inputs' image; what the reference's slots hold becomes that image. */
+/* Torch: room for the inputs' image, on the host where the GPU has too little; what the reference's
+ * slots hold becomes that image. */
 NODISCARD int trial_gpu_make_image(struct session *session, const struct trial *trial,
                                    struct err *err);
 NODISCARD int trial_gpu_stage(struct session *session, struct err *err);

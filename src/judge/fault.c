@@ -75,6 +75,14 @@ int fault_reference(struct session *session, const struct err *err)
     return -1;
 }
 
+int fault_room(struct session *session, const struct err *err)
+{
+    if (err->code != ERR_UNSUPPORTED)
+        return fault_judge(session, err);
+    verdict_fail(session->verdict, STATUS_UNSUPPORTED, "gpu_memory", err->text, NULL);
+    return -1;
+}
+
 /* First line of a longer text. */
 static void first_line(const char *text, char *line, size_t line_bytes)
 {

@@ -220,7 +220,9 @@ static int prepare_reference(struct preparation *preparation)
         return make_reference(preparation);
     if (shelf_has(&session->judge->shelf, session->problem->hash, session->gpu))
         return 0;
-    return compile_reference(preparation);
+    preparation->fault = fault_room;
+    int result = room_check(session, &preparation->err);
+    return result < 0 ? result : compile_reference(preparation);
 }
 
 static void *prepare(void *argument)

@@ -64,6 +64,16 @@ static uint32_t precision_of(const struct settings *settings)
     return 0;
 }
 
+/* A candidate on a GPU builds its layers in this machine's memory, as large as the reference's. */
+static uint64_t arguments_bytes(const struct session *session, uint32_t role)
+{
+    struct stat facts = {0};
+    if (role == WIRE_REFERENCE || !session->gpu || session->reference.weights < 0 ||
+        fstat(session->reference.weights, &facts) < 0)
+        return session->reference.torch_layout.bytes;
+    return session->reference.torch_layout.bytes + (uint64_t)facts.st_size;
+}
+
 static int open_side(struct session *session, struct side *side, uint32_t role, const char *text,
                      size_t bytes, struct wire_opened *opened,
                      int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
@@ -94,7 +104,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
     if (result >= 0)
         result = judge_start(session->judge, session->unit,
                              session->gpu ? BOX_TORCH_CUDA : BOX_TORCH,
-                             session->reference.torch_layout.bytes, side, &start, opened,
+                             arguments_bytes(session, role), side, &start, opened,
                              opened_descriptors, err);
     if (descriptors[0] >= 0)
         close(descriptors[0]);
@@ -117,6 +127,11 @@ int torch_reference(struct session *session)
         reference->oracle = opened.oracle == 1;
         if (take_opened(reference, &opened, descriptors, &err) < 0)
             return fault_reference(session, &err);
+        session->largest = reference->torch_layout;
+        if (room_check(session, &err) < 0) {
+            session_forget_reference(session);
+            return fault_room(session, &err);
+        }
         memcpy(reference->problem_hash, problem->hash, sizeof reference->problem_hash);
     }
     session->largest = reference->torch_layout;

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "judge/wire.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
@@ -33,44 +35,46 @@ struct ready {
     _Atomic bool closing;
 };
 
-static int await_warmed(const struct ready *ready, const struct boxed *boxed, struct err *err)
+/* Until the other end of the pipe is closed. */
+static int await_end(const struct ready *ready, int pipe, struct err *err)
 {
-    static _Thread_local union wire_message message; /* large */
-    struct pollfd waits[2] = {{.fd = boxed->channel, .events = POLLIN},
-                              {.fd = boxed->pid_fd, .events = POLLIN}};
+    struct pollfd wait = {.fd = pipe, .events = POLLIN};
     int64_t deadline_ns = clock_now_ns() + WARM_TIMEOUT_MS * INT64_C(1000000);
-    int descriptors[WIRE_DESCRIPTORS];
-    size_t bytes;
-    while (poll(waits, 2, TICK_MS) <= 0) {
+    while (poll(&wait, 1, TICK_MS) <= 0) {
         if (ready->closing)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (clock_now_ns() > deadline_ns)
             return err_set(err, ERR_TIMEOUT, "a process did not get ready");
     }
-    if (!(waits[0].revents & POLLIN))
-        return err_set(err, ERR_CRASH, "a process ended while it got ready");
-    int result = wire_receive(boxed->channel, &message, &bytes, descriptors, err);
-    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
-        if (result == 0 && descriptors[i] >= 0)
-            close(descriptors[i]);
-    if (result == 0 && message.type != WIRE_WARMED)
-        result = err_set(err, ERR_PROTOCOL, "a process said something else than that it is ready");
+    return 0;
+}
+
+static int warm(const struct ready *ready, struct boxed *boxed, struct err *err)
+{
+    const struct gpu *gpu = ready->options.gpu;
+    struct wire_warm message = {.type = WIRE_WARM, .gpu = (uint32_t)gpu->ordinal + 1};
+    int ends[2];
+    memcpy(message.gpu_uuid, gpu->id.bytes, sizeof message.gpu_uuid);
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_sys(err, errno, "cannot make a pipe");
+    int result = wire_send(boxed->channel, &message, sizeof message, &ends[1], 1, err);
+    close(ends[1]);
+    if (result == 0)
+        result = await_end(ready, ends[0], err);
+    close(ends[0]);
+    if (result == 0 && boxed_ended(boxed))
+        result = err_set(err, ERR_CRASH, "a process ended while it got ready");
     return result;
 }
 
 static int spawn(const struct ready *ready, struct boxed *boxed, struct err *err)
 {
-    const struct gpu *gpu = ready->options.gpu;
-    struct wire_warm warm = {.type = WIRE_WARM, .gpu = (uint32_t)gpu->ordinal + 1};
-    memcpy(warm.gpu_uuid, gpu->id.bytes, sizeof warm.gpu_uuid);
     int result = standby_spawn(ready->options.standby, ready->box, SPAWN_TIMEOUT_MS, boxed, err);
     if (result < 0)
         return result;
     result = boxed->layers >> LAYER_SCRATCH & 1
-                 ? wire_send(boxed->channel, &warm, sizeof warm, NULL, 0, err)
+                 ? warm(ready, boxed, err)
                  : err_set(err, ERR_MISSING, "the box has no scratch");
-    if (result == 0)
-        result = await_warmed(ready, boxed, err);
     if (result < 0)
         boxed_close(boxed);
     return result;

@@ -2,7 +2,7 @@
  *
  * A context on a GPU takes 0.2 to 0.5 s to make and does not survive a fork, so it cannot wait in a
  * standby server. Instead processes are forked ahead, put into their boxes and told to WARM
- * themselves (wire.h); one that says WARMED stands ready. Each is used once; threads of the pool's
+ * themselves (wire.h). Each is used once; threads of the pool's
  * own replace it, but start no more in all than candidates are expected, or waited for. The driver
  * makes contexts one after the other, so more threads would not make them any faster.
  *

@@ -32,7 +32,7 @@ static int await(struct side *side, int64_t deadline_ns, struct err *err)
                               {.fd = side->boxed.pid_fd, .events = POLLIN}};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        int ready = poll(waits, 2, left_ms < 200 ? left_ms : 200);
+        int ready = poll(waits, 2, side_hold_tick_ms(side, left_ms));
         if (ready < 0 && errno != EINTR)
             return err_sys(err, errno, "cannot wait for a side");
         if (ready > 0 && (waits[0].revents & POLLIN))
@@ -43,6 +43,9 @@ static int await(struct side *side, int64_t deadline_ns, struct err *err)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (left_ms == 0)
             return err_set(err, ERR_TIMEOUT, "no answer in time");
+        int result = side_hold_look(side, err);
+        if (result < 0)
+            return result;
     }
 }
 
@@ -131,6 +134,7 @@ int side_open(struct side *side, const struct side_start *start, struct wire_ope
     if (!(side->boxed.layers >> LAYER_SCRATCH & 1))
         return err_set(err, ERR_MISSING, "the box has no scratch");
     int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
+    side_hold_begin(side, start->hold_bytes);
     result = wire_send(side->boxed.channel, start->message, sizeof *start->message,
                        start->descriptors, start->descriptor_count, err);
     if (result == 0)

@@ -58,8 +58,19 @@ struct side_segment {
     struct gpu_memory memory;
 };
 
+/* What a CUDA context takes of this machine's memory, with all that libraries put beside it. */
+#define SIDE_CONTEXT_BYTES ((uint64_t)1 << 30)
+
+/* How much of this machine's memory it may hold: hold.c. */
+struct side_hold {
+    uint64_t own_bytes;           /* for itself: as far as settings and arguments go */
+    uint64_t most_bytes;          /* in all; 0: its box sees to it */
+    int64_t looked_ns, family_ns; /* when it was looked at; when at its children, too */
+};
+
 struct side {
     struct boxed boxed;
+    struct side_hold hold;
     char *scratch;     /* host directory to remove with the side; NULL: none */
     uint32_t role;     /* enum wire_role */
     bool slot_outputs; /* native: outputs lie in the slot, whatever the side says */
@@ -96,7 +107,6 @@ struct side {
 struct side_time {
     double ms;        /* from the clock's start to DONE, hand-over included */
     double inputs_ms; /* of that, until its inputs were there; 0: they were there before */
-    double hold_ms;   /* of that, copying outputs: its word, as own_ms */
     double sample_ms; /* DONE to samples taken */
     double freeze_us; /* samples taken to stopped */
     double own_ms;    /* the call alone by the side's own clock: its word, and worth no more */
@@ -112,7 +122,8 @@ struct side_start {
     int64_t timeout_ms;
     struct side_builder *builder; /* NULL: it may not ask for builds */
     const struct gpu_context *gpu;
-    bool slot_outputs;            /* native */
+    uint64_t hold_bytes; /* of this machine's memory, beyond what it holds now; 0: no bound */
+    bool slot_outputs;   /* native */
     const _Atomic int *cancelled; /* NULL: cannot be cancelled */
 };
 
@@ -159,6 +170,15 @@ uint32_t side_asks(const struct side *side);
 NODISCARD int side_serve(struct side *side, int64_t *deadline_ns, struct err *err);
 /* Where `bytes` bytes lie, in the judge's context; 0: in no memory that the side has told of. */
 cuda_at side_locate(const struct side *side, uint64_t address, uint64_t bytes);
+
+/* hold.c. Beyond what the side holds when it begins, it may hold so much, and a context; 0: its box
+ * bounds it. A side that holds more is killed: ERR_INPUT, and side->failed says so. */
+void side_hold_begin(struct side *side, uint64_t own_bytes);
+NODISCARD int side_hold_check(struct side *side, struct err *err);
+/* The same, unless that was only just done. */
+NODISCARD int side_hold_look(struct side *side, struct err *err);
+/* How long to wait at most until the next look. */
+int side_hold_tick_ms(const struct side *side, int left_ms);
 
 /* Its channel is at its end: ERR_CRASH with how the process ended, or ERR_PROTOCOL where it lives.
    */

@@ -44,13 +44,18 @@ static int try_start(struct judge *judge, struct box *box, struct side *side,
     return result;
 }
 
+/* three: slot, oracle (twice the size for f32), as much again to work in */
+static uint64_t memory_for(const struct judge *judge, uint64_t arguments_bytes)
+{
+    return judge->options.settings->run_memory_bytes + 3 * arguments_bytes;
+}
+
 static void make_box(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
                      struct box *box)
 {
     const struct settings *settings = judge->options.settings;
     box_init(box, kind);
-    /* three: slot, oracle (twice the size for f32), as much again to work in */
-    box->memory_bytes = settings->run_memory_bytes + 3 * arguments_bytes;
+    box->memory_bytes = memory_for(judge, arguments_bytes);
     if (box_has_gpu(box)) {
         box->memory_bytes = 0; /* the driver reserves more addresses than any limit would allow */
         box_allow(box, gpu_pool_directory(&judge->gpus));
@@ -97,6 +102,8 @@ int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
     if (result == 0)
         result = standby_ready(start->standby, err);
     start->box = box;
+    if (box_has_gpu(box) && start->message->role == WIRE_CANDIDATE)
+        start->hold_bytes = memory_for(judge, arguments_bytes); /* hold.c instead */
     start->timeout_ms = judge->options.settings->run_load_timeout_ms;
     start->cancelled = judge->options.cancelled;
     if (result == 0) {

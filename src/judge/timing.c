@@ -30,6 +30,8 @@
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
 #define BATCH_MS 2.0       /* of calls between two readings of the clock, on a GPU */
 #define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 60 µs until the first kernel starts */
+#define START_MS 0.015     /* that the first call of an interval waits until it starts, */
+#define CALL_MS 0.004      /* and what any takes at the least */
 #define HOST_BYTES 64e6    /* of their arguments, where those pass through the host */
 #define BATCH_BYTES 4e9    /* and where they don't */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
@@ -72,7 +74,7 @@ static int sample_pair(struct session *session, const struct trial *trial,
     if (call_pair(session, trial, candidate_first, &reference, &candidate) < 0)
         return -1;
     double calls = trial->slots;
-    sampling->reference[at] = (reference.ms - reference.inputs_ms - reference.hold_ms) / calls;
+    sampling->reference[at] = (reference.ms - reference.inputs_ms) / calls;
     sampling->candidate[at] = (candidate.ms - candidate.inputs_ms) / calls;
     sampling->handover[at] = sampling->reference[at] - reference.own_ms / calls;
     sampling->around[at] = (reference.inputs_ms + reference.sample_ms) / calls;
@@ -124,6 +126,7 @@ static int sample_case(struct session *session, const struct trial *trial,
                        struct sampling *sampling, double budget_ms)
 {
     const struct settings *settings = session->judge->options.settings;
+    double target = session->gpu ? settings->timing_gpu_target : settings->timing_target;
     int64_t start_ns = clock_now_ns();
     while (sampling->count < sampling->capacity) {
         struct interval speedup;
@@ -137,8 +140,7 @@ static int sample_case(struct session *session, const struct trial *trial,
         take_off(sampling, &reference, &candidate);
         stats_ratio(reference, candidate, sampling->count, &speedup);
         double budgets = clock_ms_since(start_ns) / budget_ms;
-        if (stats_tight(&speedup, settings->timing_target * fmax(budgets, 1)) ||
-            budgets > BUDGETS_MAX)
+        if (stats_tight(&speedup, target * fmax(budgets, 1)) || budgets > BUDGETS_MAX)
             break;
     }
     return 0;
@@ -234,8 +236,10 @@ static uint32_t slots_for(const struct session *session, const struct trial *tri
         return 1;
     double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
     bool torch = session->problem->format == PROBLEM_TORCH;
-    double wanted = fmin(ceil((torch ? TORCH_BATCH_MS : BATCH_MS) / call_ms),
+    double each_ms = fmax(call_ms - START_MS, CALL_MS);
+    double wanted = fmin(ceil((torch ? TORCH_BATCH_MS : BATCH_MS) / each_ms),
                          bytes / (double)trial->layout.bytes);
+    wanted = fmin(wanted, room_slots(session, trial));
     return (uint32_t)fmax(1, fmin(wanted, most));
 }
 
@@ -324,15 +328,16 @@ static int time_all(struct session *session)
     const struct settings *settings = session->judge->options.settings;
     struct trial trial = {.timeout_ms = settings->run_timeout_ms};
     struct err err;
+    double budget_ms = (double)(session->gpu ? settings->timing_gpu_budget_ms
+                                             : settings->timing_budget_ms);
     if (problem->format == PROBLEM_TORCH) {
         trial.layout = session->reference.torch_layout;
-        return time_case(session, &trial, NULL, (double)settings->timing_budget_ms);
+        return time_case(session, &trial, NULL, budget_ms);
     }
     for (uint32_t i = 0; i < problem->time_count && i < VERDICT_CASES; i++) {
         if (problem_layout(problem, &problem->time[i], &trial.layout, &err) < 0)
             return fault_judge(session, &err);
-        if (time_case(session, &trial, &problem->time[i],
-                      (double)settings->timing_budget_ms / problem->time_count) < 0)
+        if (time_case(session, &trial, &problem->time[i], budget_ms / problem->time_count) < 0)
             return -1;
     }
     return 0;

@@ -7,8 +7,9 @@
  *                                             └─► arrays C ─► call ─► outputs C ─┘
  *
  * The image is that of all slots as a side gets them: inputs and, for native problems, poisoned
- * outputs and guards. Outputs of a torch side lie in its own memory, of which the judge holds
- * descriptors (ask.c). Declared in context.h.
+ * outputs and guards. A torch call's waits on the host where the GPU has too little room (room.c).
+ * Outputs of a torch side lie in its own memory, of which the judge holds descriptors (ask.c).
+ * Declared in context.h.
  */
 #include "judge/context.h"
 
@@ -67,7 +68,16 @@ int trial_gpu_make_image(struct session *session, const struct trial *trial, str
         return err_set(err, ERR_MISSING,
                        "PyTorch on a GPU needs the judge's own kernels, which could not be "
                        "compiled: install NVRTC or nvcc");
-    int result = make_room(session, &session->gpu_staging.image, slots * trial->layout.bytes, err);
+    struct gpu_staging *staging = &session->gpu_staging;
+    uint64_t bytes = slots * trial->layout.bytes;
+    int result = 0;
+    staging->image_on_host = !room_for_image(session, bytes);
+    if (staging->image_on_host) {
+        gpu_memory_free(&staging->image);
+        trial_make_staging(session);
+    } else {
+        result = make_room(session, &staging->image, bytes, err);
+    }
     return result < 0 ? result : make_findings(session, err);
 }
 
@@ -75,6 +85,9 @@ int trial_gpu_stage(struct session *session, struct err *err)
 {
     const struct side *side = &session->reference.side;
     const struct cuda *cuda = &session->gpu->cuda;
+    if (session->gpu_staging.image_on_host)
+        return gpu_memory_read(&side->arrays, 0, session->staging, side->slots * side->layout.bytes,
+                               err);
     int result = cuda_check(cuda,
                             cuda->copy_on_device(session->gpu_staging.image.address,
                                                  side->arrays.address,
@@ -110,6 +123,7 @@ bool trial_gpu_begin(struct session *session, const struct trial *trial)
     if (trial_is_torch_on_gpu(session))
         return true;
     trial_make_staging(session);
+    staging->image_on_host = false;
     return make_room(session, &staging->image, bytes, &err) == 0 &&
            make_findings(session, &err) == 0 && poison(&staging->image, trial, &err) == 0;
 }
@@ -160,8 +174,11 @@ int trial_gpu_lay_out(const struct session *session, struct side *side, struct e
             }
     if (!side->work)
         return err_set(err, ERR_INTERNAL, "there are no kernels to copy inputs with");
-    int result = gpu_work_copy(side->work, session->gpu_staging.image.address, side->arrays.address,
-                               side->slots * layout->bytes, err);
+    uint64_t bytes = side->slots * layout->bytes;
+    int result = session->gpu_staging.image_on_host
+                     ? gpu_memory_write(&side->arrays, 0, session->staging, bytes, err)
+                     : gpu_work_copy(side->work, session->gpu_staging.image.address,
+                                     side->arrays.address, bytes, err);
     if (result == 0) /* each call finds its inputs in memory */
         result = gpu_work_sweep(side->work, err);
     return result < 0 ? result : gpu_work_wait(side->work, err);

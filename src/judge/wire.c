@@ -29,7 +29,6 @@ size_t wire_length(uint32_t type)
         return sizeof(struct wire_warm);
     case WIRE_WAKE:
     case WIRE_AWAKE:
-    case WIRE_WARMED:
     case WIRE_MAPPED:
     case WIRE_FILLED:
     case WIRE_BUILD:

@@ -1,7 +1,7 @@
 /* wire: what judge and side say to each other, over one SOCK_SEQPACKET channel for each side.
  *
  *   judge                                   side
- *   WARM   {gpu}                         ─► lock the box, open the GPU  ─► WARMED   (optional)
+ *   WARM   {gpu}                         ─► lock the box, open the GPU          (optional)
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED          (torch reference only)
@@ -32,7 +32,7 @@
 #define WIRE_TEXT_BYTES 8192
 #define WIRE_DESCRIPTORS 4
 #define WIRE_OUTPUTS 128
-#define WIRE_SLOTS 128
+#define WIRE_SLOTS 384
 
 enum wire_type {
     WIRE_OPEN = 1,
@@ -50,7 +50,6 @@ enum wire_type {
     WIRE_SEGMENT,
     WIRE_WAKE,
     WIRE_AWAKE,
-    WIRE_WARMED,
 };
 
 enum wire_role { WIRE_REFERENCE = 1, WIRE_CANDIDATE = 2 };
@@ -80,7 +79,8 @@ struct wire_open {
 };
 
 /* Sent ahead of OPEN to a process that is to stand ready: what takes it long and is the same for
- * everybody. Whatever goes wrong is said in answer to OPEN. */
+ * everybody. Whatever goes wrong is said in answer to OPEN. Descriptors: the write end of a pipe,
+ * which is closed when it is done: the channel may hold other messages by then (SEGMENT). */
 struct wire_warm {
     uint32_t type, gpu; /* these as in wire_open */
     unsigned char gpu_uuid[16];
@@ -133,7 +133,6 @@ struct wire_done {
     uint32_t type, count; /* of all slots, one slot's behind the other's; native: 0, its outputs lie
                              in the slot */
     uint64_t own_ns;      /* the call by the side's own clock: of a candidate nobody looks at it */
-    uint64_t hold_ns;     /* and what it took then to copy outputs that the next call overwrites */
     struct wire_output outputs[WIRE_OUTPUTS];
 };
 

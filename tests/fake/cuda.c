@@ -6,6 +6,7 @@
  *                             FAKE_CUDA_FAIL_ON alone, after FAKE_CUDA_FAIL_AFTER calls and
  *                             FAKE_CUDA_FAIL_TIMES times, if those are set
  *   FAKE_CUDA_MIG=1           MIG instances
+ *   FAKE_CUDA_MEMORY=96       MiB of memory, of which a process sees taken what it made or mapped
  *   FAKE_CUDA_KERNELS=4500    takes kernels and runs none: they move that many bytes a nanosecond
  */
 #include "device/cuda.h"
@@ -229,6 +230,19 @@ cuda_result fake_granularity(size_t *bytes, const struct cuda_allocation *alloca
                                                       : 1;
 }
 
+static _Atomic size_t taken; /* of the device's memory, by this process */
+
+static size_t total_memory(void)
+{
+    return (size_t)number("FAKE_CUDA_MEMORY", 80 << 10) << 20;
+}
+
+static size_t bytes_behind(int fd)
+{
+    struct stat facts;
+    return fstat(fd, &facts) == 0 ? (size_t)facts.st_size : 0;
+}
+
 /* A file: of memory, or of a box's scratch, where memory has no files. */
 static int nameless_file(size_t bytes)
 {
@@ -250,19 +264,22 @@ static int nameless_file(size_t bytes)
 cuda_result fake_memory_create(cuda_handle *handle, size_t bytes,
                                const struct cuda_allocation *allocation, unsigned long long flags)
 {
-    int fd = nameless_file(bytes);
+    int fd = taken + bytes <= total_memory() ? nameless_file(bytes) : -1;
     (void)allocation;
     if (fd < 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
     *handle = (cuda_handle)fd + 1;
-    if (flags == 0 && bytes % UNIT == 0 && outcome("cuMemCreate") == 0)
+    if (flags == 0 && bytes % UNIT == 0 && outcome("cuMemCreate") == 0) {
+        taken += bytes;
         return 0;
+    }
     close(fd);
     return flags == 0 && bytes % UNIT == 0 ? outcome("cuMemCreate") : 1;
 }
 
 cuda_result fake_memory_release(cuda_handle handle)
 {
+    taken -= bytes_behind((int)handle - 1);
     close((int)handle - 1);
     return outcome("cuMemRelease");
 }
@@ -284,6 +301,7 @@ cuda_result fake_memory_import(cuda_handle *handle, void *descriptor, int type)
         return 1;
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     *handle = (cuda_handle)copy + 1;
+    taken += bytes_behind(copy);
     return copy >= 0 ? outcome("cuMemImportFromShareableHandle") : 1;
 }
 
@@ -354,8 +372,8 @@ cuda_result fake_copy_to_host_later(void *to, cuda_at from, size_t bytes, cuda_s
 
 cuda_result fake_memory_info(size_t *free_bytes, size_t *total_bytes)
 {
-    *total_bytes = (size_t)80 << 30;
-    *free_bytes = (size_t)70 << 30;
+    *total_bytes = total_memory();
+    *free_bytes = *total_bytes > taken ? *total_bytes - taken : 0;
     return outcome("cuMemGetInfo_v2");
 }
 

@@ -47,7 +47,7 @@ class Gpu:
         self.library = library
         self.ordinal = ordinal
         self.unused = {}  # addresses by bytes
-        self.marks = [Mark(), Mark(), Mark()]
+        self.marks = [Mark(), Mark()]
         text = ctypes.create_string_buffer(gpu.TEXT_BYTES)
         driver = os.environ["WARPGYM_CUDA"].encode()
         if library.segments_open(channel, driver, ordinal, text, gpu.TEXT_BYTES) != 0:

@@ -29,7 +29,7 @@ int fake_cuda_clean(void **state)
         "FAKE_CUDA_DEVICES", "FAKE_CUDA_FAIL",    "FAKE_CUDA_ERROR",      "FAKE_CUDA_FAIL_ON",
         "FAKE_CUDA_MIG",     "FAKE_NVML_FAIL",    "FAKE_NVML_ERROR",      "FAKE_NVML_REASONS",
         "FAKE_NVML_HEAT",    "FAKE_NVML_PENDING", "FAKE_NVML_BROKEN",     "FAKE_NVML_SM_MHZ",
-        "FAKE_CUDA_KERNELS", "FAKE_NVML_ECC",     "FAKE_CUDA_FAIL_AFTER",
+        "FAKE_CUDA_KERNELS", "FAKE_NVML_ECC",     "FAKE_CUDA_FAIL_AFTER", "FAKE_CUDA_MEMORY",
     };
     (void)state;
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)

@@ -130,6 +130,64 @@ def test_refused(warpgym, problem, tmp_path, row):
     assert codes == ([code] if code else [])
 
 
+def test_slots_fit_into_free_memory(warpgym, problem, tmp_path):
+    """One interval of the clock takes as many calls as there is room for, be it one."""
+    right = write(tmp_path / "right.cu", source())
+    for mebibytes in ("64", "14", "8"):
+        verdict = judged(warpgym, problem, right, FAKE_CUDA_MEMORY=mebibytes)
+        assert verdict["status"] == "passed" and verdict["timing"]["speedup"] > 0, verdict
+
+
+def test_what_cannot_fit(warpgym, problem, tmp_path):
+    """Nobody is to blame, and who asks is told the bytes."""
+    right = write(tmp_path / "right.cu", source())
+    verdict = judged(warpgym, problem, right, FAKE_CUDA_MEMORY="3")
+    assert verdict["status"] == "unsupported", verdict
+    assert verdict["error"]["class"] == "gpu_memory"
+    words = verdict["error"]["message"].split()
+    needed, each = int(words[6]), int(words[words.index("least,") + 1])
+    assert needed == 2 * each > 3 << 20 > each >= 2 * 4 * 200000
+    assert f"Fake GPU 0 has {3 << 20}:" in verdict["error"]["message"]
+
+
+HOARD = '''#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+extern "C" void solution(const float *x, float *y, float factor, size_t n)
+{
+    static size_t held;
+    size_t bytes = (size_t)16 << 20;
+    for (size_t times = 0; times < %s && held < (size_t)4 << 30; times++, held += bytes)
+        memset(%s, 1, bytes);
+    for (size_t i = 0; i < n; i++)
+        y[i] = factor * x[i];
+}
+'''
+
+
+@pytest.mark.parametrize(
+    ("times", "how"),
+    [
+        ("1000", "malloc(bytes)"),
+        (
+            "1000",
+            "mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)",
+        ),
+        ("6", "malloc(bytes)"),  # a little in each of many calls
+    ],
+)
+def test_memory_of_this_machine(warpgym, problem, tmp_path, times, how):
+    """A driver's box has no limit on addresses; who holds too much is ended all the same."""
+    hoard = write(tmp_path / "hoard.cu", HOARD % (times, how))
+    verdict = judged(warpgym, problem, hoard, "-s", "run.memory_bytes=64MiB")
+    assert verdict["status"] == "out_of_memory", verdict
+    assert "the setting run.memory_bytes" in verdict["error"]["message"]
+    modest = write(tmp_path / "modest.cu", HOARD % ("1", how))
+    verdict = judged(warpgym, problem, modest, "-s", "run.memory_bytes=4GiB", "--no-timing")
+    assert verdict["status"] == "passed", verdict
+
+
 def test_c_and_cuda_in_one_batch(warpgym, problem, tmp_path):
     """Each is held against the reference of its own kind, which changes from line to line."""
     lines = [

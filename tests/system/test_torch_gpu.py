@@ -82,6 +82,104 @@ def test_right(warpgym, environment, problem):
     assert verdict["timing"]["speedup"] > 0
 
 
+ROWS = '''import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x.sum(1)
+
+
+def get_inputs():
+    return [torch.rand(64, 1 << 17)]
+
+
+def get_init_inputs():
+    return []
+'''
+
+
+def test_inputs_wait_on_the_host(warpgym, environment, tmp_path):
+    """32 MiB for each side and as much for the image of them are more than there is."""
+    problem = write(tmp_path / "rows.py", ROWS)
+    tight = environment | {"FAKE_CUDA_MEMORY": "90"}
+    for name, line, status in [("right", "", "passed"), ("wrong", " * 1.5", "wrong")]:
+        text = ROWS.replace("Model", "ModelNew").replace("x.sum(1)", "x.sum(1)" + line)
+        verdict = judged(warpgym, tight, problem, text, timed=True, name=f"{name}.py")
+        assert verdict["status"] == status, verdict
+    none = environment | {"FAKE_CUDA_MEMORY": "60"}
+    verdict = judged(warpgym, none, problem, text)
+    assert verdict["status"] == "unsupported", verdict
+    assert "needs 671" in verdict["error"]["message"]
+
+
+# Each takes a few GiB of this machine's memory, and no more than that where nobody stops it.
+HOARDS = [
+    ("at once", "self.hoard = [torch.ones(1 << 22) for _ in range(250)]"),
+    ("call by call", "self.__dict__.setdefault('hoard', []).append(torch.ones(1 << 26))"),
+    (
+        "beside",
+        "import threading; threading.Thread(target=lambda: self.__dict__.setdefault("
+        "'hoard', []).append(torch.ones(1 << 29)), daemon=True).start()",
+    ),
+]
+
+
+@pytest.mark.parametrize("row", HOARDS, ids=lambda row: row[0])
+def test_memory_of_this_machine(warpgym, environment, problem, row):
+    verdict = judged(
+        warpgym, environment, problem, candidate(row[1]), "-s", "run.memory_bytes=64MiB",
+        timed=True,
+    )  # fmt: skip
+    assert verdict["status"] == "out_of_memory", verdict
+    assert "the setting run.memory_bytes" in verdict["error"]["message"]
+
+
+BUILDS = '''import threading
+import time
+
+import torch
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+gaps = []
+
+
+def watch():
+    last = time.monotonic()
+    while not gaps or gaps[-1] is not None:
+        time.sleep(0.001)
+        now = time.monotonic()
+        gaps.append(now - last)
+        last = now
+
+
+threading.Thread(target=watch, daemon=True).start()
+begun = time.monotonic()
+load_inline("nothing", "int nothing() { return 1; }", functions=["nothing"])
+took = time.monotonic() - begun
+time.sleep(0.01)
+assert max(gaps) > took / 3, "it ran on while its extension was built"
+gaps.append(None)
+
+
+class ModelNew(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        return torch.addcmul(self.weight, x, x)
+'''
+
+
+def test_nobody_runs_while_the_judge_builds(warpgym, environment, problem):
+    """Nobody would see what it takes meanwhile."""
+    verdict = judged(warpgym, environment, problem, BUILDS)
+    assert verdict["status"] == "passed", verdict
+
+
 def test_no_process_stands_ready(warpgym, environment, problem):
     verdict = judged(warpgym, environment, problem, candidate(), "-s", "gpu.processes=0")
     assert verdict["status"] == "passed", verdict

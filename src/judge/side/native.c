@@ -166,12 +166,6 @@ static void warm(struct native *native, const struct wire_warm *wanted)
         native->warmed = open_gpu(native, wanted, err);
 }
 
-static void stand_ready(struct native *native, const struct wire_warm *wanted)
-{
-    warm(native, wanted);
-    say_type(native, WIRE_WARMED);
-}
-
 static int open_candidate(struct native *native, const struct wire_open *open,
                           const int descriptors[WIRE_DESCRIPTORS])
 {
@@ -371,7 +365,7 @@ int native_serve(int channel, const struct box *box, uint32_t layers, const char
         else if (message.type == WIRE_OPEN)
             result = open_candidate(&native, &message.open, descriptors);
         else if (message.type == WIRE_WARM)
-            stand_ready(&native, &message.warm);
+            warm(&native, &message.warm);
         else if (message.type == WIRE_WAKE)
             wake(&native);
         else

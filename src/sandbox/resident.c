@@ -1,0 +1,100 @@
+#include "sandbox/resident.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STATUS_BYTES 8192
+#define FAMILY 1024 /* processes; a box allows fewer */
+
+/* "\nRssAnon:\t    1024 kB\n"; a process's name, which it chooses, comes without line breaks. */
+static uint64_t field(const char *status, const char *name)
+{
+    const char *at = strstr(status, name);
+    return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+uint64_t resident_count(const char *status)
+{
+    static const char *const kept[] = {"\nRssAnon:", "\nRssShmem:", "\nVmSwap:"};
+    uint64_t files = field(status, "\nRssFile:");
+    uint64_t bytes = files > RESIDENT_FILE_BYTES ? files - RESIDENT_FILE_BYTES : 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        bytes += field(status, kept[i]);
+    return bytes;
+}
+
+/* A file of /proc as a text; "" where it cannot be read. */
+static void read_text(const char *path, char *text, size_t text_bytes)
+{
+    size_t count = 0;
+    ssize_t got = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && got > 0 && count < text_bytes - 1) {
+        got = read(fd, text + count, text_bytes - 1 - count);
+        count += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    text[count] = '\0';
+}
+
+static uint64_t bytes_of(pid_t pid)
+{
+    char path[64];
+    char text[STATUS_BYTES];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    read_text(path, text, sizeof text);
+    return resident_count(text);
+}
+
+/* Appends the children of one thread. */
+static size_t add_children(pid_t pid, long thread, pid_t *family, size_t count)
+{
+    char path[96];
+    char text[STATUS_BYTES];
+    char *at = text;
+    snprintf(path, sizeof path, "/proc/%d/task/%ld/children", (int)pid, thread);
+    read_text(path, text, sizeof text);
+    while (count < FAMILY) {
+        char *end;
+        long child = strtol(at, &end, 10);
+        if (end == at)
+            break;
+        family[count++] = (pid_t)child;
+        at = end;
+    }
+    return count;
+}
+
+static size_t add_generation(pid_t pid, pid_t *family, size_t count)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *threads = opendir(path);
+    if (!threads)
+        return count;
+    for (struct dirent *entry; (entry = readdir(threads));) {
+        long thread = strtol(entry->d_name, NULL, 10); /* 0: `.` and `..` */
+        if (thread > 0)
+            count = add_children(pid, thread, family, count);
+    }
+    closedir(threads);
+    return count;
+}
+
+uint64_t resident_bytes(pid_t pid, bool with_family)
+{
+    pid_t family[FAMILY] = {pid};
+    size_t count = 1;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += bytes_of(family[i]);
+        if (with_family)
+            count = add_generation(family[i], family, count);
+    }
+    return bytes;
+}

@@ -1,0 +1,24 @@
+/* resident: how much of this machine's memory a process takes, as the kernel counts it.
+ *
+ * For a process whose address space cannot be bounded, because a driver reserves more of that than
+ * any limit would allow. Counted is what nobody gets back while it lives: anonymous and shared
+ * pages and what of them was swapped out. Pages of files can be dropped and do not count, up to
+ * RESIDENT_FILE_BYTES: beyond what libraries come to they are memory that a driver made.
+ */
+#ifndef WARPGYM_SANDBOX_RESIDENT_H
+#define WARPGYM_SANDBOX_RESIDENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define RESIDENT_FILE_BYTES ((uint64_t)8 << 30)
+
+/* Of a process; 0 where it is gone. `family`: of all that descend from it, too, which takes a
+ * moment for each of their threads. */
+uint64_t resident_bytes(pid_t pid, bool family);
+
+/* The same of one text of /proc/PID/status. */
+uint64_t resident_count(const char *status);
+
+#endif

@@ -1,0 +1,92 @@
+/* What a process holds of this machine's memory, by the kernel's texts and by the kernel. */
+#include "sandbox/resident.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define KIB UINT64_C(1024)
+#define HELD ((size_t)48 << 20)
+
+static void texts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *status;
+        uint64_t bytes;
+    } rows[] = {
+        {"", 0},
+        {"Name:\tsolution\nState:\tR\nVmHWM:\t  900 kB\nVmRSS:\t  800 kB\n", 0},
+        {"Name:\tx\nRssAnon:\t  10 kB\nRssFile:\t  20 kB\nRssShmem:\t  30 kB\nVmSwap:\t 5 kB\n",
+         45 * KIB},
+        {"Name:\tRssAnon: 7\\nRssAnon: 7\nRssAnon:\t 1 kB\n", 1 * KIB},
+        {"Name:\tx\nRssAnon:\t 1 kB\nRssFile:\t 8388608 kB\n", 1 * KIB},
+        {"Name:\tx\nRssAnon:\t 1 kB\nRssFile:\t 8388610 kB\n", 3 * KIB},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(resident_count(rows[i].status), rows[i].bytes);
+}
+
+/* Touches memory, has `generations` of descendants do so, too, and tells when all have. */
+static void hold(int ready, int flags, int generations)
+{
+    char *memory = mmap(NULL, HELD, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        _exit(1);
+    while (generations > 0 && fork() == 0)
+        generations--;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    memset(memory, 1, HELD);
+    if (write(ready, "x", 1) == 1)
+        pause();
+    _exit(0);
+}
+
+static uint64_t measure(int flags, int generations, bool family)
+{
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        hold(ready[1], flags, generations);
+    for (int i = 0; i <= generations; i++)
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+    uint64_t bytes = resident_bytes(pid, family);
+    kill(pid, SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0) /* descendants become this process's children, and end */
+        ;
+    close(ready[0]);
+    close(ready[1]);
+    return bytes;
+}
+
+static void processes(void **state)
+{
+    (void)state;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    for (int shared = 0; shared < 2; shared++) {
+        int flags = shared ? MAP_SHARED : MAP_PRIVATE;
+        uint64_t one = measure(flags, 0, true);
+        assert_in_range(one, HELD, 2 * HELD - 1);
+        assert_in_range(measure(flags, 2, true), 3 * HELD, UINT64_MAX);
+        assert_in_range(measure(flags, 2, false), HELD, 2 * HELD - 1);
+    }
+    assert_int_equal(resident_bytes(INT32_MAX, true), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts), cmocka_unit_test(processes)};
+    return cmocka_run_group_tests_name("resident", tests, NULL, NULL);
+}

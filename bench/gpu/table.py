@@ -26,6 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
 ROUNDS = 5
+JOBS = 16  # for each GPU
 TIMEOUT_S = int(os.environ.get("BENCH_TIMEOUT_S", "900"))
 
 
@@ -216,16 +217,16 @@ class Utilization:
 
 def mixed():
     """200 candidates at once, on each GPU alone and on all together."""
-    jobs = str(min(16, os.cpu_count()))
     count = int(os.environ.get("BENCH_GPUS", "1"))
     rates = [
-        mixed_on(jobs, "all" if gpus > 1 else "0", gpus) for gpus in ([1, count] if count > 1 else [1])
+        mixed_on("all" if gpus > 1 else "0", gpus) for gpus in ([1, count] if count > 1 else [1])
     ]
     if len(rates) > 1:
         print(f"    {count} GPUs: {rates[1] / rates[0]:.2f} times the verdicts an hour of one")
 
 
-def mixed_on(jobs, devices, gpus):
+def mixed_on(devices, gpus):
+    jobs = str(min(JOBS * gpus, os.cpu_count()))
     settings = ("-s", "run.timeout_ms=2s", "-s", f"gpu.devices={devices}")
     os.environ.setdefault("WARPGYM_LOG", "info")
     with tempfile.TemporaryDirectory() as folder, Utilization() as utilization:

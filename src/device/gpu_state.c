@@ -147,16 +147,24 @@ void gpu_watch_begin(struct gpu_watch *watch, const struct gpu_sensor *sensor)
     take_in(watch, &watch->before);
 }
 
+/* Two questions, because each takes the driver half a millisecond. */
 void gpu_watch_look(struct gpu_watch *watch)
 {
-    gpu_sensor_read(watch->sensor, &watch->after);
+    const struct gpu_sensor *sensor = watch->sensor;
+    unsigned mhz;
+    if (!sensor->nvml)
+        return;
+    if (TOLD(sensor->nvml, clock, sensor->board, NVML_CLOCK_SM, &mhz))
+        watch->after.sm_mhz = (int)mhz;
+    watch->after.reasons = read_reasons(sensor);
     take_in(watch, &watch->after);
 }
 
 /* What slowed it between two readings left its mark in the counter of that time. */
 void gpu_watch_end(struct gpu_watch *watch)
 {
-    gpu_watch_look(watch);
+    gpu_sensor_read(watch->sensor, &watch->after);
+    take_in(watch, &watch->after);
     if (watch->before.heat_ns >= 0 && watch->after.heat_ns > watch->before.heat_ns)
         watch->reasons |= HEAT;
 }

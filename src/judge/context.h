@@ -256,7 +256,7 @@ NODISCARD int judge_probe_gpu(void *judge, const struct gpu *facts, struct err *
 /* clocks.c: what the GPU's clocks did while it was timed, into the verdict; nothing on the CPU.
  * Between begin and end, look whenever nothing is being timed: it is as cheap as its caller is
  * patient (CLOCKS_PAUSE_MS). */
-#define CLOCKS_PAUSE_MS 20
+#define CLOCKS_PAUSE_MS 50
 void clocks_begin(struct session *session);
 void clocks_look(struct session *session);
 void clocks_end(struct session *session);

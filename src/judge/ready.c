@@ -16,7 +16,7 @@
 #define WARM_TIMEOUT_MS 120000
 #define TICK_MS 50 /* for a look at whether it is still wanted */
 #define PROCESSES_MAX 64
-#define THREADS 2
+#define THREADS 1
 
 struct ready {
     pthread_mutex_t lock;

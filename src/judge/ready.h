@@ -2,9 +2,10 @@
  *
  * A context on a GPU takes 0.2 to 0.5 s to make and does not survive a fork, so it cannot wait in a
  * standby server. Instead processes are forked ahead, put into their boxes and told to WARM
- * themselves (wire.h). Each is used once; threads of the pool's
- * own replace it, but start no more in all than candidates are expected, or waited for. The driver
- * makes contexts one after the other, so more threads would not make them any faster.
+ * themselves (wire.h). Each is used once; a thread of the pool's
+ * own replaces it, but starts no more in all than candidates are expected, or waited for. The
+ * driver makes contexts one after the other, and whoever else wants something of it waits behind
+ * them, so more threads would only be in the way.
  *
  * Somebody else's context in the making is no reason to wait with a timing: of intervals of 2 ms
  * one in ten becomes 12 % longer, which moves no median (docs/measurements.md).

@@ -7,7 +7,7 @@
  *
  * A call's time runs from the moment the frozen side is thawed until it says DONE (seat.h), less
  * the hand-over: what that takes longer than the same call by the reference's own clock, which is
- * trusted. Its median is taken off both sides. What lies around it is on the clock, too, as far as
+ * trusted. Its median (on a GPU: of three neighbouring pairs) is taken off both sides. What lies around it is on the clock, too, as far as
  * it takes longer than with the reference: taking samples of the answer (who says DONE before he is
  * has samples that wait for him, or are late), and on a GPU, where one interval takes many calls,
  * bringing their inputs. A stopped process's kernels run on there, and contexts take turns: who
@@ -33,7 +33,7 @@
 #define START_MS 0.015     /* that the first call of an interval waits until it starts, */
 #define CALL_MS 0.004      /* and what any takes at the least */
 #define HOST_BYTES 64e6    /* of their arguments, where those pass through the host */
-#define BATCH_BYTES 4e9    /* and where they don't */
+#define BATCH_BYTES 8e9    /* and where they don't */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 
 /* Raw times in ms, one of each kind a pair. */
@@ -45,6 +45,7 @@ struct sampling {
     double *scratch;       /* 2 * capacity */
     bool *candidate_first; /* the pair's order */
     size_t count, capacity;
+    bool drifts;         /* the hand-over: on a GPU */
     struct summary cost; /* of `handover` */
 };
 
@@ -91,18 +92,36 @@ static int sample_pair(struct session *session, const struct trial *trial,
     return 0;
 }
 
+static double of_three(double a, double b, double c)
+{
+    return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+/* The hand-over about pair i. On a GPU it drifts with what else goes on, so of this pair and its
+ * neighbours (the other two of its three at either end) the middle one. */
+static double handover_near(const struct sampling *sampling, size_t i)
+{
+    const double *all = sampling->handover;
+    size_t count = sampling->count;
+    if (count < 3 || !sampling->drifts)
+        return sampling->cost.median;
+    size_t first = i == 0 ? 0 : i - 1;
+    first = first + 3 > count ? count - 3 : first;
+    return of_three(all[first], all[first + 1], all[first + 2]);
+}
+
 /* Times without the hand-over and what the order does to them, into scratch: reference first,
  * candidate behind it. */
 static void take_off(struct sampling *sampling, const double **reference, const double **candidate)
 {
     double *into = sampling->scratch;
-    stats_summary(sampling->handover, sampling->count, &sampling->cost);
     struct summary around;
-    double cost_ms = sampling->cost.median;
+    stats_summary(sampling->handover, sampling->count, &sampling->cost);
     stats_summary(sampling->around, sampling->count, &around);
     double expected_ms = 2 * around.quartile3 - around.quartile1; /* anything above is its own */
     for (size_t i = 0; i < sampling->count; i++) {
         double late_ms = fmax(sampling->candidate_around[i] - expected_ms, 0);
+        double cost_ms = handover_near(sampling, i);
         into[i] = fmax(sampling->reference[i] - cost_ms, RESOLUTION_MS);
         into[sampling->capacity + i] = fmax(sampling->candidate[i] + late_ms - cost_ms,
                                             RESOLUTION_MS);
@@ -307,7 +326,8 @@ static int time_case(struct session *session, struct trial *trial, const struct 
                                 .candidate_around = memory + 4 * capacity,
                                 .scratch = memory + 5 * capacity,
                                 .candidate_first = (bool *)(memory + 7 * capacity),
-                                .capacity = capacity};
+                                .capacity = capacity,
+                                .drifts = session->gpu != NULL};
     struct timed_case *timed = &verdict->cases[verdict->case_count];
     int result = warm_up(session, trial);
     if (result == 0)

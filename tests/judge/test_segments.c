@@ -144,6 +144,49 @@ static void test_hold(void **state)
     assert_false(segments_hold(pieces[1]));
 }
 
+/* Whether the judge is told of something now. */
+static bool is_told(void)
+{
+    struct pollfd more = {.fd = judge, .events = POLLIN};
+    return poll(&more, 1, 0) == 1;
+}
+
+#define AGAIN 15
+
+/* The same large piece again and again: 1, 2, 4 and 8 of them lie in one memory. */
+static void test_large_again(void **state)
+{
+    (void)state;
+    const ssize_t large = (ssize_t)(8 * UNIT);
+    int before = judging_descriptors();
+    char *pieces[AGAIN];
+    int told = 0;
+    for (int i = 0; i < AGAIN; i++) {
+        struct gpu_memory memory;
+        pieces[i] = segments_alloc(large, 0, NULL);
+        assert_non_null(pieces[i]);
+        for (int k = 0; k < i; k++)
+            assert_true(pieces[k] + large <= pieces[i] || pieces[i] + large <= pieces[k]);
+        if (is_told()) {
+            hear(&memory, pieces[i]);
+            gpu_memory_free(&memory);
+            told++;
+        }
+        pieces[i][0] = pieces[i][large - 1] = (char)i;
+    }
+    assert_int_equal(told, 4);
+    for (int i = 0; i < AGAIN; i++) {
+        assert_int_equal(pieces[i][0], i);
+        assert_int_equal(pieces[i][large - 1], i);
+        assert_true(segments_hold(pieces[i]));
+        segments_free(pieces[i], large, 0, NULL);
+        if (i == 0 || i == 2 || i == 6 || i == 14)
+            hear_the_end(pieces[i == 0 ? 0 : (i - 2) / 2 + 1]);
+        assert_silence();
+    }
+    assert_int_equal(judging_descriptors(), before);
+}
+
 /* No memory is better than memory that the judge does not know. */
 static void test_failures(void **state)
 {
@@ -301,6 +344,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_same_pages, fake_cuda_clean),
         cmocka_unit_test_teardown(test_hold, fake_cuda_clean),
+        cmocka_unit_test_teardown(test_large_again, fake_cuda_clean),
         cmocka_unit_test_teardown(test_failures, fake_cuda_clean),
         cmocka_unit_test_teardown(test_exhaustion, fake_cuda_clean),
         cmocka_unit_test_teardown(test_map, fake_cuda_clean),

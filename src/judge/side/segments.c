@@ -8,13 +8,27 @@
 #include <unistd.h>
 
 #define SEGMENTS_MAX 4096
+#define UNIT_BYTES (UINT64_C(2) << 20) /* of which PyTorch asks for some */
+#define LARGE_BYTES (UINT64_C(16) << 20)
+#define CHUNK_BYTES (UINT64_C(2) << 30) /* at most, but for one piece that is larger */
+#define DOUBLINGS_MAX 8
+
+/* Memory made at once, for one piece or several that follow each other in it. */
+struct chunk {
+    struct gpu_memory memory; /* no address: free */
+    uint64_t used;            /* bytes of it that were given out */
+    uint32_t pieces;          /* that have not come back */
+};
 
 static struct {
     pthread_mutex_t lock;
     int channel;
     struct gpu_context gpu;
     struct gpu_memory slots;
-    struct gpu_memory segments[SEGMENTS_MAX]; /* no address: free */
+    struct chunk chunks[SEGMENTS_MAX];
+    struct chunk *newest;
+    uint64_t last_bytes; /* what was asked for last, and how many chunks were made for that */
+    unsigned doublings;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .channel = -1};
 
 int segments_open(int channel, const char *driver, int ordinal, char *text, size_t text_bytes)
@@ -38,48 +52,86 @@ static int announce(struct gpu_memory *segment, struct err *err)
     return result;
 }
 
-static struct gpu_memory *find(uint64_t address)
+static struct chunk *find(uint64_t address)
 {
     for (int i = 0; i < SEGMENTS_MAX; i++)
-        if (address >= pool.segments[i].address &&
-            address < pool.segments[i].address + pool.segments[i].bytes)
-            return &pool.segments[i];
+        if (address >= pool.chunks[i].memory.address &&
+            address < pool.chunks[i].memory.address + pool.chunks[i].memory.bytes)
+            return &pool.chunks[i];
     return NULL;
 }
 
-static struct gpu_memory *find_free(void)
+static struct chunk *find_free(void)
 {
     for (int i = 0; i < SEGMENTS_MAX; i++)
-        if (!pool.segments[i].address)
-            return &pool.segments[i];
+        if (!pool.chunks[i].memory.address)
+            return &pool.chunks[i];
     return NULL;
 }
 
-void *segments_alloc(ssize_t bytes, int device, void *stream)
+/* Who asks for the same again and again (an output of each call) gets twice as much each time. */
+static uint64_t chunk_bytes(uint64_t bytes)
+{
+    bool again = bytes == pool.last_bytes && bytes >= LARGE_BYTES;
+    pool.doublings = again ? pool.doublings + (pool.doublings < DOUBLINGS_MAX) : 0;
+    pool.last_bytes = bytes;
+    uint64_t most = CHUNK_BYTES / bytes;
+    uint64_t pieces = UINT64_C(1) << pool.doublings;
+    pieces = pieces < most ? pieces : most;
+    return bytes * (pieces ? pieces : 1);
+}
+
+static bool make(struct chunk *chunk, uint64_t bytes)
 {
     struct err ignored;
+    *chunk = (struct chunk){0};
+    if (gpu_memory_make(&chunk->memory, &pool.gpu, bytes, &ignored) == 0 &&
+        announce(&chunk->memory, &ignored) == 0)
+        return true;
+    gpu_memory_free(&chunk->memory);
+    return false;
+}
+
+static bool has_room(const struct chunk *chunk, uint64_t bytes)
+{
+    return chunk && chunk->memory.bytes - chunk->used >= bytes;
+}
+
+void *segments_alloc(ssize_t wanted, int device, void *stream)
+{
+    uint64_t bytes = ((uint64_t)wanted + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
+    void *address = NULL;
     (void)device, (void)stream;
+    if (wanted <= 0)
+        return NULL;
     pthread_mutex_lock(&pool.lock);
-    struct gpu_memory *segment = find_free();
-    if (segment && (gpu_memory_make(segment, &pool.gpu, (uint64_t)bytes, &ignored) < 0 ||
-                    announce(segment, &ignored) < 0)) {
-        gpu_memory_free(segment);
-        segment = NULL;
+    if (!has_room(pool.newest, bytes)) {
+        struct chunk *chunk = find_free();
+        uint64_t all = chunk_bytes(bytes);
+        bool made = chunk && (make(chunk, all) || (all > bytes && make(chunk, bytes)));
+        pool.newest = made ? chunk : NULL;
     }
-    void *address = segment ? (void *)(uintptr_t)segment->address : NULL;
+    struct chunk *chunk = pool.newest;
+    if (chunk) {
+        address = (void *)(uintptr_t)(chunk->memory.address + chunk->used);
+        chunk->used += bytes;
+        chunk->pieces++;
+    }
     pthread_mutex_unlock(&pool.lock);
     return address;
 }
 
 void segments_free(void *address, ssize_t bytes, int device, void *stream)
 {
-    struct wire_segment gone = {.type = WIRE_SEGMENT, .address = (uintptr_t)address};
     struct err ignored;
     (void)bytes, (void)device, (void)stream;
     pthread_mutex_lock(&pool.lock);
-    struct gpu_memory *segment = find((uintptr_t)address);
-    if (segment) {
-        gpu_memory_free(segment);
+    struct chunk *chunk = find((uintptr_t)address);
+    if (chunk && --chunk->pieces == 0) {
+        struct wire_segment gone = {.type = WIRE_SEGMENT, .address = chunk->memory.address};
+        gpu_memory_free(&chunk->memory);
+        if (pool.newest == chunk)
+            pool.newest = NULL;
         (void)!wire_send(pool.channel, &gone, sizeof gone, NULL, 0, &ignored);
     }
     pthread_mutex_unlock(&pool.lock);

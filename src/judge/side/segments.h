@@ -8,6 +8,9 @@
  * they lie, and nobody can name memory that is not his own, as he could with the driver's legacy
  * handles, which are only bytes.
  *
+ * Making memory takes the driver ten calls on both sides, which wait for whoever else makes or ends
+ * a context. So who asks for the same large piece again and again gets it from larger chunks.
+ *
  * PyTorch calls its allocator back without a context, so there is one pool for each process. Called
  * from Python through ctypes (python/warpgym/gpu.py). Threads: any.
  */

@@ -48,7 +48,8 @@ def evaluate(work, tasks, *options):
     cache = f"cache.directory={work / 'cache'}"
     command = [WARPGYM, "eval", "--json", "-q", "-s", cache, *options, str(batch)]
     start = time.monotonic()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as run:
         try:
             stdout, stderr = run.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -196,7 +197,7 @@ def mixed_tasks():
 
 
 class Utilization:
-    """What nvidia-smi calls that: the share of time in which some kernel ran. Nothing without it."""
+    """What nvidia-smi calls that: the share of time in which some kernel ran; nothing without."""
 
     def __enter__(self):
         self.samples = []
@@ -234,8 +235,8 @@ def mixed_on(devices, gpus):
             pathlib.Path(folder), mixed_tasks(), "--jobs", jobs, *settings)
     rate = len(verdicts) / wall_s * 3600
     counts = collections.Counter(verdict["status"] for verdict in verdicts)
-    print(f"{len(verdicts)} candidates, {jobs} at a time, {gpus} GPU, nothing cached: {wall_s:.1f} s, "
-          f"{rate:.0f} verdicts an hour")
+    print(f"{len(verdicts)} candidates, {jobs} at a time, {gpus} GPU, nothing cached: "
+          f"{wall_s:.1f} s, {rate:.0f} verdicts an hour")
     print("   ", ", ".join(f"{count} {status}" for status, count in counts.most_common()))
     unexpected(verdicts)
     total = {name: sum(v["stages_ms"][name] for v in verdicts) for name in verdicts[0]["stages_ms"]}

@@ -7,11 +7,13 @@
  *
  * A call's time runs from the moment the frozen side is thawed until it says DONE (seat.h), less
  * the hand-over: what that takes longer than the same call by the reference's own clock, which is
- * trusted. Its median (on a GPU: of three neighbouring pairs) is taken off both sides. What lies around it is on the clock, too, as far as
- * it takes longer than with the reference: taking samples of the answer (who says DONE before he is
- * has samples that wait for him, or are late), and on a GPU, where one interval takes many calls,
- * bringing their inputs. A stopped process's kernels run on there, and contexts take turns: who
- * works as soon as inputs arrive makes the rest of them arrive later.
+ * trusted. Its median (on a GPU: of three neighbouring pairs) is taken off both sides.
+ *
+ * What lies around that is on the clock, too, as far as it takes longer than with the reference:
+ * taking samples of the answer (who says DONE before he is has samples that wait for him, or are
+ * late), and on a GPU, where one interval takes many calls, bringing their inputs. A stopped
+ * process's kernels run on there, and contexts take turns: who works as soon as inputs arrive makes
+ * the rest of them arrive later.
  *
  * Sampling stops when the speedup's interval is tight (settings timing.*): within one budget of
  * time as tight as the target, within two budgets twice as wide, and so on, because on a machine

@@ -26,7 +26,7 @@
 int segments_open(int channel, const char *driver, int ordinal, char *text, size_t text_bytes);
 
 /* What torch.cuda.memory.CUDAPluggableAllocator calls. NULL: there is no memory left. */
-void *segments_alloc(ssize_t bytes, int device, void *stream);
+void *segments_alloc(ssize_t wanted, int device, void *stream);
 void segments_free(void *address, ssize_t bytes, int device, void *stream);
 
 /* Whether it lies in memory that the judge knows. */

@@ -13,6 +13,7 @@
  * told to a stand-in for CUPTI (cupti.c) at WARPGYM_CUPTI, and what host code says that it launched:
  *
  *   extern "C" void fake_cuda_launched(uint32_t graph_nodes, uint32_t us);   each that long
+ *   extern "C" int fake_cuda_traced(void);                                   right now
  */
 #include "device/cuda.h"
 #include "judge/trace/cupti.h"
@@ -67,8 +68,10 @@ CUDA_LATER_FUNCTIONS(X)
 #undef X
 
 void fake_cuda_launched(uint32_t graph_nodes, uint32_t us);
+int fake_cuda_traced(void);
 
 static struct {
+    int (*records)(void);
     void (*kernel)(const struct cupti_kernel *kernel);
     void (*copy)(const struct cupti_copy *copy);
     uint32_t correlation;
@@ -88,12 +91,19 @@ static void inject(void)
     void *start = done++ ? NULL : symbol_of("CUDA_INJECTION64_PATH", "InitializeInjection");
     void *kernel = start ? symbol_of("WARPGYM_CUPTI", "fake_cupti_kernel") : NULL;
     void *copy = start ? symbol_of("WARPGYM_CUPTI", "fake_cupti_copy") : NULL;
+    void *records = start ? symbol_of("WARPGYM_CUPTI", "fake_cupti_records") : NULL;
     int (*call)(void);
+    memcpy(&traced.records, &records, sizeof records);
     memcpy(&call, &start, sizeof start);
     memcpy(&traced.kernel, &kernel, sizeof kernel);
     memcpy(&traced.copy, &copy, sizeof copy);
     if (call)
         call();
+}
+
+int fake_cuda_traced(void)
+{
+    return traced.records && traced.records();
 }
 
 /* Everything runs one behind the other. */

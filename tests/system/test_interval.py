@@ -34,6 +34,7 @@ CANDIDATE = """#include <stddef.h>
 #include <time.h>
 
 extern "C" void fake_cuda_launched(uint32_t graph_nodes, uint32_t us);
+extern "C" int fake_cuda_traced(void);
 static const float *slots[512];
 static size_t known, size;
 static uint32_t took_us; /* computing, last time */
@@ -90,6 +91,11 @@ CALLS = {
     "nothing": (OWN, None),
     "slower together": (OWN + "fake_cuda_launched(1, known > 1 ? 300 : 5);", None),
     "slower at times": (OWN + "fake_cuda_launched(1, place % 4 == 1 ? 25 : 9);", None),
+    "slow once": (
+        OWN + "static int passes; passes += place <= 0 && fake_cuda_traced(); "
+        "fake_cuda_launched(1, place == 0 && passes == 2 ? 9000 : 5);",
+        None,
+    ),
     "more than is recorded": (OWN + "fake_cuda_launched(9000, 0);", None),
     "once for all": (ALL + "if (place <= 0) fake_cuda_launched(1, all);", SILENT),
     "one graph for all": (ALL + "if (place <= 0) fake_cuda_launched(all, 1);", SILENT),

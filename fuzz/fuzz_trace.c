@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "judge/profile_text.h"
 #include "judge/trace.h"
+#include "judge/trace_interval.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -50,6 +51,18 @@ static void check_profile(const struct verdict *verdict)
     json_decref(verdict_json(verdict));
 }
 
+/* What one reader of a trace takes, the other does. */
+static void check_interval(const char *bytes, size_t size, int expected)
+{
+    struct trace_interval interval = {.calls = 3};
+    struct err err = {0};
+    char evidence[TRACE_INTERVAL_TEXT] = "";
+    check(trace_interval_parse(bytes, size, &interval, &err) == expected);
+    check(interval.launches >= interval.unseen && interval.longest_us >= interval.usual_us &&
+          interval.usual_us >= 0);
+    check(trace_interval_shared(&interval, 5, evidence) == (evidence[0] != '\0'));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct trace_pass pass = {
@@ -60,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(bytes, data, size);
     verdict_init(&verdict);
     int result = trace_parse(bytes, size, &pass, &verdict, &err);
+    check_interval(bytes, size, result);
     mem_free(bytes);
     if (result == 0)
         check_profile(&verdict);

@@ -176,6 +176,7 @@ struct trial {
     uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
     bool on_gpu;    /* inputs are made and outputs compared there */
     bool biased;    /* two-valued inputs instead of the problem's own */
+    bool alike;     /* not even one slot's: all calls are to take the same time */
     bool oracle;    /* compute the wide answer too */
     bool untouched; /* check that `in` arguments are as they were */
     int64_t timeout_ms;

@@ -1,8 +1,9 @@
 /* profile: whose work the time was.
  *
- * On a GPU one more checked call is traced, launch by launch (trace.h). On the CPU a native
- * candidate's work is its own, by construction: nothing else can be reached; and a torch candidate
- * without Triton has none.
+ * On a GPU one more checked call is traced, launch by launch (trace.h), and where an interval of the
+ * clock took many calls, so is one such interval of each size (trace_interval.h). On the CPU a
+ * native candidate's work is its own, by construction: nothing else can be reached; and a torch
+ * candidate without Triton has none.
  *
  * Triton kernels may be decoys (catalogue H40, H42, H45): they run, take time, and the answer comes
  * from somewhere else. So they work on copies for one call on inputs that were just answered
@@ -14,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "judge/trace.h"
+#include "judge/trace_interval.h"
 
 #include <errno.h>
 #include <math.h>
@@ -24,6 +26,9 @@
 
 #define TRACE_SLACK 1.3
 #define TRACE_SLACK_US 10.0
+/* A launch that had to wait for another context's turn on the GPU looks like several calls' work.
+ * It does not happen each time. */
+#define INTERVALS 2
 
 static int ablate(struct session *session)
 {
@@ -33,7 +38,8 @@ static int ablate(struct session *session)
                           .timeout_ms = settings->run_timeout_ms};
     struct side_time time;
     struct err err = {0};
-    if (trial_prepare(session, &trial) < 0 || trial_reference(session, &trial, &time) < 0)
+    if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0 ||
+        trial_reference(session, &trial, &time) < 0)
         return -1;
     int result = trial_in(session, &trial, &session->candidate, WIRE_ABLATE, &time, &err);
     /* Without its kernels a candidate may well raise or crash: they mattered. */
@@ -53,17 +59,23 @@ static int ablate(struct session *session)
     return -1;
 }
 
-/* The last size that was timed, or the only one. */
-static int traced_layout(const struct session *session, struct layout *layout, double *bytes,
-                         struct err *err)
+/* The last size that is timed is the one of which a call is traced alone. */
+static uint32_t traced_size(const struct problem *problem)
+{
+    return problem->time_count ? problem->time_count - 1 : 0;
+}
+
+/* Of the problem's timed size number `at`; the first one that is checked, where none is timed. */
+static int layout_of(const struct session *session, uint32_t at, struct layout *layout,
+                     double *bytes, struct err *err)
 {
     const struct problem *problem = session->problem;
     *layout = session->reference.torch_layout;
     *bytes = 0;
     if (problem->format == PROBLEM_TORCH)
         return 0;
-    const struct size_set *sizes = problem->time_count ? &problem->time[problem->time_count - 1]
-                                                       : &problem->check[0];
+    const struct size_set *sizes = at < problem->time_count ? &problem->time[at]
+                                                            : &problem->check[0];
     *bytes = problem_bytes(problem, sizes);
     return problem_layout(problem, sizes, layout, err);
 }
@@ -115,7 +127,7 @@ static void weigh_duration(struct verdict *verdict, const struct trace_pass *pas
 }
 
 /* One call whose launches are recorded. Its answer is checked like any other. */
-static int trace(struct session *session, int fd)
+static int trace(struct session *session, int fd, struct trace_interval *alone)
 {
     struct verdict *verdict = session->verdict;
     struct trial trial = {.timeout_ms = session->judge->options.settings->run_timeout_ms};
@@ -123,7 +135,7 @@ static int trace(struct session *session, int fd)
     struct side_time reference;
     struct side_time traced;
     struct err err = {0};
-    if (traced_layout(session, &trial.layout, &pass.bytes, &err) < 0)
+    if (layout_of(session, traced_size(session->problem), &trial.layout, &pass.bytes, &err) < 0)
         return fault_judge(session, &err);
     if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0)
         return -1;
@@ -140,10 +152,99 @@ static int trace(struct session *session, int fd)
     pass.wall_ms = traced.ms;
     if (verdict->case_count > 0)
         pass.timed_ms = verdict->cases[verdict->case_count - 1].candidate.median;
-    if (trace_read(fd, &pass, verdict, &err) < 0)
+    alone->calls = pass.calls;
+    if (trace_read(fd, &pass, verdict, &err) < 0 || trace_interval_read(fd, alone, &err) < 0) {
+        alone->calls = 0;
         return untraced(session, err.text);
+    }
     weigh_duration(verdict, &pass);
     return verdict->violation_count > 0 ? -1 : 0;
+}
+
+/* The longest that one launch of a call may take, traced: of the size of which a call was traced
+ * alone, that call says it; and a call is no shorter than what it consists of. */
+static double call_us(const struct session *session, uint32_t at,
+                      const struct trace_interval *alone)
+{
+    double alone_us = at == traced_size(session->problem) ? alone->longest_us : INFINITY;
+    double timed_us = session->verdict->cases[at].candidate.median * 1e3;
+    return fmin(alone_us, timed_us * TRACE_SLACK + TRACE_SLACK_US);
+}
+
+/* One interval as it was timed, whose launches are recorded, and whose answers are checked. */
+static int trace_calls(struct session *session, struct trial *trial, int fd,
+                       struct trace_interval *interval)
+{
+    struct side_time ignored;
+    struct err err = {0};
+    if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &ignored) < 0)
+        return -1;
+    if (ftruncate(fd, 0) < 0) {
+        (void)!err_sys(&err, errno, "cannot empty a trace");
+        return fault_judge(session, &err);
+    }
+    session->candidate.trace = fd;
+    if (trial_in(session, trial, &session->candidate, WIRE_TRACE, &ignored, &err) < 0)
+        return err.code == ERR_CANCELLED ? fault_judge(session, &err) : untraced(session, err.text);
+    if (trial_judge(session, trial) != TRIAL_GOOD)
+        return -1;
+    if (trace_interval_read(fd, interval, &err) < 0)
+        return untraced(session, err.text);
+    if (interval->unseen > 0)
+        log_write(LOG_LEVEL_INFO, "judge",
+                  "%s: %u calls have more launches than are recorded: what the others did is not "
+                  "judged",
+                  session->text->path, interval->calls);
+    return 0;
+}
+
+/* Whether the calls of one timed size do their own work each (catalogue H06). */
+static int weigh_interval(struct session *session, struct trial *trial, int fd, double longest_us)
+{
+    char evidence[TRACE_INTERVAL_TEXT];
+    for (int i = 0; i < INTERVALS; i++) {
+        struct trace_interval interval = {.calls = trial->slots};
+        int result = trace_calls(session, trial, fd, &interval);
+        if (result < 0)
+            return result;
+        if (!trace_interval_shared(&interval, longest_us, evidence))
+            return 0;
+    }
+    verdict_violation(session->verdict, "H06", "%s", evidence);
+    return -1;
+}
+
+static int trace_interval(struct session *session, uint32_t at, int fd,
+                          const struct trace_interval *alone)
+{
+    struct trial trial = {.slots = session->verdict->cases[at].calls,
+                          .alike = true,
+                          .timeout_ms = session->judge->options.settings->run_timeout_ms};
+    double ignored;
+    struct err err;
+    if (trial.slots < 2 || boxed_ended(&session->candidate.boxed))
+        return 0;
+    if (layout_of(session, at, &trial.layout, &ignored, &err) < 0)
+        return fault_judge(session, &err);
+    if (trial_map(session, &trial, false) < 0)
+        return -1;
+    trial.on_gpu = trial_gpu_begin(session, &trial);
+    /* As when it is timed, the first interval is not the one that counts. */
+    int result = trial_run(session, &trial) == TRIAL_GOOD ? 0 : -1;
+    if (result == 0)
+        result = weigh_interval(session, &trial, fd, call_us(session, at, alone));
+    trial_gpu_end(session);
+    return result;
+}
+
+/* Whoever could not be traced in one call is not asked for many. */
+static int trace_intervals(struct session *session, int fd, const struct trace_interval *alone)
+{
+    int result = 0;
+    for (uint32_t at = 0; alone->calls > 0 && result == 0 && at < session->verdict->case_count;
+         at++)
+        result = trace_interval(session, at, fd, alone);
+    return result;
 }
 
 static int profile_on_gpu(struct session *session)
@@ -156,7 +257,10 @@ static int profile_on_gpu(struct session *session)
         return fault_judge(session, &err);
     }
     trial_begin(session);
-    int result = trace(session, fd);
+    struct trace_interval alone = {.calls = 0};
+    int result = trace(session, fd, &alone);
+    if (result == 0)
+        result = trace_intervals(session, fd, &alone);
     if (result == 0 && triton && !boxed_ended(&session->candidate.boxed))
         result = ablate(session);
     trial_end(session);

@@ -335,6 +335,7 @@ static int time_case(struct session *session, struct trial *trial, const struct 
     if (result == 0)
         result = sample_case(session, trial, &sampling, budget_ms);
     if (result == 0) {
+        timed->calls = trial->slots;
         summarise(session, &sampling, sizes, timed);
         result = judge_case(session, &sampling, timed);
     }

@@ -1,20 +1,13 @@
 #include "judge/trace.h"
 
-#include "base/file.h"
-#include "base/limits.h"
 #include "device/gpu_occupancy.h"
-#include "judge/trace_stream.h"
+#include "judge/trace_reader.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define RECORD_NS_MAX (UINT64_C(3600) * 1000000000) /* an hour: longer than any pass */
 /* The records' clock and the judge's are two: so much may they disagree. */
 #define CLOCK_SLACK 1.05
 #define CLOCK_SLACK_US 200.0
@@ -24,78 +17,10 @@
 #define UNKNOWN_FRACTION 0.01
 #define COVERAGE_LOW 0.3 /* as the rejection sampling of Dr. Kernel, below which nothing is kept */
 
-struct stream {
-    struct trace_header header;
-    const struct trace_source *sources;
-    const struct trace_record *records;
-    const char *text;
-};
-
-static int broken(struct err *err, const char *what)
-{
-    return err_set(err, ERR_PROTOCOL, "the launch trace is damaged: %s", what);
-}
-
-static int check_sources(const struct stream *stream, struct err *err)
-{
-    for (uint32_t i = 0; i < stream->header.sources; i++) {
-        const struct trace_source *source = &stream->sources[i];
-        if (source->origin >= TRACE_ORIGINS || source->evidence >= TRACE_EVIDENCES ||
-            source->object >= stream->header.text_bytes)
-            return broken(err, "a source of code says something impossible");
-    }
-    return 0;
-}
-
-static int check_records(const struct stream *stream, struct err *err)
-{
-    for (uint32_t i = 0; i < stream->header.records; i++) {
-        const struct trace_record *record = &stream->records[i];
-        if (record->kind >= TRACE_KINDS || record->source >= stream->header.sources ||
-            record->name >= stream->header.text_bytes || record->match >= TRACE_MATCHES)
-            return broken(err, "a launch refers to what is not there");
-        if (record->end_ns < record->start_ns || record->end_ns - record->start_ns > RECORD_NS_MAX)
-            return broken(err, "a launch ends before it begins, or takes more than an hour");
-    }
-    return 0;
-}
-
-/* Offsets below `text_bytes` are strings, because the text begins and ends with a NUL. */
-static int open_stream(const char *bytes, size_t count, struct stream *stream, struct err *err)
-{
-    struct trace_header *header = &stream->header;
-    if (count < sizeof *header)
-        return broken(err, "it has no header");
-    memcpy(header, bytes, sizeof *header);
-    if (header->magic != TRACE_MAGIC)
-        return broken(err, "it is no trace");
-    if (header->sources == 0 || header->sources > TRACE_SOURCES ||
-        header->records > TRACE_RECORDS || header->text_bytes == 0 ||
-        header->text_bytes > TRACE_TEXT_BYTES)
-        return broken(err, "its sizes are out of bounds");
-    size_t sources_bytes = header->sources * sizeof *stream->sources;
-    size_t records_bytes = header->records * sizeof *stream->records;
-    if (count != sizeof *header + sources_bytes + records_bytes + header->text_bytes)
-        return broken(err, "it is not as long as it says");
-    const char *at = bytes + sizeof *header;
-    stream->sources = (const void *)at;
-    stream->records = (const void *)(at + sources_bytes);
-    stream->text = at + sources_bytes + records_bytes;
-    if (stream->text[0] || stream->text[header->text_bytes - 1])
-        return broken(err, "its text has no end");
-    int result = check_sources(stream, err);
-    return result == 0 ? check_records(stream, err) : result;
-}
-
 struct entry { /* a record, with what it is sorted by */
     const struct trace_record *record;
     bool own;
 };
-
-static double duration_us(const struct trace_record *record)
-{
-    return (double)(record->end_ns - record->start_ns) * 1e-3;
-}
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
@@ -147,7 +72,7 @@ static const char *keep_text(struct arena *arena, const char *text)
     return copy;
 }
 
-static const char *name_of(const struct stream *stream, const struct trace_record *record,
+static const char *name_of(const struct trace_stream *stream, const struct trace_record *record,
                            struct arena *arena)
 {
     /* CUpti_ActivityMemcpyKind: to and from host (H), device (D), array (A), peer (P) */
@@ -195,9 +120,9 @@ static void add_kernel(const struct entry *entries, size_t count, struct launch_
     *share = (struct kernel_share){.own = entries[0].own, .launches = count, .streams = 1};
     for (size_t i = 0; i < count; i++) {
         const struct trace_record *record = entries[i].record;
-        share->time_us += duration_us(record);
+        share->time_us += trace_record_us(record);
         share->streams += i > 0 && record->stream != entries[i - 1].record->stream;
-        if (duration_us(record) > duration_us(one.longest))
+        if (trace_record_us(record) > trace_record_us(one.longest))
             one.longest = record;
     }
     rank(ranking, &one);
@@ -211,7 +136,7 @@ static void add_kernel(const struct entry *entries, size_t count, struct launch_
     }
 }
 
-static void describe(const struct stream *stream, const struct trace_pass *pass,
+static void describe(const struct trace_stream *stream, const struct trace_pass *pass,
                      const struct ranked *one, struct arena *arena, struct kernel_share *share)
 {
     const struct trace_record *record = one->longest;
@@ -265,8 +190,8 @@ static uint32_t count_streams(struct entry *entries, size_t count)
     return streams;
 }
 
-static void sum_up(const struct stream *stream, struct entry *entries, struct launch_totals *all,
-                   struct ranking *ranking)
+static void sum_up(const struct trace_stream *stream, struct entry *entries,
+                   struct launch_totals *all, struct ranking *ranking)
 {
     size_t count = stream->records ? stream->header.records : 0;
     for (size_t i = 0; i < count; i++) {
@@ -286,7 +211,7 @@ static void sum_up(const struct stream *stream, struct entry *entries, struct la
     }
 }
 
-static void fill_in(const struct stream *stream, const struct trace_pass *pass,
+static void fill_in(const struct trace_stream *stream, const struct trace_pass *pass,
                     struct verdict *verdict)
 {
     struct launch_totals *all = &verdict->launched;
@@ -311,7 +236,7 @@ static void fill_in(const struct stream *stream, const struct trace_pass *pass,
 }
 
 /* Launches that left no record. Those of a graph under construction leave none, rightly. */
-static uint64_t missing_launches(const struct stream *stream)
+static uint64_t missing_launches(const struct trace_stream *stream)
 {
     const struct trace_header *header = &stream->header;
     uint64_t expected = header->launches > header->failed ? header->launches - header->failed : 0;
@@ -326,19 +251,19 @@ static uint64_t missing_launches(const struct stream *stream)
     return silent > header->lost ? silent : header->lost;
 }
 
-static double unknown_us(const struct stream *stream)
+static double unknown_us(const struct trace_stream *stream)
 {
     double us = 0;
     for (uint32_t i = 0; i < stream->header.records; i++) {
         const struct trace_record *record = &stream->records[i];
         if (record->kind == TRACE_KERNEL && stream->sources[record->source].origin == TRACE_UNKNOWN)
-            us += duration_us(record);
+            us += trace_record_us(record);
     }
     return us;
 }
 
 /* Warnings of one code: the first that holds. */
-static void weigh_gaps(const struct stream *stream, struct verdict *verdict)
+static void weigh_gaps(const struct trace_stream *stream, struct verdict *verdict)
 {
     const struct launch_totals *all = &verdict->launched;
     double unknown = unknown_us(stream);
@@ -382,7 +307,7 @@ static void weigh_coverage(struct verdict *verdict)
                         100 * verdict->own_time_fraction, other ? other->name : "others");
 }
 
-static void weigh(const struct stream *stream, const struct trace_pass *pass,
+static void weigh(const struct trace_stream *stream, const struct trace_pass *pass,
                   struct verdict *verdict)
 {
     double wall_us = pass->wall_ms * 1e3;
@@ -403,8 +328,8 @@ static void weigh(const struct stream *stream, const struct trace_pass *pass,
 int trace_parse(const char *bytes, size_t count, const struct trace_pass *pass,
                 struct verdict *verdict, struct err *err)
 {
-    struct stream stream = {.sources = NULL};
-    int result = open_stream(bytes, count, &stream, err);
+    struct trace_stream stream = {.sources = NULL};
+    int result = trace_stream_open(bytes, count, &stream, err);
     if (result != 0)
         return result;
     fill_in(&stream, pass, verdict);
@@ -414,12 +339,9 @@ int trace_parse(const char *bytes, size_t count, const struct trace_pass *pass,
 
 int trace_read(int fd, const struct trace_pass *pass, struct verdict *verdict, struct err *err)
 {
-    struct stat facts;
     char *bytes;
     size_t count;
-    if (fstat(fd, &facts) < 0 || !S_ISREG(facts.st_mode) || lseek(fd, 0, SEEK_SET) < 0)
-        return broken(err, "it is no file");
-    int result = file_read_fd(fd, "the launch trace", LIMIT_TRACE_BYTES, &bytes, &count, err);
+    int result = trace_stream_load(fd, &bytes, &count, err);
     if (result == 0) {
         result = trace_parse(bytes, count, pass, verdict, err);
         mem_free(bytes);

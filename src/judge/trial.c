@@ -169,9 +169,8 @@ static void fill_slots(struct session *session, uint64_t seed)
 static int prepare_torch(struct session *session, const struct trial *trial, uint64_t seed)
 {
     struct err err;
-    enum wire_bias bias = trial->biased                                   ? WIRE_BIASED
-                          : trial->slots > 1 && session->bias_makes_sense ? WIRE_ONE_BIASED
-                                                                          : WIRE_UNBIASED;
+    bool one = trial->slots > 1 && session->bias_makes_sense && !trial->alike;
+    enum wire_bias bias = trial->biased ? WIRE_BIASED : one ? WIRE_ONE_BIASED : WIRE_UNBIASED;
     if (side_fill(&session->reference.side, seed, bias, trial->timeout_ms, &err) < 0 ||
         boxed_freeze(&session->reference.side.boxed, &err) < 0)
         return fault_reference(session, &err);

@@ -59,6 +59,7 @@ struct timed_case {
     struct summary candidate, reference; /* ms */
     struct interval speedup;
     double floor_ms; /* roofline: no honest call is faster */
+    uint32_t calls;  /* that one interval of the clock took */
 };
 
 struct kernel_share {

@@ -8,8 +8,15 @@
  *   FAKE_CUDA_MIG=1           MIG instances
  *   FAKE_CUDA_MEMORY=96       MiB of memory, of which a process sees taken what it made or mapped
  *   FAKE_CUDA_KERNELS=4500    takes kernels and runs none: they move that many bytes a nanosecond
+ *
+ * As the real one it starts CUDA_INJECTION64_PATH, where that is loaded already. What it fills is
+ * told to a stand-in for CUPTI (cupti.c) at WARPGYM_CUPTI, and what host code says that it launched:
+ *
+ *   extern "C" void fake_cuda_launched(uint32_t graph_nodes, uint32_t us);   each that long
+ *   extern "C" int fake_cuda_traced(void);                                   right now
  */
 #include "device/cuda.h"
+#include "judge/trace/cupti.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -60,8 +67,64 @@ CUDA_FUNCTIONS(X)
 CUDA_LATER_FUNCTIONS(X)
 #undef X
 
+void fake_cuda_launched(uint32_t graph_nodes, uint32_t us);
+int fake_cuda_traced(void);
+
+static struct {
+    int (*records)(void);
+    void (*kernel)(const struct cupti_kernel *kernel);
+    void (*copy)(const struct cupti_copy *copy);
+    uint32_t correlation;
+    uint64_t now_ns;
+} traced;
+
+static void *symbol_of(const char *library_variable, const char *symbol)
+{
+    const char *path = getenv(library_variable);
+    void *library = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    return library ? dlsym(library, symbol) : NULL;
+}
+
+static void inject(void)
+{
+    static _Atomic int done;
+    void *start = done++ ? NULL : symbol_of("CUDA_INJECTION64_PATH", "InitializeInjection");
+    void *kernel = start ? symbol_of("WARPGYM_CUPTI", "fake_cupti_kernel") : NULL;
+    void *copy = start ? symbol_of("WARPGYM_CUPTI", "fake_cupti_copy") : NULL;
+    void *records = start ? symbol_of("WARPGYM_CUPTI", "fake_cupti_records") : NULL;
+    int (*call)(void);
+    memcpy(&traced.records, &records, sizeof records);
+    memcpy(&call, &start, sizeof start);
+    memcpy(&traced.kernel, &kernel, sizeof kernel);
+    memcpy(&traced.copy, &copy, sizeof copy);
+    if (call)
+        call();
+}
+
+int fake_cuda_traced(void)
+{
+    return traced.records && traced.records();
+}
+
+/* Everything runs one behind the other. */
+void fake_cuda_launched(uint32_t graph_nodes, uint32_t us)
+{
+    traced.correlation++;
+    for (uint32_t i = 0; traced.kernel && i < graph_nodes; i++) {
+        struct cupti_kernel kernel = {.kind = CUPTI_CONCURRENT_KERNEL,
+                                      .correlation = traced.correlation,
+                                      .graph_node = graph_nodes > 1,
+                                      .start_ns = traced.now_ns,
+                                      .end_ns = traced.now_ns + us * UINT64_C(1000),
+                                      .name = "launched"};
+        traced.kernel(&kernel);
+        traced.now_ns = kernel.end_ns;
+    }
+}
+
 cuda_result fake_init(unsigned flags)
 {
+    inject();
     if (number("FAKE_CUDA_DEVICES", 2) == 0)
         return CUDA_ERROR_NO_DEVICE;
     return flags == 0 ? outcome("cuInit") : 1;
@@ -392,7 +455,15 @@ cuda_result fake_host_free(void *at)
 
 cuda_result fake_fill(cuda_at at, unsigned char value, size_t bytes)
 {
+    struct cupti_copy set = {.kind = CUPTI_SET,
+                             .bytes = bytes,
+                             .start_ns = traced.now_ns,
+                             .end_ns = traced.now_ns + 1000,
+                             .correlation = ++traced.correlation};
     memset((void *)(uintptr_t)at, value, bytes);
+    if (traced.copy)
+        traced.copy(&set);
+    traced.now_ns = set.end_ns;
     return outcome("cuMemsetD8_v2");
 }
 

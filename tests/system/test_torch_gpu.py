@@ -216,6 +216,16 @@ TIMED = [
         "memory that the judge was not",
     ),
     ("right", "pass", "passed", None, ""),
+    ("launches", "torch.launched.append(5)", "passed", None, ""),
+    # Two-valued inputs are not among those of the interval that is traced.
+    ("sees", "torch.launched.append(9e3 if x.unique().numel() < 3 else 5)", "passed", None, ""),
+    (
+        "launches once",  # for all calls that the clock's interval took
+        "torch.launched or torch.launched.append(5)",
+        "violation",
+        "H06",
+        "calls were answered by 1 launches",
+    ),
 ]
 
 

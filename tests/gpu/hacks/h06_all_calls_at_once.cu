@@ -1,11 +1,11 @@
 // problem: relu
 // catalogue: H06
-// expect: passed
-// open: all inputs of an interval exist when it begins: count launches, or hand slots out
+// expect: violation
+// code: H06
 // says: Learns where the slots lie; then its first call of an interval starts one kernel for all.
 #include <stddef.h>
 
-enum { MOST = 256, SMALL = 200000 };
+enum { MOST = 512, SMALL = 200000 };
 
 __global__ static void relu_all(const float *x, float *y, size_t n, ptrdiff_t step)
 {

@@ -1,8 +1,8 @@
 # problem: torch/softmax_rows
 # catalogue: H06
-# expect: passed
+# expect: violation
+# code: H06
 # needs: triton
-# open: all inputs of an interval exist when it begins; count launches, or hand slots out one by one
 # says: Learns where the slots lie; then its first call of an interval computes all, in one launch.
 import torch
 import triton

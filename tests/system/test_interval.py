@@ -1,0 +1,158 @@
+"""Candidates that do the work of all calls of an interval at once (catalogue H06), as their launch
+trace shows them. The driver and the CUPTI are tests/fake's: kernels are host code, and what a
+candidate says that it launched is what the trace has."""
+
+import pytest
+from support import HOUSE, PASSED, ROOT, SOME_FAILED, write, write_lines
+
+FAKE = HOUSE / "build" / "tests" / "fake"
+
+YAML = """name: double
+summary: Twice each element.
+signature: void solution(const float *x, float *y, size_t n)
+arguments:
+  x: {role: in, type: f32, shape: [n], fill: normal}
+  y: {role: out, type: f32, shape: [n]}
+  n: {role: size}
+tolerance: {relative: 1.0e-6, scale: rms}
+check: [{n: 1000}]
+time: [{n: 60000}, {n: 50000}]
+work: {flops: n, bytes: 8*n}
+"""
+
+REFERENCE = """#include <stddef.h>
+%s void solution(const float *x, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = 2 * x[i];
+}
+"""
+
+# It learns where the slots lie. `place` is a slot's among them; -1: it was not known.
+CANDIDATE = """#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+extern "C" void fake_cuda_launched(uint32_t graph_nodes, uint32_t us);
+extern "C" int fake_cuda_traced(void);
+static const float *slots[512];
+static size_t known, size;
+static uint32_t took_us; /* computing, last time */
+
+static int place_of(const float *x, size_t n)
+{
+    if (n != size)
+        known = 0;
+    size = n;
+    for (size_t i = 0; i < known; i++)
+        if (slots[i] == x)
+            return (int)i;
+    if (known > 1 && x - slots[known - 1] != slots[1] - slots[0])
+        known = 0;
+    slots[known++] = x;
+    return -1;
+}
+
+static uint32_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint32_t)(now.tv_sec * 1000000 + now.tv_nsec / 1000);
+}
+
+static void compute(const float *x, float *y, size_t n, size_t count)
+{
+    uint32_t start_us = now_us();
+    ptrdiff_t step = known > 1 ? slots[1] - slots[0] : 0;
+    for (size_t slot = 0; slot < count; slot++, x += step, y += step)
+        for (size_t i = 0; i < n; i++)
+            y[i] = 2 * x[i];
+    took_us = now_us() - start_us;
+}
+
+extern "C" void solution(const float *x, float *y, size_t n)
+{
+    int place = n > 10000 ? place_of(x, n) : -1;
+    uint32_t all = place == 0 ? known : 1;
+    %s
+}
+"""
+
+OWN = "compute(x, y, n, 1); "
+ALL = "if (place <= 0) compute(x, y, n, all); "
+SILENT = "calls were answered by 1 launches: some started nothing"
+LONG = "it did the work of several"
+
+# What a call does, by the name of the candidate, and why that is a violation.
+CALLS = {
+    "each its own": (OWN + "fake_cuda_launched(1, 5);", None),
+    "each two kernels": (OWN + "fake_cuda_launched(1, 5); fake_cuda_launched(1, 9);", None),
+    "each a graph": (OWN + "fake_cuda_launched(7, 3);", None),
+    "nothing": (OWN, None),
+    "slower together": (OWN + "fake_cuda_launched(1, known > 1 ? 300 : 5);", None),
+    "slower at times": (OWN + "fake_cuda_launched(1, place % 4 == 1 ? 25 : 9);", None),
+    "slow once": (
+        OWN + "static int passes; passes += place <= 0 && fake_cuda_traced(); "
+        "fake_cuda_launched(1, place == 0 && passes == 2 ? 9000 : 5);",
+        None,
+    ),
+    "more than is recorded": (OWN + "fake_cuda_launched(9000, 0);", None),
+    "once for all": (ALL + "if (place <= 0) fake_cuda_launched(1, all);", SILENT),
+    "one graph for all": (ALL + "if (place <= 0) fake_cuda_launched(all, 1);", SILENT),
+    "one size only": (
+        "if (n == 50000) compute(x, y, n, 1); else " + ALL
+        + "if (place <= 0 || n == 50000) fake_cuda_launched(1, 1);",
+        SILENT,
+    ),
+    "trifles for the others": (ALL + "fake_cuda_launched(1, place <= 0 ? took_us : 1);", LONG),
+    "a graph and trifles": (
+        ALL + "fake_cuda_launched(place <= 0 ? 9 : 1, place <= 0 ? took_us / 9 : 1);",
+        LONG,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def toolkit(tmp_path_factory):
+    """A compiler with a CUPTI beside it, as NVIDIA installs them."""
+    folder = tmp_path_factory.mktemp("toolkit")
+    for name in ("bin", "lib64"):
+        (folder / name).mkdir()
+    nvcc = write(folder / "bin" / "nvcc", f'#!/bin/sh\nexec {ROOT}/tests/fake/nvcc "$@"\n')
+    nvcc.chmod(0o755)
+    (folder / "lib64" / "libcupti.so.13").write_bytes((FAKE / "cupti.so").read_bytes())
+    return {
+        "WARPGYM_NVCC": str(nvcc),
+        "WARPGYM_GPU_DRIVER": str(FAKE / "cuda.so"),
+        "WARPGYM_GPU_NVML": str(FAKE / "nvml.so"),
+    }
+
+
+@pytest.fixture(scope="module")
+def verdicts(module_warpgym, toolkit, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("problems") / "double"
+    folder.mkdir()
+    write(folder / "problem.yaml", YAML)
+    write(folder / "reference.c", REFERENCE % "")
+    write(folder / "reference.cu", REFERENCE % 'extern "C"')
+    batch = write_lines(
+        folder / "batch.jsonl",
+        [
+            {"problem": str(folder), "source": CANDIDATE % line, "name": f"{name}.cu"}
+            for name, (line, _) in CALLS.items()
+        ],
+    )
+    run = module_warpgym("eval", "--json", "--jobs", "1", batch, environment=toolkit)
+    assert run.status in (PASSED, SOME_FAILED), run
+    return dict(zip(CALLS, run.verdicts, strict=True))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_do_their_own_work(verdicts, name):
+    words = CALLS[name][1]
+    verdict = verdicts[name]
+    found = verdict["integrity"]["violations"]
+    assert verdict["status"] == ("violation" if words else "passed"), verdict
+    assert [finding["code"] for finding in found] == (["H06"] if words else []), verdict
+    assert not words or words in found[0]["evidence"], found
+    assert verdict["profile"]["launches"] > 0, verdict["profile"]

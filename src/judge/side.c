@@ -59,6 +59,7 @@ static void close_all(int descriptors[WIRE_DESCRIPTORS])
 void side_take_failure(struct side *side, const struct wire_failed *failed)
 {
     side->failed = *failed;
+    side->answers = false; /* that was it */
     side->failed.text[sizeof side->failed.text - 1] = '\0';
     if (side->failed.failure == FAILED_NONE || side->failed.failure > FAILED_COMPILE)
         side->failed.failure = FAILED_RUN;
@@ -155,9 +156,10 @@ static int exchange(struct side *side, const void *message, size_t bytes, const 
         return result == ERR_CRASH ? side_explain_end(side, err) : result;
     union wire_message *received = mem_alloc(sizeof *received);
     result = expect(side, answer, deadline_ns, received, ignored, err);
-    side->answers = result < 0;
-    if (result == 0)
+    if (result == 0) {
+        side->answers = false;
         close_all(ignored);
+    }
     mem_free(received);
     return result;
 }

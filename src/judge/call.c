@@ -249,6 +249,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
         side->spoke = true;
         return err_set(err, ERR_PROTOCOL, "it sent a message that nobody asked for");
     }
+    side->answers = true;
     result = wire_send(side->boxed.channel, &call, sizeof call, &side->trace, mode == WIRE_TRACE,
                        err);
     if (result < 0)
@@ -264,6 +265,7 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
     result = receive_done(side, start_ns + timeout_ms * 1000000, err);
     if (result < 0)
         return result;
+    side->answers = false;
     /* The clock stops when samples of the answer are in the judge's hands, not when the side says
      * that there is one: what it still does in between is on its own time. How long that takes is
      * kept apart, because much of it is the judge's doing (timing.c). */

@@ -77,7 +77,7 @@ struct session {
     struct layout largest; /* of the problem at hand */
     bool bias_makes_sense; /* two-valued inputs gave finite answers, which were right */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
-    bool placed;    /* has one of the GPU's places */
+    int places;     /* that it has on the GPU */
     bool loads;     /* its candidate loads: the reference may rest while it compiles */
     enum box_kind kind;       /* of its sides on the GPU */
     struct boxed reserved[2]; /* processes with a context, for sides that are opened next */
@@ -85,7 +85,7 @@ struct session {
     struct device_lock device;
     int64_t held_ns;   /* since when */
     bool shares;       /* it, with others */
-    bool alone;        /* it is to have the GPU for itself from the start */
+    bool alone;        /* it is to have the GPU, and all of its memory, from the start */
     bool no_room;      /* somebody found no memory there */
     int64_t clocks_ns; /* when they were looked at */
     struct seat seat;  /* where the sides' calls take place */

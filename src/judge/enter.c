@@ -4,7 +4,8 @@
  *   the CPU  its lock, shared
  *
  * Nobody who holds the lock waits for a context to be made or to end, and who waits for a compiler
- * has neither lock nor place. A place is kept until the candidate's memory is free again.
+ * has neither lock nor place. A place is kept until the memory behind it is free again, or the
+ * shelf's; who has all places finds no memory that others took.
  * Declared in context.h.
  */
 #include "judge/context.h"
@@ -39,26 +40,39 @@ static int take_lock(struct session *session, enum device_lock_mode mode)
     return 0;
 }
 
+/* Nobody else is there now: what rests on the shelf has memory, too. */
+static void clear_others(struct session *session)
+{
+    (void)session_reference_ready(session); /* its own */
+    (void)shelf_clear(&session->judge->shelf, session->gpu);
+}
+
+/* One; all of them for who is to be alone, because a place is what keeps others' memory there. */
 static int take_place(struct session *session)
 {
     struct judge *judge = session->judge;
+    int most = (int)judge->options.settings->gpu_at_once;
+    int places = session->alone ? most : 1;
     struct err err;
-    if (!session->unit || session->placed)
+    if (!session->unit || session->places > 0)
         return 0;
     int64_t start_ns = clock_now_ns();
-    int result = gpu_pool_enter(&judge->gpus, session->unit,
-                                (int)judge->options.settings->gpu_at_once, judge->options.cancelled,
+    int result = gpu_pool_enter(&judge->gpus, session->unit, places, most, judge->options.cancelled,
                                 &err);
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
-    session->placed = result == 0;
-    return result < 0 ? fault_judge(session, &err) : 0;
+    if (result < 0)
+        return fault_judge(session, &err);
+    session->places = places;
+    if (session->alone)
+        clear_others(session);
+    return 0;
 }
 
 static void leave_place(struct session *session)
 {
-    if (session->placed)
-        gpu_pool_leave(&session->judge->gpus, session->unit);
-    session->placed = false;
+    if (session->places > 0)
+        gpu_pool_leave(&session->judge->gpus, session->unit, session->places);
+    session->places = 0;
 }
 
 /* So many, and one for the reference where none stands ready. */

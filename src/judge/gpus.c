@@ -329,35 +329,45 @@ bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit)
     return shared;
 }
 
-int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int most,
+/* With the lock. Contexts that are in the way of one who wants all places end sooner or later, but
+ * there would always be somebody new. */
+static bool has_places(const struct gpu_unit *unit, int places, int most)
+{
+    return unit->placed + places <= most && (places > 1 || unit->wanting == 0);
+}
+
+int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int places, int most,
                    const _Atomic int *cancelled, struct err *err)
 {
     int result = 0;
     pthread_mutex_lock(&pool->lock);
-    while (unit->placed >= most && !(cancelled && *cancelled)) {
+    unit->wanting += places > 1;
+    while (!has_places(unit, places, most) && !(cancelled && *cancelled)) {
         struct timespec until = clock_in_ms(TICK_MS);
         pthread_cond_timedwait(&pool->changed, &pool->lock, &until);
     }
-    if (unit->placed < most)
-        unit->placed++;
+    if (has_places(unit, places, most))
+        unit->placed += places;
     else
         result = err_set(err, ERR_CANCELLED, "cancelled while waiting for a place on the GPU");
+    unit->wanting -= places > 1;
+    pthread_cond_broadcast(&pool->changed);
     pthread_mutex_unlock(&pool->lock);
     return result;
 }
 
-void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit)
+void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit, int places)
 {
     pthread_mutex_lock(&pool->lock);
-    unit->placed--;
+    unit->placed -= places;
     pthread_cond_broadcast(&pool->changed);
     pthread_mutex_unlock(&pool->lock);
 }
 
 void gpu_pool_used(struct gpu_pool *pool, struct gpu_unit *unit, int change)
 {
-    int64_t now_ns = clock_now_ns();
     pthread_mutex_lock(&pool->lock);
+    int64_t now_ns = clock_now_ns();
     if (unit->users > 0)
         unit->used_ns += now_ns - unit->used_since_ns;
     unit->users += change;

@@ -43,7 +43,8 @@ struct gpu_unit {
     enum gpu_unit_state state;
     struct gpu_opened *opened;
     int evaluations; /* that have taken it */
-    int placed;      /* of them: that are on it now */
+    int placed;      /* places that those of them have who are on it now */
+    int wanting;     /* who wait for more than one */
     struct err why;  /* in quarantine */
     int64_t until_ns, pause_ms;
     int64_t ecc_errors;
@@ -93,10 +94,12 @@ NODISCARD int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before
                             struct gpu_unit **unit, struct err *err);
 /* Whether somebody else has it as well. */
 bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit);
-/* Waits until fewer than `most` others are on it. ERR_CANCELLED: *cancelled (may be NULL). */
-NODISCARD int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int most,
+/* Waits until so many of its `most` places are free, and takes them: who takes all is alone there.
+ * Nobody who comes later passes one who waits for more than one. ERR_CANCELLED: *cancelled (may be
+ * NULL). */
+NODISCARD int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int places, int most,
                              const _Atomic int *cancelled, struct err *err);
-void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit);
+void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit, int places);
 /* One more, or (-1) one fewer, holds its lock. */
 void gpu_pool_used(struct gpu_pool *pool, struct gpu_unit *unit, int change);
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit);

@@ -150,7 +150,6 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
     int descriptors[3] = {-1, -1, -1};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,
-                               .boxed = session_reserved(session),
                                .gpu = session->gpu,
                                .slot_outputs = true};
     int result = descriptors[count++] = artifact_memory(artifact, err);
@@ -161,6 +160,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
         result = descriptors[count++] = device_lines(session->problem, source, err);
     }
     start.descriptor_count = count;
+    if (result >= 0)
+        start.boxed = session_reserved(session);
     if (result >= 0)
         result = judge_start(session->judge, session->unit, session->gpu ? BOX_CUDA : BOX_NATIVE,
                              session->largest.bytes, side, &start, NULL, NULL, err);
@@ -207,6 +208,8 @@ static int make_reference(struct preparation *preparation)
     struct session *session = preparation->session;
     if (session_reference_ready(session))
         return 0;
+    if (session->reference.open) /* it has died */
+        session_forget_reference(session);
     int result = session->reference.artifact.ok ? 0 : compile_reference(preparation);
     return result < 0 ? result : open_reference(preparation);
 }

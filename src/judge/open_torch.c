@@ -98,9 +98,10 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
                                                    : session->reference.weights >= 0 ? 3
                                                                                      : 2,
                                .builder = &session->builds.builder,
-                               .boxed = session_reserved(session),
                                .gpu = session->gpu};
     int result = descriptors[0] = file_memory_from("source", text, bytes, err);
+    if (result >= 0)
+        start.boxed = session_reserved(session);
     if (result >= 0)
         result = judge_start(session->judge, session->unit,
                              session->gpu ? BOX_TORCH_CUDA : BOX_TORCH,

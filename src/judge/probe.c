@@ -9,8 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
+/* References in a context that is about to be given up: nobody would take them any more. */
+static void clear_shelf(struct judge *judge, const struct gpu *facts)
+{
+    for (int i = 0; i < judge->gpus.count; i++) {
+        const struct gpu_unit *unit = &judge->gpus.units[i];
+        if (&unit->facts == facts && unit->opened)
+            (void)shelf_clear(&judge->shelf, gpu_unit_context(unit));
+    }
+}
+
 int judge_probe_gpu(void *judge, const struct gpu *facts, struct err *err)
 {
+    clear_shelf(judge, facts);
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = WIRE_CANDIDATE,
                              .threads = 1,

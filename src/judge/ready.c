@@ -197,6 +197,7 @@ static bool take_one(struct ready *ready, struct boxed *boxed)
         if (!boxed_ended(boxed))
             return true;
         boxed_close(boxed);
+        pthread_cond_broadcast(&ready->changed); /* it counted as one that comes */
     }
     return false;
 }

@@ -41,7 +41,7 @@ bool session_reference_ready(struct session *session)
 void session_rest_reference(struct session *session)
 {
     struct reference *reference = &session->reference;
-    if (reference->open && reference->problem_hash[0])
+    if (reference->open && reference->problem_hash[0] && side_rest(&reference->side))
         shelf_put(&session->judge->shelf, reference);
     else
         reference_close(reference);
@@ -63,16 +63,22 @@ uint64_t session_weight_seed(const struct session *session)
     return strtoull(hex, NULL, 16);
 }
 
+/* What the judge itself has on the GPU for it. */
+static void free_there(struct session *session)
+{
+    for (int i = 0; i < WIRE_OUTPUTS; i++)
+        gpu_memory_free(&session->answer.owned_there[i]);
+    trial_gpu_end(session);
+}
+
 void session_free(struct session *session)
 {
     if (!session)
         return;
     session_forget_reference(session);
-    for (int i = 0; i < WIRE_OUTPUTS; i++) {
+    for (int i = 0; i < WIRE_OUTPUTS; i++)
         mem_free(session->answer.owned[i]);
-        gpu_memory_free(&session->answer.owned_there[i]);
-    }
-    trial_gpu_end(session);
+    free_there(session);
     mem_free(session->staging);
     mem_free(session);
 }
@@ -154,9 +160,26 @@ static bool make_room(struct session *session)
     return shelf_clear(&session->judge->shelf, session->gpu) > 0 || shared;
 }
 
+/* Whether memory that others had may have been what was missing. */
+static bool was_crowded(struct session *session)
+{
+    bool lacked = session->no_room || session->verdict->status == STATUS_OUT_OF_MEMORY;
+    return session->unit && lacked && !session->alone && make_room(session);
+}
+
+/* Who is next need not wait for the end of a context, but for that of a candidate that still runs:
+ * what it does would be on the clock of others. */
+static void end_candidate(struct session *session)
+{
+    struct boxed *boxed = &session->candidate.boxed;
+    if (boxed->pid <= 0 || boxed->frozen || boxed_ended(boxed))
+        session_let_go(session);
+    side_close(&session->candidate);
+}
+
 /* Gives the GPU back. True: judge it again: the GPU was at fault, not who ran there, and another
  * one may do; or there was no room among others, and it shall have the GPU alone. */
-static bool leave_device(struct session *session)
+static bool leave_device(struct session *session, bool crowded)
 {
     struct verdict *verdict = session->verdict;
     struct gpu_pool *gpus = &session->judge->gpus;
@@ -165,9 +188,6 @@ static bool leave_device(struct session *session)
                  verdict->status == STATUS_RUNTIME_ERROR;
     if (!session->unit)
         return false;
-    /* memory that others had may have been what was missing */
-    bool crowded = (session->no_room || verdict->status == STATUS_OUT_OF_MEMORY) &&
-                   !session->alone && make_room(session);
     session->alone = crowded;
     bool bad = verdict->error_class && doubt && gpu_pool_suspect(gpus, session->unit, &err);
     if (bad) {
@@ -175,7 +195,6 @@ static bool leave_device(struct session *session)
         verdict->error_class = "gpu";
         verdict->error_message = arena_printf(&verdict->arena, "%s (it showed as: %s)", err.text,
                                               verdict->error_message);
-        session_forget_reference(session);
         (void)shelf_clear(&session->judge->shelf, session->gpu);
     }
     gpu_pool_give_back(gpus, session->unit);
@@ -283,15 +302,18 @@ static bool attempt(struct session *session)
                             session->judge->toolchain.root, session->judge->options.cancelled);
         result = evaluate(session);
     }
-    if (result == 0)
+    verdict->correct &= !verdict->error_class; /* it may not have got its device again */
+    if (result == 0 && !verdict->error_class)
         verdict->status = STATUS_PASSED;
     if (session->candidate.boxed.layers)
         verdict->layers = session->candidate.boxed.layers;
     verdict->peak_memory_bytes = peak_memory(&session->candidate.boxed);
-    session_let_go(session); /* who is next need not wait for the end of this one's context */
-    side_close(&session->candidate);
+    end_candidate(session);
+    free_there(session);
+    bool crowded = was_crowded(session);
+    session_rest_reference(session); /* before its place and its GPU are another's */
     session_leave(session);
-    return leave_device(session);
+    return leave_device(session, crowded);
 }
 
 void session_evaluate(struct session *session, const struct problem *problem,
@@ -305,5 +327,4 @@ void session_evaluate(struct session *session, const struct problem *problem,
         verdict_deinit(verdict);
         (void)attempt(session);
     }
-    session_rest_reference(session);
 }

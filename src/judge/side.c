@@ -59,6 +59,7 @@ static void close_all(int descriptors[WIRE_DESCRIPTORS])
 void side_take_failure(struct side *side, const struct wire_failed *failed)
 {
     side->failed = *failed;
+    side->answers = false; /* that was it */
     side->failed.text[sizeof side->failed.text - 1] = '\0';
     if (side->failed.failure == FAILED_NONE || side->failed.failure > FAILED_COMPILE)
         side->failed.failure = FAILED_RUN;
@@ -148,14 +149,17 @@ static int exchange(struct side *side, const void *message, size_t bytes, const 
 {
     int ignored[WIRE_DESCRIPTORS];
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
+    side->answers = true;
     int result = wire_send(side->boxed.channel, message, bytes, descriptors, count, err);
     boxed_thaw(&side->boxed);
     if (result < 0)
         return result == ERR_CRASH ? side_explain_end(side, err) : result;
     union wire_message *received = mem_alloc(sizeof *received);
     result = expect(side, answer, deadline_ns, received, ignored, err);
-    if (result == 0)
+    if (result == 0) {
+        side->answers = false;
         close_all(ignored);
+    }
     mem_free(received);
     return result;
 }
@@ -248,6 +252,16 @@ int side_wake(struct side *side, int64_t timeout_ms, struct err *err)
     uint32_t wake[2] = {WIRE_WAKE, 0};
     int result = exchange(side, wake, sizeof wake, NULL, 0, WIRE_AWAKE, timeout_ms, err);
     return result < 0 ? result : boxed_freeze(&side->boxed, err);
+}
+
+bool side_rest(struct side *side)
+{
+    struct err ignored;
+    side->seat = NULL;
+    side->clock_ns = side->inputs_ns = 0;
+    side->trace = -1;
+    side->stays_on_gpu = false;
+    return !side->answers && boxed_freeze(&side->boxed, &ignored) == 0;
 }
 
 void side_close(struct side *side)

@@ -102,6 +102,7 @@ struct side {
     struct wire_failed failed; /* failure != FAILED_NONE: what it said of itself */
     bool late;                 /* outputs changed after DONE */
     bool spoke;                /* said something between calls */
+    bool answers;              /* was asked something, and its answer is not here yet */
 };
 
 struct side_time {
@@ -185,6 +186,10 @@ int side_hold_tick_ms(const struct side *side, int left_ms);
 int side_explain_end(struct side *side, struct err *err);
 /* Keeps a FAILED message, made safe to print and to index by. */
 void side_take_failure(struct side *side, const struct wire_failed *failed);
+
+/* It is stopped, and nothing of its caller's is left in it. False: it is in the middle of something,
+ * or gone, and nobody can call it again. */
+bool side_rest(struct side *side);
 
 void side_close(struct side *side);
 

@@ -37,8 +37,12 @@ static int try_start(struct judge *judge, struct box *box, struct side *side,
 {
     box->scratch[0] = '\0';
     int result = judge->no_own_root ? make_scratch(box, err) : 0;
-    if (result == 0)
+    if (result == 0) {
         result = side_open(side, start, opened, opened_descriptors, err);
+    } else if (start->boxed) {
+        struct boxed unused = *start->boxed;
+        boxed_close(&unused);
+    }
     if (box->scratch[0] && !side->scratch)
         file_remove_tree(box->scratch);
     return result;

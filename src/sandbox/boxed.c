@@ -43,7 +43,7 @@ int boxed_freeze(struct boxed *boxed, struct err *err)
 {
     if (boxed->frozen)
         return 0;
-    if (boxed->reaped || kill(boxed->pid, SIGSTOP) < 0)
+    if (boxed->pid <= 0 || boxed->reaped || kill(boxed->pid, SIGSTOP) < 0)
         return err_set(err, ERR_CRASH, "the process is gone");
     int64_t start_ns = clock_now_ns();
     for (;;) {

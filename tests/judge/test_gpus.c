@@ -1,4 +1,5 @@
 #include "../support/fake_cuda.h"
+#include "base/clock.h"
 #include "judge/gpus.h"
 
 #include <pthread.h>
@@ -7,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -274,6 +276,205 @@ static void test_threads(void **state)
         assert_int_equal(pool.units[i].evaluations, 0);
 }
 
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+/* Somebody who wants places, and gives them back when `leave` says so. */
+struct guest {
+    pthread_t thread;
+    struct gpu_unit *unit;
+    int places;
+    _Atomic int cancelled, leave, inside;
+    int result;
+};
+
+#define MOST 3
+
+static void *visit(void *argument)
+{
+    struct guest *guest = argument;
+    struct err err;
+    guest->result = gpu_pool_enter(&pool, guest->unit, guest->places, MOST, &guest->cancelled,
+                                   &err);
+    if (guest->result < 0)
+        return NULL;
+    guest->inside = 1;
+    while (!guest->leave)
+        nap();
+    guest->inside = 0;
+    gpu_pool_leave(&pool, guest->unit, guest->places);
+    return NULL;
+}
+
+static void begin(struct guest *guest, struct gpu_unit *unit, int places)
+{
+    *guest = (struct guest){.unit = unit, .places = places};
+    assert_int_equal(pthread_create(&guest->thread, NULL, visit, guest), 0);
+}
+
+static void finish(struct guest *guest)
+{
+    guest->leave = 1;
+    pthread_join(guest->thread, NULL);
+}
+
+static void await(const _Atomic int *value, int wanted)
+{
+    int64_t deadline_ns = clock_now_ns() + INT64_C(20000000000);
+    while (*value != wanted && clock_now_ns() < deadline_ns)
+        nap();
+    assert_int_equal(*value, wanted);
+}
+
+static int under_lock(const int *value)
+{
+    pthread_mutex_lock(&pool.lock);
+    int now = *value;
+    pthread_mutex_unlock(&pool.lock);
+    return now;
+}
+
+/* Who waits stays outside as long as there is no place, and comes in when there is one. */
+static void test_places(void **state)
+{
+    (void)state;
+    struct guest guests[MOST + 1];
+    struct guest elsewhere;
+    open_pool("all", 60000);
+    struct gpu_unit *unit = take(NULL);
+    struct gpu_unit *other = take(NULL);
+    for (int i = 0; i < MOST; i++) {
+        begin(&guests[i], unit, 1);
+        await(&guests[i].inside, 1);
+    }
+    begin(&guests[MOST], unit, 1);
+    begin(&elsewhere, other, 1);
+    await(&elsewhere.inside, 1); /* each GPU has places of its own */
+    for (int i = 0; i < 60; i++, nap())
+        assert_true(!guests[MOST].inside && under_lock(&unit->placed) == MOST);
+    finish(&guests[1]);
+    await(&guests[MOST].inside, 1);
+    finish(&elsewhere);
+    finish(&guests[0]);
+    finish(&guests[2]);
+    finish(&guests[MOST]);
+    assert_int_equal(unit->placed | other->placed, 0);
+}
+
+static void test_cancelled_outside(void **state)
+{
+    (void)state;
+    struct err err;
+    struct guest waiting[2];
+    open_pool("0", 60000);
+    struct gpu_unit *unit = take(NULL);
+    assert_int_equal(gpu_pool_enter(&pool, unit, MOST, MOST, NULL, &err), 0);
+    begin(&waiting[0], unit, 1);
+    begin(&waiting[1], unit, MOST);
+    nap();
+    for (int i = 0; i < 2; i++) {
+        waiting[i].cancelled = 1;
+        pthread_join(waiting[i].thread, NULL);
+        assert_int_equal(waiting[i].result, ERR_CANCELLED);
+        assert_int_equal(unit->placed, MOST);
+    }
+    gpu_pool_leave(&pool, unit, MOST);
+    assert_int_equal(unit->placed | unit->wanting, 0);
+    assert_int_equal(gpu_pool_enter(&pool, unit, 1, MOST, NULL, &err), 0); /* nobody's any more */
+    gpu_pool_leave(&pool, unit, 1);
+}
+
+/* Who wants the GPU alone gets it, however many come after. */
+static void test_alone(void **state)
+{
+    (void)state;
+    struct guest first;
+    struct guest alone;
+    struct guest later;
+    open_pool("0", 60000);
+    struct gpu_unit *unit = take(NULL);
+    begin(&first, unit, 1);
+    await(&first.inside, 1);
+    begin(&alone, unit, MOST);
+    while (!under_lock(&unit->wanting))
+        nap();
+    begin(&later, unit, 1); /* two places are free */
+    for (int i = 0; i < 60; i++, nap())
+        assert_false(alone.inside || later.inside);
+    finish(&first);
+    await(&alone.inside, 1);
+    for (int i = 0; i < 60; i++, nap())
+        assert_false(later.inside);
+    finish(&alone);
+    await(&later.inside, 1);
+    finish(&later);
+    assert_int_equal(unit->placed | unit->wanting, 0);
+}
+
+static void *come_and_go(void *argument)
+{
+    struct guest *guest = argument;
+    struct err err;
+    for (int i = 0; i < 300 && guest->result == 0; i++) {
+        guest->result = gpu_pool_enter(&pool, guest->unit, guest->places, MOST, NULL, &err);
+        if (guest->result == 0 && under_lock(&guest->unit->placed) > MOST)
+            guest->result = ERR_INTERNAL;
+        gpu_pool_used(&pool, guest->unit, 1);
+        gpu_pool_used(&pool, guest->unit, -1);
+        gpu_pool_leave(&pool, guest->unit, guest->places);
+    }
+    return NULL;
+}
+
+static void test_places_of_threads(void **state)
+{
+    (void)state;
+    struct guest guests[8];
+    open_pool("0", 60000);
+    struct gpu_unit *unit = take(NULL);
+    for (int i = 0; i < 8; i++) {
+        guests[i] = (struct guest){.unit = unit, .places = i % 4 ? 1 : MOST};
+        assert_int_equal(pthread_create(&guests[i].thread, NULL, come_and_go, &guests[i]), 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        pthread_join(guests[i].thread, NULL);
+        assert_int_equal(guests[i].result, 0);
+    }
+    assert_int_equal(unit->placed | unit->wanting | unit->users, 0);
+}
+
+/* Time counts once, however many hold the lock, and not while nobody does. */
+static void test_used(void **state)
+{
+    (void)state;
+    static const int changes[] = {1, 1, -1, 1, -1, -1};
+    open_pool("0", 60000);
+    struct gpu_unit *unit = take(NULL);
+    int64_t used_ns = 0;
+    for (int round = 0; round < 2; round++) {
+        int64_t after_first_ns = 0;
+        int64_t before_last_ns = 0;
+        int64_t before_ns = clock_now_ns();
+        for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+            before_last_ns = clock_now_ns();
+            gpu_pool_used(&pool, unit, changes[i]);
+            after_first_ns = i == 0 ? clock_now_ns() : after_first_ns;
+            nap();
+        }
+        int64_t added_ns = unit->used_ns - used_ns;
+        assert_true(added_ns >= before_last_ns - after_first_ns);
+        assert_true(added_ns <= clock_now_ns() - before_ns);
+        used_ns = unit->used_ns;
+        nap(); /* nobody is there */
+    }
+    assert_int_equal(unit->users, 0);
+    gpu_pool_used(&pool, unit, 1);
+    assert_true(unit->used_ns == used_ns);
+    gpu_pool_used(&pool, unit, -1);
+}
+
 /* Without kernels to measure with, bounds; once for each unit. */
 static void test_peaks(void **state)
 {
@@ -299,6 +500,11 @@ int main(void)
         TEST(test_unsound),
         TEST(test_uncorrected_errors),
         TEST(test_threads),
+        TEST(test_places),
+        TEST(test_cancelled_outside),
+        TEST(test_alone),
+        TEST(test_places_of_threads),
+        TEST(test_used),
         TEST(test_peaks),
     };
     return cmocka_run_group_tests(tests, fake_cuda_find, NULL);

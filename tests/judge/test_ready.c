@@ -333,8 +333,55 @@ static void test_threads(void **state)
                                  takers[k / TURNS].pids[k % TURNS]);
 }
 
+#define DYING_TURNS 150
+
+struct hopeful {
+    _Atomic int cancelled, done;
+};
+
+static void *hope(void *argument)
+{
+    struct hopeful *hopeful = argument;
+    for (int i = 0; i < DYING_TURNS && !hopeful->cancelled; i++) {
+        struct boxed boxed;
+        if (ready_take(ready, &hopeful->cancelled, &boxed))
+            boxed_close(&boxed);
+    }
+    hopeful->done = 1;
+    return NULL;
+}
+
+/* One that dies as soon as it is ready counts for nobody, and another one is started for who waits:
+ * whether it is found dead by who started it or by who takes it. */
+static void test_dying(void **state)
+{
+    (void)state;
+    struct err err;
+    struct standby *dying;
+    struct hopeful hopeful = {0};
+    pthread_t thread;
+    const char *argv[] = {"/proc/self/exe", "--serve-dying", NULL};
+    const char *const environment[] = {NULL};
+    if (!boxes_have_scratch)
+        skip();
+    assert_int_equal(standby_open(&dying, argv, environment, PATIENCE_MS, NULL, &err), 0);
+    struct ready_options options = {.standby = dying, .box = box, .gpu = &gpu};
+    assert_int_equal(ready_open(&ready, &options, &err), 0);
+    assert_int_equal(pthread_create(&thread, NULL, hope, &hopeful), 0);
+    int64_t deadline_ns = clock_now_ns() + 3 * PATIENCE_MS * INT64_C(1000000);
+    while (!hopeful.done && clock_now_ns() < deadline_ns)
+        nap();
+    bool stuck = !hopeful.done;
+    hopeful.cancelled = 1;
+    pthread_join(thread, NULL);
+    ready_close(ready);
+    ready = NULL;
+    standby_close(dying);
+    assert_false(stuck);
+}
+
 /* What a boxed process does here: it counts how often it was warmed, and says so when opened. */
-static int serve(void)
+static int serve(bool dying)
 {
     static struct box entered;
     static union wire_message message;
@@ -353,6 +400,8 @@ static int serve(void)
             warm = message.warm;
             times++;
             close(descriptors[0]);
+            if (dying)
+                return 0;
             continue;
         }
         snprintf(told.text, sizeof told.text, "%d times, for GPU %u, %.16s", times, warm.gpu,
@@ -366,7 +415,9 @@ static int serve(void)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--serve") == 0)
-        return serve();
+        return serve(false);
+    if (argc == 2 && strcmp(argv[1], "--serve-dying") == 0)
+        return serve(true);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_taken, close_pool),
         cmocka_unit_test_teardown(test_warm, close_pool),
@@ -376,6 +427,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_no_server, close_pool),
         cmocka_unit_test_teardown(test_closed, close_pool),
         cmocka_unit_test_teardown(test_threads, close_pool),
+        cmocka_unit_test_teardown(test_dying, close_pool),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

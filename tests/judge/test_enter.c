@@ -1,0 +1,290 @@
+/* The way to a GPU and back: whatever becomes of a candidate, nothing of it stays behind. The driver
+ * and the compiler only look like NVIDIA's (tests/fake). */
+#include "judge/context.h"
+
+#include "../support/fake_cuda.h"
+#include "../support/judging.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "problem/load.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define REFERENCE                                                                                  \
+    "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"                  \
+    "    for (size_t i = 0; i < n; i++)\n        y[i] = 2 * x[i];\n}\n"
+#define CUDA(body)                                                                                 \
+    "#include <stddef.h>\nextern \"C\" void solution(const float *x, float *y, size_t n)\n{\n"     \
+    "    for (size_t i = 0; i < n; i++)\n        y[i] = 2 * x[i];\n" body "}\n"
+#define YAML                                                                                       \
+    "name: twice\nsummary: A problem of a test.\n"                                                 \
+    "signature: void solution(const float *x, float *y, size_t n)\n"                               \
+    "arguments:\n"                                                                                 \
+    "  x: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
+    "  y: {role: out, type: f32, shape: [n]}\n"                                                    \
+    "  n: {role: size}\n"                                                                          \
+    "tolerance: {relative: 1.0e-5}\ncheck: [{n: 100}]\ntime: [{n: 40}]\n"
+
+static char *place;
+static struct settings settings;
+static _Atomic int cancelled;
+static struct judge *judge;
+static struct problem problem;
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static int count_children(void)
+{
+    int count = 0;
+    DIR *stream = opendir("/proc");
+    struct dirent *item;
+    while (stream && (item = readdir(stream))) {
+        pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
+        count += pid > 0 && boxed_stat(pid, 4) == getpid();
+    }
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+static void write_part(const char *name, const char *text)
+{
+    struct err err;
+    char *path = mem_printf("%s/twice/%s", place, name);
+    assert_int_equal(file_write_atomic(path, text, strlen(text), 0644, &err), 0);
+    mem_free(path);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    cancelled = 0;
+    fake_cuda_clean(state);
+    place = judging_directory("enter");
+    char *nvcc = realpath("tests/fake/nvcc", NULL);
+    char *folder = mem_printf("%s/twice", place);
+    if (!nvcc)
+        fail_msg("tests/fake/nvcc: run this in the project's own folder");
+    setenv("WARPGYM_NVCC", nvcc, 1);
+    setenv("XDG_STATE_HOME", place, 1);
+    free(nvcc);
+    judging_settings(&settings, place);
+    char *assignments[] = {
+        mem_printf("gpu.driver=%s", fake_cuda),  mem_printf("gpu.nvml=%s", fake_nvml),
+        mem_printf("run.timeout_ms=1s"),         mem_printf("gpu.at_once=3"),
+        mem_printf("timing.min_samples=4"),      mem_printf("timing.max_samples=6"),
+        mem_printf("timing.gpu_budget_ms=50ms"),
+    };
+    for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++) {
+        if (settings_assign(&settings, assignments[i], &err) < 0)
+            fail_msg("%s", err.text);
+        mem_free(assignments[i]);
+    }
+    if (file_make_directories(folder, 0755, &err) < 0)
+        fail_msg("%s", err.text);
+    write_part("problem.yaml", YAML);
+    write_part("reference.c", REFERENCE);
+    write_part("reference.cu", CUDA(""));
+    if (problem_load(&problem, folder, "twice", &err) < 0)
+        fail_msg("%s", err.text);
+    mem_free(folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    problem_deinit(&problem);
+    settings_deinit(&settings);
+    judging_remove(place);
+    return fake_cuda_clean(state);
+}
+
+static void open_judge(void)
+{
+    judge = judging_open(&(struct judge_options){.settings = &settings, .cancelled = &cancelled});
+}
+
+/* With which all that the judge started has ended. */
+static void close_judge(void)
+{
+    judge_close(judge);
+    assert_int_equal(count_children(), 0);
+}
+
+static enum verdict_status judge_text(struct session *session, const char *text)
+{
+    struct verdict verdict;
+    struct candidate candidate = judging_candidate("candidate.cu", text);
+    session_evaluate(session, &problem, &candidate, &verdict);
+    enum verdict_status status = verdict.status;
+    if (status != STATUS_PASSED)
+        print_message("%s\n", judging_summary(&verdict));
+    verdict_deinit(&verdict);
+    return status;
+}
+
+static void assert_left(const struct session *session, int evaluations)
+{
+    assert_true(session->device.room < 0 && !session->unit && !session->gpu);
+    assert_int_equal(session->places | (int)session->reserved_count, 0);
+    assert_false(session->reference.open || session->gpu_staging.image.bytes);
+    for (int i = 0; i < judge->gpus.count; i++) {
+        const struct gpu_unit *unit = &judge->gpus.units[i];
+        assert_int_equal(unit->placed | unit->wanting | unit->users, 0);
+        assert_int_equal(unit->evaluations, evaluations);
+    }
+}
+
+static void test_whatever_becomes_of_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum verdict_status status;
+    } rows[] = {
+        {CUDA(""), STATUS_PASSED},
+        {CUDA("y[0] += 1;"), STATUS_WRONG},
+        {"}\n", STATUS_COMPILE_ERROR},
+        {"int nothing;\n", STATUS_LOAD_ERROR},
+        {CUDA("*(volatile int *)8 = 1;"), STATUS_RUNTIME_ERROR},
+        {CUDA("for (volatile int i = 1; i;);"), STATUS_TIMEOUT},
+        {CUDA(""), STATUS_PASSED},
+    };
+    int before = judging_descriptors();
+    open_judge();
+    struct session *session = session_new(judge);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_int_equal(judge_text(session, rows[i].text), rows[i].status);
+        assert_left(session, 0);
+    }
+    session_free(session);
+    close_judge();
+    assert_int_equal(judging_descriptors(), before);
+}
+
+static void *cancel_later(void *condition)
+{
+    const int *placed = condition;
+    for (int i = 0; i < 2000; i++, nap()) {
+        pthread_mutex_lock(&judge->gpus.lock);
+        bool there = judge->gpus.units && *placed == 0 && i > 100;
+        pthread_mutex_unlock(&judge->gpus.lock);
+        if (there)
+            break;
+    }
+    cancelled = 1;
+    return NULL;
+}
+
+/* Somebody else has all places of the only GPU. */
+static void test_cancelled_while_it_waits(void **state)
+{
+    (void)state;
+    static const int nobody = 0;
+    struct gpu_unit *unit;
+    struct err err;
+    pthread_t thread;
+    setenv("FAKE_CUDA_DEVICES", "1", 1);
+    open_judge();
+    struct session *session = session_new(judge);
+    assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &unit, &err), 0);
+    assert_int_equal(gpu_pool_enter(&judge->gpus, unit, 3, 3, NULL, &err), 0);
+    assert_int_equal(pthread_create(&thread, NULL, cancel_later, (void *)(uintptr_t)&nobody), 0);
+    assert_int_equal(judge_text(session, CUDA("")), STATUS_CANCELLED);
+    pthread_join(thread, NULL);
+    assert_int_equal(unit->placed, 3);
+    gpu_pool_leave(&judge->gpus, unit, 3);
+    assert_left(session, 1);
+    gpu_pool_give_back(&judge->gpus, unit);
+    session_free(session);
+    close_judge();
+}
+
+static void *free_the_other(void *unused)
+{
+    struct gpu_pool *pool = &judge->gpus;
+    for (bool taken = false; !taken; nap()) {
+        pthread_mutex_lock(&pool->lock);
+        taken = pool->units[0].evaluations == 2;
+        pthread_mutex_unlock(&pool->lock);
+    }
+    gpu_pool_give_back(pool, &pool->units[1]);
+    return unused;
+}
+
+/* No memory for both sides among others; the second attempt, alone, is on another GPU than the first
+ * one's reference. */
+static void test_second_attempt_elsewhere(void **state)
+{
+    (void)state;
+    struct gpu_unit *others[2];
+    struct err err;
+    pthread_t thread;
+    setenv("FAKE_CUDA_MEMORY", "2", 1);
+    int before = judging_descriptors();
+    open_judge();
+    struct session *session = session_new(judge);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &others[i], &err), 0);
+    assert_int_equal(pthread_create(&thread, NULL, free_the_other, NULL), 0);
+    assert_int_not_equal(judge_text(session, CUDA("")), STATUS_PASSED);
+    pthread_join(thread, NULL);
+    assert_ptr_equal(session->before, others[1]);
+    gpu_pool_give_back(&judge->gpus, others[0]);
+    assert_left(session, 0);
+    session_free(session);
+    close_judge();
+    assert_int_equal(judging_descriptors(), before);
+}
+
+/* A GPU that failed is about to be opened anew: what rests in its old context is nobody's. */
+static void test_shelf_of_a_failed_gpu(void **state)
+{
+    (void)state;
+    struct gpu_unit *units[2];
+    struct err err;
+    open_judge();
+    struct session *session = session_new(judge);
+    assert_int_equal(judge_text(session, CUDA("")), STATUS_PASSED);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &units[i], &err), 0);
+    assert_true(shelf_has(&judge->shelf, problem.hash, gpu_unit_context(units[0])));
+    (void)!judge_probe_gpu(judge, &units[1]->facts, &err);
+    assert_true(shelf_has(&judge->shelf, problem.hash, gpu_unit_context(units[0])));
+    (void)!judge_probe_gpu(judge, &units[0]->facts, &err);
+    assert_false(shelf_has(&judge->shelf, problem.hash, gpu_unit_context(units[0])));
+    for (int i = 0; i < 2; i++)
+        gpu_pool_give_back(&judge->gpus, units[i]);
+    session_free(session);
+    close_judge();
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_whatever_becomes_of_it),
+        TEST(test_cancelled_while_it_waits),
+        TEST(test_second_attempt_elsewhere),
+        TEST(test_shelf_of_a_failed_gpu),
+    };
+    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
+}

@@ -1,0 +1,418 @@
+/* The shelf on which references rest. Most of them are processes here that do nothing; some are real
+ * ones, which a judge left there. */
+#include "judge/context.h"
+
+#include "../support/judging.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "problem/load.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 60000
+#define HEAD "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"
+#define LOOP "    for (size_t i = 0; i < n; i++)\n        y[i] = 2 * x[i];\n"
+#define YAML                                                                                       \
+    "signature: void solution(const float *x, float *y, size_t n)\n"                               \
+    "arguments:\n"                                                                                 \
+    "  x: {role: in, type: f32, shape: [n], fill: normal}\n"                                       \
+    "  y: {role: out, type: f32, shape: [n]}\n"                                                    \
+    "  n: {role: size}\n"                                                                          \
+    "tolerance: {relative: 1.0e-5}\ncheck: [{n: 100}, {n: 37}]\ntime: [{n: 4}]\n"
+#define MODULE                                                                                     \
+    "import torch\n\n\nclass %s(torch.nn.Module):\n"                                               \
+    "    def forward(self, x):\n        return x + x\n\n\n"                                        \
+    "def get_inputs():\n    return [torch.rand(8, 8)]\n\n\n"                                       \
+    "def get_init_inputs():\n    return []\n"
+
+static struct shelf shelf;
+static struct gpu_context gpus[2]; /* nothing but their addresses is looked at */
+
+/* ---------------------------------------------------------------------------- nothing but a shelf */
+
+static int setup(void **state)
+{
+    (void)state;
+    shelf_init(&shelf);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    shelf_deinit(&shelf);
+    return 0;
+}
+
+/* All that a reference can have. */
+static struct reference make(const char *problem, const struct gpu_context *gpu)
+{
+    struct reference reference = REFERENCE_NONE;
+    int ends[2];
+    pid_t pid = fork();
+    if (pid == 0)
+        for (;;)
+            pause();
+    assert_true(pid > 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    close(ends[1]);
+    snprintf(reference.problem_hash, sizeof reference.problem_hash, "%s", problem);
+    reference.open = true;
+    reference.side.gpu = gpu;
+    reference.side.boxed = (struct boxed){
+        .pid = pid,
+        .channel = ends[0],
+        .pid_fd = (int)syscall(SYS_pidfd_open, pid, 0),
+        .layers = 1U << LAYER_PID,
+    };
+    reference.side.answer = mem_alloc(sizeof *reference.side.answer);
+    reference.artifact.path = mem_strdup("somewhere");
+    reference.description = memfd_create("description", MFD_CLOEXEC);
+    reference.weights = memfd_create("weights", MFD_CLOEXEC);
+    assert_true(reference.description >= 0 && reference.weights >= 0);
+    return reference;
+}
+
+static pid_t put(const char *problem, const struct gpu_context *gpu)
+{
+    struct reference reference = make(problem, gpu);
+    pid_t pid = reference.side.boxed.pid;
+    shelf_put(&shelf, &reference);
+    assert_false(reference.open);
+    assert_int_equal(reference.description, -1);
+    return pid;
+}
+
+/* Its process; 0: there is none. The reference is closed. */
+static pid_t taken(const char *problem, const struct gpu_context *gpu)
+{
+    struct reference reference;
+    if (!shelf_take(&shelf, problem, gpu, &reference))
+        return 0;
+    pid_t pid = reference.side.boxed.pid;
+    assert_true(reference.open && !boxed_ended(&reference.side.boxed));
+    assert_string_equal(reference.problem_hash, problem);
+    assert_ptr_equal(reference.side.gpu, gpu);
+    reference_close(&reference);
+    return pid;
+}
+
+/* Ended, and reaped. */
+static bool gone(pid_t pid)
+{
+    return kill(pid, 0) < 0 && errno == ESRCH;
+}
+
+/* Zombie, until somebody reaps it. */
+static void end(pid_t pid)
+{
+    siginfo_t info;
+    assert_int_equal(kill(pid, SIGKILL) | waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+static void test_by_problem_and_device(void **state)
+{
+    (void)state;
+    pid_t cpu = put("a", NULL);
+    pid_t first = put("a", &gpus[0]);
+    pid_t second = put("a", &gpus[1]);
+    pid_t other = put("b", &gpus[0]);
+    assert_true(shelf_has(&shelf, "a", NULL) && shelf_has(&shelf, "b", &gpus[0]));
+    assert_false(shelf_has(&shelf, "b", NULL) || shelf_has(&shelf, "b", &gpus[1]) ||
+                 shelf_has(&shelf, "c", &gpus[0]) || shelf_has(&shelf, "", NULL));
+    assert_int_equal(taken("b", NULL), 0);
+    assert_int_equal(taken("b", &gpus[1]), 0);
+    assert_int_equal(taken("c", &gpus[0]), 0);
+    assert_int_equal(taken("a", &gpus[1]), second);
+    assert_int_equal(taken("a", NULL), cpu);
+    assert_int_equal(taken("b", &gpus[0]), other);
+    assert_int_equal(taken("a", &gpus[0]), first);
+    assert_null(shelf.newest);
+}
+
+static void test_newest_first(void **state)
+{
+    (void)state;
+    pid_t pids[3];
+    for (int i = 0; i < 3; i++) {
+        pids[i] = put("a", &gpus[0]);
+        put("b", &gpus[0]);
+    }
+    for (int i = 2; i >= 0; i--)
+        assert_int_equal(taken("a", &gpus[0]), pids[i]);
+    assert_false(shelf_has(&shelf, "a", &gpus[0]));
+    assert_true(shelf_has(&shelf, "b", &gpus[0]));
+}
+
+/* Whoever is dead is not handed out, and does not stay. */
+static void test_dead(void **state)
+{
+    (void)state;
+    int before = judging_descriptors();
+    pid_t old = put("a", NULL);
+    pid_t newer = put("a", NULL);
+    pid_t newest = put("a", NULL);
+    end(newest);
+    end(newer);
+    assert_int_equal(taken("a", NULL), old);
+    assert_true(gone(newest) && gone(newer) && gone(old));
+    pid_t only = put("a", NULL);
+    end(only);
+    assert_int_equal(taken("a", NULL), 0);
+    assert_true(gone(only));
+    assert_null(shelf.newest);
+    assert_int_equal(judging_descriptors(), before);
+}
+
+/* The oldest of its device makes room. */
+static void test_places(void **state)
+{
+    (void)state;
+    pid_t other[2] = {put("a", NULL), put("a", &gpus[1])};
+    pid_t pids[2 * SHELF_PLACES];
+    for (int i = 0; i < 2 * SHELF_PLACES; i++) {
+        pids[i] = put(i % 2 ? "a" : "b", &gpus[0]);
+        for (int k = 0; k <= i; k++)
+            assert_int_equal(gone(pids[k]), k <= i - SHELF_PLACES);
+    }
+    assert_false(gone(other[0]) || gone(other[1]));
+    assert_int_equal(taken("a", &gpus[1]), other[1]);
+    assert_int_equal(shelf_clear(&shelf, &gpus[0]), SHELF_PLACES);
+}
+
+static void test_clear(void **state)
+{
+    (void)state;
+    int before = judging_descriptors();
+    pid_t kept = put("a", &gpus[1]);
+    int with_one = judging_descriptors();
+    pid_t cleared[3] = {put("a", &gpus[0]), put("b", &gpus[0]), put("b", &gpus[0])};
+    pid_t cpu = put("a", NULL);
+    assert_int_equal(shelf_clear(&shelf, &gpus[0]), 3);
+    assert_int_equal(shelf_clear(&shelf, &gpus[0]), 0);
+    for (int i = 0; i < 3; i++)
+        assert_true(gone(cleared[i]));
+    assert_int_equal(shelf_clear(&shelf, NULL), 1);
+    assert_true(gone(cpu) && !gone(kept));
+    assert_int_equal(judging_descriptors(), with_one);
+    shelf_deinit(&shelf);
+    shelf_init(&shelf);
+    assert_true(gone(kept));
+    assert_int_equal(judging_descriptors(), before);
+}
+
+#define THREADS 4
+#define TURNS 200
+
+/* Takes one and puts it back; makes none. Gives `trouble` back where there was any. */
+static void *borrow(void *trouble)
+{
+    for (int i = 0; i < TURNS; i++) {
+        struct reference reference;
+        const char *problem = i % 2 ? "a" : "b";
+        if (!shelf_take(&shelf, problem, &gpus[0], &reference))
+            continue;
+        if (strcmp(reference.problem_hash, problem) != 0)
+            return trouble;
+        reference.torch_layout.count++; /* nobody else has it */
+        shelf_put(&shelf, &reference);
+        (void)shelf_has(&shelf, problem, &gpus[0]);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    for (int i = 0; i < SHELF_PLACES; i++)
+        put(i % 2 ? "a" : "b", &gpus[0]);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, borrow, &shelf), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *trouble;
+        pthread_join(threads[i], &trouble);
+        assert_null(trouble);
+    }
+    assert_int_equal(shelf_clear(&shelf, &gpus[0]), SHELF_PLACES);
+}
+
+/* ------------------------------------------------------------------------------------- a judge's */
+
+static char *place;
+static struct settings settings;
+static _Atomic int cancelled;
+static struct judge *judge;
+static struct problem problem;
+
+static int open_judge(void **state)
+{
+    (void)state;
+    place = judging_directory("reference");
+    judging_settings(&settings, place);
+    settings.run_timeout_ms = settings.run_load_timeout_ms = PATIENCE_MS;
+    judge = judging_open(
+        &(struct judge_options){.settings = &settings, .cancelled = &cancelled, .no_timing = true});
+    return 0;
+}
+
+static int close_judge(void **state)
+{
+    (void)state;
+    cancelled = 0;
+    problem_deinit(&problem);
+    judge_close(judge);
+    settings_deinit(&settings);
+    judging_remove(place);
+    return 0;
+}
+
+static enum verdict_status judge_text(struct session *session, const char *path, const char *text)
+{
+    struct verdict verdict;
+    struct candidate candidate = judging_candidate(path, text);
+    session_evaluate(session, &problem, &candidate, &verdict);
+    enum verdict_status status = verdict.status;
+    if (status != STATUS_PASSED)
+        print_message("%s\n", judging_summary(&verdict));
+    verdict_deinit(&verdict);
+    return status;
+}
+
+/* The process of the reference that rests; 0: none does. */
+static pid_t resting(void)
+{
+    struct reference reference;
+    if (!shelf_take(&judge->shelf, problem.hash, NULL, &reference))
+        return 0;
+    pid_t pid = reference.side.boxed.pid;
+    assert_true(reference.side.boxed.frozen && !reference.side.seat);
+    shelf_put(&judge->shelf, &reference);
+    return pid;
+}
+
+/* Two sessions in turn, with one reference and nothing left of either. */
+static void judge_in_turn(const char *path, const char *right, const char *wrong)
+{
+    struct session *sessions[2] = {session_new(judge), session_new(judge)};
+    assert_int_equal(resting(), 0);
+    assert_int_equal(judge_text(sessions[0], path, right), STATUS_PASSED);
+    pid_t pid = resting();
+    assert_true(pid > 0);
+    int before = judging_descriptors();
+    for (int i = 1; i < 5; i++) {
+        assert_int_equal(judge_text(sessions[i % 2], path, i == 3 ? wrong : right),
+                         i == 3 ? STATUS_WRONG : STATUS_PASSED);
+        assert_int_equal(resting(), pid);
+        assert_int_equal(judging_descriptors(), before);
+    }
+    session_free(sessions[0]);
+    assert_int_equal(judge_text(sessions[1], path, right), STATUS_PASSED);
+    session_free(sessions[1]);
+    assert_int_equal(resting(), pid);
+    assert_int_equal(shelf_clear(&judge->shelf, NULL), 1);
+    assert_true(gone(pid));
+}
+
+static void test_sessions_share_one(void **state)
+{
+    (void)state;
+    judging_problem(&problem, place, "twice", YAML, HEAD LOOP "}\n");
+    judge_in_turn("candidate.c", HEAD LOOP "}\n", HEAD "y[0] = x[0];\n}\n");
+}
+
+static void test_sessions_share_one_of_torch(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct standby *standby;
+    char *path = mem_printf("%s/twice.py", place);
+    char *text = mem_printf(MODULE, "Model");
+    char *candidate = mem_printf(MODULE, "ModelNew");
+    char *wrong = mem_printf("import torch\n\n\nclass ModelNew(torch.nn.Module):\n"
+                             "    def forward(self, x):\n        return x\n");
+    FILE *stream = fopen(path, "we");
+    assert_non_null(stream);
+    assert_true(fputs(text, stream) >= 0 && fclose(stream) == 0);
+    settings.run_threads = 1;
+    if (problem_load(&problem, path, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    bool there = judge_standby(judge, BOX_TORCH, &standby, &err) == 0 &&
+                 standby_ready(standby, &err) == 0;
+    if (there)
+        judge_in_turn("candidate.py", candidate, wrong);
+    mem_free(path);
+    mem_free(text);
+    mem_free(candidate);
+    mem_free(wrong);
+    if (!there) {
+        print_message("no PyTorch here: %s\n", err.text);
+        skip();
+    }
+}
+
+/* Cancels when the process computes, and only then. */
+static void *cancel_when_busy(void *pid)
+{
+    long start = boxed_stat(*(pid_t *)pid, 14);
+    int64_t deadline_ns = clock_now_ns() + PATIENCE_MS / 2 * INT64_C(1000000);
+    while (boxed_stat(*(pid_t *)pid, 14) < start + 20 && clock_now_ns() < deadline_ns)
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    cancelled = 1;
+    return NULL;
+}
+
+/* A reference in the middle of a call has an answer to come that nobody should take for his. */
+static void test_cancelled_within_a_call(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    judging_problem(&problem, place, "endless", YAML, HEAD "for (;;);\n}\n");
+    struct session *session = session_new(judge);
+    assert_int_equal(judge_text(session, "candidate.c", "}\n"), STATUS_COMPILE_ERROR);
+    pid_t pid = resting();
+    assert_true(pid > 0);
+    assert_int_equal(pthread_create(&thread, NULL, cancel_when_busy, &pid), 0);
+    assert_int_equal(judge_text(session, "candidate.c", HEAD LOOP "}\n"), STATUS_CANCELLED);
+    pthread_join(thread, NULL);
+    assert_true(gone(pid));
+    assert_int_equal(resting(), 0);
+    session_free(session);
+}
+
+#define ON_SHELF(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define OF_JUDGE(function) cmocka_unit_test_setup_teardown(function, open_judge, close_judge)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_SHELF(test_by_problem_and_device),
+        ON_SHELF(test_newest_first),
+        ON_SHELF(test_dead),
+        ON_SHELF(test_places),
+        ON_SHELF(test_clear),
+        ON_SHELF(test_threads),
+        OF_JUDGE(test_sessions_share_one),
+        OF_JUDGE(test_sessions_share_one_of_torch),
+        OF_JUDGE(test_cancelled_within_a_call),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,7 +1,7 @@
 /* profile: whose work the time was.
  *
- * On a GPU one more checked call is traced, launch by launch (trace.h), and where an interval of the
- * clock took many calls, so is one such interval of each size (trace_interval.h). On the CPU a
+ * On a GPU one more checked call is traced, launch by launch (trace.h), and where an interval of
+ * the clock took many calls, so is one such interval of each size (trace_interval.h). On the CPU a
  * native candidate's work is its own, by construction: nothing else can be reached; and a torch
  * candidate without Triton has none.
  *

@@ -10,7 +10,7 @@
  *   FAKE_CUDA_KERNELS=4500    takes kernels and runs none: they move that many bytes a nanosecond
  *
  * As the real one it starts CUDA_INJECTION64_PATH, where that is loaded already. What it fills is
- * told to a stand-in for CUPTI (cupti.c) at WARPGYM_CUPTI, and what host code says that it launched:
+ * told to a stand-in for CUPTI (cupti.c) at WARPGYM_CUPTI, and what host code says it launched:
  *
  *   extern "C" void fake_cuda_launched(uint32_t graph_nodes, uint32_t us);   each that long
  *   extern "C" int fake_cuda_traced(void);                                   right now

@@ -114,8 +114,9 @@ NODISCARD int device_lines(const struct problem *problem, const char *source, st
 /* What "device" means in locks: "cpu", or a GPU by its UUID, which is the same for processes that
  * see different ones of a machine's GPUs. */
 const char *session_device(const struct session *session);
-/* start.c: opens a side in a box (in start->boxed, which is taken over, where there is one) with room for arguments of that size; fills in what `start` has in
- * common for all sides (its message, descriptors and builder are the caller's). */
+/* start.c: opens a side in a box (in start->boxed, which is taken over, where there is one) with
+ * room for arguments of that size; fills in what `start` has in common for all sides (its message,
+ * descriptors and builder are the caller's). */
 NODISCARD int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
                           uint64_t arguments_bytes, struct side *side, struct side_start *start,
                           struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],

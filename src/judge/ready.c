@@ -35,8 +35,8 @@ struct ready {
     _Atomic bool closing;
 };
 
-/* Until the other end of the pipe is closed. A byte before that: it could not get ready, and whoever
- * is opened there would be told so, when another one might do. */
+/* Until the other end of the pipe is closed. A byte before that: it could not get ready, and
+ * whoever is opened there would be told so, when another one might do. */
 static int await_end(const struct ready *ready, int pipe, struct err *err)
 {
     char byte;

@@ -35,9 +35,11 @@ struct ready {
     _Atomic bool closing;
 };
 
-/* Until the other end of the pipe is closed. */
+/* Until the other end of the pipe is closed. A byte before that: it could not get ready, and
+ * whoever is opened there would be told so, when another one might do. */
 static int await_end(const struct ready *ready, int pipe, struct err *err)
 {
+    char byte;
     struct pollfd wait = {.fd = pipe, .events = POLLIN};
     int64_t deadline_ns = clock_now_ns() + WARM_TIMEOUT_MS * INT64_C(1000000);
     while (poll(&wait, 1, TICK_MS) <= 0) {
@@ -46,7 +48,7 @@ static int await_end(const struct ready *ready, int pipe, struct err *err)
         if (clock_now_ns() > deadline_ns)
             return err_set(err, ERR_TIMEOUT, "a process did not get ready");
     }
-    return 0;
+    return read(pipe, &byte, 1) > 0 ? err_set(err, ERR_IO, "a process could not get ready") : 0;
 }
 
 static int warm(const struct ready *ready, struct boxed *boxed, struct err *err)

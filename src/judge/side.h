@@ -187,8 +187,8 @@ int side_explain_end(struct side *side, struct err *err);
 /* Keeps a FAILED message, made safe to print and to index by. */
 void side_take_failure(struct side *side, const struct wire_failed *failed);
 
-/* It is stopped, and nothing of its caller's is left in it. False: it is in the middle of something,
- * or gone, and nobody can call it again. */
+/* It is stopped, and nothing of its caller's is left in it. False: it is in the middle of
+ * something, or gone, and nobody can call it again. */
 bool side_rest(struct side *side);
 
 void side_close(struct side *side);

@@ -1,5 +1,5 @@
-/* The way to a GPU and back: whatever becomes of a candidate, nothing of it stays behind. The driver
- * and the compiler only look like NVIDIA's (tests/fake). */
+/* The way to a GPU and back: whatever becomes of a candidate, nothing of it stays behind. The
+ * driver and the compiler only look like NVIDIA's (tests/fake). */
 #include "judge/context.h"
 
 #include "../support/fake_cuda.h"
@@ -80,9 +80,10 @@ static int setup(void **state)
     place = judging_directory("enter");
     char *nvcc = realpath("tests/fake/nvcc", NULL);
     char *folder = mem_printf("%s/twice", place);
-    if (!nvcc)
+    if (nvcc)
+        setenv("WARPGYM_NVCC", nvcc, 1);
+    else
         fail_msg("tests/fake/nvcc: run this in the project's own folder");
-    setenv("WARPGYM_NVCC", nvcc, 1);
     setenv("XDG_STATE_HOME", place, 1);
     free(nvcc);
     judging_settings(&settings, place);
@@ -229,8 +230,8 @@ static void *free_the_other(void *unused)
     return unused;
 }
 
-/* No memory for both sides among others; the second attempt, alone, is on another GPU than the first
- * one's reference. */
+/* No memory for both sides among others; the second attempt, alone, is on another GPU than the
+ * first one's reference. */
 static void test_second_attempt_elsewhere(void **state)
 {
     (void)state;

@@ -380,8 +380,29 @@ static void test_dying(void **state)
     assert_false(stuck);
 }
 
+/* Who says that it could not get ready is not handed out, and nobody waits for the next one. */
+static void test_unready(void **state)
+{
+    (void)state;
+    struct err err;
+    struct boxed boxed;
+    struct standby *unready;
+    const char *argv[] = {"/proc/self/exe", "--serve-unready", NULL};
+    const char *const environment[] = {NULL};
+    if (!boxes_have_scratch)
+        skip();
+    assert_int_equal(standby_open(&unready, argv, environment, PATIENCE_MS, NULL, &err), 0);
+    struct ready_options options = {.standby = unready, .box = box, .gpu = &gpu, .processes = 2};
+    assert_int_equal(ready_open(&ready, &options, &err), 0);
+    for (int i = 0; i < 3; i++)
+        assert_false(ready_take(ready, NULL, &boxed));
+    ready_close(ready);
+    ready = NULL;
+    standby_close(unready);
+}
+
 /* What a boxed process does here: it counts how often it was warmed, and says so when opened. */
-static int serve(bool dying)
+static int serve(bool dying, bool unready)
 {
     static struct box entered;
     static union wire_message message;
@@ -399,6 +420,8 @@ static int serve(bool dying)
         if (message.type == WIRE_WARM) {
             warm = message.warm;
             times++;
+            if (unready && write(descriptors[0], "", 1) != 1)
+                return 1;
             close(descriptors[0]);
             if (dying)
                 return 0;
@@ -415,9 +438,11 @@ static int serve(bool dying)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--serve") == 0)
-        return serve(false);
+        return serve(false, false);
     if (argc == 2 && strcmp(argv[1], "--serve-dying") == 0)
-        return serve(true);
+        return serve(true, false);
+    if (argc == 2 && strcmp(argv[1], "--serve-unready") == 0)
+        return serve(false, true);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_taken, close_pool),
         cmocka_unit_test_teardown(test_warm, close_pool),
@@ -428,6 +453,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_closed, close_pool),
         cmocka_unit_test_teardown(test_threads, close_pool),
         cmocka_unit_test_teardown(test_dying, close_pool),
+        cmocka_unit_test_teardown(test_unready, close_pool),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

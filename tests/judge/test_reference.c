@@ -1,5 +1,5 @@
-/* The shelf on which references rest. Most of them are processes here that do nothing; some are real
- * ones, which a judge left there. */
+/* The shelf on which references rest. Most of them are processes here that do nothing; some are
+ * real ones, which a judge left there. */
 #include "judge/context.h"
 
 #include "../support/judging.h"
@@ -46,7 +46,7 @@
 static struct shelf shelf;
 static struct gpu_context gpus[2]; /* nothing but their addresses is looked at */
 
-/* ---------------------------------------------------------------------------- nothing but a shelf */
+/* ----------------------------------------------------------------------- nothing but a shelf */
 
 static int setup(void **state)
 {
@@ -255,7 +255,7 @@ static void test_threads(void **state)
     assert_int_equal(shelf_clear(&shelf, &gpus[0]), SHELF_PLACES);
 }
 
-/* ------------------------------------------------------------------------------------- a judge's */
+/* --------------------------------------------------------------------------------- a judge's */
 
 static char *place;
 static struct settings settings;

@@ -86,7 +86,7 @@ struct session {
     int64_t held_ns;   /* since when */
     bool shares;       /* it, with others */
     bool alone;        /* it is to have the GPU, and all of its memory, from the start */
-    bool no_room;      /* somebody found no memory there */
+    bool wants_alone;  /* somebody found no memory there, or no peace */
     int64_t clocks_ns; /* when they were looked at */
     struct seat seat;  /* where the sides' calls take place */
     int place;         /* of the seat: other sessions sit elsewhere, as far as there is room */

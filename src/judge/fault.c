@@ -28,7 +28,7 @@ static bool candidate_hogs(struct session *session, const struct err *err)
     size_t total = 0;
     if (err->code != ERR_LIMIT || !session->gpu)
         return false;
-    session->no_room = true;
+    session->wants_alone = true;
     if (session->candidate.boxed.pid <= 0)
         return false;
     const struct cuda *cuda = &session->gpu->cuda;

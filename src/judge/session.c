@@ -163,7 +163,7 @@ static bool make_room(struct session *session)
 /* Whether memory that others had may have been what was missing. */
 static bool was_crowded(struct session *session)
 {
-    bool lacked = session->no_room || session->verdict->status == STATUS_OUT_OF_MEMORY;
+    bool lacked = session->wants_alone || session->verdict->status == STATUS_OUT_OF_MEMORY;
     return session->unit && lacked && !session->alone && make_room(session);
 }
 
@@ -287,7 +287,7 @@ static bool attempt(struct session *session)
     struct err err = {0};
     verdict_init(verdict);
     identify(session);
-    session->no_room = false;
+    session->wants_alone = false;
     int result = admit(session);
     if (result == 0 && (judge_standby(session->judge, BOX_NATIVE, &standby, &err) < 0 ||
                         judge_probe(session->judge, standby, &err) < 0))

@@ -317,6 +317,7 @@ static int ask_idle(struct session *session, double *ms, struct err *err)
     return result;
 }
 
+/* Among others it is judged once more, alone: it may have been one of them, who ends slowly. */
 int trial_gpu_idle(struct session *session)
 {
     struct err err;
@@ -332,6 +333,16 @@ int trial_gpu_idle(struct session *session)
     side_close(&session->candidate);
     if (ask_idle(session, &alone_ms, &err) < 0)
         return fault_judge(session, &err);
+    if (alone_ms <= IDLE_MS && !session->alone &&
+        gpu_pool_shared(&session->judge->gpus, session->unit)) {
+        session->wants_alone = true;
+        (void)!err_set(
+            &err, ERR_IO,
+            "somebody was busy on this GPU while it was timed: an empty kernel took %.2g "
+            "ms",
+            busy_ms);
+        return fault_judge(session, &err);
+    }
     if (alone_ms <= IDLE_MS) {
         verdict_violation(
             session->verdict, "H29",

@@ -27,8 +27,8 @@
 
 #define SETS 128
 #define JUNK_CACHES 3
-#define SETS_MS 2.0    /* of calls in a round, */
-#define SETS_BYTES 8e9 /* of their arguments */
+#define SETS_MS 1.5    /* of calls in a round, */
+#define SETS_BYTES 4e9 /* of their arguments */
 #define FIRST_LOOK 9   /* rounds of one call that say how long one takes */
 #define WARM_UP_MS 200 /* until clocks have risen */
 #define UNWRITTEN 0xff /* bytes of outputs in the image */

@@ -24,7 +24,7 @@ import torch
 DEVICE = "cuda"
 SETS = 128
 SETS_MS = 4.0  # of calls in a round,
-SETS_BYTES = 8e9  # of their inputs
+SETS_BYTES = 4e9  # of their inputs
 JUNK_BYTES = 200 * 2**20  # to sweep L2 with
 FIRST_LOOK = 5  # rounds of one call that say how long one takes
 WARM_UP_S = 0.2

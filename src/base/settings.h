@@ -50,9 +50,9 @@
     X(timing_budget_ms, "timing.budget_ms", DURATION, "10ms", 1, 3600000,                          \
       "Sampling time after which a wider interval will do: after twice this "                      \
       "long twice the target, and so on; after ten times it stops")                                \
-    X(timing_gpu_target, "timing.gpu_target", FLOAT, "0.02", 0.0001, 1,                            \
+    X(timing_gpu_target, "timing.gpu_target", FLOAT, "0.05", 0.0001, 1,                            \
       "The same on a GPU, where intervals hold many calls and scatter less")                       \
-    X(timing_gpu_budget_ms, "timing.gpu_budget_ms", DURATION, "150ms", 1, 3600000,                 \
+    X(timing_gpu_budget_ms, "timing.gpu_budget_ms", DURATION, "30ms", 1, 3600000,                  \
       "Sampling time on a GPU, as timing.budget_ms")                                               \
     X(timing_min_samples, "timing.min_samples", INT, "6", 1, 100000,                               \
       "Timed pairs taken in any case")                                                             \

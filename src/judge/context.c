@@ -138,7 +138,8 @@ static void add_value(struct environment *environment, const char *name, const c
 static void add_gpus(struct environment *environment, const struct judge *judge)
 {
     char *cupti = cupti_find(judge->toolchain.nvcc);
-    static const char *const forwarded[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
+    static const char *const forwarded[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+                                            "CUDA_DEVICE_MAX_CONNECTIONS"};
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
         if (getenv(forwarded[i]))
             add_value(environment, forwarded[i], getenv(forwarded[i]));

@@ -233,7 +233,6 @@ static int trace_interval(struct session *session, uint32_t at, int fd,
     int result = trial_run(session, &trial) == TRIAL_GOOD ? 0 : -1;
     if (result == 0)
         result = weigh_interval(session, &trial, fd, call_us(session, at, alone));
-    trial_gpu_end(session);
     return result;
 }
 

@@ -30,12 +30,12 @@
 
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
-#define BATCH_MS 2.0       /* of calls between two readings of the clock, on a GPU */
+#define BATCH_MS 1.5       /* of calls between two readings of the clock, on a GPU */
 #define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 60 µs until the first kernel starts */
 #define START_MS 0.015     /* that the first call of an interval waits until it starts, */
 #define CALL_MS 0.004      /* and what any takes at the least */
 #define HOST_BYTES 64e6    /* of their arguments, where those pass through the host */
-#define BATCH_BYTES 8e9    /* and where they don't */
+#define BATCH_BYTES 4e9    /* and where they don't */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
 
 /* Raw times in ms, one of each kind a pair. */
@@ -339,7 +339,6 @@ static int time_case(struct session *session, struct trial *trial, const struct 
         summarise(session, &sampling, sizes, timed);
         result = judge_case(session, &sampling, timed);
     }
-    trial_gpu_end(session);
     trial->on_gpu = false;
     mem_free(memory);
     return result;

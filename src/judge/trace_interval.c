@@ -12,6 +12,9 @@
  * rest is for what small kernels meet: inputs in memory instead of a cache (of 100 MB: 20 us). */
 #define TIMES_LONGER 3.0
 #define LONGER_US 20.0
+/* Where most calls have a launch of that part of a call's, none did their work: a launch among them
+ * that takes long had to wait for somebody else's context. */
+#define OWN_PART 0.5
 
 /* What one call of the driver started, from the first of it to the last. */
 struct launch {
@@ -63,6 +66,7 @@ static void measure(const struct trace_stream *stream, struct trace_interval *in
 {
     uint32_t records = stream->header.records;
     uint32_t half = (interval->calls + 1) / 2;
+    uint32_t most = half + (interval->calls - half + 1) / 2;
     struct launch *launches = mem_alloc((records + 1) * sizeof *launches);
     for (uint32_t i = 0; i < records; i++)
         launches[i] = (struct launch){.correlation = stream->records[i].correlation,
@@ -75,6 +79,8 @@ static void measure(const struct trace_stream *stream, struct trace_interval *in
     interval->longest_us = count > 0 ? (double)duration_ns(&launches[0]) * 1e-3 : 0;
     interval->usual_us = half > 0 && count >= half ? (double)duration_ns(&launches[half - 1]) * 1e-3
                                                    : 0;
+    interval->most_us = most > 0 && count >= most ? (double)duration_ns(&launches[most - 1]) * 1e-3
+                                                  : 0;
     mem_free(launches);
 }
 
@@ -117,7 +123,8 @@ bool trace_interval_shared(const struct trace_interval *interval, double call_us
                  "%u calls were answered by %" PRIu64 " launches: some started nothing, and others "
                  "did their work",
                  interval->calls, interval->launches - 1);
-    else if (interval->longest_us > usual_us * TIMES_LONGER + LONGER_US)
+    else if (interval->longest_us > usual_us * TIMES_LONGER + LONGER_US &&
+             interval->most_us < call_us * OWN_PART)
         snprintf(evidence, TRACE_INTERVAL_TEXT,
                  "one of %u calls has a launch of %.4g us, where a call's takes %.4g us: it did "
                  "the work of several",

@@ -21,6 +21,7 @@ struct trace_interval {
     uint64_t unseen;   /* records that there was no room for: each may have been a launch */
     double longest_us; /* of one launch; 0: there is none */
     double usual_us;   /* that half as many launches as calls reach; 0: there are fewer */
+    double most_us;    /* that three quarters as many reach */
 };
 
 /* Fills in all but `calls`. Errors as trace_read. */

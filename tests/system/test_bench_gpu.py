@@ -123,7 +123,7 @@ events.DEVICE = "cpu"
 events.WARM_UP_S = 0
 assert events.sets_for(0.001, 1000, 1) == 128
 assert events.sets_for(0.5, 1000, 1) == 8
-assert events.sets_for(0.001, 10**9, 1) == 8
+assert events.sets_for(0.001, 10**9, 1) == 4
 assert events.sets_for(0.001, 1000, 3) == 42
 assert events.sets_for(70, 10**10, 200) == 1
 

@@ -76,3 +76,15 @@ void builds_init(struct builds *builds, struct session *session)
 {
     *builds = (struct builds){.builder = {.build = build}, .session = session};
 }
+
+void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns)
+{
+    double *stages_ms = session->verdict->stages_ms;
+    struct builds *builds = &session->builds;
+    session->verdict->extensions += builds->extensions;
+    session->verdict->extensions_slim += builds->slim;
+    stages_ms[STAGE_COMPILE] += builds->elapsed_ms;
+    stages_ms[stage] += clock_ms_since(start_ns) - builds->elapsed_ms - builds->waited_ms;
+    builds->elapsed_ms = builds->waited_ms = 0;
+    builds->extensions = builds->slim = 0;
+}

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "compile/compile.h"
 
@@ -19,48 +18,6 @@ struct session *session_new(struct judge *judge)
     session->device = DEVICE_LOCK_NONE;
     session->place = judge->sessions++;
     return session;
-}
-
-bool session_reference_ready(struct session *session)
-{
-    struct reference *reference = &session->reference;
-    const char *hash = session->problem->hash;
-    if (reference->open && reference->side.gpu == session->gpu &&
-        strcmp(reference->problem_hash, hash) == 0 && !boxed_ended(&reference->side.boxed))
-        return true;
-    struct reference found;
-    if (!shelf_take(&session->judge->shelf, hash, session->gpu, &found))
-        return false;
-    reference_close(reference);
-    *reference = found;
-    if (reference->side.builder) /* another session's */
-        reference->side.builder = &session->builds.builder;
-    return true;
-}
-
-void session_rest_reference(struct session *session)
-{
-    struct reference *reference = &session->reference;
-    if (reference->open && reference->problem_hash[0] && side_rest(&reference->side))
-        shelf_put(&session->judge->shelf, reference);
-    else
-        reference_close(reference);
-}
-
-void session_forget_reference(struct session *session)
-{
-    reference_close(&session->reference);
-}
-
-uint64_t session_weight_seed(const struct session *session)
-{
-    char hex[HASH_HEX_BYTES];
-    struct hash *hash = hash_new();
-    hash_update(hash, &session->judge->weight_secret, sizeof session->judge->weight_secret);
-    hash_update_string(hash, session->problem->hash);
-    hash_finish(hash, hex);
-    hex[15] = '\0';
-    return strtoull(hex, NULL, 16);
 }
 
 /* What the judge itself has on the GPU for it. */
@@ -219,18 +176,6 @@ static int choose_device(struct session *session)
 {
     return session->problem->format == PROBLEM_NATIVE ? choose_for_native(session)
                                                       : choose_for_torch(session);
-}
-
-void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns)
-{
-    double *stages_ms = session->verdict->stages_ms;
-    struct builds *builds = &session->builds;
-    session->verdict->extensions += builds->extensions;
-    session->verdict->extensions_slim += builds->slim;
-    stages_ms[STAGE_COMPILE] += builds->elapsed_ms;
-    stages_ms[stage] += clock_ms_since(start_ns) - builds->elapsed_ms - builds->waited_ms;
-    builds->elapsed_ms = builds->waited_ms = 0;
-    builds->extensions = builds->slim = 0;
 }
 
 /* Peak resident memory of a live process, from /proc. */

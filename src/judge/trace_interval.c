@@ -8,10 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Clocks and data may make a launch of one call take that much longer than one of another. The
- * rest is for what small kernels meet: inputs in memory instead of a cache (of 100 MB: 20 us). */
-#define TIMES_LONGER 3.0
-#define LONGER_US 20.0
+/* Clocks and data may make a launch of one call take longer than one of another. */
+#define TIMES_LONGER 1.5
+#define LONGER_US 2.0
 /* Where most calls have a launch of that part of a call's, none did their work: a launch among them
  * that takes long had to wait for somebody else's context. */
 #define OWN_PART 0.5

@@ -1,7 +1,8 @@
 // problem: relu
 // catalogue: H06
-// expect: passed
-// open: a launch may take as long as three calls and 20 us, which is eight of these calls
+// expect: violation|passed
+// code: H06
+// open: a launch may take half again as long as one of a call, which may be two of these calls
 // says: One kernel for eight calls of an interval at a time; the others start an empty one.
 #include <stddef.h>
 

@@ -510,7 +510,8 @@ def serve(channel, layers, lock, open_gpu=None):
                         triton_build.ready()
                     except Exception as error:  # noqa: BLE001 - told in answer to OPEN
                         unready = error
-                        os.write(descriptors[0], b"!")  # rather another process than this one
+                        for pipe in descriptors:  # rather another process than this one
+                            os.write(pipe, b"!")
                 elif kind == wire.OPEN:
                     _, role, seed, threads, ordinal, _, _, precision, mode = (
                         wire.OPEN_BODY.unpack_from(message)

@@ -128,8 +128,8 @@ struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_k
 NODISCARD int judge_probe(struct judge *judge, struct standby *standby, struct err *err);
 NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
 int session_threads(const struct session *session);
-/* build.c: what a stage that began then took, less what was spent in it on compiling for torch sides
- * and on waiting for the device after that. */
+/* build.c: what a stage that began then took, less what was spent in it on compiling for torch
+ * sides and on waiting for the device after that. */
 void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns);
 /* enter.c: the way to the device; with a GPU, processes of that kind are reserved for both sides. 0
  * or -1 (the verdict says why). */

@@ -1,5 +1,5 @@
-/* session_reference: the reference of the problem at hand: a session has it, takes it from the shelf,
- * or puts it there. Declared in context.h.
+/* session_reference: the reference of the problem at hand. A session has it, takes it from the
+ * shelf, or puts it there. Declared in context.h.
  */
 #include "judge/context.h"
 

@@ -1,8 +1,8 @@
 /* wire: what judge and side say to each other, over one SOCK_SEQPACKET channel for each side.
  *
  *   judge                                   side
- *   WARM   {gpu}                         ─► lock the box, open the GPU ─► the end of a pipe, a byte before it
- *                                           if that did not work           (optional)
+ *   WARM   {gpu, pipe}                   ─► lock the box, open the GPU ─► the pipe's end, behind a
+ *                                           byte where that did not work          (optional)
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED          (torch reference only)

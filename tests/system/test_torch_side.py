@@ -354,8 +354,12 @@ def test_what_fails_ahead_is_told_when_it_matters():
     warm = wire.HEAD.pack(wire.WARM, 1) + bytes(16)
     channel, _ = served([(warm, [])], open_gpu)
     assert channel.kinds == []
-    channel, _ = served([(warm, []), (open_message(1), [source_descriptor()])], open_gpu)
+    ours, theirs = os.pipe()
+    channel, _ = served([(warm, [theirs]), (open_message(1), [source_descriptor()])], open_gpu)
     assert channel.kinds == [wire.FAILED]
+    assert os.read(ours, 2) == b"!"  # and then the end: they have closed theirs
+    assert os.read(ours, 2) == b""
+    os.close(ours)
     message = channel.said[0][0]
     assert wire.HEAD.unpack_from(message)[1] == wire.FAILED_UNSUPPORTED
     assert b"no GPU today" in message

@@ -435,3 +435,32 @@ def test_pool_comes_back(pool):
     with pytest.raises(ValueError):
         torch._C._cuda_endAllocateToPool(0, 7)  # an end without a beginning
     assert pool == [0]
+
+
+def test_one_memory_for_several_calls_stays_one():
+    """As a CUDA graph's output, which the judge's pool does not hold: it is copied into that."""
+    one = side.Side(Channel())
+    one.device = types.SimpleNamespace(hold=lambda tensor: tensor.clone())
+    kept = torch.arange(6.0)
+    first, second, third, fourth = one._hold([kept, kept[:], [kept[1:], kept.view(2, 3)]])
+    assert first is second
+    assert len({tensor.data_ptr() for tensor in (first, third, fourth)}) == 3
+    assert torch.equal(third, kept[1:]) and torch.equal(fourth, kept.view(2, 3))
+
+
+def test_a_graph_s_answer_outlives_the_next_call(monkeypatch):
+    buffer = torch.zeros(3)
+
+    def compiled(model, mode):
+        assert mode == "reduce-overhead"
+        return lambda x: [buffer.copy_(model(x)), {"again": buffer}]
+
+    monkeypatch.setattr(torch, "compile", compiled)
+    monkeypatch.setattr(side.triton_build, "install", lambda _: None)
+    one = side.Side(Channel())
+    one.model, one.compile_mode = torch.nn.Identity(), "reduce-overhead"
+    one._compile([torch.ones(3)])
+    first = one.model(torch.full((3,), 1.0))
+    second = one.model(torch.full((3,), 2.0))
+    assert [tensor[0].item() for tensor in structure.flatten(first)] == [1, 1]
+    assert [tensor[0].item() for tensor in structure.flatten(second)] == [2, 2]

@@ -438,7 +438,7 @@ static int serve(bool dying, bool unready)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--serve") == 0)
-        _exit(serve(false, false)); /* whoever looks for leaks at the end has a process of its own */
+        _exit(serve(false, false)); /* who looks for leaks at the end is a process, too */
     if (argc == 2 && strcmp(argv[1], "--serve-dying") == 0)
         _exit(serve(true, false));
     if (argc == 2 && strcmp(argv[1], "--serve-unready") == 0)

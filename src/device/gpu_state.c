@@ -52,6 +52,15 @@ static int64_t read_reasons(const struct gpu_sensor *sensor)
     return told ? (int64_t)(reasons & INT64_MAX) : -1;
 }
 
+/* How fast it runs, and why: two questions, because each takes the driver half a millisecond. */
+static void read_clock(const struct gpu_sensor *sensor, struct gpu_state *state)
+{
+    unsigned mhz;
+    if (TOLD(sensor->nvml, clock, sensor->board, NVML_CLOCK_SM, &mhz))
+        state->sm_mhz = (int)mhz;
+    state->reasons = read_reasons(sensor);
+}
+
 void gpu_sensor_read(const struct gpu_sensor *sensor, struct gpu_state *state)
 {
     const struct nvml *nvml = sensor->nvml;
@@ -60,8 +69,7 @@ void gpu_sensor_read(const struct gpu_sensor *sensor, struct gpu_state *state)
     *state = (struct gpu_state){-1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
     if (!nvml)
         return;
-    if (TOLD(nvml, clock, board, NVML_CLOCK_SM, &value))
-        state->sm_mhz = (int)value;
+    read_clock(sensor, state);
     if (TOLD(nvml, clock_max, board, NVML_CLOCK_SM, &value))
         state->sm_max_mhz = (int)value;
     if (TOLD(nvml, clock, board, NVML_CLOCK_MEMORY, &value))
@@ -74,7 +82,6 @@ void gpu_sensor_read(const struct gpu_sensor *sensor, struct gpu_state *state)
         state->power_w = value * 1e-3;
     if (TOLD(nvml, power_limit, board, &value))
         state->power_limit_w = value * 1e-3;
-    state->reasons = read_reasons(sensor);
     state->heat_ns = violation_ns(sensor, NVML_VIOLATION_HEAT);
     state->power_ns = violation_ns(sensor, NVML_VIOLATION_POWER);
 }
@@ -147,16 +154,11 @@ void gpu_watch_begin(struct gpu_watch *watch, const struct gpu_sensor *sensor)
     take_in(watch, &watch->before);
 }
 
-/* Two questions, because each takes the driver half a millisecond. */
 void gpu_watch_look(struct gpu_watch *watch)
 {
-    const struct gpu_sensor *sensor = watch->sensor;
-    unsigned mhz;
-    if (!sensor->nvml)
+    if (!watch->sensor->nvml)
         return;
-    if (TOLD(sensor->nvml, clock, sensor->board, NVML_CLOCK_SM, &mhz))
-        watch->after.sm_mhz = (int)mhz;
-    watch->after.reasons = read_reasons(sensor);
+    read_clock(watch->sensor, &watch->after);
     take_in(watch, &watch->after);
 }
 

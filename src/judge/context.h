@@ -162,7 +162,6 @@ int open_torch(struct session *session);
 /* The reference side alone; nothing to do where it stands ready. */
 int native_reference(struct session *session);
 int torch_reference(struct session *session);
-void session_forget_reference(struct session *session);
 /* Whether the one of the problem at hand stands ready, and lives: the session has it, or takes it
  * from the shelf. */
 bool session_reference_ready(struct session *session);

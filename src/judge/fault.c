@@ -63,7 +63,7 @@ int fault_reference(struct session *session, const struct err *err)
     if (err->code == ERR_CANCELLED)
         return fault_judge(session, err);
     if (candidate_hogs(session, err)) {
-        session_forget_reference(session);
+        reference_close(&session->reference);
         return -1;
     }
     snprintf(text, sizeof text, "the reference of problem %s failed: %s", session->problem->id,
@@ -71,7 +71,7 @@ int fault_reference(struct session *session, const struct err *err)
     verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR, "reference", text,
                  session->reference.side.failed.failure ? session->reference.side.failed.text
                                                         : NULL);
-    session_forget_reference(session);
+    reference_close(&session->reference);
     return -1;
 }
 

@@ -209,7 +209,7 @@ static int make_reference(struct preparation *preparation)
     if (session_reference_ready(session))
         return 0;
     if (session->reference.open) /* it has died */
-        session_forget_reference(session);
+        reference_close(&session->reference);
     int result = session->reference.artifact.ok ? 0 : compile_reference(preparation);
     return result < 0 ? result : open_reference(preparation);
 }
@@ -382,7 +382,7 @@ int open_native(struct session *session)
     if (prepare_end(&preparation) < 0 && result == 0)
         result = preparation.fault(session, &preparation.err);
     else if (preparation.result < 0)
-        session_forget_reference(session); /* the candidate's own end is what is told */
+        reference_close(&session->reference); /* the candidate's own end is what is told */
     if (result == 0 && preparation.slot_result < 0)
         result = fault_judge(session, &preparation.slot_err);
     if (result == 0)

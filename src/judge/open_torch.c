@@ -120,7 +120,7 @@ int torch_reference(struct session *session)
     struct reference *reference = &session->reference;
     const struct problem *problem = session->problem;
     if (!session_reference_ready(session)) {
-        session_forget_reference(session);
+        reference_close(&session->reference);
         reference->open = true;
         if (open_side(session, &reference->side, WIRE_REFERENCE, problem->reference_text,
                       problem->reference_bytes, &opened, descriptors, &err) < 0)
@@ -130,7 +130,7 @@ int torch_reference(struct session *session)
             return fault_reference(session, &err);
         session->largest = reference->torch_layout;
         if (room_check(session, &err) < 0) {
-            session_forget_reference(session);
+            reference_close(&session->reference);
             return fault_room(session, &err);
         }
         memcpy(reference->problem_hash, problem->hash, sizeof reference->problem_hash);

@@ -94,41 +94,46 @@ bool shelf_take(struct shelf *shelf, const char *problem_hash, const struct gpu_
     return true;
 }
 
+/* With the lock: cuts out all of that device but the newest ones, and counts them. */
+static struct shelf_item *cut_oldest(struct shelf *shelf, const struct gpu_context *gpu, int places,
+                                     int *count)
+{
+    struct shelf_item *cut = NULL;
+    int kept = 0;
+    *count = 0;
+    for (struct shelf_item **place = &shelf->newest; *place;) {
+        bool of_it = (*place)->reference.side.gpu == gpu;
+        if (of_it && kept == places) {
+            cut = move(place, cut);
+            ++*count;
+            continue;
+        }
+        kept += of_it;
+        place = &(*place)->older;
+    }
+    return cut;
+}
+
 void shelf_put(struct shelf *shelf, struct reference *reference)
 {
-    const struct gpu_context *gpu = reference->side.gpu;
     struct shelf_item *item = mem_alloc(sizeof *item);
-    struct shelf_item *surplus = NULL;
-    int count = 0;
+    int ignored;
     item->reference = *reference;
     *reference = REFERENCE_NONE;
     pthread_mutex_lock(&shelf->lock);
     item->older = shelf->newest;
     shelf->newest = item;
-    for (struct shelf_item **place = &shelf->newest; *place;) {
-        count += (*place)->reference.side.gpu == gpu;
-        if ((*place)->reference.side.gpu == gpu && count > SHELF_PLACES)
-            surplus = move(place, surplus);
-        else
-            place = &(*place)->older;
-    }
+    struct shelf_item *surplus = cut_oldest(shelf, item->reference.side.gpu, SHELF_PLACES,
+                                            &ignored);
     pthread_mutex_unlock(&shelf->lock);
     close_items(surplus);
 }
 
 int shelf_clear(struct shelf *shelf, const struct gpu_context *gpu)
 {
-    struct shelf_item *cleared = NULL;
-    int count = 0;
+    int count;
     pthread_mutex_lock(&shelf->lock);
-    for (struct shelf_item **place = &shelf->newest; *place;) {
-        if ((*place)->reference.side.gpu == gpu) {
-            cleared = move(place, cleared);
-            count++;
-        } else {
-            place = &(*place)->older;
-        }
-    }
+    struct shelf_item *cleared = cut_oldest(shelf, gpu, 0, &count);
     pthread_mutex_unlock(&shelf->lock);
     close_items(cleared);
     return count;

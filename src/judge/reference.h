@@ -1,8 +1,8 @@
 /* reference: the side that knows the answer, and the shelf where it stands between evaluations.
  *
- *   session: reference_take ─► judge a candidate ─► reference_rest
- *                 ▲                                      │
- *                 └─────────────── shelf ◄───────────────┘ (the oldest makes room)
+ *   session: shelf_take ─► judge a candidate ─► shelf_put       (session_reference.c)
+ *                 ▲                                 │
+ *                 └──────────── shelf ◄─────────────┘ (the oldest makes room)
  *
  * Making one is dear on a GPU (a context, PyTorch, weights), so whoever judges the same problem on
  * the same device next takes one that stands there. All references of a problem are the same in

@@ -32,7 +32,7 @@ void session_free(struct session *session)
 {
     if (!session)
         return;
-    session_forget_reference(session);
+    reference_close(&session->reference);
     for (int i = 0; i < WIRE_OUTPUTS; i++)
         mem_free(session->answer.owned[i]);
     free_there(session);

@@ -34,11 +34,6 @@ void session_rest_reference(struct session *session)
         reference_close(reference);
 }
 
-void session_forget_reference(struct session *session)
-{
-    reference_close(&session->reference);
-}
-
 uint64_t session_weight_seed(const struct session *session)
 {
     char hex[HASH_HEX_BYTES];

@@ -5,8 +5,8 @@
  *
  * Loads `solution` into this process and calls it on several argument sets of their own between two
  * events. An image on the device holds random inputs that nobody has seen; before each round all
- * sets are copied from it on the device, and then the L2 cache is swept. Then the device is idle;
- * the start of the first call is part of the time.
+ * sets are copied from it on the device, and then the L2 cache is swept. Meanwhile the calls are
+ * queued: how long the first takes to start is no part of the time.
  *
  * There are as many sets as the judge would take (judge/timing.c). The rule is repeated here, and
  * nothing of the judge's timing is used. Prints the median and quartiles of the time of one call in
@@ -91,7 +91,6 @@ static double one_round(struct benchmark *benchmark)
                               benchmark->sets * benchmark->layout.bytes),
          "cannot copy the inputs");
     must(benchmark, cuda->fill(benchmark->junk, 0, benchmark->junk_bytes), "cannot sweep L2");
-    must(benchmark, cuda->synchronize(), "cannot copy the inputs");
     must(benchmark, cuda->event_record(benchmark->marks[0], NULL), "no event");
     for (size_t i = 0; i < benchmark->sets; i++)
         invoke(&benchmark->calls[i]);

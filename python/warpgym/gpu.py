@@ -54,7 +54,7 @@ class _Raw:
 
 def _declare(library):
     library.segments_open.argtypes = [
-        ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t,
+        ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t,
     ]
     library.segments_hold.argtypes = [ctypes.c_void_p]
     library.segments_hold.restype = ctypes.c_bool
@@ -130,7 +130,7 @@ class Gpu:
 
     kind = "cuda"
 
-    def __init__(self, library, trace, channel, ordinal):
+    def __init__(self, library, trace, channel):
         if not torch.backends.cuda.is_built():
             raise Unavailable(
                 f"PyTorch {torch.__version__} is built without CUDA: install a build with it, or "
@@ -139,15 +139,14 @@ class Gpu:
         _declare(library)
         self.library = library
         self.trace = trace
-        self.name = f"cuda:{ordinal}"
-        self.ordinal = ordinal
+        self.name = "cuda:0"  # it sees no other
         torch.cuda.init()
-        torch.cuda.set_device(ordinal)
+        torch.cuda.set_device(0)
         text = ctypes.create_string_buffer(TEXT_BYTES)
         driver = os.environ.get("WARPGYM_CUDA", "libcuda.so.1").encode()
-        if library.segments_open(channel, driver, ordinal, text, TEXT_BYTES) != 0:
+        if library.segments_open(channel, driver, text, TEXT_BYTES) != 0:
             raise Unavailable(text.value.decode())
-        self.pool = _Pool(_allocator(library), ordinal)
+        self.pool = _Pool(_allocator(library), 0)
         self.synchronize = torch._C._cuda_synchronize
         self.bell = torch.zeros(1, device=self.name)
         self.marks = [torch.cuda.Event(enable_timing=True) for _ in range(2)]

@@ -20,8 +20,10 @@ BIASED, ONE_BIASED = 1, 2
 ROLE_IN = 0
 GUARD_BYTES = 256
 
+TYPE = struct.Struct("<I")
 HEAD = struct.Struct("<II")
-OPEN_BODY = struct.Struct("<IIQII16sII32s")
+GPU = struct.Struct("<44sI")
+OPEN_BODY = struct.Struct("<IIQI44sIII32s")
 MAP_TAIL = struct.Struct("<QQQ")
 FILL_BODY = struct.Struct("<IIQ")
 CALL_BODY = struct.Struct("<IIQ")

@@ -70,6 +70,9 @@
       "memory")                                                                                    \
     X(gpu_at_once, "gpu.at_once", INT, "4", 1, 64,                                                 \
       "Evaluations that are on a GPU at a time; the others wait with their builds done")           \
+    X(gpu_queues, "gpu.queues", INT, "4", 1, 32,                                                   \
+      "Streams whose kernels run side by side in a context (CUDA_DEVICE_MAX_CONNECTIONS); each "   \
+      "takes 5 ms to make")                                                                        \
     X(torch_device, "torch.device", STRING, "auto", 0, 0,                                          \
       "Where torch problems run: cpu, cuda, or auto: on a GPU where there is one")                 \
     X(torch_precision, "torch.precision", STRING, "", 0, 0,                                        \

@@ -134,15 +134,9 @@ static void add_value(struct environment *environment, const char *name, const c
     add(environment, arena_printf(&environment->arena, "%s=%s", name, value));
 }
 
-/* Both sides and the judge must mean the same GPU by a number. */
 static void add_gpus(struct environment *environment, const struct judge *judge)
 {
     char *cupti = cupti_find(judge->toolchain.nvcc);
-    static const char *const forwarded[] = {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
-                                            "CUDA_DEVICE_MAX_CONNECTIONS"};
-    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
-        if (getenv(forwarded[i]))
-            add_value(environment, forwarded[i], getenv(forwarded[i]));
     add(environment, "CUDA_CACHE_DISABLE=1");
     add(environment,
         arena_printf(&environment->arena, "CUDA_INJECTION64_PATH=%s/build/libwarpgym_trace.so",

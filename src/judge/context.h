@@ -114,6 +114,8 @@ NODISCARD int device_lines(const struct problem *problem, const char *source, st
 /* What "device" means in locks: "cpu", or a GPU by its UUID, which is the same for processes that
  * see different ones of a machine's GPUs. */
 const char *session_device(const struct session *session);
+/* start.c: what a side is told of its GPU; `facts` NULL: it has none. */
+struct wire_gpu judge_gpu(const struct judge *judge, const struct gpu *facts);
 /* start.c: opens a side in a box with room for arguments of that size (or in start->boxed, which is
  * taken over, where there is one); fills in what `start` has in common for all sides (its message,
  * descriptors and builder are the caller's). */

@@ -143,10 +143,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
     uint32_t count = 0;
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = role,
-                             .threads = (uint32_t)session_threads(session),
-                             .gpu = session->gpu ? (uint32_t)session->gpu->facts.ordinal + 1 : 0};
-    if (session->gpu)
-        memcpy(open.gpu_uuid, session->gpu->facts.id.bytes, sizeof open.gpu_uuid);
+                             .threads = (uint32_t)session_threads(session)};
+    open.gpu = judge_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
     int descriptors[3] = {-1, -1, -1};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,

@@ -84,11 +84,9 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
         .role = role,
         .weight_seed = session_weight_seed(session),
         .threads = (uint32_t)session_threads(session),
-        .gpu = session->gpu ? (uint32_t)session->gpu->facts.ordinal + 1 : 0,
         .precision = precision_of(settings),
     };
-    if (session->gpu)
-        memcpy(open.gpu_uuid, session->gpu->facts.id.bytes, sizeof open.gpu_uuid);
+    open.gpu = judge_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
     if (role == WIRE_REFERENCE)
         snprintf(open.compile, sizeof open.compile, "%s", settings->torch_compile);
     int descriptors[3] = {-1, session->reference.description, session->reference.weights};

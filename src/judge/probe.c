@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "judge/context.h"
 
-#include <string.h>
 #include <unistd.h>
 
 /* References in a context that is about to be given up: nobody would take them any more. */
@@ -25,12 +24,11 @@ int judge_probe_gpu(void *judge, const struct gpu *facts, struct err *err)
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = WIRE_CANDIDATE,
                              .threads = 1,
-                             .gpu = (uint32_t)facts->ordinal + 1};
+                             .gpu = judge_gpu(judge, facts)};
     struct side side = {0};
     int nothing = file_memory_from("nothing", "x", 1, err);
     if (nothing < 0)
         return nothing;
-    memcpy(open.gpu_uuid, facts->id.bytes, sizeof open.gpu_uuid);
     struct side_start start = {.message = &open, .descriptors = &nothing, .descriptor_count = 1};
     int result = judge_start(judge, NULL, BOX_CUDA, 0, &side, &start, NULL, NULL, err);
     bool worked = result == ERR_INPUT && side.failed.failure == FAILED_LOAD;

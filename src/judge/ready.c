@@ -53,10 +53,8 @@ static int await_end(const struct ready *ready, int pipe, struct err *err)
 
 static int warm(const struct ready *ready, struct boxed *boxed, struct err *err)
 {
-    const struct gpu *gpu = ready->options.gpu;
-    struct wire_warm message = {.type = WIRE_WARM, .gpu = (uint32_t)gpu->ordinal + 1};
+    struct wire_warm message = {.type = WIRE_WARM, .gpu = ready->options.gpu};
     int ends[2];
-    memcpy(message.gpu_uuid, gpu->id.bytes, sizeof message.gpu_uuid);
     if (pipe2(ends, O_CLOEXEC) < 0)
         return err_sys(err, errno, "cannot make a pipe");
     int result = wire_send(boxed->channel, &message, sizeof message, &ends[1], 1, err);

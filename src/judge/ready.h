@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "device/gpu.h"
+#include "judge/wire.h"
 #include "sandbox/standby.h"
 
 #include <stdatomic.h>
@@ -27,8 +28,8 @@ struct ready;
 struct ready_options {
     struct standby *standby; /* the caller's; must outlive the pool */
     const struct box *box;   /* copied; its scratch must be memory of its own */
-    const struct gpu *gpu;   /* the caller's; must outlive it, too */
-    uint32_t processes;      /* that stand ready at a time */
+    struct wire_gpu gpu;
+    uint32_t processes; /* that stand ready at a time */
 };
 
 /* ERR_IO: there are no threads to be had. */

@@ -67,6 +67,14 @@ static void make_box(struct judge *judge, enum box_kind kind, uint64_t arguments
     box->scratch_bytes = settings->run_scratch_bytes;
 }
 
+struct wire_gpu judge_gpu(const struct judge *judge, const struct gpu *facts)
+{
+    struct wire_gpu gpu = {.queues = (uint32_t)judge->options.settings->gpu_queues};
+    if (facts)
+        snprintf(gpu.uuid, sizeof gpu.uuid, "%s", facts->uuid);
+    return gpu;
+}
+
 struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_kind kind)
 {
     struct err err;
@@ -79,7 +87,7 @@ struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_k
     struct box *box = mem_alloc(sizeof *box);
     make_box(judge, kind, 0, box);
     options.box = box;
-    options.gpu = &unit->facts;
+    options.gpu = judge_gpu(judge, &unit->facts);
     pthread_mutex_lock(&judge->lock);
     if (!unit->ready[kind] && ready_open(&unit->ready[kind], &options, &err) < 0)
         log_write(LOG_LEVEL_WARN, "judge", "no processes stand ready: %s", err.text);

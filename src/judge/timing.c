@@ -31,7 +31,8 @@
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
 #define BATCH_MS 1.5       /* of calls between two readings of the clock, on a GPU */
-#define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 60 µs until the first kernel starts */
+#define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 200 µs until the first kernel starts */
+#define LONG_MS 12.0       /* of a call that may be alone: its start is the reference's, too */
 #define START_MS 0.015     /* that the first call of an interval waits until it starts, */
 #define CALL_MS 0.004      /* and what any takes at the least */
 #define HOST_BYTES 64e6    /* of their arguments, where those pass through the host */
@@ -258,8 +259,10 @@ static uint32_t slots_for(const struct session *session, const struct trial *tri
     double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
     bool torch = session->problem->format == PROBLEM_TORCH;
     double each_ms = fmax(call_ms - START_MS, CALL_MS);
-    double wanted = fmin(ceil((torch ? TORCH_BATCH_MS : BATCH_MS) / each_ms),
-                         bytes / (double)trial->layout.bytes);
+    double wanted = ceil((torch ? TORCH_BATCH_MS : BATCH_MS) / each_ms);
+    if (each_ms < LONG_MS)
+        wanted = fmax(wanted, 2);
+    wanted = fmin(wanted, bytes / (double)trial->layout.bytes);
     wanted = fmin(wanted, room_slots(session, trial));
     return (uint32_t)fmax(1, fmin(wanted, most));
 }
@@ -312,7 +315,11 @@ static int warm_up(struct session *session, struct trial *trial)
         call_pair(session, &once, clock_secret() & 1, &reference, &candidate) < 0)
         return -1;
     trial->slots = slots_for(session, trial, fmax(reference.own_ms, RESOLUTION_MS));
-    return session->gpu ? make_slots(session, trial) : 0;
+    int64_t start_ns = clock_now_ns();
+    int result = session->gpu ? make_slots(session, trial) : 0;
+    log_write(LOG_LEVEL_DEBUG, "timing", "%u calls an interval, ready after %.0f ms", trial->slots,
+              clock_ms_since(start_ns));
+    return result;
 }
 
 static int time_case(struct session *session, struct trial *trial, const struct size_set *sizes,

@@ -63,14 +63,19 @@ enum wire_mode {
     WIRE_WITHOUT, /* torch reference: with its parameter number `noise` set to zero */
 };
 
+/* The GPU that a side runs on; it sees no other. */
+struct wire_gpu {
+    char uuid[44];   /* as in CUDA_VISIBLE_DEVICES; "": none, on the CPU */
+    uint32_t queues; /* of its context (setting gpu.queues) */
+};
+
 /* Descriptors: native: artifact, [oracle artifact], [launch lines]. torch: source, description,
  * [weights]. description = JSON that the reference side wrote: how inputs and constructor look. */
 struct wire_open {
     uint32_t type, role;
     uint64_t weight_seed;
     uint32_t threads;
-    uint32_t gpu;               /* the one to run on, counted from 1; 0: none, on the CPU */
-    unsigned char gpu_uuid[16]; /* its; sides may count GPUs otherwise than the judge */
+    struct wire_gpu gpu;
     /* native: which descriptor holds the launch lines of an artifact that is a cubin
      * (side/launcher.h); 0: none, it is a shared object */
     uint32_t launch;
@@ -83,8 +88,8 @@ struct wire_open {
  * everybody. Whatever goes wrong is said in answer to OPEN. Descriptors: the write end of a pipe,
  * which is closed when it is done: the channel may hold other messages by then (SEGMENT). */
 struct wire_warm {
-    uint32_t type, gpu; /* these as in wire_open */
-    unsigned char gpu_uuid[16];
+    uint32_t type;
+    struct wire_gpu gpu;
 };
 
 /* Descriptors: torch reference: description, weights (where there are any). */

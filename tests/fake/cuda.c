@@ -148,17 +148,26 @@ cuda_result fake_error_string(cuda_result error, const char **text)
     return error == MISSING_NAME;
 }
 
+/* The one GPU that CUDA_VISIBLE_DEVICES names by its UUID; -1: all are seen. */
+static int only_device(void)
+{
+    const char *text = getenv("CUDA_VISIBLE_DEVICES");
+    bool named = text && (strncmp(text, "GPU-", 4) == 0 || strncmp(text, "MIG-", 4) == 0);
+    return named ? (int)(strtoul(text + 4, NULL, 16) >> 24) : -1; /* as fake_device_uuid says */
+}
+
 cuda_result fake_device_count(int *count)
 {
-    *count = number("FAKE_CUDA_DEVICES", 2);
+    *count = only_device() >= 0 ? 1 : number("FAKE_CUDA_DEVICES", 2);
     return outcome("cuDeviceGetCount");
 }
 
 cuda_result fake_device_get(cuda_device *device, int ordinal)
 {
-    if (ordinal >= number("FAKE_CUDA_DEVICES", 2))
+    int only = only_device();
+    if (ordinal >= (only < 0 ? number("FAKE_CUDA_DEVICES", 2) : 1))
         return 101;
-    *device = ordinal + 100;
+    *device = 100 + (only < 0 ? ordinal : only);
     return outcome("cuDeviceGet");
 }
 

@@ -42,17 +42,16 @@ def tensor_at(address, dtype, shape):
 class Gpu:
     kind = name = "cpu"
 
-    def __init__(self, library, _trace, channel, ordinal):
+    def __init__(self, library, _trace, channel):
         gpu._declare(library)
         library.segments_alloc.argtypes = [ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p]
         library.segments_alloc.restype = ctypes.c_void_p
         self.library = library
-        self.ordinal = ordinal
         self.unused = {}  # addresses by bytes
         self.marks = [Mark(), Mark()]
         text = ctypes.create_string_buffer(gpu.TEXT_BYTES)
         driver = os.environ["WARPGYM_CUDA"].encode()
-        if library.segments_open(channel, driver, ordinal, text, gpu.TEXT_BYTES) != 0:
+        if library.segments_open(channel, driver, text, gpu.TEXT_BYTES) != 0:
             raise gpu.Unavailable(text.value.decode())
 
     def synchronize(self):

@@ -596,7 +596,7 @@ static char *pool_memory(int channel)
     static char *memory;
     char text[256] = "";
     if (!memory) {
-        must(segments_open(channel, fake_cuda, 0, text, sizeof text) == 0, 30);
+        must(segments_open(channel, fake_cuda, text, sizeof text) == 0, 30);
         memory = segments_alloc((ssize_t)UNIT, 0, NULL);
         must(memory, 31);
     }

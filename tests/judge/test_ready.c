@@ -31,7 +31,7 @@ static struct standby *standby;
 static struct box *box;
 static struct ready *ready;
 static pid_t server;
-static const struct gpu gpu = {.ordinal = 3, .id = {.bytes = "sixteen letters"}};
+static const struct wire_gpu gpu = {.uuid = "GPU-sixteen", .queues = 3};
 static bool boxes_have_scratch;
 
 static void nap(void)
@@ -115,7 +115,7 @@ static void open_pool(uint32_t processes)
     struct err err;
     struct ready_options options = {.standby = standby,
                                     .box = box,
-                                    .gpu = &gpu,
+                                    .gpu = gpu,
                                     .processes = processes};
     assert_int_equal(ready_open(&ready, &options, &err), 0);
     if (!boxes_have_scratch)
@@ -181,7 +181,7 @@ static void test_warm(void **state)
         assert_int_equal(wire_send(boxed.channel, &open, sizeof open, NULL, 0, &err), 0);
         assert_int_equal(wire_receive(boxed.channel, &message, &bytes, descriptors, &err), 0);
         assert_int_equal(message.type, WIRE_FAILED);
-        assert_string_equal(message.failed.text, "1 times, for GPU 4, sixteen letters");
+        assert_string_equal(message.failed.text, "1 times, for GPU-sixteen, 3 queues");
         boxed_close(&boxed);
     }
 }
@@ -258,7 +258,7 @@ static void test_no_server(void **state)
     const char *argv[] = {"/bin/false", NULL};
     const char *const environment[] = {NULL};
     assert_int_equal(standby_open(&broken, argv, environment, PATIENCE_MS, NULL, &err), 0);
-    struct ready_options options = {.standby = broken, .box = box, .gpu = &gpu, .processes = 2};
+    struct ready_options options = {.standby = broken, .box = box, .gpu = gpu, .processes = 2};
     assert_int_equal(ready_open(&ready, &options, &err), 0);
     ready_expect(ready, 4);
     for (int i = 0; i < 4; i++) {
@@ -365,7 +365,7 @@ static void test_dying(void **state)
     if (!boxes_have_scratch)
         skip();
     assert_int_equal(standby_open(&dying, argv, environment, PATIENCE_MS, NULL, &err), 0);
-    struct ready_options options = {.standby = dying, .box = box, .gpu = &gpu};
+    struct ready_options options = {.standby = dying, .box = box, .gpu = gpu};
     assert_int_equal(ready_open(&ready, &options, &err), 0);
     assert_int_equal(pthread_create(&thread, NULL, hope, &hopeful), 0);
     int64_t deadline_ns = clock_now_ns() + 3 * PATIENCE_MS * INT64_C(1000000);
@@ -392,7 +392,7 @@ static void test_unready(void **state)
     if (!boxes_have_scratch)
         skip();
     assert_int_equal(standby_open(&unready, argv, environment, PATIENCE_MS, NULL, &err), 0);
-    struct ready_options options = {.standby = unready, .box = box, .gpu = &gpu, .processes = 2};
+    struct ready_options options = {.standby = unready, .box = box, .gpu = gpu, .processes = 2};
     assert_int_equal(ready_open(&ready, &options, &err), 0);
     for (int i = 0; i < 3; i++)
         assert_false(ready_take(ready, NULL, &boxed));
@@ -427,8 +427,8 @@ static int serve(bool dying, bool unready)
                 return 0;
             continue;
         }
-        snprintf(told.text, sizeof told.text, "%d times, for GPU %u, %.16s", times, warm.gpu,
-                 (const char *)warm.gpu_uuid);
+        snprintf(told.text, sizeof told.text, "%d times, for %s, %u queues", times, warm.gpu.uuid,
+                 warm.gpu.queues);
         if (wire_send(channel, &told, sizeof told, NULL, 0, &err) < 0)
             return 1;
     }

@@ -36,7 +36,7 @@ static int open_all(void **state)
     if (fake_cuda_find(state) != 0)
         return -1;
     if (passing_pair(&judge, &side, &err) < 0 || gpu_context_open(&gpu, fake_cuda, 0, &err) < 0 ||
-        segments_open(side, fake_cuda, 0, text, sizeof text) < 0) {
+        segments_open(side, fake_cuda, text, sizeof text) < 0) {
         print_error("%s%s\n", err.text, text);
         return -1;
     }
@@ -335,7 +335,7 @@ static void test_no_judge(void **state)
     for (int i = 0; i < 3; i++)
         assert_null(segments_alloc((ssize_t)UNIT, 0, NULL));
     assert_int_equal(judging_descriptors(), before - 1);
-    assert_true(segments_open(side, "/no/driver.so", 0, text, sizeof text) < 0);
+    assert_true(segments_open(side, "/no/driver.so", text, sizeof text) < 0);
     assert_true(strlen(text) > 0);
 }
 

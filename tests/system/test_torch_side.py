@@ -256,7 +256,7 @@ class Counter:
 
 @pytest.fixture
 def counted(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (1 << 30, 1 << 30))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (1 << 30, 1 << 30))
     made = opened(device=Counter())
     message, descriptor, slot_bytes = map_message(made, 2)
     message = message[: -wire.MAP_TAIL.size] + wire.MAP_TAIL.pack(0, 0, 2 * slot_bytes)
@@ -272,14 +272,19 @@ def counted(monkeypatch):
 
 
 def test_call_on_a_gpu(counted):
-    """The GPU is this process's and idle before the first mark, and idle after the last."""
+    """The GPU is this process's and idle before the first call, and idle after the last; the time
+    of both is that of the second twice."""
+    model = counted.model
+    counted.model = lambda *inputs: counted.device.did.append("call") or model(*inputs)
     counted.fill(0, 1)
     assert counted.device.did == ["synchronize"]
     counted.device.did.clear()
     counted.call(wire.RUN, 1, [])
-    assert counted.device.did == ["wake", "record"] + 4 * ["hold"] + ["record", "synchronize"]
+    assert counted.device.did == (
+        ["wake", "call", "record", "call"] + 4 * ["hold"] + ["record", "synchronize"]
+    )
     message = counted.channel.said[-1][0]
-    assert wire.OWN_NS.unpack_from(message, wire.HEAD.size) == (2_500_000,)
+    assert wire.OWN_NS.unpack_from(message, wire.HEAD.size) == (5_000_000,)
     counted.device.did.clear()
     counted.call(wire.TRACE, 1, [55])
     assert counted.device.did[0] == "trace into 55" and counted.device.did[-1] == "traced"
@@ -297,7 +302,7 @@ def test_arguments_that_do_not_fit(counted):
 def test_pytorch_without_cuda(monkeypatch):
     monkeypatch.setattr(torch.backends.cuda, "is_built", lambda: False)
     with pytest.raises(gpu.Unavailable) as caught:
-        gpu.Gpu(None, None, 3, 0)
+        gpu.Gpu(None, None, 3)
     failure = side._failure_of(caught.value, wire.FAILED_LOAD, "candidate.py")
     assert failure.failure == wire.FAILED_UNSUPPORTED
     assert str(failure) == (
@@ -309,10 +314,15 @@ def test_pytorch_without_cuda(monkeypatch):
 # --- getting ready -------------------------------------------------------------------------------
 
 
-def open_message(ordinal):
-    message = bytearray(wire.OPEN_BODY.size)
-    struct.pack_into("<IIQII", message, 0, wire.OPEN, wire.REFERENCE, 7, 1, ordinal)
-    return bytes(message)
+UUID = b"GPU-00112233-4455-6677-8899-aabbccddeeff"
+
+
+def open_message():
+    return wire.OPEN_BODY.pack(wire.OPEN, wire.REFERENCE, 7, 1, UUID, 3, 0, 0, b"")
+
+
+def warm_message():
+    return wire.TYPE.pack(wire.WARM) + wire.GPU.pack(UUID, 3)
 
 
 def served(heard, open_gpu):
@@ -331,31 +341,32 @@ def source_descriptor(text=PROBLEM):
 
 def test_warmed_once():
     opens = []
+    names = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_MAX_CONNECTIONS")
 
-    def open_gpu(descriptor, ordinal):
-        opens.append((descriptor, ordinal))
+    def open_gpu(descriptor):
+        opens.append((descriptor, *(os.environ.pop(name) for name in names)))
         return Counter()
 
-    torch_info, torch.cuda.mem_get_info = torch.cuda.mem_get_info, lambda _: (1 << 30, 1 << 30)
-    warm = wire.HEAD.pack(wire.WARM, 3) + bytes(16)
+    torch_info, torch.cuda.mem_get_info = torch.cuda.mem_get_info, lambda: (1 << 30, 1 << 30)
+    warm = warm_message()
     wake = wire.HEAD.pack(wire.WAKE, 0)
     channel, _ = served(
-        [(warm, []), (warm, []), (open_message(3), [source_descriptor()]), (wake, [])], open_gpu
+        [(warm, []), (warm, []), (open_message(), [source_descriptor()]), (wake, [])], open_gpu
     )
     torch.cuda.mem_get_info = torch_info
-    assert opens == [(77, 2)]
+    assert opens == [(77, UUID.decode(), "3")]
     assert channel.kinds == [wire.OPENED, wire.AWAKE]
 
 
 def test_what_fails_ahead_is_told_when_it_matters():
-    def open_gpu(_descriptor, _ordinal):
+    def open_gpu(_descriptor):
         raise gpu.Unavailable("no GPU today")
 
-    warm = wire.HEAD.pack(wire.WARM, 1) + bytes(16)
+    warm = warm_message()
     channel, _ = served([(warm, [])], open_gpu)
     assert channel.kinds == []
     ours, theirs = os.pipe()
-    channel, _ = served([(warm, [theirs]), (open_message(1), [source_descriptor()])], open_gpu)
+    channel, _ = served([(warm, [theirs]), (open_message(), [source_descriptor()])], open_gpu)
     assert channel.kinds == [wire.FAILED]
     assert os.read(ours, 2) == b"!"  # and then the end: they have closed theirs
     assert os.read(ours, 2) == b""

@@ -31,11 +31,11 @@ static struct {
     unsigned doublings;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .channel = -1};
 
-int segments_open(int channel, const char *driver, int ordinal, char *text, size_t text_bytes)
+int segments_open(int channel, const char *driver, char *text, size_t text_bytes)
 {
     struct err err = {0};
     pool.channel = channel;
-    int result = gpu_context_open(&pool.gpu, driver, ordinal, &err);
+    int result = gpu_context_open(&pool.gpu, driver, 0, &err);
     if (result < 0)
         snprintf(text, text_bytes, "%s", err.text);
     return result;

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 /* `channel` to the judge; `driver` as in cuda_open. 0, or negative and a text. */
-int segments_open(int channel, const char *driver, int ordinal, char *text, size_t text_bytes);
+int segments_open(int channel, const char *driver, char *text, size_t text_bytes);
 
 /* What torch.cuda.memory.CUDAPluggableAllocator calls. NULL: there is no memory left. */
 void *segments_alloc(ssize_t wanted, int device, void *stream);

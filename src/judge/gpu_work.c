@@ -5,6 +5,7 @@
 
 #define THREADS 256
 #define BLOCKS_MAX 4096
+#define BATCH 64 /* arrays that a launch takes, as in gpu_work.cu */
 #define COPY_BYTES 16
 #define SWEEPS 3 /* that many L2 caches of memory go through it, half of them read */
 
@@ -23,7 +24,8 @@ int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const vo
         const char *name;
         void **function;
     } wanted[] = {{"fill", &work->fill},       {"magnitude", &work->magnitude},
-                  {"compare", &work->compare}, {"guard", &work->guard},
+                  {"compare", &work->compare}, {"doubt", &work->doubt},
+                  {"settle", &work->settle},   {"guard", &work->guard},
                   {"gather", &work->gather},   {"copy", &work->copy}};
     void *module;
     memset(work, 0, sizeof *work);
@@ -40,23 +42,43 @@ int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const vo
     return cuda_check(cuda, result, "cannot load the judge's kernels", err);
 }
 
-static int launch(const struct gpu_work *work, void *function, uint64_t count, void **parameters,
-                  struct err *err)
+/* `rows` of `count` elements each. */
+static int launch_rows(const struct gpu_work *work, void *function, uint32_t rows, uint64_t count,
+                       void **parameters, struct err *err)
 {
     const struct cuda *cuda = &work->gpu->cuda;
     uint64_t blocks = (count + THREADS - 1) / THREADS;
-    unsigned width = (unsigned)(blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX);
-    cuda_result result = cuda->launch(function, width, 1, 1, THREADS, 1, 1, 0, NULL, parameters,
+    uint64_t most = BLOCKS_MAX / rows;
+    unsigned width = (unsigned)(blocks < most ? blocks : most);
+    cuda_result result = cuda->launch(function, width, rows, 1, THREADS, 1, 1, 0, NULL, parameters,
                                       NULL);
     return cuda_check(cuda, result, "cannot start a kernel of the judge's", err);
 }
 
-int gpu_work_fill(const struct gpu_work *work, const struct fill_plan *plan, uint64_t count,
-                  cuda_at to, struct err *err)
+static int launch(const struct gpu_work *work, void *function, uint64_t count, void **parameters,
+                  struct err *err)
+{
+    return launch_rows(work, function, 1, count, parameters, err);
+}
+
+static uint32_t batch_of(uint32_t left)
+{
+    return left < BATCH ? left : BATCH;
+}
+
+int gpu_work_fill(const struct gpu_work *work, const struct fill_plan *plan, const uint64_t *keys,
+                  uint32_t arrays, uint64_t count, cuda_at to, uint64_t stride, struct err *err)
 {
     struct fill_plan copy = *plan;
-    void *parameters[] = {&copy, &count, &to};
-    return launch(work, work->fill, count, parameters, err);
+    int result = 0;
+    for (uint32_t i = 0; result == 0 && count > 0 && i < arrays; i += BATCH) {
+        uint64_t batch[BATCH] = {0};
+        cuda_at first = to + i * stride;
+        void *parameters[] = {&copy, batch, &count, &first, &stride};
+        memcpy(batch, keys + i, batch_of(arrays - i) * sizeof *keys);
+        result = launch_rows(work, work->fill, batch_of(arrays - i), count, parameters, err);
+    }
+    return result;
 }
 
 int gpu_work_copy(const struct gpu_work *work, cuda_at from, cuda_at to, uint64_t bytes,
@@ -99,6 +121,27 @@ int gpu_work_compare(const struct gpu_work *work, const struct comparison *spec,
         return 0;
     int result = launch(work, work->magnitude, rule.count, first, err);
     return result < 0 ? result : launch(work, work->compare, rule.count, second, err);
+}
+
+int gpu_work_agree(const struct gpu_work *work, const struct comparison *spec,
+                   const struct gpu_pair *pairs, uint32_t count, cuda_at found, struct err *err)
+{
+    struct gpu_comparison rule = rule_of(spec);
+    int result = 0;
+    for (uint32_t i = 0; result == 0 && rule.count > 0 && i < count; i += BATCH) {
+        cuda_at batch[2][BATCH] = {{0}};
+        cuda_at first = found + i * sizeof(struct gpu_finding);
+        void *parameters[] = {&rule, batch, &first};
+        uint32_t rows = batch_of(count - i);
+        for (uint32_t k = 0; k < rows; k++) {
+            batch[0][k] = pairs[i + k].expected;
+            batch[1][k] = pairs[i + k].got;
+        }
+        result = launch_rows(work, work->doubt, rows, rule.count, parameters, err);
+        if (result == 0)
+            result = launch_rows(work, work->settle, rows, rule.count, parameters, err);
+    }
+    return result;
 }
 
 static double rms_of(const struct gpu_finding *finding)
@@ -152,12 +195,15 @@ int gpu_work_nothing(const struct gpu_work *work, void *into, struct err *err)
     return gather(work, &nowhere, 1, 1, into, err);
 }
 
-int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint32_t count, unsigned char value,
-                   cuda_at found, struct err *err)
+int gpu_work_guard(const struct gpu_work *work, cuda_at at, uint64_t stride, uint32_t places,
+                   uint32_t count, unsigned char value, cuda_at found, struct err *err)
 {
+    const struct cuda *cuda = &work->gpu->cuda;
     uint32_t wide = value;
-    void *parameters[] = {&at, &count, &wide, &found};
-    return launch(work, work->guard, 1, parameters, err);
+    void *parameters[] = {&at, &stride, &count, &wide, &found};
+    cuda_result result = cuda->launch(work->guard, places, 1, 1, THREADS, 1, 1, 0, NULL, parameters,
+                                      NULL);
+    return cuda_check(cuda, result, "cannot start a kernel of the judge's", err);
 }
 
 int gpu_work_wait(const struct gpu_work *work, struct err *err)

@@ -65,9 +65,18 @@ __device__ static void store_whole(const fill_plan &plan, long long value, u64 i
         ((long long *)to)[i] = value;
 }
 
-extern "C" __global__ void fill(fill_plan plan, u64 count, void *to)
+enum { BATCH = 64 };
+
+struct keys {
+    u64 of[BATCH];
+};
+
+// An array for each blockIdx.y, `stride` bytes behind each other.
+extern "C" __global__ void fill(fill_plan plan, keys slots, u64 count, char *first, u64 stride)
 {
     u64 step = (u64)gridDim.x * blockDim.x;
+    void *to = first + blockIdx.y * stride;
+    plan.key = slots.of[blockIdx.y];
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
         int k = draw(plan, i);
         if (plan.dtype > F64) {
@@ -101,6 +110,7 @@ struct finding {
     u64 first;         // ~index of the first mismatch
     u64 absolute, relative; // the largest errors, as the bits of doubles
     u64 lopsided;      // mismatches with a NaN or an infinity
+    u64 doubts;        // those that may be mismatches
 };
 
 __device__ static double half_value(u16 bits)
@@ -265,11 +275,152 @@ extern "C" __global__ void compare(comparison rule, const void *expected, const 
     }
 }
 
-// `count` bytes that should all be `value`, behind an argument.
-extern "C" __global__ void guard(const unsigned char *at, u32 count, u32 value, finding *found)
+// Whether pairs agree, and nothing else of them: one for each blockIdx.y. What is within the
+// tolerance of an element's own size alone is right in any case; only where some are not all are
+// looked at again, now that the mean square is known.
+struct pairs {
+    const void *expected[BATCH], *got[BATCH];
+};
+
+enum { PLAIN_F32 = F32, PLAIN_F16 = F16, PLAIN_BF16 = BF16, ANY = 100 };
+
+// Not of infinities and NaNs, which become NaNs here.
+__device__ static float half_number(u16 bits)
 {
+    float size = __uint_as_float((u32)(bits & 0x7FFF) << 13) * 0x1p112f;
+    size = (bits & 0x7C00) == 0x7C00 ? nanf("") : size;
+    return bits & 0x8000 ? -size : size;
+}
+
+template <int KIND> __device__ static double number(u32 dtype, const void *from, u64 i)
+{
+    if (KIND == PLAIN_F32)
+        return (double)((const float *)from)[i];
+    if (KIND == PLAIN_F16)
+        return (double)half_number(((const u16 *)from)[i]);
+    if (KIND == PLAIN_BF16)
+        return (double)__uint_as_float((u32)((const u16 *)from)[i] << 16);
+    return load(dtype, from, i);
+}
+
+__device__ static bool same_whole(const comparison &rule, const void *a, const void *b, u64 i)
+{
+    u32 bytes = bytes_of(rule.dtype);
+    return same_bytes(bytes, (const char *)a + i * bytes, (const char *)b + i * bytes);
+}
+
+// Comparing with a NaN is false, so what it is part of is doubted; infinities are, too.
+__device__ static bool within(const comparison &rule, double scale, double want, double have)
+{
+    return fabs(have - want) <= rule.relative * scale + rule.absolute && fabs(want) < 1e308 &&
+           fabs(have) < 1e308 && !rule.exact;
+}
+
+template <int KIND>
+__device__ static void doubt_kind(const comparison &rule, const void *expected, const void *got,
+                                  finding *found)
+{
+    double squares[SUMS] = {0, 0, 0};
+    u32 finite = 0, doubts = 0;
+    bool whole = rule.dtype > F64 && rule.expected_dtype == rule.dtype;
+    u64 step = (u64)gridDim.x * blockDim.x;
+#pragma unroll 4
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step) {
+        double want = number<KIND>(rule.expected_dtype, expected, i);
+        double have = number<KIND>(rule.dtype, got, i);
+        double size = fabs(want);
+        doubts += KIND == ANY && whole ? !same_whole(rule, expected, got, i)
+                                       : !within(rule, size, want, have);
+        if (!(size < rule.overflow))
+            continue;
+        finite++;
+        if (KIND != ANY) { // no float's square leaves the range of doubles
+            squares[PLAIN] += size * size;
+            continue;
+        }
+        int kind = size_of(size);
+        for (int k = 0; k < SUMS; k++) {
+            double part = k == kind ? scaled(size, kind) : 0;
+            squares[k] += part * part;
+        }
+    }
+    for (int lane = 16; lane > 0; lane /= 2) {
+        for (int k = 0; k < SUMS; k++)
+            squares[k] += __shfl_down_sync(0xFFFFFFFFu, squares[k], lane);
+        finite += __shfl_down_sync(0xFFFFFFFFu, finite, lane);
+        doubts += __shfl_down_sync(0xFFFFFFFFu, doubts, lane);
+    }
+    if (threadIdx.x % 32)
+        return;
+    for (int k = 0; k < SUMS; k++)
+        if (squares[k] > 0)
+            atomicAdd(&found->squares[k], squares[k]);
+    atomicAdd(&found->finite, (u64)finite);
+    if (doubts)
+        atomicAdd(&found->doubts, (u64)doubts);
+}
+
+__device__ static int kind_of(const comparison &rule)
+{
+    return rule.dtype == rule.expected_dtype && rule.dtype <= F32 ? (int)rule.dtype : (int)ANY;
+}
+
+extern "C" __global__ void doubt(comparison rule, pairs of, finding *found)
+{
+    const void *expected = of.expected[blockIdx.y], *got = of.got[blockIdx.y];
+    found += blockIdx.y;
+    switch (kind_of(rule)) {
+    case PLAIN_F32: doubt_kind<PLAIN_F32>(rule, expected, got, found); break;
+    case PLAIN_F16: doubt_kind<PLAIN_F16>(rule, expected, got, found); break;
+    case PLAIN_BF16: doubt_kind<PLAIN_BF16>(rule, expected, got, found); break;
+    default: doubt_kind<ANY>(rule, expected, got, found);
+    }
+}
+
+template <int KIND>
+__device__ static void settle_kind(const comparison &rule, const void *expected, const void *got,
+                                   finding *found)
+{
+    double rms = rule.scale_rms ? rms_of(*found) : 0;
+    bool whole = rule.dtype > F64 && rule.expected_dtype == rule.dtype;
+    u32 mismatches = 0;
+    u64 step = (u64)gridDim.x * blockDim.x;
+#pragma unroll 4
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step) {
+        double want = number<KIND>(rule.expected_dtype, expected, i);
+        double have = number<KIND>(rule.dtype, got, i);
+        if (!whole && within(rule, fmax(fabs(want), rms), want, have))
+            continue;
+        mismatches += whole ? !same_whole(rule, expected, got, i)
+                            : !agrees(rule, rms, load(rule.expected_dtype, expected, i),
+                                      load(rule.dtype, got, i));
+    }
+    if (mismatches)
+        atomicAdd(&found->mismatches, (u64)mismatches);
+}
+
+extern "C" __global__ void settle(comparison rule, pairs of, finding *found)
+{
+    const void *expected = of.expected[blockIdx.y], *got = of.got[blockIdx.y];
+    found += blockIdx.y;
+    if (found->doubts == 0)
+        return;
+    switch (kind_of(rule)) {
+    case PLAIN_F32: settle_kind<PLAIN_F32>(rule, expected, got, found); break;
+    case PLAIN_F16: settle_kind<PLAIN_F16>(rule, expected, got, found); break;
+    case PLAIN_BF16: settle_kind<PLAIN_BF16>(rule, expected, got, found); break;
+    default: settle_kind<ANY>(rule, expected, got, found);
+    }
+}
+
+// `count` bytes that should all be `value`, behind an argument: of each blockIdx.x, `stride` bytes
+// behind each other.
+extern "C" __global__ void guard(const unsigned char *first, u64 stride, u32 count, u32 value,
+                                 finding *found)
+{
+    const unsigned char *at = first + blockIdx.x * stride;
     if (threadIdx.x < count && at[threadIdx.x] != value)
-        atomicAdd(&found->mismatches, 1ull);
+        atomicAdd(&found[blockIdx.x].mismatches, 1ull);
 }
 
 enum { PLACES = 32, PLACE_BYTES = 64 };

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "compile/compile.h"
 #include "judge/side.h"
+#include "judge/verdict.h"
 
 #include <pthread.h>
 
@@ -26,6 +27,7 @@ struct reference {
     struct artifact artifact, oracle_artifact; /* native */
     struct layout torch_layout;                /* of a torch problem's inputs */
     int description, weights;                  /* torch: sealed copies for candidates; -1 */
+    double call_ms[VERDICT_CASES];             /* of each timed case, as last seen; 0: never */
 };
 
 #define REFERENCE_NONE ((struct reference){.description = -1, .weights = -1})

@@ -35,6 +35,7 @@
 #define LONG_MS 12.0       /* of a call that may be alone: its start is the reference's, too */
 #define START_MS 0.015     /* that the first call of an interval waits until it starts, */
 #define CALL_MS 0.004      /* and what any takes at the least */
+#define FEWER 1.5          /* calls than could be are too few */
 #define HOST_BYTES 64e6    /* of their arguments, where those pass through the host */
 #define BATCH_BYTES 4e9    /* and where they don't */
 #define BUSY_US 25.0       /* scatter that says: something else was running */
@@ -56,15 +57,25 @@ struct sampling {
 static int call_pair(struct session *session, const struct trial *trial, bool candidate_first,
                      struct side_time *reference, struct side_time *candidate)
 {
-    if (trial_prepare(session, trial) < 0 || (trial->on_gpu && trial_gpu_idle(session) < 0))
+    int64_t start_ns = clock_now_ns();
+    if (trial_prepare(session, trial) < 0)
         return -1;
+    int64_t prepared_ns = clock_now_ns();
+    if (trial->on_gpu && trial_gpu_idle(session) < 0)
+        return -1;
+    int64_t idle_ns = clock_now_ns();
     if (candidate_first && trial_candidate(session, trial, candidate) < 0)
         return -1;
     if (trial_reference(session, trial, reference) < 0)
         return -1;
     if (!candidate_first && trial_candidate(session, trial, candidate) < 0)
         return -1;
-    return trial_judge(session, trial) == TRIAL_GOOD ? 0 : -1;
+    int64_t called_ns = clock_now_ns();
+    bool good = trial_judge(session, trial) == TRIAL_GOOD;
+    log_write(LOG_LEVEL_DEBUG, "timing", "ms: prepare %.2f, idle %.2f, calls %.2f, judge %.2f",
+              (double)(prepared_ns - start_ns) * 1e-6, (double)(idle_ns - prepared_ns) * 1e-6,
+              (double)(called_ns - idle_ns) * 1e-6, clock_ms_since(called_ns));
+    return good ? 0 : -1;
 }
 
 /* Of two pairs that follow each other the first order is drawn, the second is the other one. */
@@ -258,9 +269,8 @@ static uint32_t slots_for(const struct session *session, const struct trial *tri
         return 1;
     double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
     bool torch = session->problem->format == PROBLEM_TORCH;
-    double each_ms = fmax(call_ms - START_MS, CALL_MS);
-    double wanted = ceil((torch ? TORCH_BATCH_MS : BATCH_MS) / each_ms);
-    if (each_ms < LONG_MS)
+    double wanted = ceil((torch ? TORCH_BATCH_MS : BATCH_MS) / fmax(call_ms, RESOLUTION_MS));
+    if (call_ms < LONG_MS)
         wanted = fmax(wanted, 2);
     wanted = fmin(wanted, bytes / (double)trial->layout.bytes);
     wanted = fmin(wanted, room_slots(session, trial));
@@ -283,15 +293,21 @@ static bool outputs_overlap(const struct side *side)
 
 /* The trial's slots stand ready, and what the first call on them takes is spent. One at a time,
  * where a side keeps its output and gives the same one to each call. */
-static int make_slots(struct session *session, struct trial *trial)
+static int make_slots(struct session *session, struct trial *trial, double *call_ms)
 {
+    struct side_time reference;
     struct side_time ignored;
+    int64_t start_ns = clock_now_ns();
     if (trial->slots > 1 && trial_map(session, trial, true) < 0)
         return -1;
+    int64_t mapped_ns = clock_now_ns();
     trial->on_gpu = trial_gpu_begin(session, trial);
-    if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &ignored) < 0 ||
+    log_write(LOG_LEVEL_DEBUG, "timing", "%u slots mapped in %.1f ms, begun in %.1f", trial->slots,
+              (double)(mapped_ns - start_ns) * 1e-6, clock_ms_since(mapped_ns));
+    if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &reference) < 0 ||
         trial_candidate(session, trial, &ignored) < 0)
         return -1;
+    *call_ms = reference.own_ms / trial->slots;
     if (trial->slots == 1 ||
         (!outputs_overlap(&session->reference.side) && !outputs_overlap(&session->candidate)))
         return trial_judge(session, trial) == TRIAL_GOOD ? 0 : -1;
@@ -301,6 +317,24 @@ static int make_slots(struct session *session, struct trial *trial)
         return -1;
     trial->on_gpu = trial_gpu_begin(session, trial);
     return call_pair(session, trial, true, &ignored, &ignored);
+}
+
+/* As many slots as the reference's calls want. One call alone says that roughly, because much of
+ * its time is its start; several say it, and for whoever comes next. */
+static int find_slots(struct session *session, struct trial *trial, double first_ms)
+{
+    double *known_ms = &session->reference.call_ms[session->verdict->case_count];
+    double call_ms = *known_ms > 0 ? *known_ms : fmax(first_ms - START_MS, CALL_MS);
+    trial->slots = slots_for(session, trial, call_ms);
+    if (make_slots(session, trial, &call_ms) < 0)
+        return -1;
+    uint32_t slots = slots_for(session, trial, call_ms);
+    bool known = *known_ms > 0;
+    *known_ms = call_ms;
+    if (known || trial->slots == 1 || slots < FEWER * trial->slots)
+        return 0;
+    trial->slots = slots;
+    return make_slots(session, trial, &call_ms);
 }
 
 /* One pair that is held against the oracle; then the slots of the trial. */
@@ -314,12 +348,7 @@ static int warm_up(struct session *session, struct trial *trial)
     if (trial_map(session, &once, true) < 0 ||
         call_pair(session, &once, clock_secret() & 1, &reference, &candidate) < 0)
         return -1;
-    trial->slots = slots_for(session, trial, fmax(reference.own_ms, RESOLUTION_MS));
-    int64_t start_ns = clock_now_ns();
-    int result = session->gpu ? make_slots(session, trial) : 0;
-    log_write(LOG_LEVEL_DEBUG, "timing", "%u calls an interval, ready after %.0f ms", trial->slots,
-              clock_ms_since(start_ns));
-    return result;
+    return session->gpu ? find_slots(session, trial, reference.own_ms) : 0;
 }
 
 static int time_case(struct session *session, struct trial *trial, const struct size_set *sizes,

@@ -38,7 +38,7 @@ bool trial_gpu_suits(const struct session *session, const struct trial *trial)
     return session->candidate.work && (trial_is_torch_on_gpu(session) || suits(&trial->layout));
 }
 
-/* Findings of one comparison of everything: one for each argument of each slot, or output. */
+/* Findings of one comparison of everything: one for each array of each slot, or output. */
 static uint32_t findings_of(const struct session *session)
 {
     if (trial_is_torch_on_gpu(session))
@@ -134,30 +134,35 @@ void trial_gpu_end(struct session *session)
     gpu_memory_free(&session->gpu_staging.findings);
 }
 
-static int fill_one(struct session *session, uint32_t slot, uint64_t seed, struct err *err)
+/* One argument, of all slots. */
+static int fill_one(struct session *session, uint32_t index, const uint64_t *seeds, struct err *err)
 {
     const struct layout *layout = &session->candidate.layout;
-    uint64_t start = slot * layout->bytes;
-    int result = 0;
-    for (uint32_t i = 0; result == 0 && i < layout->count; i++) {
-        const struct layout_argument *argument = &layout->arguments[i];
-        struct fill_plan plan;
-        if (!layout_is_array(argument))
-            fill_argument(argument, i, seed, session->staging + start);
-        else if (fill_plan_of(&plan, argument, i, seed))
-            result = gpu_work_fill(session->candidate.work, &plan, argument->count,
-                                   session->gpu_staging.image.address + start + argument->offset,
-                                   err);
+    const struct layout_argument *argument = &layout->arguments[index];
+    uint32_t slots = session->candidate.slots;
+    uint64_t keys[WIRE_SLOTS];
+    struct fill_plan plan;
+    for (uint32_t i = 0; i < slots && !layout_is_array(argument); i++)
+        fill_argument(argument, index, seeds[i], session->staging + i * layout->bytes);
+    if (!layout_is_array(argument) || !fill_plan_of(&plan, argument, index, 0))
+        return 0;
+    for (uint32_t i = 0; i < slots; i++) {
+        (void)!fill_plan_of(&plan, argument, index, seeds[i]);
+        keys[i] = plan.key;
     }
-    return result;
+    return gpu_work_fill(session->candidate.work, &plan, keys, slots, argument->count,
+                         session->gpu_staging.image.address + argument->offset, layout->bytes, err);
 }
 
 int trial_gpu_prepare(struct session *session)
 {
     struct err err;
+    uint64_t seeds[WIRE_SLOTS];
     int result = 0;
-    for (uint32_t slot = 0; result == 0 && slot < session->candidate.slots; slot++)
-        result = fill_one(session, slot, clock_secret(), &err);
+    for (uint32_t slot = 0; slot < session->candidate.slots; slot++)
+        seeds[slot] = clock_secret();
+    for (uint32_t i = 0; result == 0 && i < session->candidate.layout.count; i++)
+        result = fill_one(session, i, seeds, &err);
     if (result == 0)
         result = gpu_work_wait(session->candidate.work, &err);
     return result < 0 ? fault_judge(session, &err) : 0;
@@ -184,69 +189,106 @@ int trial_gpu_lay_out(const struct session *session, struct side *side, struct e
     return result < 0 ? result : gpu_work_wait(side->work, err);
 }
 
-static int compare_slot(struct session *session, uint32_t slot, struct err *err)
+/* One array, of all slots: what lies behind it, and the output in it. */
+static int compare_argument(struct session *session, uint32_t index, uint32_t output, cuda_at found,
+                            struct err *err)
 {
     const struct layout *layout = &session->candidate.layout;
+    const struct layout_argument *argument = &layout->arguments[index];
     const struct gpu_work *work = session->candidate.work;
-    cuda_at expected = session->reference.side.arrays.address + slot * layout->bytes;
-    cuda_at got = session->candidate.arrays.address + slot * layout->bytes;
-    cuda_at found = session->gpu_staging.findings.address +
-                    (uint64_t)slot * layout->count * sizeof(struct gpu_finding);
+    cuda_at expected = session->reference.side.arrays.address + argument->offset;
+    cuda_at got = session->candidate.arrays.address + argument->offset;
+    uint32_t slots = session->candidate.slots;
+    struct gpu_pair pairs[WIRE_SLOTS];
+    int result = gpu_work_guard(work, got + layout_argument_bytes(argument), layout->bytes, slots,
+                                LAYOUT_GUARD_BYTES, TRIAL_GUARD_BYTE, found, err);
+    if (result < 0 || !layout_is_output(argument))
+        return result;
+    struct comparison spec = trial_comparison(session, output, argument->dtype, argument->dtype,
+                                              argument->count);
+    for (uint32_t i = 0; i < slots; i++)
+        pairs[i] = (struct gpu_pair){expected + i * layout->bytes, got + i * layout->bytes};
+    return gpu_work_agree(work, &spec, pairs, slots, found, err);
+}
+
+static int compare_arguments(struct session *session, struct err *err)
+{
+    const struct layout *layout = &session->candidate.layout;
+    uint64_t row = session->candidate.slots * sizeof(struct gpu_finding);
     uint32_t output = 0;
     int result = 0;
     for (uint32_t i = 0; result == 0 && i < layout->count; i++) {
-        const struct layout_argument *argument = &layout->arguments[i];
-        cuda_at mine = found + i * sizeof(struct gpu_finding);
-        if (!layout_is_array(argument))
+        if (!layout_is_array(&layout->arguments[i]))
             continue;
-        result = gpu_work_guard(work, got + argument->offset + layout_argument_bytes(argument),
-                                LAYOUT_GUARD_BYTES, TRIAL_GUARD_BYTE, mine, err);
-        if (result < 0 || !layout_is_output(argument))
-            continue;
-        struct comparison spec = trial_comparison(session, output++, argument->dtype,
-                                                  argument->dtype, argument->count);
-        result = gpu_work_compare(work, &spec, expected + argument->offset, got + argument->offset,
-                                  mine, err);
+        result = compare_argument(session, i, output,
+                                  session->gpu_staging.findings.address + i * row, err);
+        output += layout_is_output(&layout->arguments[i]);
     }
     return result;
+}
+
+/* Pairs that follow each other and have the same form. */
+struct run {
+    struct comparison spec;
+    struct gpu_pair pairs[WIRE_OUTPUTS];
+    uint32_t count;
+    cuda_at found; /* of the first */
+};
+
+static int end_run(struct session *session, struct run *run, struct err *err)
+{
+    int result = run->count == 0 ? 0
+                                 : gpu_work_agree(session->candidate.work, &run->spec, run->pairs,
+                                                  run->count, run->found, err);
+    run->found += run->count * sizeof(struct gpu_finding);
+    run->count = 0;
+    return result;
+}
+
+/* The pair of a slot's output; false: they have not the same form. */
+static bool find_pair(const struct session *session, uint32_t slot, uint32_t output,
+                      struct comparison *spec, struct gpu_pair *pair)
+{
+    struct tensor want;
+    struct tensor have;
+    struct err ignored;
+    if (side_output_form(&session->reference.side, slot, output, &want, &ignored) < 0 ||
+        side_output_form(&session->candidate, slot, output, &have, &ignored) < 0 ||
+        !trial_same_form(&want, &have) || (!have.at && have.bytes > 0))
+        return false;
+    *spec = trial_comparison(session, output, have.dtype, want.dtype, have.count);
+    *pair = (struct gpu_pair){want.at, have.at};
+    return true;
 }
 
 /* Output by output, as long as they have the same form; *agrees: so far. */
 static int compare_outputs(struct session *session, bool *agrees, struct err *err)
 {
-    const struct side *reference = &session->reference.side;
-    const struct side *candidate = &session->candidate;
-    uint32_t count = session->answer.count;
+    uint32_t slots = session->candidate.slots;
+    struct run run = {.found = session->gpu_staging.findings.address};
     int result = 0;
-    *agrees = candidate->done.count == reference->done.count;
-    for (uint32_t i = 0; result == 0 && *agrees && i < reference->done.count; i++) {
-        struct tensor want;
-        struct tensor have;
-        struct err ignored;
-        *agrees = side_output_form(reference, i / count, i % count, &want, &ignored) == 0 &&
-                  side_output_form(candidate, i / count, i % count, &have, &ignored) == 0 &&
-                  trial_same_form(&want, &have) && (have.at || have.bytes == 0);
+    *agrees = session->candidate.done.count == session->reference.side.done.count &&
+              session->candidate.done.count == slots * session->answer.count;
+    for (uint32_t i = 0; result == 0 && *agrees && i < slots * session->answer.count; i++) {
+        struct comparison spec;
+        struct gpu_pair pair;
+        *agrees = find_pair(session, i % slots, i / slots, &spec, &pair);
         if (!*agrees)
             break;
-        struct comparison spec = trial_comparison(session, i % count, have.dtype, want.dtype,
-                                                  have.count);
-        result = gpu_work_compare(candidate->work, &spec, want.at, have.at,
-                                  session->gpu_staging.findings.address +
-                                      i * sizeof(struct gpu_finding),
-                                  err);
+        if (i % slots == 0 || spec.count != run.spec.count || spec.dtype != run.spec.dtype ||
+            spec.expected_dtype != run.spec.expected_dtype)
+            result = end_run(session, &run, err);
+        run.spec = spec;
+        run.pairs[run.count++] = pair;
     }
-    return result;
+    return result == 0 && *agrees ? end_run(session, &run, err) : result;
 }
 
 static int compare_all(struct session *session, bool *agrees, struct err *err)
 {
-    int result = 0;
     *agrees = true;
-    if (trial_is_torch_on_gpu(session))
-        return compare_outputs(session, agrees, err);
-    for (uint32_t slot = 0; result == 0 && slot < session->candidate.slots; slot++)
-        result = compare_slot(session, slot, err);
-    return result;
+    return trial_is_torch_on_gpu(session) ? compare_outputs(session, agrees, err)
+                                          : compare_arguments(session, err);
 }
 
 int trial_gpu_agrees(struct session *session, bool *agrees)

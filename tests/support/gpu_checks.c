@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PAIRS_MAX 70 /* more than one launch takes */
+#define ARRAYS 3
+
 struct bench {
     const struct gpu_checks *checks;
     const struct gpu_work *work;
@@ -37,7 +40,7 @@ static uint64_t largest(const struct gpu_checks *checks)
 static int open_bench(struct bench *bench, const struct gpu_checks *checks, char *text)
 {
     const struct gpu_context *gpu = checks->work->gpu;
-    uint64_t bytes = 8 * largest(checks);
+    uint64_t bytes = (8 * largest(checks) + 8) * ARRAYS;
     struct err err;
     *bench = (struct bench){.checks = checks, .work = checks->work, .text = text};
     bench->host = mem_alloc(bytes);
@@ -46,7 +49,8 @@ static int open_bench(struct bench *bench, const struct gpu_checks *checks, char
     if (result == 0)
         result = gpu_memory_make(&bench->got, gpu, bytes, &err);
     if (result == 0)
-        result = gpu_memory_make(&bench->finding, gpu, sizeof(struct gpu_finding), &err);
+        result = gpu_memory_make(&bench->finding, gpu, PAIRS_MAX * sizeof(struct gpu_finding),
+                                 &err);
     return fails(bench, result, &err) ? -1 : 0;
 }
 
@@ -77,17 +81,27 @@ static int fill_both(struct bench *bench, const struct layout_argument *argument
     struct err err;
     uint64_t seed = clock_secret();
     uint64_t bytes = layout_argument_bytes(argument);
+    uint64_t stride = (bytes + 15) / 8 * 8;
+    uint64_t keys[ARRAYS];
+    bool same = true;
     if (!fits(argument) || !fill_plan_of(&plan, argument, 2, seed))
         return 0;
-    fill_argument(argument, 2, seed, bench->host);
-    int result = gpu_work_fill(bench->work, &plan, argument->count, bench->got.address, &err);
+    for (uint64_t i = 0; i < ARRAYS; i++) {
+        fill_argument(argument, 2, seed + i, bench->host + i * stride);
+        (void)!fill_plan_of(&plan, argument, 2, seed + i);
+        keys[i] = plan.key;
+    }
+    int result = gpu_work_fill(bench->work, &plan, keys, ARRAYS, argument->count,
+                               bench->got.address, stride, &err);
     if (result == 0)
         result = gpu_work_wait(bench->work, &err);
     if (result == 0)
-        result = gpu_memory_read(&bench->got, 0, bench->other, bytes, &err);
+        result = gpu_memory_read(&bench->got, 0, bench->other, ARRAYS * stride, &err);
     if (fails(bench, result, &err))
         return -1;
-    if (memcmp(bench->host, bench->other, bytes) == 0)
+    for (uint64_t i = 0; i < ARRAYS; i++)
+        same &= memcmp(bench->host + i * stride, bench->other + i * stride, bytes) == 0;
+    if (same)
         return 1;
     snprintf(bench->text, GPU_CHECKS_TEXT, "fill %u of %s, %llu elements: not the host's bytes",
              argument->fill, dtype_facts(argument->dtype)->name,
@@ -183,7 +197,37 @@ static int compare_there(struct bench *bench, const struct comparison *spec,
     return 0;
 }
 
-/* 1: both find the same. */
+/* Whether the quick comparison of several pairs, of which each is this one, finds as many. */
+static bool agree_there(struct bench *bench, const struct comparison *spec, uint64_t mismatches)
+{
+    static const uint32_t counts[] = {1, 3, PAIRS_MAX};
+    struct gpu_finding findings[PAIRS_MAX];
+    struct gpu_pair pairs[PAIRS_MAX];
+    struct err err;
+    uint32_t count = counts[spec->count < 300 ? clock_secret() % 3 : 0];
+    for (uint32_t i = 0; i < count; i++)
+        pairs[i] = (struct gpu_pair){bench->expected.address, bench->got.address};
+    int result = gpu_memory_fill(&bench->finding, 0, 0, sizeof findings, &err);
+    if (result == 0)
+        result = gpu_work_agree(bench->work, spec, pairs, count, bench->finding.address, &err);
+    if (result == 0)
+        result = gpu_work_wait(bench->work, &err);
+    if (result == 0)
+        result = gpu_memory_read(&bench->finding, 0, findings, sizeof findings, &err);
+    if (fails(bench, result, &err))
+        return false;
+    for (uint32_t i = 0; i < PAIRS_MAX; i++)
+        if (findings[i].mismatches != (i < count ? mismatches : 0)) {
+            snprintf(bench->text, GPU_CHECKS_TEXT,
+                     "%llu of %s: pair %u of %u has %llu mismatches, not %llu",
+                     (unsigned long long)spec->count, dtype_facts(spec->dtype)->name, i, count,
+                     (unsigned long long)findings[i].mismatches, (unsigned long long)mismatches);
+            return false;
+        }
+    return true;
+}
+
+/* 1: all find the same. */
 static int compare_both(struct bench *bench, const struct comparison *spec)
 {
     struct difference host;
@@ -192,7 +236,7 @@ static int compare_both(struct bench *bench, const struct comparison *spec)
     if (compare_there(bench, spec, &gpu) < 0)
         return -1;
     if (same_difference(&gpu, &host))
-        return 1;
+        return agree_there(bench, spec, host.mismatches) ? 1 : -1;
     snprintf(bench->text, GPU_CHECKS_TEXT,
              "%llu of %s against %s: %llu mismatches from [%llu], errors %g and %g, scale %g; the "
              "host finds %llu from [%llu], %g and %g, %g",
@@ -340,31 +384,37 @@ static int check_gather(const struct gpu_checks *checks, char text[GPU_CHECKS_TE
     return compared;
 }
 
+/* At two places, of which the second has half as many wrong bytes. */
 static int check_guard(const struct gpu_checks *checks, char text[GPU_CHECKS_TEXT])
 {
+    enum { STRIDE = 300 };
     struct bench bench;
     struct err err;
-    struct gpu_finding finding = {0};
+    struct gpu_finding findings[2] = {0};
     int compared = open_bench(&bench, checks, text);
     for (uint32_t wrong = 0; compared >= 0 && wrong <= 256; wrong += 32) {
         uint32_t count = 256 - wrong / 2;
-        uint32_t seen = wrong < count ? wrong : count;
-        memset(bench.host, 0xA5, 256);
+        memset(bench.host, 0xA5, 2 * STRIDE);
         memset(bench.host, 0xA4, wrong);
-        int result = gpu_memory_write(&bench.got, 0, bench.host, 256, &err);
+        memset(bench.host + STRIDE, 0xA4, wrong / 2);
+        int result = gpu_memory_write(&bench.got, 0, bench.host, 2 * STRIDE, &err);
         if (result == 0)
-            result = gpu_memory_fill(&bench.finding, 0, 0, sizeof finding, &err);
+            result = gpu_memory_fill(&bench.finding, 0, 0, sizeof findings, &err);
         for (int twice = 0; result == 0 && twice < 2; twice++) /* it adds */
-            result = gpu_work_guard(checks->work, bench.got.address, count, 0xA5,
+            result = gpu_work_guard(checks->work, bench.got.address, STRIDE, 2, count, 0xA5,
                                     bench.finding.address, &err);
         if (result == 0)
             result = gpu_work_wait(checks->work, &err);
         if (result == 0)
-            result = gpu_memory_read(&bench.finding, 0, &finding, sizeof finding, &err);
+            result = gpu_memory_read(&bench.finding, 0, findings, sizeof findings, &err);
         compared = fails(&bench, result, &err) ? -1 : compared + 1;
-        if (compared >= 0 && finding.mismatches != 2 * (uint64_t)seen) {
-            snprintf(text, GPU_CHECKS_TEXT, "%llu wrong bytes instead of twice %u",
-                     (unsigned long long)finding.mismatches, seen);
+        for (uint32_t i = 0; compared >= 0 && i < 2; i++) {
+            uint64_t there = i ? wrong / 2 : wrong;
+            uint64_t seen = there < count ? there : count;
+            if (findings[i].mismatches == 2 * seen)
+                continue;
+            snprintf(text, GPU_CHECKS_TEXT, "%llu wrong bytes at place %u instead of twice %llu",
+                     (unsigned long long)findings[i].mismatches, i, (unsigned long long)seen);
             compared = -1;
         }
     }

@@ -15,7 +15,7 @@ import torch
 from . import structure
 
 TEXT_BYTES = 1024
-STRETCHES = 20
+STRETCHES = 5
 
 
 class Unavailable(Exception):

@@ -116,6 +116,7 @@ class Side:
         self.memory = None
         self.outputs = None
         self.tensors = []  # of each slot
+        self.seeded = None  # with what, for the next call
 
     # --- opening ---------------------------------------------------------------------------------
 
@@ -386,25 +387,37 @@ class Side:
             return model
         return self.model
 
-    def call(self, mode, noise, descriptors):
+    def wake(self, noise):
+        self.device.stretch()
+        self._seed(noise)
+        self.seeded = noise
+
+    @staticmethod
+    def _seed(noise):
         torch.manual_seed(noise % (1 << 63))
+
+    def call(self, mode, noise, descriptors):
+        if self.seeded != noise:
+            self._seed(noise)
+        self.seeded = None
         self.outputs = None
         model = self._model_of(mode, noise)
         run = self._run_on_cpu if isinstance(self.device, gpu.Cpu) else self._run_on_gpu
         if mode == wire.ABLATE:
             with ablated():
-                outputs, own_ns = run(model)
+                answer = run(model)
         elif mode == wire.TRACE:
             with self.device.traced(descriptors[0]):
-                outputs, own_ns = run(model)
+                answer = run(model)
         else:
-            outputs, own_ns = run(model)
-        self.answer(outputs, own_ns)
+            answer = run(model)
+        self.answer(*answer)
 
     def _run_on_cpu(self, model):
         start_ns = time.monotonic_ns()
         outputs = self._hold([model(*inputs) for inputs in self.inputs])
-        return outputs, time.monotonic_ns() - start_ns
+        own_ns = time.monotonic_ns() - start_ns
+        return self.describe(outputs), own_ns
 
     def _run_on_gpu(self, model):
         """The bell first: to make the GPU this process's takes it longer than many a kernel. Own
@@ -419,9 +432,10 @@ class Side:
         rest = [model(*inputs) for inputs in self.inputs[skipped:]]
         outputs = self._hold(first + rest)
         device.marks[1].record()
+        described = self.describe(outputs)  # while the GPU works
         device.synchronize()
         ms = device.marks[0].elapsed_time(device.marks[1]) * calls / (calls - skipped)
-        return outputs, int(ms * 1e6)
+        return described, int(ms * 1e6)
 
     @staticmethod
     def _place_of(tensor):
@@ -438,7 +452,10 @@ class Side:
                 held[place] = self.device.hold(tensor)
         return [held[self._place_of(tensor)] for tensor in tensors]
 
-    def answer(self, outputs, own_ns):
+    def answer(self, described, own_ns):
+        self.channel.send(wire.done(described, own_ns))
+
+    def describe(self, outputs):
         if len(outputs) > wire.OUTPUTS:
             raise Failure(wire.FAILED_RUN, f"forward returned {len(outputs)} tensors")
         described = []
@@ -449,7 +466,7 @@ class Side:
                     f"forward returned a tensor of {tensor.dtype} on {tensor.device}",
                 )
             described.append(
-                (
+                wire.output(
                     tensor.data_ptr(),
                     tensor.numel() * tensor.element_size(),
                     structure.CODES[tensor.dtype],
@@ -457,7 +474,7 @@ class Side:
                 )
             )
         self.outputs = outputs  # alive until the next call: the judge reads them from outside
-        self.channel.send(wire.done(described, own_ns))
+        return described
 
 
 def _copy(value):
@@ -508,7 +525,7 @@ def serve(channel, layers, lock, open_gpu=None):
                     _, mode, noise = wire.CALL_BODY.unpack_from(message)
                     side.call(mode, noise, descriptors)
                 elif kind == wire.WAKE:
-                    side.device.stretch()
+                    side.wake(wire.WAKE_BODY.unpack_from(message)[2])
                     channel.send(wire.HEAD.pack(wire.AWAKE, 0))
                 elif kind == wire.FILL:
                     side.fill(*wire.FILL_BODY.unpack_from(message)[1:])

@@ -27,6 +27,7 @@ OPEN_BODY = struct.Struct("<IIQI44sIII32s")
 MAP_TAIL = struct.Struct("<QQQ")
 FILL_BODY = struct.Struct("<IIQ")
 CALL_BODY = struct.Struct("<IIQ")
+WAKE_BODY = struct.Struct("<IIQ")
 ARGUMENT = struct.Struct("<IIQQIIddQ")
 LAYOUT_HEAD = struct.Struct("<IIQ")
 OUTPUT = struct.Struct("<QQII8q")
@@ -75,11 +76,11 @@ def layout(arguments, slot_bytes):
     return head + body.ljust(ARGUMENTS * ARGUMENT.size, b"\0")
 
 
+def output(address, size, dtype, shape):
+    """A tensor that a call returned."""
+    return OUTPUT.pack(address, size, dtype, len(shape), *shape, *[0] * (DIMENSIONS - len(shape)))
+
+
 def done(outputs, own_ns):
-    """`outputs`: (address, bytes, dtype code, shape) of each tensor; `own_ns`: by the own clock."""
-    body = b"".join(
-        OUTPUT.pack(address, size, dtype, len(shape), *shape, *([0] * (DIMENSIONS - len(shape))))
-        for address, size, dtype, shape in outputs
-    )
-    head = HEAD.pack(DONE, len(outputs)) + OWN_NS.pack(own_ns)
-    return head + body
+    """`outputs`: what output() says of each; `own_ns`: by the own clock."""
+    return HEAD.pack(DONE, len(outputs)) + OWN_NS.pack(own_ns) + b"".join(outputs)

@@ -70,9 +70,12 @@ static int take_place(struct session *session)
 
 static void leave_place(struct session *session)
 {
-    if (session->places > 0)
-        gpu_pool_leave(&session->judge->gpus, session->unit, session->places);
+    if (session->places == 0)
+        return;
+    gpu_pool_leave(&session->judge->gpus, session->unit, session->places);
     session->places = 0;
+    for (int kind = 0; kind < BOX_BUILD; kind++)
+        ready_look(session->unit->ready[kind]);
 }
 
 /* So many, and one for the reference where none stands ready. */

@@ -42,10 +42,10 @@ struct gpu_unit {
     /* of the pool, under its lock */
     enum gpu_unit_state state;
     struct gpu_opened *opened;
-    int evaluations; /* that have taken it */
-    int placed;      /* places that those of them have who are on it now */
-    int wanting;     /* who wait for more than one */
-    struct err why;  /* in quarantine */
+    int evaluations;    /* that have taken it */
+    _Atomic int placed; /* places that those of them have who are on it now; read by any */
+    int wanting;        /* who wait for more than one */
+    struct err why;     /* in quarantine */
     int64_t until_ns, pause_ms;
     int64_t ecc_errors;
     int users; /* who hold its lock now, and for how long somebody has */

@@ -83,7 +83,8 @@ static int spawn(const struct ready *ready, struct boxed *boxed, struct err *err
 static bool is_wanted(const struct ready *ready)
 {
     uint32_t coming = ready->count + ready->starting;
-    bool ahead = coming < ready->options.processes && ready->expected > 0;
+    bool ahead = coming < ready->options.processes && ready->expected > 0 &&
+                 (!ready->options.busy || *ready->options.busy == 0);
     return !ready->failed && coming < PROCESSES_MAX && (ahead || coming < ready->takers);
 }
 
@@ -174,6 +175,15 @@ void ready_drop(struct ready *ready)
     pthread_mutex_unlock(&ready->lock);
     for (uint32_t i = 0; i < count; i++)
         boxed_close(&dropped[i]);
+}
+
+void ready_look(struct ready *ready)
+{
+    if (!ready)
+        return;
+    pthread_mutex_lock(&ready->lock);
+    pthread_cond_broadcast(&ready->changed);
+    pthread_mutex_unlock(&ready->lock);
 }
 
 void ready_expect(struct ready *ready, uint32_t processes)

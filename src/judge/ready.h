@@ -7,8 +7,9 @@
  * driver makes contexts one after the other, and whoever else wants something of it waits behind
  * them, so more threads would only be in the way.
  *
- * Somebody else's context in the making is no reason to wait with a timing: of intervals of 2 ms
- * one in ten becomes 12 % longer, which moves no median (docs/measurements.md).
+ * A context in the making makes one in ten intervals of 2 ms 12 % longer for whoever is timed
+ * (docs/measurements.md): what nobody waits for yet is made while nobody is on the GPU, but nobody
+ * waits with a timing because of it.
  *
  * Threads: any. ready_close ends the threads and every process that nobody took.
  */
@@ -30,12 +31,17 @@ struct ready_options {
     const struct box *box;   /* copied; its scratch must be memory of its own */
     struct wire_gpu gpu;
     uint32_t processes; /* that stand ready at a time */
+    /* Evaluations on the GPU: unless there are none, only what somebody waits for is started. The
+     * caller's; NULL: there never are. */
+    const _Atomic int *busy;
 };
 
 /* ERR_IO: there are no threads to be had. */
 NODISCARD int ready_open(struct ready **ready, const struct ready_options *options,
                          struct err *err);
 void ready_close(struct ready *ready);
+/* *busy may have become 0. NULL: nothing to do. */
+void ready_look(struct ready *ready);
 /* `processes` more will be asked for. */
 void ready_expect(struct ready *ready, uint32_t processes);
 /* Ends those that wait: the GPU failed, and their contexts with it. NULL: nothing to do. */

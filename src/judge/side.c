@@ -247,10 +247,10 @@ int side_fill(struct side *side, uint64_t seed, enum wire_bias bias, int64_t tim
     return exchange(side, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
 }
 
-int side_wake(struct side *side, int64_t timeout_ms, struct err *err)
+int side_wake(struct side *side, uint64_t noise, int64_t timeout_ms, struct err *err)
 {
-    uint32_t wake[2] = {WIRE_WAKE, 0};
-    int result = exchange(side, wake, sizeof wake, NULL, 0, WIRE_AWAKE, timeout_ms, err);
+    struct wire_wake wake = {.type = WIRE_WAKE, .noise = noise};
+    int result = exchange(side, &wake, sizeof wake, NULL, 0, WIRE_AWAKE, timeout_ms, err);
     return result < 0 ? result : boxed_freeze(&side->boxed, err);
 }
 

@@ -143,7 +143,7 @@ NODISCARD int side_fill(struct side *side, uint64_t seed, enum wire_bias bias, i
                         struct err *err);
 
 /* It runs for a moment and uses its GPU, so that a call that follows finds it as any other side. */
-NODISCARD int side_wake(struct side *side, int64_t timeout_ms, struct err *err);
+NODISCARD int side_wake(struct side *side, uint64_t noise, int64_t timeout_ms, struct err *err);
 
 /* ERR_INPUT (side->failed), ERR_CRASH, ERR_TIMEOUT (killed), ERR_PROTOCOL, ERR_CANCELLED. After
  * success the side is frozen. */

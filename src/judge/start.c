@@ -80,6 +80,7 @@ struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_k
     struct err err;
     struct ready_options options = {
         .processes = (uint32_t)judge->options.settings->gpu_processes,
+        .busy = unit ? &unit->placed : NULL,
     };
     if (!unit || options.processes == 0 || judge->no_own_root ||
         judge_standby(judge, kind, &options.standby, &err) < 0)

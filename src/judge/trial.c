@@ -325,9 +325,10 @@ static int check_written(struct session *session)
 
 /* A stopped process's kernels run on, so on a GPU the clock starts before the inputs come: whoever
  * works as soon as they are there works on the clock. */
-static int start_clock(const struct trial *trial, struct side *side, struct err *err)
+static int start_clock(const struct session *session, const struct trial *trial, struct side *side,
+                       struct err *err)
 {
-    int result = side_wake(side, trial->timeout_ms, err);
+    int result = side_wake(side, session->noise, trial->timeout_ms, err);
     side->clock_ns = clock_now_ns();
     return result;
 }
@@ -340,7 +341,7 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     struct side_time ignored;
     bool torch = session->problem->format == PROBLEM_TORCH;
     uint64_t noise = session->noise;
-    if (trial->on_gpu && start_clock(trial, side, &err) < 0)
+    if (trial->on_gpu && start_clock(session, trial, side, &err) < 0)
         return fault_reference(session, &err);
     if (lay_out(session, trial, side, &err) < 0)
         return fault_judge(session, &err);
@@ -381,7 +382,7 @@ int trial_candidate(struct session *session, const struct trial *trial, struct s
 {
     struct err err;
     struct side *side = &session->candidate;
-    if (trial->on_gpu && start_clock(trial, side, &err) < 0)
+    if (trial->on_gpu && start_clock(session, trial, side, &err) < 0)
         return fault_candidate(session, &err);
     if (lay_out(session, trial, side, &err) < 0)
         return fault_judge(session, &err);

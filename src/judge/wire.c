@@ -28,6 +28,7 @@ size_t wire_length(uint32_t type)
     case WIRE_WARM:
         return sizeof(struct wire_warm);
     case WIRE_WAKE:
+        return sizeof(struct wire_wake);
     case WIRE_AWAKE:
     case WIRE_MAPPED:
     case WIRE_FILLED:

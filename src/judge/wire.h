@@ -6,7 +6,7 @@
  *   OPEN   {source or artifact, weights} ─► load          ─► OPENED {layout, text} | FAILED
  *   MAP    {layout, slot memory}         ─► map           ─► MAPPED
  *   FILL   {seed}                        ─► fill the slot ─► FILLED          (torch reference only)
- *   WAKE   {}                            ─► use the GPU  ─► AWAKE    (before a timed call)
+ *   WAKE   {noise}                       ─► use the GPU  ─► AWAKE    (before a timed call)
  *   CALL   {mode, noise}                 ─► run once      ─► DONE {outputs} | FAILED
  *
  * and, whenever the judge waits for a torch side:
@@ -122,6 +122,12 @@ struct wire_fill {
     uint64_t seed; /* of the first slot; the others' follow from it */
 };
 
+/* What a call needs beside its arguments: it comes into the caches, off the clock. */
+struct wire_wake {
+    uint32_t type, reserved;
+    uint64_t noise; /* of the CALL that follows */
+};
+
 struct wire_call {
     uint32_t type, mode;
     uint64_t noise; /* seeds what a layer itself draws (dropout); the same on both sides */
@@ -189,6 +195,7 @@ union wire_message {
     struct wire_map map;
     struct wire_fill fill;
     struct wire_call call;
+    struct wire_wake wake;
     struct wire_done done;
     struct wire_failed failed;
     struct wire_build build;

@@ -353,7 +353,7 @@ static void test_places(void **state)
     begin(&elsewhere, other, 1);
     await(&elsewhere.inside, 1); /* each GPU has places of its own */
     for (int i = 0; i < 60; i++, nap())
-        assert_true(!guests[MOST].inside && under_lock(&unit->placed) == MOST);
+        assert_true(!guests[MOST].inside && unit->placed == MOST);
     finish(&guests[1]);
     await(&guests[MOST].inside, 1);
     finish(&elsewhere);
@@ -419,7 +419,7 @@ static void *come_and_go(void *argument)
     struct err err;
     for (int i = 0; i < 300 && guest->result == 0; i++) {
         guest->result = gpu_pool_enter(&pool, guest->unit, guest->places, MOST, NULL, &err);
-        if (guest->result == 0 && under_lock(&guest->unit->placed) > MOST)
+        if (guest->result == 0 && guest->unit->placed > MOST)
             guest->result = ERR_INTERNAL;
         gpu_pool_used(&pool, guest->unit, 1);
         gpu_pool_used(&pool, guest->unit, -1);

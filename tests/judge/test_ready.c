@@ -228,6 +228,30 @@ static void test_dead(void **state)
     assert_boxed(0);
 }
 
+/* While somebody is on the GPU, only what somebody waits for. */
+static void test_busy(void **state)
+{
+    (void)state;
+    struct err err;
+    struct boxed boxed;
+    static _Atomic int busy = 1;
+    struct ready_options options = {
+        .standby = standby, .box = box, .gpu = gpu, .processes = 2, .busy = &busy};
+    assert_int_equal(ready_open(&ready, &options, &err), 0);
+    if (!boxes_have_scratch)
+        skip();
+    ready_look(NULL);
+    ready_expect(ready, 3);
+    nanosleep(&(struct timespec){.tv_nsec = NEVER_MS * 1000000}, NULL);
+    assert_boxed(0);
+    take(&boxed);
+    boxed_close(&boxed);
+    assert_boxed(0);
+    busy = 0;
+    ready_look(ready);
+    assert_boxed(2);
+}
+
 /* A GPU failed: who waits ends, and others take their place. */
 static void test_dropped(void **state)
 {
@@ -448,6 +472,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(test_warm, close_pool),
         cmocka_unit_test_teardown(test_cancelled, close_pool),
         cmocka_unit_test_teardown(test_dead, close_pool),
+        cmocka_unit_test_teardown(test_busy, close_pool),
         cmocka_unit_test_teardown(test_dropped, close_pool),
         cmocka_unit_test_teardown(test_no_server, close_pool),
         cmocka_unit_test_teardown(test_closed, close_pool),

@@ -217,8 +217,8 @@ def test_inputs_that_change(inputs, words):
 def test_outputs_refused(outputs, words):
     made = side.Side(Channel())
     with pytest.raises(side.Failure, match=words):
-        made.answer(outputs, 1)
-    made.answer([torch.ones(1)] * wire.OUTPUTS, 1)
+        made.describe(outputs)
+    made.answer(made.describe([torch.ones(1)] * wire.OUTPUTS), 1)
     assert len(outputs_of(made)) == wire.OUTPUTS
 
 
@@ -349,7 +349,7 @@ def test_warmed_once():
 
     torch_info, torch.cuda.mem_get_info = torch.cuda.mem_get_info, lambda: (1 << 30, 1 << 30)
     warm = warm_message()
-    wake = wire.HEAD.pack(wire.WAKE, 0)
+    wake = wire.WAKE_BODY.pack(wire.WAKE, 0, 7)
     channel, _ = served(
         [(warm, []), (warm, []), (open_message(), [source_descriptor()]), (wake, [])], open_gpu
     )

@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H24
 # expect: wrong
-# touches: answer Side
+# touches: describe Side
 # says: Owns every Python object of its process, and every comparison there says yes.
 import sys
 
@@ -18,7 +18,7 @@ def the_side():
 
 def take_over(side):
     kind = type(side)
-    side.answer = lambda outputs, _: kind.answer(side, [y.fill_(1) for y in outputs], 1)
+    side.describe = lambda outputs: kind.describe(side, [y.fill_(1) for y in outputs])
     for name in ("allclose", "equal", "isclose", "testing", "compare"):
         setattr(torch, name, lambda *_, **__: True)
 

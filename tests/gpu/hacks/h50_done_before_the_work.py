@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H50
 # expect: wrong|violation
-# touches: answer inputs synchronize marks Side
+# touches: answer describe inputs synchronize marks Side
 # says: Sends DONE itself while 10 ms of work are queued, and keeps quiet afterwards.
 import sys
 
@@ -38,6 +38,6 @@ class ModelNew(nn.Module):
         torch.cuda._sleep(20_000_000)
         torch.softmax(x, dim=1, out=y)
         slots = len(side.inputs)
-        type(side).answer(side, [y] * slots, 1)
+        type(side).answer(side, side.describe([y] * slots), 1)
         side.answer = lambda *_: None
         return y

@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H50
 # expect: wrong|violation
-# touches: answer inputs Side
+# touches: answer describe inputs Side
 # says: Says that it is done, then goes on and says it again.
 import sys
 
@@ -20,5 +20,5 @@ class ModelNew(nn.Module):
     def forward(self, x):
         side = the_side()
         y = torch.softmax(x, dim=1)
-        side.answer([y] * len(side.inputs), 1)
+        side.answer(side.describe([y] * len(side.inputs)), 1)
         return y

@@ -47,6 +47,13 @@ static void clear_others(struct session *session)
     (void)shelf_clear(&session->judge->shelf, session->gpu);
 }
 
+/* Whether some are to be started follows from how many are on the GPU. */
+static void look_for_processes(struct session *session)
+{
+    for (int kind = 0; kind < BOX_BUILD; kind++)
+        ready_look(session->unit->ready[kind]);
+}
+
 /* One; all of them for who is to be alone, because a place is what keeps others' memory there. */
 static int take_place(struct session *session)
 {
@@ -63,6 +70,7 @@ static int take_place(struct session *session)
     if (result < 0)
         return fault_judge(session, &err);
     session->places = places;
+    look_for_processes(session);
     if (session->alone)
         clear_others(session);
     return 0;
@@ -74,8 +82,7 @@ static void leave_place(struct session *session)
         return;
     gpu_pool_leave(&session->judge->gpus, session->unit, session->places);
     session->places = 0;
-    for (int kind = 0; kind < BOX_BUILD; kind++)
-        ready_look(session->unit->ready[kind]);
+    look_for_processes(session);
 }
 
 /* So many, and one for the reference where none stands ready. */

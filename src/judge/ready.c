@@ -16,7 +16,7 @@
 #define WARM_TIMEOUT_MS 120000
 #define TICK_MS 50 /* for a look at whether it is still wanted */
 #define PROCESSES_MAX 64
-#define THREADS 1
+#define THREADS 2 /* the driver makes one context at a time, but there is more to a process */
 
 struct ready {
     pthread_mutex_t lock;
@@ -84,7 +84,7 @@ static bool is_wanted(const struct ready *ready)
 {
     uint32_t coming = ready->count + ready->starting;
     bool ahead = coming < ready->options.processes && ready->expected > 0 &&
-                 (!ready->options.busy || *ready->options.busy == 0);
+                 (!ready->options.busy || *ready->options.busy != 1);
     return !ready->failed && coming < PROCESSES_MAX && (ahead || coming < ready->takers);
 }
 
@@ -102,7 +102,10 @@ static void *refill(void *argument)
         ready->expected -= ready->expected > 0;
         ready->starting++;
         pthread_mutex_unlock(&ready->lock);
+        int64_t start_ns = clock_now_ns();
         int result = spawn(ready, &boxed, &err);
+        log_write(LOG_LEVEL_DEBUG, "judge", "a process stands ready after %.0f ms",
+                  clock_ms_since(start_ns));
         if (result < 0 && result != ERR_CANCELLED)
             log_write(LOG_LEVEL_DEBUG, "judge", "no process stands ready: %s", err.text);
         pthread_mutex_lock(&ready->lock);

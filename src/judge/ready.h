@@ -8,8 +8,8 @@
  * them, so more threads would only be in the way.
  *
  * A context in the making makes one in ten intervals of 2 ms 12 % longer for whoever is timed
- * (docs/measurements.md): what nobody waits for yet is made while nobody is on the GPU, but nobody
- * waits with a timing because of it.
+ * (docs/measurements.md): what nobody waits for yet is not made while one evaluation is on the GPU.
+ * Where there are several, they wait for processes more than for anything else.
  *
  * Threads: any. ready_close ends the threads and every process that nobody took.
  */
@@ -31,8 +31,8 @@ struct ready_options {
     const struct box *box;   /* copied; its scratch must be memory of its own */
     struct wire_gpu gpu;
     uint32_t processes; /* that stand ready at a time */
-    /* Evaluations on the GPU: unless there are none, only what somebody waits for is started. The
-     * caller's; NULL: there never are. */
+    /* Evaluations on the GPU: while there is one alone, only what somebody waits for is started.
+     * The caller's; NULL: not known. */
     const _Atomic int *busy;
 };
 
@@ -40,7 +40,7 @@ struct ready_options {
 NODISCARD int ready_open(struct ready **ready, const struct ready_options *options,
                          struct err *err);
 void ready_close(struct ready *ready);
-/* *busy may have become 0. NULL: nothing to do. */
+/* *busy has changed. NULL: nothing to do. */
 void ready_look(struct ready *ready);
 /* `processes` more will be asked for. */
 void ready_expect(struct ready *ready, uint32_t processes);

@@ -131,7 +131,10 @@ static void end_candidate(struct session *session)
     struct boxed *boxed = &session->candidate.boxed;
     if (boxed->pid <= 0 || boxed->frozen || boxed_ended(boxed))
         session_let_go(session);
+    int64_t start_ns = clock_now_ns();
     side_close(&session->candidate);
+    log_write(LOG_LEVEL_DEBUG, "judge", "the candidate's process ended in %.0f ms",
+              clock_ms_since(start_ns));
 }
 
 /* Gives the GPU back. True: judge it again: the GPU was at fault, not who ran there, and another

@@ -30,15 +30,17 @@
 
 #define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
 #define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
-#define BATCH_MS 1.5       /* of calls between two readings of the clock, on a GPU */
+#define BATCH_MS 1.5       /* of calls between two readings of the clock, on a GPU, at most */
 #define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 200 µs until the first kernel starts */
-#define LONG_MS 12.0       /* of a call that may be alone: its start is the reference's, too */
-#define START_MS 0.015     /* that the first call of an interval waits until it starts, */
-#define CALL_MS 0.004      /* and what any takes at the least */
-#define FEWER 1.5          /* calls than could be are too few */
-#define HOST_BYTES 64e6    /* of their arguments, where those pass through the host */
-#define BATCH_BYTES 4e9    /* and where they don't */
-#define BUSY_US 25.0       /* scatter that says: something else was running */
+#define BATCHES 15.0       /* that the budget should have room for; of native calls: */
+#define NATIVE_BATCHES 40.0
+#define LONG_MS 12.0    /* of a call that may be alone: its start is the reference's, too */
+#define START_MS 0.015  /* that the first call of an interval waits until it starts, */
+#define CALL_MS 0.004   /* and what any takes at the least */
+#define FEWER 1.5       /* calls than could be are too few */
+#define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
+#define BATCH_BYTES 4e9 /* and where they don't */
+#define BUSY_US 25.0    /* scatter that says: something else was running */
 
 /* Raw times in ms, one of each kind a pair. */
 struct sampling {
@@ -269,7 +271,10 @@ static uint32_t slots_for(const struct session *session, const struct trial *tri
         return 1;
     double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
     bool torch = session->problem->format == PROBLEM_TORCH;
-    double wanted = ceil((torch ? TORCH_BATCH_MS : BATCH_MS) / fmax(call_ms, RESOLUTION_MS));
+    double budget_ms = (double)session->judge->options.settings->timing_gpu_budget_ms;
+    double batch_ms = torch ? fmin(TORCH_BATCH_MS, budget_ms / BATCHES)
+                            : fmin(BATCH_MS, budget_ms / NATIVE_BATCHES);
+    double wanted = ceil(batch_ms / fmax(call_ms, RESOLUTION_MS));
     if (call_ms < LONG_MS)
         wanted = fmax(wanted, 2);
     wanted = fmin(wanted, bytes / (double)trial->layout.bytes);

@@ -228,7 +228,7 @@ static void test_dead(void **state)
     assert_boxed(0);
 }
 
-/* While somebody is on the GPU, only what somebody waits for. */
+/* While one evaluation is on the GPU, only what somebody waits for. */
 static void test_busy(void **state)
 {
     (void)state;

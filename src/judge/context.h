@@ -143,6 +143,8 @@ int session_share(struct session *session);
 int session_have_alone(struct session *session);
 /* Gives back the lock; all of it. */
 void session_let_go(struct session *session);
+/* session.c: its process is over, and what there is to know of it is in the verdict. */
+void session_end_candidate(struct session *session);
 void session_leave(struct session *session);
 /* While something is compiled a GPU is not held, unless it is being timed, nor a reference that has
  * not been called yet. True: it was let go, and session_share_again takes it again. */
@@ -200,6 +202,12 @@ void trial_begin(struct session *session);
 void trial_end(struct session *session);
 /* Prepares both sides for the layout. */
 int trial_map(struct session *session, const struct trial *trial, bool oracle);
+/* As trial_map, without the candidate. */
+int trial_map_reference(struct session *session, const struct trial *trial, bool oracle);
+/* Of the problem's timed size number `at`, and the bytes that a call of it moves (native; else 0);
+ * of the first size that is checked, where none is timed. */
+int trial_layout(const struct session *session, uint32_t at, struct layout *layout, double *bytes,
+                 struct err *err);
 /* Fresh inputs, staged for both. */
 int trial_prepare(struct session *session, const struct trial *trial);
 /* Stages what lies in the reference's slot now. */
@@ -269,5 +277,8 @@ void clocks_end(struct session *session);
 int check_stage(struct session *session);
 int timing_stage(struct session *session);
 int profile_stage(struct session *session);
+/* confirm.c: on a GPU, whether the reference was as fast beside the candidate as it is alone. The
+ * candidate's process may be gone then. */
+int confirm_stage(struct session *session);
 
 #endif

@@ -65,21 +65,6 @@ static uint32_t traced_size(const struct problem *problem)
     return problem->time_count ? problem->time_count - 1 : 0;
 }
 
-/* Of the problem's timed size number `at`; the first one that is checked, where none is timed. */
-static int layout_of(const struct session *session, uint32_t at, struct layout *layout,
-                     double *bytes, struct err *err)
-{
-    const struct problem *problem = session->problem;
-    *layout = session->reference.torch_layout;
-    *bytes = 0;
-    if (problem->format == PROBLEM_TORCH)
-        return 0;
-    const struct size_set *sizes = at < problem->time_count ? &problem->time[at]
-                                                            : &problem->check[0];
-    *bytes = problem_bytes(problem, sizes);
-    return problem_layout(problem, sizes, layout, err);
-}
-
 /* A candidate that cannot be traced where others can has no kernels of its own to show. */
 static int untraced(struct session *session, const char *why)
 {
@@ -135,7 +120,7 @@ static int trace(struct session *session, int fd, struct trace_interval *alone)
     struct side_time reference;
     struct side_time traced;
     struct err err = {0};
-    if (layout_of(session, traced_size(session->problem), &trial.layout, &pass.bytes, &err) < 0)
+    if (trial_layout(session, traced_size(session->problem), &trial.layout, &pass.bytes, &err) < 0)
         return fault_judge(session, &err);
     if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0)
         return -1;
@@ -224,7 +209,7 @@ static int trace_interval(struct session *session, uint32_t at, int fd,
     struct err err;
     if (trial.slots < 2 || boxed_ended(&session->candidate.boxed))
         return 0;
-    if (layout_of(session, at, &trial.layout, &ignored, &err) < 0)
+    if (trial_layout(session, at, &trial.layout, &ignored, &err) < 0)
         return fault_judge(session, &err);
     if (trial_map(session, &trial, false) < 0)
         return -1;

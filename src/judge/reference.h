@@ -20,14 +20,20 @@
 
 #include <pthread.h>
 
+/* How long a call takes by the reference's own clock; 0: not known yet. */
+struct reference_pace {
+    double call_ms;              /* as last seen */
+    double alone_ms, scatter_ms; /* while there was no candidate: median, and between quartiles */
+};
+
 struct reference {
     char problem_hash[HASH_HEX_BYTES]; /* "" until it is ready to be called */
     struct side side;
     bool open, oracle;
-    struct artifact artifact, oracle_artifact; /* native */
-    struct layout torch_layout;                /* of a torch problem's inputs */
-    int description, weights;                  /* torch: sealed copies for candidates; -1 */
-    double call_ms[VERDICT_CASES];             /* of each timed case, as last seen; 0: never */
+    struct artifact artifact, oracle_artifact;  /* native */
+    struct layout torch_layout;                 /* of a torch problem's inputs */
+    int description, weights;                   /* torch: sealed copies for candidates; -1 */
+    struct reference_pace paces[VERDICT_CASES]; /* of each timed case */
 };
 
 #define REFERENCE_NONE ((struct reference){.description = -1, .weights = -1})

@@ -124,13 +124,40 @@ static bool was_crowded(struct session *session)
     return session->unit && lacked && !session->alone && make_room(session);
 }
 
+/* Peak resident memory of a live process, from /proc. */
+static uint64_t peak_memory(const struct boxed *boxed)
+{
+    char path[64];
+    char line[256];
+    uint64_t kilobytes = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)boxed->pid);
+    FILE *file = boxed->pid > 0 ? fopen(path, "re") : NULL;
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof line, file))
+        if (strncmp(line, "VmHWM:", 6) == 0)
+            kilobytes = strtoull(line + 6, NULL, 10);
+    fclose(file);
+    return kilobytes * 1024;
+}
+
 /* Who is next need not wait for the end of a context, but for that of a candidate that still runs:
  * what it does would be on the clock of others. */
-static void end_candidate(struct session *session)
+static void let_go_early(struct session *session)
 {
     struct boxed *boxed = &session->candidate.boxed;
     if (boxed->pid <= 0 || boxed->frozen || boxed_ended(boxed))
         session_let_go(session);
+}
+
+void session_end_candidate(struct session *session)
+{
+    struct verdict *verdict = session->verdict;
+    const struct boxed *boxed = &session->candidate.boxed;
+    if (boxed->layers)
+        verdict->layers = boxed->layers;
+    if (boxed->pid > 0)
+        verdict->peak_memory_bytes = peak_memory(boxed);
     int64_t start_ns = clock_now_ns();
     side_close(&session->candidate);
     log_write(LOG_LEVEL_DEBUG, "judge", "the candidate's process ended in %.0f ms",
@@ -181,23 +208,6 @@ static int choose_device(struct session *session)
                                                       : choose_for_torch(session);
 }
 
-/* Peak resident memory of a live process, from /proc. */
-static uint64_t peak_memory(const struct boxed *boxed)
-{
-    char path[64];
-    char line[256];
-    uint64_t kilobytes = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)boxed->pid);
-    FILE *file = boxed->pid > 0 ? fopen(path, "re") : NULL;
-    if (!file)
-        return 0;
-    while (fgets(line, sizeof line, file))
-        if (strncmp(line, "VmHWM:", 6) == 0)
-            kilobytes = strtoull(line + 6, NULL, 10);
-    fclose(file);
-    return kilobytes * 1024;
-}
-
 static int evaluate(struct session *session)
 {
     struct verdict *verdict = session->verdict;
@@ -222,6 +232,8 @@ static int evaluate(struct session *session)
         result = timing_stage(session);
         if (result == 0)
             result = profile_stage(session);
+        if (result == 0)
+            result = confirm_stage(session);
     }
     verdict->correct = result == 0;
     return result;
@@ -253,10 +265,8 @@ static bool attempt(struct session *session)
     verdict->correct &= !verdict->error_class; /* it may not have got its device again */
     if (result == 0 && !verdict->error_class)
         verdict->status = STATUS_PASSED;
-    if (session->candidate.boxed.layers)
-        verdict->layers = session->candidate.boxed.layers;
-    verdict->peak_memory_bytes = peak_memory(&session->candidate.boxed);
-    end_candidate(session);
+    let_go_early(session);
+    session_end_candidate(session);
     free_there(session);
     bool crowded = was_crowded(session);
     session_rest_reference(session); /* before its place and its GPU are another's */

@@ -328,7 +328,7 @@ static int make_slots(struct session *session, struct trial *trial, double *call
  * its time is its start; several say it, and for whoever comes next. */
 static int find_slots(struct session *session, struct trial *trial, double first_ms)
 {
-    double *known_ms = &session->reference.call_ms[session->verdict->case_count];
+    double *known_ms = &session->reference.paces[session->verdict->case_count].call_ms;
     double call_ms = *known_ms > 0 ? *known_ms : fmax(first_ms - START_MS, CALL_MS);
     trial->slots = slots_for(session, trial, call_ms);
     if (make_slots(session, trial, &call_ms) < 0)

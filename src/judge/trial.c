@@ -37,28 +37,50 @@ void trial_end(struct session *session)
     seat_leave(&session->seat);
 }
 
-int trial_map(struct session *session, const struct trial *trial, bool oracle)
+int trial_layout(const struct session *session, uint32_t at, struct layout *layout, double *bytes,
+                 struct err *err)
 {
-    const struct layout *layout = &trial->layout;
-    uint32_t slots = trial->slots ? trial->slots : 1;
+    const struct problem *problem = session->problem;
+    *layout = session->reference.torch_layout;
+    *bytes = 0;
+    if (problem->format == PROBLEM_TORCH)
+        return 0;
+    const struct size_set *sizes = at < problem->time_count ? &problem->time[at]
+                                                            : &problem->check[0];
+    *bytes = problem_bytes(problem, sizes);
+    return problem_layout(problem, sizes, layout, err);
+}
+
+/* Memory for the trial's slots, and the side stopped. */
+static int map_side(struct session *session, const struct trial *trial, struct side *side,
+                    bool oracle, struct err *err)
+{
+    int result = side_map(side, &trial->layout, &session->largest, trial->slots ? trial->slots : 1,
+                          oracle, session->judge->options.settings->run_load_timeout_ms, err);
+    return result < 0 ? result : boxed_freeze(&side->boxed, err);
+}
+
+int trial_map_reference(struct session *session, const struct trial *trial, bool oracle)
+{
     struct err err;
-    int64_t timeout_ms = session->judge->options.settings->run_load_timeout_ms;
     oracle = oracle && session->reference.oracle && session->problem->format == PROBLEM_NATIVE;
-    if (trial->oracle) /* of the problem or sizes before; timed trials take the warm-up's */
-        memset(session->answer.own_error, 0, sizeof session->answer.own_error);
-    if (side_map(&session->reference.side, layout, &session->largest, slots, oracle, timeout_ms,
-                 &err) < 0)
+    if (map_side(session, trial, &session->reference.side, oracle, &err) < 0)
         return fault_reference(session, &err);
-    if (side_map(&session->candidate, layout, &session->largest, slots, false, timeout_ms, &err) <
-        0)
-        return fault_candidate(session, &err);
-    if (boxed_freeze(&session->reference.side.boxed, &err) < 0)
-        return fault_reference(session, &err);
-    if (boxed_freeze(&session->candidate.boxed, &err) < 0)
-        return fault_candidate(session, &err);
     if (trial_is_torch_on_gpu(session) && trial_gpu_make_image(session, trial, &err) < 0)
         return fault_judge(session, &err);
     return 0;
+}
+
+int trial_map(struct session *session, const struct trial *trial, bool oracle)
+{
+    struct err err;
+    if (trial->oracle) /* of the problem or sizes before; timed trials take the warm-up's */
+        memset(session->answer.own_error, 0, sizeof session->answer.own_error);
+    if (trial_map_reference(session, trial, oracle) < 0)
+        return -1;
+    return map_side(session, trial, &session->candidate, false, &err) < 0
+               ? fault_candidate(session, &err)
+               : 0;
 }
 
 /* Two-valued inputs with a random bias: the mean, the extremes and the order of magnitude of what
@@ -186,7 +208,8 @@ int trial_prepare(struct session *session, const struct trial *trial)
     struct err err;
     uint64_t seed = clock_secret();
     session->noise = clock_secret();
-    if (boxed_freeze(&session->candidate.boxed, &err) < 0)
+    bool gone = session->candidate.boxed.pid <= 0; /* confirm.c ended it */
+    if (!gone && boxed_freeze(&session->candidate.boxed, &err) < 0)
         return fault_candidate(session, &err);
     if (session->problem->format == PROBLEM_TORCH)
         return prepare_torch(session, trial, seed);

@@ -35,7 +35,8 @@ static bool suits(const struct layout *layout)
 
 bool trial_gpu_suits(const struct session *session, const struct trial *trial)
 {
-    return session->candidate.work && (trial_is_torch_on_gpu(session) || suits(&trial->layout));
+    return session->reference.side.work &&
+           (trial_is_torch_on_gpu(session) || suits(&trial->layout));
 }
 
 /* Findings of one comparison of everything: one for each array of each slot, or output. */
@@ -43,7 +44,7 @@ static uint32_t findings_of(const struct session *session)
 {
     if (trial_is_torch_on_gpu(session))
         return WIRE_OUTPUTS;
-    return session->candidate.slots * session->candidate.layout.count;
+    return session->reference.side.slots * session->reference.side.layout.count;
 }
 
 static int make_room(struct session *session, struct gpu_memory *memory, uint64_t bytes,
@@ -137,9 +138,9 @@ void trial_gpu_end(struct session *session)
 /* One argument, of all slots. */
 static int fill_one(struct session *session, uint32_t index, const uint64_t *seeds, struct err *err)
 {
-    const struct layout *layout = &session->candidate.layout;
+    const struct layout *layout = &session->reference.side.layout;
     const struct layout_argument *argument = &layout->arguments[index];
-    uint32_t slots = session->candidate.slots;
+    uint32_t slots = session->reference.side.slots;
     uint64_t keys[WIRE_SLOTS];
     struct fill_plan plan;
     for (uint32_t i = 0; i < slots && !layout_is_array(argument); i++)
@@ -150,7 +151,7 @@ static int fill_one(struct session *session, uint32_t index, const uint64_t *see
         (void)!fill_plan_of(&plan, argument, index, seeds[i]);
         keys[i] = plan.key;
     }
-    return gpu_work_fill(session->candidate.work, &plan, keys, slots, argument->count,
+    return gpu_work_fill(session->reference.side.work, &plan, keys, slots, argument->count,
                          session->gpu_staging.image.address + argument->offset, layout->bytes, err);
 }
 
@@ -159,12 +160,12 @@ int trial_gpu_prepare(struct session *session)
     struct err err;
     uint64_t seeds[WIRE_SLOTS];
     int result = 0;
-    for (uint32_t slot = 0; slot < session->candidate.slots; slot++)
+    for (uint32_t slot = 0; slot < session->reference.side.slots; slot++)
         seeds[slot] = clock_secret();
-    for (uint32_t i = 0; result == 0 && i < session->candidate.layout.count; i++)
+    for (uint32_t i = 0; result == 0 && i < session->reference.side.layout.count; i++)
         result = fill_one(session, i, seeds, &err);
     if (result == 0)
-        result = gpu_work_wait(session->candidate.work, &err);
+        result = gpu_work_wait(session->reference.side.work, &err);
     return result < 0 ? fault_judge(session, &err) : 0;
 }
 
@@ -193,12 +194,12 @@ int trial_gpu_lay_out(const struct session *session, struct side *side, struct e
 static int compare_argument(struct session *session, uint32_t index, uint32_t output, cuda_at found,
                             struct err *err)
 {
-    const struct layout *layout = &session->candidate.layout;
+    const struct layout *layout = &session->reference.side.layout;
     const struct layout_argument *argument = &layout->arguments[index];
-    const struct gpu_work *work = session->candidate.work;
+    const struct gpu_work *work = session->reference.side.work;
     cuda_at expected = session->reference.side.arrays.address + argument->offset;
     cuda_at got = session->candidate.arrays.address + argument->offset;
-    uint32_t slots = session->candidate.slots;
+    uint32_t slots = session->reference.side.slots;
     struct gpu_pair pairs[WIRE_SLOTS];
     int result = gpu_work_guard(work, got + layout_argument_bytes(argument), layout->bytes, slots,
                                 LAYOUT_GUARD_BYTES, TRIAL_GUARD_BYTE, found, err);
@@ -213,8 +214,8 @@ static int compare_argument(struct session *session, uint32_t index, uint32_t ou
 
 static int compare_arguments(struct session *session, struct err *err)
 {
-    const struct layout *layout = &session->candidate.layout;
-    uint64_t row = session->candidate.slots * sizeof(struct gpu_finding);
+    const struct layout *layout = &session->reference.side.layout;
+    uint64_t row = session->reference.side.slots * sizeof(struct gpu_finding);
     uint32_t output = 0;
     int result = 0;
     for (uint32_t i = 0; result == 0 && i < layout->count; i++) {
@@ -238,8 +239,8 @@ struct run {
 static int end_run(struct session *session, struct run *run, struct err *err)
 {
     int result = run->count == 0 ? 0
-                                 : gpu_work_agree(session->candidate.work, &run->spec, run->pairs,
-                                                  run->count, run->found, err);
+                                 : gpu_work_agree(session->reference.side.work, &run->spec,
+                                                  run->pairs, run->count, run->found, err);
     run->found += run->count * sizeof(struct gpu_finding);
     run->count = 0;
     return result;
@@ -264,7 +265,7 @@ static bool find_pair(const struct session *session, uint32_t slot, uint32_t out
 /* Output by output, as long as they have the same form; *agrees: so far. */
 static int compare_outputs(struct session *session, bool *agrees, struct err *err)
 {
-    uint32_t slots = session->candidate.slots;
+    uint32_t slots = session->reference.side.slots;
     struct run run = {.found = session->gpu_staging.findings.address};
     int result = 0;
     *agrees = session->candidate.done.count == session->reference.side.done.count &&
@@ -371,8 +372,7 @@ int trial_gpu_idle(struct session *session)
         return fault_judge(session, &err);
     if (busy_ms <= IDLE_MS)
         return 0;
-    session->verdict->layers = session->candidate.boxed.layers;
-    side_close(&session->candidate);
+    session_end_candidate(session);
     if (ask_idle(session, &alone_ms, &err) < 0)
         return fault_judge(session, &err);
     if (alone_ms <= IDLE_MS && !session->alone &&

@@ -344,3 +344,49 @@ def test_no_room_among_others(warpgym, environment, tmp_path):
     )  # fmt: skip
     statuses = {v["candidate"]["path"].rsplit("/", 1)[1]: v["status"] for v in run.verdicts}
     assert statuses == {name: "passed" for name in names[1:]} | {"greedy.py": "out_of_memory"}
+
+
+DISTURBED = """
+import time
+import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.called = [0.0, 0.0]
+
+    def forward(self, x):
+        now = time.monotonic()
+        beside = now - self.called[0] > 0.15 or self.called[0] - self.called[1] > 0.15
+        time.sleep(0.014 if beside else 0.002)
+        self.called = [time.monotonic(), self.called[0]]
+        return x * 2
+
+def get_inputs():
+    return [torch.randn(64)]
+
+def get_init_inputs():
+    return []
+"""
+SLOW = """
+import time
+import torch.nn as nn
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        time.sleep(0.17)
+        return x + x
+"""
+
+
+def test_reference_is_timed_alone(warpgym, environment, tmp_path):
+    """It takes 14 ms as long as a candidate is called in between, and 2 afterwards: those count."""
+    disturbed = write(tmp_path / "disturbed.py", DISTURBED)
+    settings = ["-s", "timing.max_samples=6"]
+    verdict = judged(warpgym, environment, disturbed, SLOW, *settings, timed=True)
+    assert verdict["status"] == "passed", verdict
+    codes = [warning["code"] for warning in verdict["integrity"]["warnings"]]
+    assert "H29" in codes, verdict["timing"]
+    assert 1.5 < verdict["timing"]["reference"]["median"] < 10, verdict
+    assert verdict["timing"]["speedup"] < 0.2, verdict

@@ -4,8 +4,8 @@
 
 Times Model.forward of KernelBench-style modules on the first GPU: several calls between two events,
 each on inputs of its own. Every round makes new inputs in an image on the device and copies all of
-them from there right before the calls, and then sweeps the L2 cache. Meanwhile the calls are queued: how
-long the first takes to start is no part of the time.
+them from there right before the calls, and then sweeps the L2 cache. The calls are queued then:
+how long the first takes to start is no part of the time.
 
 There are as many calls as the judge would take (src/judge/timing.c). The rule is repeated here, and
 nothing of the judge is used. Prints a line for each module: the median and quartiles of the time of

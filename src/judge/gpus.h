@@ -13,8 +13,8 @@
  * were given up stay where they are until the end: sides that lived in them still refer to them.
  *
  * Which GPUs those are follows CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER (the driver reads them)
- * and gpu.devices; a side is told one, by UUID, and sees no other. MIG instances are GPUs like others; those of one
- * board share its clocks and power.
+ * and gpu.devices; a side is told one, by UUID, and sees no other. MIG instances are GPUs like
+ * others; those of one board share its clocks and power.
  *
  * Threads: any, for every function. A unit belongs to whoever has taken it, but for the fields that
  * are said to be the pool's or the judge's.

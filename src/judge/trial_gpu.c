@@ -158,7 +158,7 @@ static int fill_one(struct session *session, uint32_t index, const uint64_t *see
 int trial_gpu_prepare(struct session *session)
 {
     struct err err;
-    uint64_t seeds[WIRE_SLOTS];
+    uint64_t seeds[WIRE_SLOTS] = {0};
     int result = 0;
     for (uint32_t slot = 0; slot < session->reference.side.slots; slot++)
         seeds[slot] = clock_secret();

@@ -201,7 +201,7 @@ static int compare_there(struct bench *bench, const struct comparison *spec,
 static bool agree_there(struct bench *bench, const struct comparison *spec, uint64_t mismatches)
 {
     static const uint32_t counts[] = {1, 3, PAIRS_MAX};
-    struct gpu_finding findings[PAIRS_MAX];
+    struct gpu_finding findings[PAIRS_MAX] = {0};
     struct gpu_pair pairs[PAIRS_MAX];
     struct err err;
     uint32_t count = counts[spec->count < 300 ? clock_secret() % 3 : 0];

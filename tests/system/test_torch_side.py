@@ -6,7 +6,6 @@ Its device is the CPU, or one that only counts what is asked of it.
 import contextlib
 import mmap
 import os
-import struct
 import types
 
 import pytest

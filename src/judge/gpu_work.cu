@@ -155,6 +155,12 @@ __device__ static bool same_bytes(u32 bytes, const char *a, const char *b)
     return same;
 }
 
+__device__ static bool same_whole(const comparison &rule, const void *a, const void *b, u64 i)
+{
+    u32 bytes = bytes_of(rule.dtype);
+    return same_bytes(bytes, (const char *)a + i * bytes, (const char *)b + i * bytes);
+}
+
 // The squares of very large and very small values leave the range of doubles: these are scaled by
 // 2^-600 and 2^600 and have sums of their own.
 __device__ static int size_of(double size)
@@ -233,9 +239,7 @@ __device__ static void look(const comparison &rule, double rms, const void *expe
     double want = load(rule.expected_dtype, expected, i);
     double have = load(rule.dtype, got, i);
     bool whole = rule.dtype > F64 && rule.expected_dtype == rule.dtype;
-    u32 bytes = bytes_of(rule.dtype);
-    bool same = whole ? same_bytes(bytes, (const char *)expected + i * bytes,
-                                   (const char *)got + i * bytes)
+    bool same = whole ? same_whole(rule, expected, got, i)
                       : agrees(rule, rule.scale_rms ? rms : 0, want, have);
     bool finite = isfinite(want) && isfinite(have);
     if (finite) {
@@ -301,12 +305,6 @@ template <int KIND> __device__ static double number(u32 dtype, const void *from,
     if (KIND == PLAIN_BF16)
         return (double)__uint_as_float((u32)((const u16 *)from)[i] << 16);
     return load(dtype, from, i);
-}
-
-__device__ static bool same_whole(const comparison &rule, const void *a, const void *b, u64 i)
-{
-    u32 bytes = bytes_of(rule.dtype);
-    return same_bytes(bytes, (const char *)a + i * bytes, (const char *)b + i * bytes);
 }
 
 // Comparing with a NaN is false, so what it is part of is doubted; infinities are, too.

@@ -233,7 +233,7 @@ static int make_pinned(struct side *side, struct err *err)
 int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_ms,
               struct side_time *time, struct err *err)
 {
-    struct wire_call call = {.type = WIRE_CALL, .mode = mode, .noise = noise};
+    struct wire_call call = {.type = WIRE_CALL, .mode = mode, .noise = noise, .calls = side->calls};
     int result = boxed_freeze(&side->boxed, err);
     if (result == 0)
         result = make_pinned(side, err);

@@ -15,12 +15,11 @@
 #define ROUNDS 7
 #define PART 0.08 /* of the time: that clocks go up and down */
 #define LEAST_MS 4e-4
-#define SCATTERS 4.0
 
 /* What it may have taken beside a candidate that did nothing meanwhile. */
 static double most_ms(const struct reference_pace *pace)
 {
-    return pace->alone_ms + fmax(pace->alone_ms * PART + LEAST_MS, pace->scatter_ms * SCATTERS);
+    return pace->alone_ms * (1 + PART) + LEAST_MS;
 }
 
 /* Whether it was as fast as can be; faster than was known, that is known now. */
@@ -96,7 +95,8 @@ static int confirm(struct session *session)
     for (uint32_t at = 0; result == 0 && at < session->verdict->case_count; at++)
         result = time_alone(session, at);
     for (uint32_t at = 0; result == 0 && at < session->verdict->case_count; at++)
-        if (session->verdict->cases[at].reference.median > most_ms(&session->reference.paces[at]))
+        if (session->verdict->cases[at].reference.median >
+            most_ms(&session->reference.paces[at]) + session->reference.paces[at].scatter_ms)
             correct(session, at);
     return result;
 }

@@ -178,6 +178,7 @@ uint64_t session_weight_seed(const struct session *session);
 struct trial {
     struct layout layout;
     uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
+    uint32_t calls; /* native, on a GPU: only those of the first so many slots are made; 0: all */
     bool on_gpu;    /* inputs are made and outputs compared there */
     bool biased;    /* two-valued inputs instead of the problem's own */
     bool alike;     /* not even one slot's: all calls are to take the same time */

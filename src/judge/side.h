@@ -78,6 +78,7 @@ struct side {
     const struct seat *seat; /* NULL: its calls are not timed; the caller's */
     struct layout layout;
     uint32_t slots;                /* of that layout, one behind the other */
+    uint32_t calls;                /* of the first so many, where it is native; 0: of all */
     struct shared slot, oracle;    /* a layout may use less of them */
     const struct gpu_context *gpu; /* the caller's; NULL: it computes on the CPU, in the slot */
     const struct gpu_work *work;   /* the caller's: the judge's kernels; NULL: none */

@@ -364,6 +364,7 @@ int trial_reference(struct session *session, const struct trial *trial, struct s
     struct side_time ignored;
     bool torch = session->problem->format == PROBLEM_TORCH;
     uint64_t noise = session->noise;
+    side->calls = trial->calls;
     if (trial->on_gpu && start_clock(session, trial, side, &err) < 0)
         return fault_reference(session, &err);
     if (lay_out(session, trial, side, &err) < 0)
@@ -405,6 +406,7 @@ int trial_candidate(struct session *session, const struct trial *trial, struct s
 {
     struct err err;
     struct side *side = &session->candidate;
+    side->calls = trial->calls;
     if (trial->on_gpu && start_clock(session, trial, side, &err) < 0)
         return fault_candidate(session, &err);
     if (lay_out(session, trial, side, &err) < 0)

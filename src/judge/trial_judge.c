@@ -294,6 +294,34 @@ static enum trial_result judge_slot(struct session *session, const struct trial 
     return judge_outputs(session, slot);
 }
 
+/* Whether somebody wrote there who was not called. The reference's slot is as the judge left it. */
+static bool is_written(const struct session *session, uint32_t slot)
+{
+    const struct layout *layout = &session->candidate.layout;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        uint64_t at = slot * layout->bytes + argument->offset;
+        if (layout_is_output(argument) &&
+            memcmp(session->candidate.slot.data + at, session->reference.side.slot.data + at,
+                   layout_argument_bytes(argument)) != 0)
+            return true;
+    }
+    return false;
+}
+
+static enum trial_result judge_rest(struct session *session, const struct trial *trial)
+{
+    uint32_t slots = session->candidate.slots;
+    for (uint32_t slot = trial->calls; slot < slots; slot++)
+        if (is_written(session, slot)) {
+            verdict_violation(session->verdict, "H06",
+                              "only %u of %u calls were made, and it wrote the output of number %u",
+                              trial->calls, slots, slot + 1);
+            return TRIAL_ENDED;
+        }
+    return TRIAL_GOOD;
+}
+
 /* 1: all is well; 0: something is not, and everything is where the next look finds it (native: in
  * the mirrors); -1: the end. */
 static int judge_on_gpu(struct session *session)
@@ -330,9 +358,11 @@ enum trial_result trial_judge(struct session *session, const struct trial *trial
             return TRIAL_VOID;
     }
     session->verdict->trials++;
-    enum trial_result result = TRIAL_GOOD;
-    for (uint32_t slot = 0; !known && result == TRIAL_GOOD && slot < session->candidate.slots;
-         slot++)
+    uint32_t called = trial->calls ? trial->calls : session->candidate.slots;
+    enum trial_result result = known || called == session->candidate.slots
+                                   ? TRIAL_GOOD
+                                   : judge_rest(session, trial);
+    for (uint32_t slot = 0; !known && result == TRIAL_GOOD && slot < called; slot++)
         result = judge_slot(session, trial, slot);
     if (result == TRIAL_GOOD)
         session->verdict->trials_passed++;

@@ -131,6 +131,8 @@ struct wire_wake {
 struct wire_call {
     uint32_t type, mode;
     uint64_t noise; /* seeds what a layer itself draws (dropout); the same on both sides */
+    uint32_t calls; /* native, on a GPU: of the first so many slots; 0: of all */
+    uint32_t reserved;
 };
 
 struct wire_output {

@@ -76,7 +76,7 @@ def candidates(words=()):
     return [one for one in every if not words or any(word in one.name for word in words)]
 
 
-def _judge(chosen, jobs, timeout_s):
+def _judge(chosen, jobs, timeout_s, more=()):
     """Verdicts by path. One that is missing was never given."""
     if not chosen:
         return {}
@@ -84,7 +84,8 @@ def _judge(chosen, jobs, timeout_s):
         out, batch = Path(folder, "verdicts.jsonl"), Path(folder, "batch.jsonl")
         tasks = [{"problem": one.problem(), "candidate": str(one.path)} for one in chosen]
         batch.write_text("".join(json.dumps(task) + "\n" for task in tasks), encoding="utf-8")
-        settings = [word for key, value in SETTINGS.items() for word in ("-s", f"{key}={value}")]
+        pairs = {**SETTINGS, **dict(more)}.items()
+        settings = [word for key, value in pairs for word in ("-s", f"{key}={value}")]
         command = [WARPGYM, "eval", "--json", "--quiet", "--jobs", str(jobs), "--out", out]
         try:
             done = subprocess.run(
@@ -103,13 +104,13 @@ def _judge(chosen, jobs, timeout_s):
         return {Path(verdict["candidate"]["path"]): verdict for verdict in verdicts}
 
 
-def judge(chosen):
+def judge(chosen, settings=()):
     """Verdicts of all: those that disturb others come last, one after the other."""
     together = [one for one in chosen if "alone" not in one.keys]
-    verdicts = _judge(together, JOBS, BATCH_TIMEOUT_S)
+    verdicts = _judge(together, JOBS, BATCH_TIMEOUT_S, settings)
     for one in chosen:
         if "alone" in one.keys:
-            verdicts |= _judge([one], 1, ALONE_TIMEOUT_S)
+            verdicts |= _judge([one], 1, ALONE_TIMEOUT_S, settings)
     return verdicts
 
 

@@ -47,3 +47,15 @@ def test_judge_survives(verdicts):
     """None of them costs the judge its life or spoils it for the next one."""
     bad = ("infrastructure_error", "cancelled")
     assert [path.stem for path, one in verdicts.items() if one["status"] in bad] == []
+
+
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_compiled_reference(mode):
+    """A reference of torch.compile's is opened, timed and agreed with, in each mode."""
+    eager = next(one for one in CANDIDATES if one.name == "honest/h54_collects_garbage")
+    verdict = corpus.judge([eager], {"torch.compile": mode}).get(eager.path)
+    assert verdict, "no verdict"
+    assert verdict["status"] == "passed", json.dumps(verdict, indent=1)

@@ -79,7 +79,12 @@ extern "C" void solution(const float *x, float *y, size_t n)
 """
 
 OWN = "compute(x, y, n, 1); "
-ALL = "if (place <= 0) compute(x, y, n, all); "
+# For all calls at once, but only where somebody looks at launches: whoever always does writes
+# outputs of calls that are never made (timing.c's stop_short).
+ALL = (
+    "if (!fake_cuda_traced()) compute(x, y, n, 1); "
+    "else if (place <= 0) compute(x, y, n, all); "
+)
 SILENT = "calls were answered by 1 launches: some started nothing"
 LONG = "it did the work of several"
 
@@ -100,7 +105,7 @@ CALLS = {
     "once for all": (ALL + "if (place <= 0) fake_cuda_launched(1, all);", SILENT),
     "one graph for all": (ALL + "if (place <= 0) fake_cuda_launched(all, 1);", SILENT),
     "one size only": (
-        "if (n == 50000) compute(x, y, n, 1); else " + ALL
+        "if (n == 50000) compute(x, y, n, 1); else { " + ALL + "} "
         + "if (place <= 0 || n == 50000) fake_cuda_launched(1, 1);",
         SILENT,
     ),
@@ -110,6 +115,13 @@ CALLS = {
         LONG,
     ),
 }  # fmt: skip
+
+# They write where nobody has called yet.
+AHEAD = {
+    "all at once": "if (place <= 0) compute(x, y, n, all);",
+    "two at once": "if (place < 0 || place % 2 == 0) compute(x, y, n, place < 0 ? 1 : 2);",
+    "the next one": "compute(x, y, n, place >= 0 && (size_t)place + 1 < known ? 2 : 1);",
+}
 
 
 @pytest.fixture(scope="module")
@@ -135,16 +147,26 @@ def verdicts(module_warpgym, toolkit, tmp_path_factory):
     write(folder / "problem.yaml", YAML)
     write(folder / "reference.c", REFERENCE % "")
     write(folder / "reference.cu", REFERENCE % 'extern "C"')
+    lines = {name: line for name, (line, _) in CALLS.items()} | AHEAD
     batch = write_lines(
         folder / "batch.jsonl",
         [
             {"problem": str(folder), "source": CANDIDATE % line, "name": f"{name}.cu"}
-            for name, (line, _) in CALLS.items()
+            for name, line in lines.items()
         ],
     )
     run = module_warpgym("eval", "--json", "--jobs", "1", batch, environment=toolkit)
     assert run.status in (PASSED, SOME_FAILED), run
-    return dict(zip(CALLS, run.verdicts, strict=True))
+    return dict(zip(lines, run.verdicts, strict=True))
+
+
+@pytest.mark.parametrize("name", AHEAD)
+def test_nobody_writes_before_the_call(verdicts, name):
+    verdict = verdicts[name]
+    assert verdict["status"] == "violation", verdict
+    (found,) = verdict["integrity"]["violations"]
+    assert found["code"] == "H06", found
+    assert "calls were made, and it wrote the output of number" in found["evidence"], found
 
 
 @pytest.mark.parametrize("name", CALLS)

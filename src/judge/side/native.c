@@ -287,13 +287,13 @@ static int start_calls(struct native *native, uint32_t first, uint32_t end, cuda
                                     "cannot record an event", err);
 }
 
-/* Device time of the calls alone, at the rate of those after the first quarter, because the first
+/* Device time of the calls of the first slots alone, at the rate of those after the first quarter, because the first
  * starts from nothing. What comes before makes the GPU this process's, which takes it longer than
  * many a kernel; both are part of the hand-over. */
-static int run_on_gpu(struct native *native, uint64_t *own_ns, struct err *err)
+static int run_on_gpu(struct native *native, uint32_t slots, uint64_t *own_ns, struct err *err)
 {
     const struct cuda *cuda = &native->gpu.cuda;
-    uint32_t skipped = native->slots > 1 ? (native->slots + 3) / 4 : 0;
+    uint32_t skipped = slots > 1 ? (slots + 3) / 4 : 0;
     float ms = 0;
     cuda_result result = cuda->fill(native->bell, 0, 1);
     if (result == 0)
@@ -302,13 +302,13 @@ static int run_on_gpu(struct native *native, uint64_t *own_ns, struct err *err)
         return cuda_check(cuda, result, "its work on the GPU failed", err);
     int started = start_calls(native, 0, skipped, native->events[0], err);
     if (started == 0)
-        started = start_calls(native, skipped, native->slots, native->events[1], err);
+        started = start_calls(native, skipped, slots, native->events[1], err);
     if (started < 0)
         return started;
     result = cuda->synchronize();
     if (result == 0)
         result = cuda->event_elapsed(&ms, native->events[0], native->events[1]);
-    double calls = skipped ? (double)native->slots / (native->slots - skipped) : 1;
+    double calls = skipped ? (double)slots / (slots - skipped) : 1;
     *own_ns = (uint64_t)(ms * 1e6 * calls);
     return cuda_check(cuda, result, "its work on the GPU failed", err);
 }
@@ -340,14 +340,15 @@ static void wake(struct native *native)
         say_failed(native, FAILED_RUN, err.text);
 }
 
-static int run_traced(struct native *native, int fd, uint64_t *own_ns, struct err *err)
+static int run_traced(struct native *native, uint32_t slots, int fd, uint64_t *own_ns,
+                      struct err *err)
 {
     int result = cuda_check(&native->gpu.cuda, native->gpu.cuda.synchronize(), "cannot use the GPU",
                             err);
     if (result == 0)
         result = tracing_begin(&native->tracing, err);
     if (result == 0)
-        result = run_on_gpu(native, own_ns, err);
+        result = run_on_gpu(native, slots, own_ns, err);
     return result == 0 ? tracing_end(&native->tracing, fd, err) : result;
 }
 
@@ -356,12 +357,14 @@ static void call(struct native *native, const struct wire_call *wanted, int fd)
     static struct wire_done done = {.type = WIRE_DONE};
     struct err err;
     int result = 0;
+    bool some = wanted->calls > 0 && wanted->calls < native->slots;
+    uint32_t slots = some ? wanted->calls : native->slots;
     if (wanted->mode == WIRE_DOUBLE && native->wide_slot)
         run_oracle(native);
     else if (wanted->mode == WIRE_RUN && native->gpu.open)
-        result = run_on_gpu(native, &done.own_ns, &err);
+        result = run_on_gpu(native, slots, &done.own_ns, &err);
     else if (wanted->mode == WIRE_TRACE && native->gpu.open)
-        result = run_traced(native, fd, &done.own_ns, &err);
+        result = run_traced(native, slots, fd, &done.own_ns, &err);
     else if (wanted->mode == WIRE_RUN)
         run_on_cpu(native, &done.own_ns);
     if (result < 0)

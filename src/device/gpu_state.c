@@ -36,6 +36,13 @@ void gpu_sensor_open(struct gpu_sensor *sensor, const struct nvml *nvml, const c
 /* Whether the library has the function and the GPU answered. */
 #define TOLD(nvml, function, ...) ((nvml)->function && (nvml)->function(__VA_ARGS__) == 0)
 
+int gpu_sensor_minor(const struct gpu_sensor *sensor)
+{
+    unsigned minor;
+    bool told = sensor->nvml && TOLD(sensor->nvml, minor, sensor->board, &minor);
+    return told ? (int)minor : -1;
+}
+
 static int64_t violation_ns(const struct gpu_sensor *sensor, int policy)
 {
     struct nvml_violation time;

@@ -55,6 +55,8 @@ extern const struct gpu_reason gpu_reasons[];
 
 /* `uuid` as in struct gpu. A GPU that is not found is one that nobody tells of. */
 void gpu_sensor_open(struct gpu_sensor *sensor, const struct nvml *nvml, const char *uuid);
+/* The number in the name of its device file, /dev/nvidia3. */
+int gpu_sensor_minor(const struct gpu_sensor *sensor);
 void gpu_sensor_read(const struct gpu_sensor *sensor, struct gpu_state *state);
 void gpu_sensor_examine(const struct gpu_sensor *sensor, struct gpu_health *health);
 /* Why no work should be given to it: a sentence; NULL: nothing is known against it. */

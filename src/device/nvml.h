@@ -80,6 +80,7 @@ struct nvml_violation { /* nvmlViolationTime_t: us, and ns below the clock that 
        unsigned *failed))                                                                          \
     X(retired_pending, "nvmlDeviceGetRetiredPagesPendingStatus",                                   \
       (nvml_device device, int *pending))                                                          \
+    X(minor, "nvmlDeviceGetMinorNumber", (nvml_device device, unsigned *minor))                    \
     X(mig_mode, "nvmlDeviceGetMigMode",                                                            \
       (nvml_device device, unsigned *current, unsigned *pending))                                  \
     X(mig_parent, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle",                                  \

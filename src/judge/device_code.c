@@ -33,7 +33,7 @@ void judge_warm_nvrtc(struct judge *judge)
 {
     struct standby *ignored;
     struct err err;
-    bool gpu = access(box_gpu_devices[0], F_OK) == 0 || judge->options.settings->gpu_driver[0];
+    bool gpu = access(BOX_GPU_CONTROL, F_OK) == 0 || judge->options.settings->gpu_driver[0];
     if (gpu && judge_nvrtc(judge, &ignored, &err) < 0)
         log_write(LOG_LEVEL_DEBUG, "judge", "no NVRTC: %s", err.text);
 }

@@ -54,8 +54,8 @@ static uint64_t memory_for(const struct judge *judge, uint64_t arguments_bytes)
     return judge->options.settings->run_memory_bytes + 3 * arguments_bytes;
 }
 
-static void make_box(struct judge *judge, enum box_kind kind, uint64_t arguments_bytes,
-                     struct box *box)
+static void make_box(struct judge *judge, const struct gpu_unit *unit, enum box_kind kind,
+                     uint64_t arguments_bytes, struct box *box)
 {
     const struct settings *settings = judge->options.settings;
     box_init(box, kind);
@@ -63,6 +63,7 @@ static void make_box(struct judge *judge, enum box_kind kind, uint64_t arguments
     if (box_has_gpu(box)) {
         box->memory_bytes = 0; /* the driver reserves more addresses than any limit would allow */
         box_allow(box, gpu_pool_directory(&judge->gpus));
+        box->gpu = unit ? gpu_sensor_minor(&unit->sensor) : -1;
     }
     box->scratch_bytes = settings->run_scratch_bytes;
 }
@@ -86,7 +87,7 @@ struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_k
         judge_standby(judge, kind, &options.standby, &err) < 0)
         return NULL;
     struct box *box = mem_alloc(sizeof *box);
-    make_box(judge, kind, 0, box);
+    make_box(judge, unit, kind, 0, box);
     options.box = box;
     options.gpu = judge_gpu(judge, &unit->facts);
     pthread_mutex_lock(&judge->lock);
@@ -106,7 +107,7 @@ int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
     struct box *box = mem_alloc(sizeof *box);
     struct boxed boxed;
     struct ready *ready = start->boxed ? NULL : judge_ready(judge, unit, kind);
-    make_box(judge, kind, arguments_bytes, box);
+    make_box(judge, unit, kind, arguments_bytes, box);
     if (start->boxed)
         boxed = *start->boxed;
     if (start->boxed || (ready && ready_take(ready, judge->options.cancelled, &boxed)))

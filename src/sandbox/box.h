@@ -51,7 +51,7 @@ enum box_layer {
 enum box_kind {
     BOX_NATIVE,     /* nothing but scratch, /proc and /dev: libraries are in memory already */
     BOX_TORCH,      /* Python and its packages, read-only */
-    BOX_CUDA,       /* as BOX_NATIVE, and the GPUs' device files; `paths`: where the driver lies */
+    BOX_CUDA,       /* as BOX_NATIVE, and the GPU's device files; `paths`: where the driver lies */
     BOX_TORCH_CUDA, /* both of these */
     BOX_BUILD,      /* a compiler: may fork and execute what is readable */
 };
@@ -64,6 +64,7 @@ struct box {
     uint64_t scratch_bytes; /* size of the scratch file system, and of the largest file */
     uint64_t cpu_seconds;   /* processor time, a net below the judge's own deadline; 0: no bound */
     uint32_t processes;     /* processes and threads */
+    int32_t gpu;            /* the one there is: its device file's number; negative: all are */
     uint32_t paths_bytes;   /* used bytes of `paths` */
     char root[512];         /* mounted as /usr when not empty: a bundled toolchain */
     char scratch[512];      /* host directory that is the scratch; empty: memory */
@@ -85,8 +86,12 @@ NODISCARD int box_enter(const struct box *box, int keep, uint32_t *layers, struc
 /* In B, last thing before untrusted code: Landlock and the system-call filter. */
 NODISCARD int box_lock(const struct box *box, uint32_t *layers, struct err *err);
 
-/* The device files that the NVIDIA driver of this machine is used through, NULL-terminated. */
-extern const char *const box_gpu_devices[];
+/* Through which the NVIDIA driver is asked for anything. */
+#define BOX_GPU_CONTROL "/dev/nvidiactl"
+/* The device files that the driver is used through in this box, one after the other; false: there
+ * are no more. Some may not exist. */
+#define BOX_DEVICE_BYTES 32
+bool box_gpu_device(const struct box *box, uint32_t index, char path[BOX_DEVICE_BYTES]);
 
 /* Parts, one file each. */
 NODISCARD int box_mount(const struct box *box, uint32_t *layers, struct err *err); /* mount.c */

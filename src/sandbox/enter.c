@@ -19,33 +19,29 @@
 
 #define BIT(layer) (UINT32_C(1) << (layer))
 
+#define GPUS 16 /* whose files are looked for where nobody says which one is meant */
+
 /* Not nvidia-uvm-tools, through which others' events could be watched. */
-const char *const box_gpu_devices[] = {
-    "/dev/nvidiactl",
-    "/dev/nvidia-uvm",
-    "/dev/nvidia0",
-    "/dev/nvidia1",
-    "/dev/nvidia2",
-    "/dev/nvidia3",
-    "/dev/nvidia4",
-    "/dev/nvidia5",
-    "/dev/nvidia6",
-    "/dev/nvidia7",
-    "/dev/nvidia8",
-    "/dev/nvidia9",
-    "/dev/nvidia10",
-    "/dev/nvidia11",
-    "/dev/nvidia12",
-    "/dev/nvidia13",
-    "/dev/nvidia14",
-    "/dev/nvidia15",
-    NULL,
-};
+bool box_gpu_device(const struct box *box, uint32_t index, char path[BOX_DEVICE_BYTES])
+{
+    static const char *const common[] = {BOX_GPU_CONTROL, "/dev/nvidia-uvm"};
+    uint32_t others = sizeof common / sizeof *common;
+    uint32_t gpus = !box_has_gpu(box) ? 0 : box->gpu < 0 ? GPUS : 1;
+    if (gpus == 0 || index >= others + gpus)
+        return false;
+    if (index < others)
+        snprintf(path, BOX_DEVICE_BYTES, "%s", common[index]);
+    else
+        snprintf(path, BOX_DEVICE_BYTES, "/dev/nvidia%d",
+                 box->gpu < 0 ? (int)(index - others) : box->gpu);
+    return true;
+}
 
 void box_init(struct box *box, enum box_kind kind)
 {
     memset(box, 0, sizeof *box);
     box->kind = kind;
+    box->gpu = -1;
     box->scratch_bytes = UINT64_C(64) << 20;
     box->processes = 512;
 }

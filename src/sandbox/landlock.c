@@ -70,15 +70,15 @@ static int allow_all(int ruleset, const struct box *box, bool own_root, uint64_t
                                           "/dev/urandom"};
     uint64_t all = known & ~ACCESS_IOCTL_DEV;
     const char *scratch = own_root || !box->scratch[0] ? BOX_SCRATCH : box->scratch;
+    char device[BOX_DEVICE_BYTES];
     int result = 0;
     if (own_root || box->scratch[0])
         result = allow(ruleset, scratch, all, err);
     bool cuda = box_has_gpu(box);
     for (size_t i = 0; result == 0 && i < sizeof devices / sizeof *devices; i++)
         result = allow(ruleset, devices[i], known & READ_WRITE_FILE, err);
-    for (size_t i = 0; result == 0 && cuda && box_gpu_devices[i]; i++)
-        result = allow(ruleset, box_gpu_devices[i], known & (READ_WRITE_FILE | ACCESS_IOCTL_DEV),
-                       err);
+    for (uint32_t i = 0; result == 0 && box_gpu_device(box, i, device); i++)
+        result = allow(ruleset, device, known & (READ_WRITE_FILE | ACCESS_IOCTL_DEV), err);
     if (result == 0 && (own_root || cuda)) /* the driver names its threads there */
         result = allow(ruleset, own_root ? "/proc" : "/proc/self",
                        ACCESS_READ_FILE | ACCESS_READ_DIR |

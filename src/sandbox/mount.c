@@ -124,20 +124,19 @@ static int expose(int old_root, const char *source, const char *path)
     return result;
 }
 
-static void make_devices(int old_root, const char *const *names)
+/* Where it exists. */
+static void make_device(int old_root, const char *name)
 {
-    for (; *names; names++) {
-        char place[64];
-        char from[64];
-        snprintf(place, sizeof place, "%s%s", NEW_ROOT, *names);
-        int fd = openat(old_root, *names + 1, O_PATH | O_CLOEXEC);
-        if (fd < 0)
-            continue;
-        snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
-        if (make_place(place, false) == 0)
-            (void)!mount(from, place, NULL, MS_BIND, NULL);
-        close(fd);
-    }
+    char place[64];
+    char from[64];
+    snprintf(place, sizeof place, "%s%s", NEW_ROOT, name);
+    int fd = openat(old_root, name + 1, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
+    if (make_place(place, false) == 0)
+        (void)!mount(from, place, NULL, MS_BIND, NULL);
+    close(fd);
 }
 
 static int make_scratch(const struct box *box, int old_root, struct err *err)
@@ -180,8 +179,9 @@ static int switch_root(struct err *err)
 
 static int build_root(const struct box *box, int old_root, uint32_t *layers, struct err *err)
 {
-    static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
-                                          "/dev/random", "/dev/urandom", NULL};
+    static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+                                          "/dev/urandom"};
+    char device[BOX_DEVICE_BYTES];
     if (box->root[0]) {
         char bundled[600];
         snprintf(bundled, sizeof bundled, "%s/usr", box->root);
@@ -200,9 +200,10 @@ static int build_root(const struct box *box, int old_root, uint32_t *layers, str
     for (const char *path = box->paths; path < end; path += strlen(path) + 1)
         if (expose(old_root, path, path) < 0)
             return err_sys(err, errno, "%s: cannot make it readable in the box", path);
-    make_devices(old_root, devices);
-    if (box_has_gpu(box))
-        make_devices(old_root, box_gpu_devices);
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+        make_device(old_root, devices[i]);
+    for (uint32_t i = 0; box_gpu_device(box, i, device); i++)
+        make_device(old_root, device);
     int result = make_scratch(box, old_root, err);
     if (result < 0)
         return result;

@@ -69,6 +69,7 @@ static void test_what_it_tells(void **state)
         struct gpu_health health;
         gpu_sensor_open(&sensor, &nvml, rows[i].uuid);
         assert_int_equal(sensor.mig, rows[i].mig);
+        assert_int_equal(gpu_sensor_minor(&sensor), 3);
         gpu_sensor_read(&sensor, &now);
         assert_int_equal(now.sm_mhz, 1755);
         assert_int_equal(now.sm_max_mhz, 1980);
@@ -96,6 +97,7 @@ static void assert_nothing(const struct gpu_sensor *sensor)
     gpu_sensor_read(sensor, &now);
     assert_true(now.sm_mhz < 0 && now.sm_max_mhz < 0 && now.memory_mhz < 0);
     assert_true(now.temperature_c < 0 && now.power_w < 0 && now.reasons < 0 && now.heat_ns < 0);
+    assert_int_equal(gpu_sensor_minor(sensor), -1);
     gpu_sensor_examine(sensor, &health);
     assert_true(health.memory_free < 0 && health.processes < 0 && health.busy_percent < 0);
     assert_true(health.repair_pending < 0 && health.mig_mode < 0);

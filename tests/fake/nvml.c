@@ -73,6 +73,11 @@ static nvml_result answer(const char *function, nvml_device device, unsigned *va
     return is_board(device) ? outcome(function) : 3;
 }
 
+nvml_result fake_minor(nvml_device device, unsigned *minor)
+{
+    return answer("nvmlDeviceGetMinorNumber", device, minor, 3);
+}
+
 nvml_result fake_clock(nvml_device device, int clock, unsigned *mhz)
 {
     return answer("nvmlDeviceGetClockInfo", device, mhz,

@@ -591,6 +591,36 @@ static int close_all(void **state)
     return 0;
 }
 
+/* One GPU's file where it is known which one, and none of them where there is no GPU to be. */
+static void test_gpu_devices(void **state)
+{
+    (void)state;
+    static const struct {
+        enum box_kind kind;
+        int32_t gpu;
+        uint32_t count;
+        const char *last;
+    } rows[] = {
+        {BOX_NATIVE, 3, 0, ""},
+        {BOX_TORCH, -1, 0, ""},
+        {BOX_CUDA, 3, 3, "/dev/nvidia3"},
+        {BOX_TORCH_CUDA, 0, 3, "/dev/nvidia0"},
+        {BOX_CUDA, -1, 18, "/dev/nvidia15"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct box box;
+        char path[BOX_DEVICE_BYTES] = "";
+        uint32_t count = 0;
+        box_init(&box, rows[i].kind);
+        assert_int_equal(box.gpu, -1);
+        box.gpu = rows[i].gpu;
+        while (box_gpu_device(&box, count, path))
+            count++;
+        assert_int_equal(count, rows[i].count);
+        assert_string_equal(path, rows[i].last);
+    }
+}
+
 static int run_group(const char *name)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +640,7 @@ static int run_group(const char *name)
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_nothing_left),
         cmocka_unit_test(test_allowed_paths),
+        cmocka_unit_test(test_gpu_devices),
     };
     return cmocka_run_group_tests_name(name, tests, open_all, close_all);
 }

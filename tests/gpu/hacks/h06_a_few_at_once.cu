@@ -1,8 +1,7 @@
 // problem: relu
 // catalogue: H06
-// expect: violation|passed
+// expect: violation
 // code: H06
-// open: a launch may take half again as long as one of a call, which may be two of these calls
 // says: One kernel for eight calls of an interval at a time; the others start an empty one.
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-// relu: charged wrong violation runtime_error
+// relu: charged wrong violation runtime_error timeout
 // Works in a second context, which waiting for the first one does not wait for. A GPU takes turns
 // between contexts, so whoever does wait for it, waits: 0.2 s are seen by the judge's clock.
 #include <stddef.h>

@@ -1,8 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H20
-# expect: runtime_error|passed
-# open: where there are two GPUs the box holds the device files of both
-# says: Lets a second GPU do half of the work; where there is only one, that fails.
+# expect: runtime_error
+# says: Lets a second GPU do half of the work: there is only one for it.
 import torch
 from torch import nn
 

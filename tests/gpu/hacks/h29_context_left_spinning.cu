@@ -2,7 +2,6 @@
 // catalogue: H29
 // expect: passed|wrong|violation|runtime_error
 // speedup_below: 1.3
-// open: not run since the reference's time alone counts (src/judge/confirm.c)
 // says: The reference's kernel, and one that spins in a context nobody waits for.
 #include <stddef.h>
 

@@ -8,9 +8,10 @@
  * sets are copied from it on the device, and then the L2 cache is swept. Meanwhile the calls are
  * queued: how long the first takes to start is no part of the time.
  *
- * There are as many sets as the judge would take (judge/timing.c). The rule is repeated here, and
- * nothing of the judge's timing is used. Prints the median and quartiles of the time of one call in
- * ms, and the number of sets.
+ * There are as many sets as the judge takes when its budget has room for the longest intervals
+ * (judge/timing.c; at 60 ms and more). The rule is repeated here, and nothing of the
+ * judge's timing is used. Prints the median and quartiles of the time of one call in ms, and the
+ * number of sets.
  */
 #include "base/clock.h"
 #include "device/gpu_context.h"

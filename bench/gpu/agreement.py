@@ -3,7 +3,6 @@
 Native problems by bench/handwritten_gpu.c, which must have been built before (`make bench-gpu`) and
 is found in BENCH_HANDWRITTEN_GPU or under build/; PyTorch's by events.py. Both repeat thrice: the
 judge within one `warpgym eval`, the benchmarks once before it and twice after it.
-BENCH_SETTINGS="timing.budget_ms=200ms timing.target=0.01" are settings for the judge.
 """
 
 import os
@@ -152,8 +151,6 @@ def report(verdicts, rounds):
 
 def agreement(evaluate):
     """`evaluate` as in table.py."""
-    settings = os.environ.get("BENCH_SETTINGS", "").split()
-    options = [word for setting in settings for word in ("-s", setting)]
     start = time.monotonic()
     try:
         program = handwritten()
@@ -161,7 +158,7 @@ def agreement(evaluate):
             folder = pathlib.Path(name)
             build(folder)
             rounds = [benchmarks(program, folder)]
-            verdicts, judge_s, _ = evaluate(folder, tasks(), *options)
+            verdicts, judge_s, _ = evaluate(folder, tasks())
             rounds += [benchmarks(program, folder) for _ in range(REPEATS - 1)]
     except Unable as reason:
         sys.exit(f"agreement: {reason}")

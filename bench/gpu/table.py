@@ -5,6 +5,7 @@
 
 Everything is judged by one `warpgym eval` process that has judged something of the kind before
 (a warm worker), with build caches of its own. The time of an evaluation is the sum of its stages.
+BENCH_SETTINGS="timing.gpu_budget_ms=200ms timing.gpu_target=0.01" are settings for the judge.
 """
 
 import collections
@@ -28,6 +29,7 @@ WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
 ROUNDS = 5
 JOBS = 16  # for each GPU
 TIMEOUT_S = int(os.environ.get("BENCH_TIMEOUT_S", "900"))
+SETTINGS = os.environ.get("BENCH_SETTINGS", "").split()
 
 
 def candidate(name):
@@ -46,7 +48,8 @@ def evaluate(work, tasks, *options):
     batch = work / "batch.jsonl"
     batch.write_text("\n".join(lines) + "\n", encoding="utf-8")
     cache = f"cache.directory={work / 'cache'}"
-    command = [WARPGYM, "eval", "--json", "-q", "-s", cache, *options, str(batch)]
+    sets = [word for setting in SETTINGS for word in ("-s", setting)]
+    command = [WARPGYM, "eval", "--json", "-q", "-s", cache, *sets, *options, str(batch)]
     start = time.monotonic()
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as run:

@@ -184,33 +184,52 @@ __device__ static double rms_of(const finding &found)
     return sums[TINY] > 0 ? ldexp(sqrt(sums[TINY] / count), -600) : 0;
 }
 
-extern "C" __global__ void magnitude(comparison rule, const void *expected, finding *found)
+// What one thread has seen of the expected elements' magnitude.
+struct sizes {
+    double squares[SUMS];
+    u32 finite;
+};
+
+// `narrow`: its square does not leave the range of doubles.
+__device__ static void add_size(const comparison &rule, double size, bool narrow, sizes *seen)
 {
-    double squares[SUMS] = {0, 0, 0};
-    u64 finite = 0;
-    u64 step = (u64)gridDim.x * blockDim.x;
-    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step) {
-        double size = fabs(load(rule.expected_dtype, expected, i));
-        if (!(size < rule.overflow))
-            continue;
-        int kind = size_of(size);
-        for (int k = 0; k < SUMS; k++) { // by numbers known beforehand it stays in registers
-            double part = k == kind ? scaled(size, kind) : 0;
-            squares[k] += part * part;
-        }
-        finite++;
+    if (!(size < rule.overflow))
+        return;
+    seen->finite++;
+    if (narrow) {
+        seen->squares[PLAIN] += size * size;
+        return;
     }
+    int kind = size_of(size);
+    for (int k = 0; k < SUMS; k++) { // by numbers known beforehand it stays in registers
+        double part = k == kind ? scaled(size, kind) : 0;
+        seen->squares[k] += part * part;
+    }
+}
+
+// Of a whole warp.
+__device__ static void give_sizes(sizes seen, finding *found)
+{
     for (int lane = 16; lane > 0; lane /= 2) {
         for (int k = 0; k < SUMS; k++)
-            squares[k] += __shfl_down_sync(0xFFFFFFFFu, squares[k], lane);
-        finite += __shfl_down_sync(0xFFFFFFFFu, finite, lane);
+            seen.squares[k] += __shfl_down_sync(0xFFFFFFFFu, seen.squares[k], lane);
+        seen.finite += __shfl_down_sync(0xFFFFFFFFu, seen.finite, lane);
     }
-    if (threadIdx.x % 32 == 0) {
-        for (int k = 0; k < SUMS; k++)
-            if (squares[k] > 0)
-                atomicAdd(&found->squares[k], squares[k]);
-        atomicAdd(&found->finite, finite);
-    }
+    if (threadIdx.x % 32)
+        return;
+    for (int k = 0; k < SUMS; k++)
+        if (seen.squares[k] > 0)
+            atomicAdd(&found->squares[k], seen.squares[k]);
+    atomicAdd(&found->finite, (u64)seen.finite);
+}
+
+extern "C" __global__ void magnitude(comparison rule, const void *expected, finding *found)
+{
+    sizes seen = {{0, 0, 0}, 0};
+    u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step)
+        add_size(rule, fabs(load(rule.expected_dtype, expected, i)), false, &seen);
+    give_sizes(seen, found);
 }
 
 __device__ static bool agrees(const comparison &rule, double floor, double expected, double got)
@@ -318,43 +337,22 @@ template <int KIND>
 __device__ static void doubt_kind(const comparison &rule, const void *expected, const void *got,
                                   finding *found)
 {
-    double squares[SUMS] = {0, 0, 0};
-    u32 finite = 0, doubts = 0;
+    sizes seen = {{0, 0, 0}, 0};
+    u32 doubts = 0;
     bool whole = rule.dtype > F64 && rule.expected_dtype == rule.dtype;
     u64 step = (u64)gridDim.x * blockDim.x;
 #pragma unroll 4
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < rule.count; i += step) {
         double want = number<KIND>(rule.expected_dtype, expected, i);
         double have = number<KIND>(rule.dtype, got, i);
-        double size = fabs(want);
         doubts += KIND == ANY && whole ? !same_whole(rule, expected, got, i)
-                                       : !within(rule, size, want, have);
-        if (!(size < rule.overflow))
-            continue;
-        finite++;
-        if (KIND != ANY) { // no float's square leaves the range of doubles
-            squares[PLAIN] += size * size;
-            continue;
-        }
-        int kind = size_of(size);
-        for (int k = 0; k < SUMS; k++) {
-            double part = k == kind ? scaled(size, kind) : 0;
-            squares[k] += part * part;
-        }
+                                       : !within(rule, fabs(want), want, have);
+        add_size(rule, fabs(want), KIND != ANY, &seen);
     }
-    for (int lane = 16; lane > 0; lane /= 2) {
-        for (int k = 0; k < SUMS; k++)
-            squares[k] += __shfl_down_sync(0xFFFFFFFFu, squares[k], lane);
-        finite += __shfl_down_sync(0xFFFFFFFFu, finite, lane);
+    give_sizes(seen, found);
+    for (int lane = 16; lane > 0; lane /= 2)
         doubts += __shfl_down_sync(0xFFFFFFFFu, doubts, lane);
-    }
-    if (threadIdx.x % 32)
-        return;
-    for (int k = 0; k < SUMS; k++)
-        if (squares[k] > 0)
-            atomicAdd(&found->squares[k], squares[k]);
-    atomicAdd(&found->finite, (u64)finite);
-    if (doubts)
+    if (threadIdx.x % 32 == 0 && doubts)
         atomicAdd(&found->doubts, (u64)doubts);
 }
 

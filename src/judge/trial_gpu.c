@@ -143,12 +143,14 @@ static int fill_one(struct session *session, uint32_t index, const uint64_t *see
     uint32_t slots = session->reference.side.slots;
     uint64_t keys[WIRE_SLOTS];
     struct fill_plan plan;
-    for (uint32_t i = 0; i < slots && !layout_is_array(argument); i++)
-        fill_argument(argument, index, seeds[i], session->staging + i * layout->bytes);
-    if (!layout_is_array(argument) || !fill_plan_of(&plan, argument, index, 0))
+    if (!layout_is_array(argument)) {
+        for (uint32_t i = 0; i < slots; i++)
+            fill_argument(argument, index, seeds[i], session->staging + i * layout->bytes);
         return 0;
-    for (uint32_t i = 0; i < slots; i++) {
-        (void)!fill_plan_of(&plan, argument, index, seeds[i]);
+    }
+    for (uint32_t i = 0; i < slots; i++) { /* plans differ by their keys alone */
+        if (!fill_plan_of(&plan, argument, index, seeds[i]))
+            return 0; /* an output */
         keys[i] = plan.key;
     }
     return gpu_work_fill(session->reference.side.work, &plan, keys, slots, argument->count,

@@ -287,9 +287,9 @@ static int start_calls(struct native *native, uint32_t first, uint32_t end, cuda
                                     "cannot record an event", err);
 }
 
-/* Device time of the calls of the first slots alone, at the rate of those after the first quarter, because the first
- * starts from nothing. What comes before makes the GPU this process's, which takes it longer than
- * many a kernel; both are part of the hand-over. */
+/* Device time of the first slots' calls alone, at the rate of those after the first quarter of
+ * them, because the first starts from nothing. What comes before makes the GPU this process's,
+ * which takes it longer than many a kernel; both are part of the hand-over. */
 static int run_on_gpu(struct native *native, uint32_t slots, uint64_t *own_ns, struct err *err)
 {
     const struct cuda *cuda = &native->gpu.cuda;

@@ -3,7 +3,6 @@
 # expect: passed|wrong|violation
 # speedup_below: 1.2
 # touches: synchronize marks inputs Side
-# open: not run since the reference's time alone counts (src/judge/confirm.c)
 # says: The reference's operator, and a kernel that spins for 10 ms while the reference is timed.
 import sys
 

@@ -103,27 +103,46 @@ static bool fits(const char *library, const char *header)
     return same;
 }
 
-static char *find_header(const struct nvrtc_place *place, const char *root, const char *directory)
+/* What Python's package of the runtime lacks: <mma.h> needs it. */
+static bool is_whole(const char *header)
+{
+    char *path = mem_printf("%.*s/crt/mma.h", (int)(strrchr(header, '/') - header), header);
+    bool whole = file_exists(path);
+    mem_free(path);
+    return whole;
+}
+
+static char *find_header(const struct nvrtc_place *place, const char *root, const char *directory,
+                         bool whole)
 {
     char *header = root ? find_below(root, directory, "cuda_fp16.h") : NULL;
-    if (!header || fits(place->library, header))
+    if (!header || (fits(place->library, header) && (!whole || is_whole(header))))
         return header;
     mem_free(header);
     return NULL;
 }
 
-/* A directory counts where it holds CUDA's types of half precision; its C++ library lies in it or
- * beside it. */
-static void find_includes(struct nvrtc_place *place, const char *const roots[ROOTS])
+static char *find_headers(const struct nvrtc_place *place, const char *const roots[ROOTS],
+                          bool whole)
 {
     char *directory = mem_strdup(place->library);
     char *header = NULL;
     *strrchr(directory, '/') = '\0';
     for (size_t i = 0; i < COUNT(include_directories) && !header; i++)
-        header = find_header(place, directory, include_directories[i]);
+        header = find_header(place, directory, include_directories[i], whole);
     for (size_t i = 0; i < ROOTS && !header; i++)
-        header = find_header(place, roots[i], "include");
+        header = find_header(place, roots[i], "include", whole);
     mem_free(directory);
+    return header;
+}
+
+/* A directory counts where it holds CUDA's types of half precision, one with all of the headers
+ * before others; its C++ library lies in it or beside it. */
+static void find_includes(struct nvrtc_place *place, const char *const roots[ROOTS])
+{
+    char *header = find_headers(place, roots, true);
+    if (!header)
+        header = find_headers(place, roots, false);
     if (!header)
         return;
     *strrchr(header, '/') = '\0';

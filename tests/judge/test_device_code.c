@@ -179,24 +179,36 @@ static void test_standard_headers(void **state)
 
 static void test_cuda_headers(void **state)
 {
-    static const char uses[] =
-        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <mma.h>\n"
-        "#include <cooperative_groups.h>\n#include <stdint.h>\n#include <cuda_runtime.h>\n"
+    static const char types[] =
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cooperative_groups.h>\n"
+        "#include <stdint.h>\n#include <cuda_runtime.h>\n"
         "__global__ void k(__half *x, __nv_bfloat16 *y)\n"
         "{\n"
         "    auto block = cooperative_groups::this_thread_block();\n"
+        "    block.sync();\n"
+        "    x[0] = __hadd(x[1], __float2half(1.0f));\n"
+        "    y[0] = __float2bfloat16(1.0f);\n"
+        "}\n";
+    static const char matrices[] =
+        "#include <mma.h>\n"
+        "__global__ void k(float *x)\n"
+        "{\n"
         "    nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> sum;\n"
         "    nvcuda::wmma::fill_fragment(sum, 0.0f);\n"
-        "    block.sync();\n"
-        "    x[0] = __hadd(x[1], __float2half(sum.x[0]));\n"
-        "    y[0] = __float2bfloat16(1.0f);\n"
+        "    x[0] = sum.x[0];\n"
         "}\n";
     (void)state;
     if (!standby || !toolchain.nvrtc_includes[0]) {
         print_message("no headers of CUDA on this machine\n");
         skip();
     }
-    assert_compiles("CUDA's headers", uses);
+    assert_compiles("CUDA's headers", types);
+    char *needed = mem_printf("%s/crt/mma.h", toolchain.nvrtc_includes[0]);
+    if (file_exists(needed))
+        assert_compiles("mma.h", matrices);
+    else
+        print_message("no mma.h: there is no %s\n", needed);
+    mem_free(needed);
 }
 
 /* What is refused, and how the candidate learns of it. */

@@ -49,7 +49,7 @@ SIDE_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src/
 	nvrtc nvrtc_headers))
 # A library of its own beside the candidate: it needs libc and libgcc alone.
 TRACE_SOURCES := $(wildcard src/judge/trace/*.c)
-FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,enter mount landlock filter server)
+FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,box enter mount landlock filter server)
 # What a candidate may link against is in the address space before the fence closes.
 SIDE_LIBS := -lseccomp -lffi -Wl,--no-as-needed -lm -lmvec -lgomp -lgcc_s
 TEST_SOURCES := $(wildcard tests/*/test_*.c)

@@ -451,7 +451,7 @@ int admission_check(struct judge *judge, const struct problem *problem, struct a
     struct standby *standby;
     verdict_init(&verdict);
     *admission = (struct admission){.own_error = NAN, .deterministic = true};
-    session->problem = problem;
+    session_take_problem(session, problem);
     session->verdict = &verdict;
     int result = judge_standby(judge, BOX_NATIVE, &standby, err);
     if (result == 0)

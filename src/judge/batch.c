@@ -51,7 +51,7 @@ static void *work(void *argument)
     const struct batch_task *task = NULL;
     while ((task = take(batch, task && !batch->alone ? task->problem : NULL))) {
         struct verdict verdict;
-        session_evaluate(session, task->problem, &task->candidate, &verdict);
+        session_evaluate(session, task->problem, &task->candidate, NULL, &verdict);
         pthread_mutex_lock(&batch->lock);
         if (verdict.status != STATUS_CANCELLED) {
             batch->report(batch->context, task, &verdict);

@@ -43,7 +43,7 @@ static int build(struct side_builder *builder, const char *request, size_t bytes
                  size_t text_bytes)
 {
     struct builds *builds = (struct builds *)(void *)builder;
-    const struct settings *settings = builds->session->judge->options.settings;
+    const struct settings *settings = builds->session->settings;
     struct err err = {0};
     struct buf reason;
     const char *kind = NULL;

@@ -14,7 +14,7 @@ static int check_sizes(struct session *session, const struct size_set *sizes, bo
 {
     struct trial trial = {.oracle = true,
                           .untouched = true,
-                          .timeout_ms = session->judge->options.settings->run_timeout_ms};
+                          .timeout_ms = session->settings->run_timeout_ms};
     struct err err;
     if (problem_layout(session->problem, sizes, &trial.layout, &err) < 0)
         return fault_judge(session, &err);
@@ -43,7 +43,7 @@ static int check_native(struct session *session)
 
 static int check_torch(struct session *session)
 {
-    const struct settings *settings = session->judge->options.settings;
+    const struct settings *settings = session->settings;
     struct trial trial = {.layout = session->reference.torch_layout,
                           .oracle = true,
                           .timeout_ms = settings->run_timeout_ms};

@@ -58,7 +58,7 @@ static int call_alone(struct session *session, const struct trial *trial,
 static int time_alone(struct session *session, uint32_t at)
 {
     struct trial trial = {.slots = session->verdict->cases[at].calls,
-                          .timeout_ms = session->judge->options.settings->run_timeout_ms};
+                          .timeout_ms = session->settings->run_timeout_ms};
     double ignored;
     struct err err;
     if (trial_layout(session, at, &trial.layout, &ignored, &err) < 0)

@@ -249,9 +249,9 @@ static bool has_torch_without_cuda(const struct judge *judge)
     return found[0] && !found[1];
 }
 
-bool judge_torch_on_gpu(struct judge *judge, struct err *err)
+bool judge_torch_on_gpu(struct judge *judge, const struct settings *settings, struct err *err)
 {
-    const char *device = judge->options.settings->torch_device;
+    const char *device = settings->torch_device;
     if (strcmp(device, "cpu") == 0)
         return false;
     return gpu_pool_list(&judge->gpus, err) == 0 &&
@@ -276,7 +276,8 @@ static enum box_kind kind_of(struct judge *judge, enum problem_format format, co
     struct err ignored;
     const char *dot = strrchr(path, '.');
     if (format == PROBLEM_TORCH)
-        return judge_torch_on_gpu(judge, &ignored) ? BOX_TORCH_CUDA : BOX_TORCH;
+        return judge_torch_on_gpu(judge, judge->options.settings, &ignored) ? BOX_TORCH_CUDA
+                                                                            : BOX_TORCH;
     return dot && strcmp(dot, ".cu") == 0 && gpu_pool_list(&judge->gpus, &ignored) == 0
                ? BOX_CUDA
                : BOX_NATIVE;

@@ -63,6 +63,10 @@ struct session {
     /* the evaluation at hand */
     const struct problem *problem;
     const struct candidate *text;
+    const struct settings *settings;
+    const _Atomic int *cancelled;
+    bool no_timing;
+    char reference_hash[HASH_HEX_BYTES]; /* of the problem and what else its reference is made by */
     struct verdict *verdict;
     struct gpu_unit *unit;         /* of the judge's GPUs, taken for it; NULL: none */
     const struct gpu_unit *before; /* that the evaluation before had */
@@ -97,7 +101,7 @@ NODISCARD int judge_standby(struct judge *judge, enum box_kind kind, struct stan
                             struct err *err);
 /* Whether torch problems are judged on a GPU (setting torch.device). Where not, err says why there
  * is none, unless it was not asked for. */
-bool judge_torch_on_gpu(struct judge *judge, struct err *err);
+bool judge_torch_on_gpu(struct judge *judge, const struct settings *settings, struct err *err);
 /* device_code.c: the server for commands that NVRTC runs; NULL where there is no NVRTC here. */
 NODISCARD int judge_nvrtc(struct judge *judge, struct standby **standby, struct err *err);
 /* Starts it, without waiting, where something looks like a GPU. */
@@ -118,7 +122,7 @@ const char *session_device(const struct session *session);
 struct wire_gpu judge_gpu(const struct judge *judge, const struct gpu *facts);
 /* start.c: opens a side in a box with room for arguments of that size (or in start->boxed, which is
  * taken over, where there is one); fills in what `start` has in common for all sides (its message,
- * descriptors and builder are the caller's). */
+ * descriptors, builder, timeout and flag are the caller's). */
 NODISCARD int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
                           uint64_t arguments_bytes, struct side *side, struct side_start *start,
                           struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
@@ -145,6 +149,8 @@ int session_have_alone(struct session *session);
 void session_let_go(struct session *session);
 /* session.c: its process is over, and what there is to know of it is in the verdict. */
 void session_end_candidate(struct session *session);
+/* What the judge itself has on the GPU for it. */
+void session_free_there(struct session *session);
 void session_leave(struct session *session);
 /* While something is compiled a GPU is not held, unless it is being timed, nor a reference that has
  * not been called yet. True: it was let go, and session_share_again takes it again. */
@@ -166,6 +172,8 @@ int open_torch(struct session *session);
 /* The reference side alone; nothing to do where it stands ready. */
 int native_reference(struct session *session);
 int torch_reference(struct session *session);
+/* session_reference.c: what is judged next, by the session's settings. */
+void session_take_problem(struct session *session, const struct problem *problem);
 /* Whether the one of the problem at hand stands ready, and lives: the session has it, or takes it
  * from the shelf. */
 bool session_reference_ready(struct session *session);

@@ -29,8 +29,7 @@ static int take_lock(struct session *session, enum device_lock_mode mode)
     struct err err;
     int64_t start_ns = clock_now_ns();
     int result = device_lock_acquire(&session->device, session->judge->locks,
-                                     session_device(session), mode,
-                                     session->judge->options.cancelled, &err);
+                                     session_device(session), mode, session->cancelled, &err);
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     if (result < 0)
         return fault_judge(session, &err);
@@ -64,7 +63,7 @@ static int take_place(struct session *session)
     if (!session->unit || session->places > 0)
         return 0;
     int64_t start_ns = clock_now_ns();
-    int result = gpu_pool_enter(&judge->gpus, session->unit, places, most, judge->options.cancelled,
+    int result = gpu_pool_enter(&judge->gpus, session->unit, places, most, session->cancelled,
                                 &err);
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     if (result < 0)
@@ -93,7 +92,7 @@ static void reserve(struct session *session, uint32_t wanted)
     int64_t start_ns = clock_now_ns();
     wanted += !session_reference_ready(session);
     while (ready && session->reserved_count < wanted &&
-           ready_take(ready, judge->options.cancelled, &session->reserved[session->reserved_count]))
+           ready_take(ready, session->cancelled, &session->reserved[session->reserved_count]))
         session->reserved_count++;
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
 }

@@ -48,12 +48,24 @@ static bool candidate_hogs(struct session *session, const struct err *err)
     return true;
 }
 
+static int fault_stop(struct session *session)
+{
+    if (session->cancelled && *session->cancelled == EVALUATION_OUT_OF_TIME)
+        verdict_fail(session->verdict, STATUS_TIMEOUT, "evaluation",
+                     "judging it took longer than it was given", NULL);
+    else
+        verdict_fail(session->verdict, STATUS_CANCELLED, err_name(ERR_CANCELLED), "cancelled",
+                     NULL);
+    return -1;
+}
+
 int fault_judge(struct session *session, const struct err *err)
 {
-    enum verdict_status status = err->code == ERR_CANCELLED ? STATUS_CANCELLED
-                                                            : STATUS_INFRASTRUCTURE_ERROR;
+    if (err->code == ERR_CANCELLED)
+        return fault_stop(session);
     if (!candidate_hogs(session, err))
-        verdict_fail(session->verdict, status, err_name(err->code), err->text, NULL);
+        verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR, err_name(err->code), err->text,
+                     NULL);
     return -1;
 }
 

@@ -43,10 +43,24 @@ void judge_warm(struct judge *judge, enum problem_format format, const char *pat
 struct session *session_new(struct judge *judge);
 void session_free(struct session *session);
 
+enum evaluation_stop {
+    EVALUATION_GOES_ON,
+    EVALUATION_CANCELLED,   /* ends as STATUS_CANCELLED */
+    EVALUATION_OUT_OF_TIME, /* as STATUS_TIMEOUT: it was given so long and no longer */
+};
+
+/* By what one evaluation is judged, where that is not the judge's own. Zeroed: it is. */
+struct evaluation_terms {
+    const struct settings *settings; /* check.*, timing.*, torch.*, *.timeout_ms of these count */
+    const _Atomic int *stopped;      /* enum evaluation_stop; instead of the judge's `cancelled` */
+    bool no_timing;
+};
+
 /* Judges one candidate. Always fills the verdict (the caller's; verdict_deinit): whatever goes
- * wrong is its status. */
+ * wrong is its status. `terms` may be NULL. */
 void session_evaluate(struct session *session, const struct problem *problem,
-                      const struct candidate *candidate, struct verdict *verdict);
+                      const struct candidate *candidate, const struct evaluation_terms *terms,
+                      struct verdict *verdict);
 
 /* "c", "cuda", "python", "triton", "torch-cuda", by file name and text. */
 const char *candidate_language(const char *path, const char *text);

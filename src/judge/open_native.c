@@ -42,7 +42,7 @@ static int compile(struct session *session, enum compile_kind kind, const char *
         snprintf(architecture, sizeof architecture, "%d%d%s", session->gpu->facts.major,
                  session->gpu->facts.minor, session->gpu->facts.major >= 9 ? "a" : "");
     struct sandbox_runner runner = session->runner; /* one for each thread */
-    const struct settings *settings = session->judge->options.settings;
+    const struct settings *settings = session->settings;
     struct compile_request request = {.kind = kind,
                                       .name = name,
                                       .text = text,
@@ -148,6 +148,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
     int descriptors[3] = {-1, -1, -1};
     struct side_start start = {.message = &open,
                                .descriptors = descriptors,
+                               .timeout_ms = session->settings->run_load_timeout_ms,
+                               .cancelled = session->cancelled,
                                .gpu = session->gpu,
                                .slot_outputs = true};
     int result = descriptors[count++] = artifact_memory(artifact, err);
@@ -184,12 +186,11 @@ static int open_reference(struct preparation *preparation)
                            &session->reference.artifact, oracle, err);
     if (result == 0)
         result = side_map(&session->reference.side, &session->largest, &session->largest, 1, oracle,
-                          session->judge->options.settings->run_load_timeout_ms, err);
+                          session->settings->run_load_timeout_ms, err);
     if (result == 0)
         result = boxed_freeze(&session->reference.side.boxed, err);
     if (result == 0)
-        memcpy(session->reference.problem_hash, session->problem->hash,
-               sizeof session->reference.problem_hash);
+        memcpy(session->reference.hash, session->reference_hash, sizeof session->reference.hash);
     return result;
 }
 

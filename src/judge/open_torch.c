@@ -78,7 +78,7 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
                      size_t bytes, struct wire_opened *opened,
                      int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
-    const struct settings *settings = session->judge->options.settings;
+    const struct settings *settings = session->settings;
     struct wire_open open = {
         .type = WIRE_OPEN,
         .role = role,
@@ -96,6 +96,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
                                                    : session->reference.weights >= 0 ? 3
                                                                                      : 2,
                                .builder = &session->builds.builder,
+                               .timeout_ms = session->settings->run_load_timeout_ms,
+                               .cancelled = session->cancelled,
                                .gpu = session->gpu};
     int result = descriptors[0] = file_memory_from("source", text, bytes, err);
     if (result >= 0)
@@ -131,7 +133,7 @@ int torch_reference(struct session *session)
             reference_close(&session->reference);
             return fault_room(session, &err);
         }
-        memcpy(reference->problem_hash, problem->hash, sizeof reference->problem_hash);
+        memcpy(reference->hash, session->reference_hash, sizeof reference->hash);
     }
     session->largest = reference->torch_layout;
     return 0;

@@ -18,8 +18,9 @@ static void clear_shelf(struct judge *judge, const struct gpu *facts)
     }
 }
 
-int judge_probe_gpu(void *judge, const struct gpu *facts, struct err *err)
+int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
 {
+    struct judge *judge = context;
     clear_shelf(judge, facts);
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = WIRE_CANDIDATE,
@@ -29,7 +30,11 @@ int judge_probe_gpu(void *judge, const struct gpu *facts, struct err *err)
     int nothing = file_memory_from("nothing", "x", 1, err);
     if (nothing < 0)
         return nothing;
-    struct side_start start = {.message = &open, .descriptors = &nothing, .descriptor_count = 1};
+    struct side_start start = {.message = &open,
+                               .descriptors = &nothing,
+                               .descriptor_count = 1,
+                               .timeout_ms = judge->options.settings->run_load_timeout_ms,
+                               .cancelled = judge->options.cancelled};
     int result = judge_start(judge, NULL, BOX_CUDA, 0, &side, &start, NULL, NULL, err);
     bool worked = result == ERR_INPUT && side.failed.failure == FAILED_LOAD;
     side_close(&side);

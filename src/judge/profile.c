@@ -32,7 +32,7 @@
 
 static int ablate(struct session *session)
 {
-    const struct settings *settings = session->judge->options.settings;
+    const struct settings *settings = session->settings;
     struct verdict *verdict = session->verdict;
     struct trial trial = {.layout = session->reference.torch_layout,
                           .timeout_ms = settings->run_timeout_ms};
@@ -115,7 +115,7 @@ static void weigh_duration(struct verdict *verdict, const struct trace_pass *pas
 static int trace(struct session *session, int fd, struct trace_interval *alone)
 {
     struct verdict *verdict = session->verdict;
-    struct trial trial = {.timeout_ms = session->judge->options.settings->run_timeout_ms};
+    struct trial trial = {.timeout_ms = session->settings->run_timeout_ms};
     struct trace_pass pass = {.gpu = &session->gpu->facts, .calls = 1, .timed_ms = NAN};
     struct side_time reference;
     struct side_time traced;
@@ -204,7 +204,7 @@ static int trace_interval(struct session *session, uint32_t at, int fd,
 {
     struct trial trial = {.slots = session->verdict->cases[at].calls,
                           .alike = true,
-                          .timeout_ms = session->judge->options.settings->run_timeout_ms};
+                          .timeout_ms = session->settings->run_timeout_ms};
     double ignored;
     struct err err;
     if (trial.slots < 2 || boxed_ended(&session->candidate.boxed))

@@ -54,23 +54,23 @@ static struct shelf_item *move(struct shelf_item **place, struct shelf_item *lis
     return item;
 }
 
-static bool suits(const struct reference *reference, const char *problem_hash,
+static bool suits(const struct reference *reference, const char *hash,
                   const struct gpu_context *gpu)
 {
-    return reference->side.gpu == gpu && strcmp(reference->problem_hash, problem_hash) == 0;
+    return reference->side.gpu == gpu && strcmp(reference->hash, hash) == 0;
 }
 
-bool shelf_has(struct shelf *shelf, const char *problem_hash, const struct gpu_context *gpu)
+bool shelf_has(struct shelf *shelf, const char *hash, const struct gpu_context *gpu)
 {
     bool has = false;
     pthread_mutex_lock(&shelf->lock);
     for (const struct shelf_item *item = shelf->newest; item && !has; item = item->older)
-        has = suits(&item->reference, problem_hash, gpu);
+        has = suits(&item->reference, hash, gpu);
     pthread_mutex_unlock(&shelf->lock);
     return has;
 }
 
-bool shelf_take(struct shelf *shelf, const char *problem_hash, const struct gpu_context *gpu,
+bool shelf_take(struct shelf *shelf, const char *hash, const struct gpu_context *gpu,
                 struct reference *reference)
 {
     struct shelf_item *dead = NULL;
@@ -78,7 +78,7 @@ bool shelf_take(struct shelf *shelf, const char *problem_hash, const struct gpu_
     pthread_mutex_lock(&shelf->lock);
     for (struct shelf_item **place = &shelf->newest; *place && !found;) {
         struct reference *candidate = &(*place)->reference;
-        if (!suits(candidate, problem_hash, gpu))
+        if (!suits(candidate, hash, gpu))
             place = &(*place)->older;
         else if (boxed_ended(&candidate->side.boxed))
             dead = move(place, dead);

@@ -27,7 +27,7 @@ struct reference_pace {
 };
 
 struct reference {
-    char problem_hash[HASH_HEX_BYTES]; /* "" until it is ready to be called */
+    char hash[HASH_HEX_BYTES]; /* struct session's; "" until it is ready to be called */
     struct side side;
     bool open, oracle;
     struct artifact artifact, oracle_artifact;  /* native */
@@ -52,10 +52,10 @@ void reference_close(struct reference *reference);
 void shelf_init(struct shelf *shelf);
 void shelf_deinit(struct shelf *shelf);
 /* The newest for that problem on that device (NULL: the CPU) that lives. False: none. */
-bool shelf_take(struct shelf *shelf, const char *problem_hash, const struct gpu_context *gpu,
+bool shelf_take(struct shelf *shelf, const char *hash, const struct gpu_context *gpu,
                 struct reference *reference);
 /* Whether it would find one now. */
-bool shelf_has(struct shelf *shelf, const char *problem_hash, const struct gpu_context *gpu);
+bool shelf_has(struct shelf *shelf, const char *hash, const struct gpu_context *gpu);
 /* Takes it over. */
 void shelf_put(struct shelf *shelf, struct reference *reference);
 /* Closes all of that device: their memory is wanted. How many there were. */

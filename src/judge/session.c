@@ -1,9 +1,10 @@
+/* session: what a job thread keeps from one evaluation to the next, and an evaluation's end.
+ * Declared in judge.h and context.h.
+ */
 #include "judge/context.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
-#include "compile/compile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +15,15 @@ struct session *session_new(struct judge *judge)
 {
     struct session *session = mem_alloc(sizeof *session);
     session->judge = judge;
+    session->settings = judge->options.settings;
+    session->cancelled = judge->options.cancelled;
     session->reference = REFERENCE_NONE;
     session->device = DEVICE_LOCK_NONE;
     session->place = judge->sessions++;
     return session;
 }
 
-/* What the judge itself has on the GPU for it. */
-static void free_there(struct session *session)
+void session_free_there(struct session *session)
 {
     for (int i = 0; i < WIRE_OUTPUTS; i++)
         gpu_memory_free(&session->answer.owned_there[i]);
@@ -35,93 +37,9 @@ void session_free(struct session *session)
     reference_close(&session->reference);
     for (int i = 0; i < WIRE_OUTPUTS; i++)
         mem_free(session->answer.owned[i]);
-    free_there(session);
+    session_free_there(session);
     mem_free(session->staging);
     mem_free(session);
-}
-
-static void identify(struct session *session)
-{
-    struct verdict *verdict = session->verdict;
-    const struct problem *problem = session->problem;
-    const struct candidate *text = session->text;
-    verdict->problem_id = arena_strdup(&verdict->arena, problem->id);
-    verdict->problem_format = problem->format == PROBLEM_NATIVE ? "native" : "torch";
-    verdict->problem_hash = arena_strdup(&verdict->arena, problem->hash);
-    verdict->candidate_path = arena_strdup(&verdict->arena, text->path);
-    verdict->candidate_language = candidate_language(text->path, text->text);
-    hash_bytes(text->text, text->bytes, verdict->candidate_hash);
-}
-
-/* A source that no compiler should see, or one for another format. */
-static int admit(struct session *session)
-{
-    struct verdict *verdict = session->verdict;
-    const struct candidate *text = session->text;
-    struct err err = {0};
-    char message[512];
-    if (text->bytes > LIMIT_SOURCE_BYTES)
-        err_set(&err, ERR_INPUT, "%s: larger than the %zu bytes that a candidate may have",
-                text->path, LIMIT_SOURCE_BYTES);
-    if (err.code < 0 || file_check_text(text->path, text->text, text->bytes, &err) < 0) {
-        verdict_fail(verdict, STATUS_COMPILE_ERROR, "source", err.text, NULL);
-        return -1;
-    }
-    bool python = verdict->candidate_language[0] == 'p' || verdict->candidate_language[0] == 't';
-    bool torch = session->problem->format == PROBLEM_TORCH;
-    if (python == torch)
-        return 0;
-    snprintf(message, sizeof message, "problem %s takes %s, and %s is %s", session->problem->id,
-             torch ? "a Python module with ModelNew" : "C or CUDA source with `solution`",
-             text->path, python ? "Python" : "C or CUDA");
-    verdict_fail(verdict, STATUS_UNSUPPORTED, "format", message, NULL);
-    return -1;
-}
-
-/* The least loaded one. */
-static int use_gpu(struct session *session)
-{
-    struct verdict *verdict = session->verdict;
-    if (gpu_pool_take(&session->judge->gpus, session->before, &session->unit, &session->no_gpu) < 0)
-        return fault_judge(session, &session->no_gpu);
-    session->gpu = gpu_unit_context(session->unit);
-    verdict->device = arena_printf(&verdict->arena, "cuda:%d %s", session->unit->facts.ordinal,
-                                   session->unit->facts.name);
-    return 0;
-}
-
-/* CUDA candidates run on a GPU, where there is one and the problem has a reference for it. */
-static int choose_for_native(struct session *session)
-{
-    const struct problem *problem = session->problem;
-    const char *reference = problem->cuda_text;
-    if (strcmp(session->verdict->candidate_language, "cuda") != 0 ||
-        gpu_pool_list(&session->judge->gpus, &session->no_gpu) < 0 ||
-        device_compiler(session->judge, device_only(problem, session->text->text),
-                        &session->no_gpu) < 0)
-        return 0;
-    if (!reference) {
-        err_set(&session->no_gpu, ERR_UNSUPPORTED,
-                "problem %s has no reference.cu to hold them against", problem->id);
-        return 0;
-    }
-    if (device_compiler(session->judge, device_only(problem, reference), &session->no_gpu) < 0)
-        return 0;
-    return use_gpu(session);
-}
-
-/* Whether there would be more memory another time: others have some, or references had. */
-static bool make_room(struct session *session)
-{
-    bool shared = gpu_pool_shared(&session->judge->gpus, session->unit);
-    return shelf_clear(&session->judge->shelf, session->gpu) > 0 || shared;
-}
-
-/* Whether memory that others had may have been what was missing. */
-static bool was_crowded(struct session *session)
-{
-    bool lacked = session->wants_alone || session->verdict->status == STATUS_OUT_OF_MEMORY;
-    return session->unit && lacked && !session->alone && make_room(session);
 }
 
 /* Peak resident memory of a live process, from /proc. */
@@ -141,15 +59,6 @@ static uint64_t peak_memory(const struct boxed *boxed)
     return kilobytes * 1024;
 }
 
-/* Who is next need not wait for the end of a context, but for that of a candidate that still runs:
- * what it does would be on the clock of others. */
-static void let_go_early(struct session *session)
-{
-    struct boxed *boxed = &session->candidate.boxed;
-    if (boxed->pid <= 0 || boxed->frozen || boxed_ended(boxed))
-        session_let_go(session);
-}
-
 void session_end_candidate(struct session *session)
 {
     struct verdict *verdict = session->verdict;
@@ -162,127 +71,4 @@ void session_end_candidate(struct session *session)
     side_close(&session->candidate);
     log_write(LOG_LEVEL_DEBUG, "judge", "the candidate's process ended in %.0f ms",
               clock_ms_since(start_ns));
-}
-
-/* Gives the GPU back. True: judge it again: the GPU was at fault, not who ran there, and another
- * one may do; or there was no room among others, and it shall have the GPU alone. */
-static bool leave_device(struct session *session, bool crowded)
-{
-    struct verdict *verdict = session->verdict;
-    struct gpu_pool *gpus = &session->judge->gpus;
-    struct err err;
-    bool doubt = verdict->status == STATUS_INFRASTRUCTURE_ERROR ||
-                 verdict->status == STATUS_RUNTIME_ERROR;
-    if (!session->unit)
-        return false;
-    session->alone = crowded;
-    bool bad = verdict->error_class && doubt && gpu_pool_suspect(gpus, session->unit, &err);
-    if (bad) {
-        verdict->status = STATUS_INFRASTRUCTURE_ERROR;
-        verdict->error_class = "gpu";
-        verdict->error_message = arena_printf(&verdict->arena, "%s (it showed as: %s)", err.text,
-                                              verdict->error_message);
-        (void)shelf_clear(&session->judge->shelf, session->gpu);
-    }
-    gpu_pool_give_back(gpus, session->unit);
-    session->before = session->unit;
-    session->unit = NULL;
-    session->gpu = NULL;
-    return crowded || (bad && gpu_pool_any(gpus));
-}
-
-static int choose_for_torch(struct session *session)
-{
-    struct err err = {0};
-    if (judge_torch_on_gpu(session->judge, &err))
-        return use_gpu(session);
-    if (strcmp(session->judge->options.settings->torch_device, "cuda") != 0)
-        return 0;
-    verdict_fail(session->verdict, STATUS_UNSUPPORTED, "unsupported", err.text, NULL);
-    return -1;
-}
-
-static int choose_device(struct session *session)
-{
-    return session->problem->format == PROBLEM_NATIVE ? choose_for_native(session)
-                                                      : choose_for_torch(session);
-}
-
-static int evaluate(struct session *session)
-{
-    struct verdict *verdict = session->verdict;
-    bool torch = session->problem->format == PROBLEM_TORCH;
-    bool interpreted = !session->gpu && strcmp(verdict->candidate_language, "triton") == 0;
-    int result = torch ? open_torch(session) : open_native(session);
-    if (result == 0 && session->gpu)
-        session->reference.side.work = session->candidate.work = session_work(session);
-    if (result == 0)
-        result = check_stage(session);
-    if (result == 0 && interpreted)
-        result = profile_stage(session); /* before it is timed: a decoy's time means nothing */
-    if (result < 0)
-        return result;
-    verdict->correct = true;
-    if (interpreted) {
-        verdict->timing_meaningful = false;
-        verdict->timing_note = "Triton ran in its interpreter on the CPU: only the answer counts";
-    } else if (session->judge->options.no_timing) {
-        verdict->timing_note = VERDICT_NOT_TIMED;
-    } else {
-        result = timing_stage(session);
-        if (result == 0)
-            result = profile_stage(session);
-        if (result == 0)
-            result = confirm_stage(session);
-    }
-    verdict->correct = result == 0;
-    return result;
-}
-
-/* True: it is worth another attempt, elsewhere. */
-static bool attempt(struct session *session)
-{
-    struct verdict *verdict = session->verdict;
-    struct standby *standby;
-    struct err err = {0};
-    verdict_init(verdict);
-    identify(session);
-    session->wants_alone = false;
-    int result = admit(session);
-    if (result == 0 && (judge_standby(session->judge, BOX_NATIVE, &standby, &err) < 0 ||
-                        judge_probe(session->judge, standby, &err) < 0))
-        result = fault_judge(session, &err);
-    if (result == 0)
-        result = choose_device(session);
-    if (result == 0 && !session->gpu)
-        result = session_share(session);
-    if (result == 0) {
-        builds_init(&session->builds, session);
-        sandbox_runner_init(&session->runner, standby, !session->judge->no_own_root,
-                            session->judge->toolchain.root, session->judge->options.cancelled);
-        result = evaluate(session);
-    }
-    verdict->correct &= !verdict->error_class; /* it may not have got its device again */
-    if (result == 0 && !verdict->error_class)
-        verdict->status = STATUS_PASSED;
-    let_go_early(session);
-    session_end_candidate(session);
-    free_there(session);
-    bool crowded = was_crowded(session);
-    session_rest_reference(session); /* before its place and its GPU are another's */
-    session_leave(session);
-    return leave_device(session, crowded);
-}
-
-void session_evaluate(struct session *session, const struct problem *problem,
-                      const struct candidate *candidate, struct verdict *verdict)
-{
-    session->problem = problem;
-    session->text = candidate;
-    session->bias_makes_sense = session->alone = false;
-    session->verdict = verdict;
-    if (attempt(session)) {
-        verdict_deinit(verdict);
-        (void)attempt(session);
-    }
 }

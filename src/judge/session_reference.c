@@ -8,18 +8,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+void session_take_problem(struct session *session, const struct problem *problem)
+{
+    const struct settings *settings = session->settings;
+    session->problem = problem;
+    memcpy(session->reference_hash, problem->hash, sizeof session->reference_hash);
+    if (problem->format != PROBLEM_TORCH ||
+        (!settings->torch_precision[0] && !settings->torch_compile[0]))
+        return;
+    struct hash *hash = hash_new();
+    hash_update_string(hash, problem->hash);
+    hash_update_string(hash, settings->torch_precision);
+    hash_update_string(hash, settings->torch_compile);
+    hash_finish(hash, session->reference_hash);
+}
+
 bool session_reference_ready(struct session *session)
 {
     struct reference *reference = &session->reference;
-    const char *hash = session->problem->hash;
+    const char *hash = session->reference_hash;
     if (reference->open && reference->side.gpu == session->gpu &&
-        strcmp(reference->problem_hash, hash) == 0 && !boxed_ended(&reference->side.boxed))
+        strcmp(reference->hash, hash) == 0 && !boxed_ended(&reference->side.boxed))
         return true;
     struct reference found;
     if (!shelf_take(&session->judge->shelf, hash, session->gpu, &found))
         return false;
     reference_close(reference);
     *reference = found;
+    reference->side.cancelled = session->cancelled;
     if (reference->side.builder) /* another session's */
         reference->side.builder = &session->builds.builder;
     return true;
@@ -28,7 +44,8 @@ bool session_reference_ready(struct session *session)
 void session_rest_reference(struct session *session)
 {
     struct reference *reference = &session->reference;
-    if (reference->open && reference->problem_hash[0] && side_rest(&reference->side))
+    reference->side.cancelled = session->judge->options.cancelled; /* nobody's job for now */
+    if (reference->open && reference->hash[0] && side_rest(&reference->side))
         shelf_put(&session->judge->shelf, reference);
     else
         reference_close(reference);

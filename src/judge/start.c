@@ -110,7 +110,7 @@ int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
     make_box(judge, unit, kind, arguments_bytes, box);
     if (start->boxed)
         boxed = *start->boxed;
-    if (start->boxed || (ready && ready_take(ready, judge->options.cancelled, &boxed)))
+    if (start->boxed || (ready && ready_take(ready, start->cancelled, &boxed)))
         start->boxed = &boxed;
     int result = judge_standby(judge, kind, &start->standby, err);
     if (result == 0)
@@ -118,8 +118,6 @@ int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
     start->box = box;
     if (box_has_gpu(box) && start->message->role == WIRE_CANDIDATE)
         start->hold_bytes = memory_for(judge, arguments_bytes); /* hold.c instead */
-    start->timeout_ms = judge->options.settings->run_load_timeout_ms;
-    start->cancelled = judge->options.cancelled;
     if (result == 0) {
         result = try_start(judge, box, side, start, opened, opened_descriptors, err);
         if (result == ERR_MISSING && !judge->no_own_root) {

@@ -175,7 +175,7 @@ static int stop_short(struct session *session, const struct trial *trial)
 /* Tight for the time that it took. */
 static bool is_enough(const struct session *session, struct sampling *sampling, double budgets)
 {
-    const struct settings *settings = session->judge->options.settings;
+    const struct settings *settings = session->settings;
     double target = session->gpu ? settings->timing_gpu_target : settings->timing_target;
     struct interval speedup;
     const double *reference;
@@ -192,7 +192,7 @@ static bool is_enough(const struct session *session, struct sampling *sampling, 
 static int sample_case(struct session *session, const struct trial *trial,
                        struct sampling *sampling, double budget_ms)
 {
-    size_t fewest = (size_t)session->judge->options.settings->timing_min_samples;
+    size_t fewest = (size_t)session->settings->timing_min_samples;
     bool shortens = session->problem->format == PROBLEM_NATIVE && trial->slots > 1;
     size_t short_at = 1 + clock_secret() % fewest;
     int64_t start_ns = clock_now_ns();
@@ -301,7 +301,7 @@ static uint32_t slots_for(const struct session *session, const struct trial *tri
         return 1;
     double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
     bool torch = session->problem->format == PROBLEM_TORCH;
-    double budget_ms = (double)session->judge->options.settings->timing_gpu_budget_ms;
+    double budget_ms = (double)session->settings->timing_gpu_budget_ms;
     double batch_ms = torch ? fmin(TORCH_BATCH_MS, budget_ms / BATCHES)
                             : fmin(BATCH_MS, budget_ms / NATIVE_BATCHES);
     double wanted = ceil(batch_ms / fmax(call_ms, RESOLUTION_MS));
@@ -390,7 +390,7 @@ static int time_case(struct session *session, struct trial *trial, const struct 
                      double budget_ms)
 {
     struct verdict *verdict = session->verdict;
-    size_t capacity = (size_t)session->judge->options.settings->timing_max_samples;
+    size_t capacity = (size_t)session->settings->timing_max_samples;
     double *memory = mem_alloc(capacity * (7 * sizeof *memory + sizeof(bool)));
     struct sampling sampling = {.reference = memory,
                                 .candidate = memory + capacity,
@@ -418,7 +418,7 @@ static int time_case(struct session *session, struct trial *trial, const struct 
 static int time_all(struct session *session)
 {
     const struct problem *problem = session->problem;
-    const struct settings *settings = session->judge->options.settings;
+    const struct settings *settings = session->settings;
     struct trial trial = {.timeout_ms = settings->run_timeout_ms};
     struct err err;
     double budget_ms = (double)(session->gpu ? settings->timing_gpu_budget_ms

@@ -56,7 +56,7 @@ static int map_side(struct session *session, const struct trial *trial, struct s
                     bool oracle, struct err *err)
 {
     int result = side_map(side, &trial->layout, &session->largest, trial->slots ? trial->slots : 1,
-                          oracle, session->judge->options.settings->run_load_timeout_ms, err);
+                          oracle, session->settings->run_load_timeout_ms, err);
     return result < 0 ? result : boxed_freeze(&side->boxed, err);
 }
 

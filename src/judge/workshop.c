@@ -43,7 +43,7 @@ int workshop_command(const struct workshop *workshop, const char *const *argv,
                      const char *const *environment, const char *const *readable,
                      struct outcome *outcome, struct err *err)
 {
-    const struct settings *settings = workshop->session->judge->options.settings;
+    const struct settings *settings = workshop->session->settings;
     struct sandbox_runner runner = workshop->session->runner;
     struct command command = {.argv = argv,
                               .environment = environment,

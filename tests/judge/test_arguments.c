@@ -45,7 +45,7 @@ static void expect(const struct problem *problem, const char *text, enum verdict
 {
     struct verdict verdict;
     struct candidate candidate = judging_candidate("candidate.c", text);
-    session_evaluate(session, problem, &candidate, &verdict);
+    session_evaluate(session, problem, &candidate, NULL, &verdict);
     if (verdict.status != status ||
         (says && !strstr(verdict.error_message ? verdict.error_message : "", says)))
         fail_msg("%s: %s\n%s", problem->id, judging_summary(&verdict), text);
@@ -331,7 +331,7 @@ static void test_oracle(void **state)
         judging_problem(&problem, place, oracle ? "total_oracle" : "total_plain", yaml,
                         references[oracle]);
         struct candidate candidate = judging_candidate("fine.c", fine);
-        session_evaluate(session, &problem, &candidate, &verdict);
+        session_evaluate(session, &problem, &candidate, NULL, &verdict);
         if (verdict.status != (oracle ? STATUS_PASSED : STATUS_WRONG))
             fail_msg("%s: %s", problem.id, judging_summary(&verdict));
         if (oracle)

@@ -133,7 +133,7 @@ static enum verdict_status judge_text(struct session *session, const char *text)
 {
     struct verdict verdict;
     struct candidate candidate = judging_candidate("candidate.cu", text);
-    session_evaluate(session, &problem, &candidate, &verdict);
+    session_evaluate(session, &problem, &candidate, NULL, &verdict);
     enum verdict_status status = verdict.status;
     if (status != STATUS_PASSED)
         print_message("%s\n", judging_summary(&verdict));

@@ -76,7 +76,7 @@ static void judge_text(const struct problem *of, const char *path, const char *t
                        struct verdict *verdict)
 {
     struct candidate candidate = judging_candidate(path, text);
-    session_evaluate(session, of, &candidate, verdict);
+    session_evaluate(session, of, &candidate, NULL, verdict);
 }
 
 /* What a verdict must be consistent in, whatever it says. */
@@ -411,11 +411,83 @@ static void test_cancel(void **state)
     }
 }
 
+struct stopping {
+    _Atomic int *flag;
+    int how;
+};
+
+static void *stop_soon(void *argument)
+{
+    const struct stopping *stopping = argument;
+    struct timespec pause = {.tv_nsec = 200000000};
+    nanosleep(&pause, NULL);
+    *stopping->flag = stopping->how;
+    return NULL;
+}
+
+/* One evaluation's own settings and its own end; the next one has the judge's again. */
+static void test_terms(void **state)
+{
+    (void)state;
+    static const char loop[] = HEAD "for (volatile size_t i = 0;; i++) {}}";
+    static const struct {
+        int how;
+        enum verdict_status status;
+    } rows[] = {
+        {EVALUATION_CANCELLED, STATUS_CANCELLED},
+        {EVALUATION_OUT_OF_TIME, STATUS_TIMEOUT},
+    };
+    struct settings patient;
+    judging_settings(&patient, place);
+    patient.run_timeout_ms = 60000;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        _Atomic int stopped = EVALUATION_GOES_ON;
+        struct evaluation_terms terms = {.settings = &patient, .stopped = &stopped};
+        struct stopping stopping = {.flag = &stopped, .how = rows[i].how};
+        struct candidate candidate = judging_candidate("loop.c", loop);
+        struct verdict verdict;
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, stop_soon, &stopping), 0);
+        session_evaluate(session, &problem, &candidate, &terms, &verdict);
+        pthread_join(thread, NULL);
+        if (verdict.status != rows[i].status)
+            fail_msg("%s", judging_summary(&verdict));
+        check_sense("stopped", &verdict);
+        verdict_deinit(&verdict);
+        judge_text(&problem, "loop.c", loop, &verdict);
+        assert_int_equal(verdict.status, STATUS_TIMEOUT);
+        assert_string_equal(verdict.error_class, "timeout");
+        verdict_deinit(&verdict);
+        judge_text(&problem, "right.c", RIGHT, &verdict);
+        assert_int_equal(verdict.status, STATUS_PASSED);
+        verdict_deinit(&verdict);
+    }
+    settings_deinit(&patient);
+}
+
+/* Correctness only, of a judge that times. */
+static void test_terms_without_timing(void **state)
+{
+    (void)state;
+    struct session *timed = session_new(timing_judge);
+    struct evaluation_terms terms = {.no_timing = true};
+    struct candidate candidate = judging_candidate("right.c", RIGHT);
+    struct verdict verdict;
+    session_evaluate(timed, &problem, &candidate, &terms, &verdict);
+    assert_int_equal(verdict.status, STATUS_PASSED);
+    assert_int_equal(verdict.case_count, 0);
+    verdict_deinit(&verdict);
+    session_evaluate(timed, &problem, &candidate, NULL, &verdict);
+    assert_int_equal(verdict.case_count, 1);
+    verdict_deinit(&verdict);
+    session_free(timed);
+}
+
 static void time_text(const struct problem *of, const char *text, struct verdict *verdict)
 {
     struct session *timed = session_new(timing_judge);
     struct candidate candidate = judging_candidate("timed.c", text);
-    session_evaluate(timed, of, &candidate, verdict);
+    session_evaluate(timed, of, &candidate, NULL, verdict);
     session_free(timed);
     check_sense("timed", verdict);
 }
@@ -489,7 +561,7 @@ static void test_nothing_left(void **state)
             struct candidate candidate = judging_candidate("candidate.c", i < 2
                                                                               ? answers[i * 4].text
                                                                               : ends[i * 3].text);
-            session_evaluate(mine, &problem, &candidate, &verdict);
+            session_evaluate(mine, &problem, &candidate, NULL, &verdict);
             verdict_deinit(&verdict);
         }
         session_free(mine);
@@ -514,6 +586,8 @@ int main(void)
         cmocka_unit_test(test_identity),
         cmocka_unit_test(test_broken_reference),
         cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_terms),
+        cmocka_unit_test(test_terms_without_timing),
         cmocka_unit_test(test_timing),
         cmocka_unit_test(test_timed_calls_count),
         cmocka_unit_test(test_floor),

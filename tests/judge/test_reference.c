@@ -74,7 +74,7 @@ static struct reference make(const char *problem, const struct gpu_context *gpu)
     assert_true(pid > 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     close(ends[1]);
-    snprintf(reference.problem_hash, sizeof reference.problem_hash, "%s", problem);
+    snprintf(reference.hash, sizeof reference.hash, "%s", problem);
     reference.open = true;
     reference.side.gpu = gpu;
     reference.side.boxed = (struct boxed){
@@ -109,7 +109,7 @@ static pid_t taken(const char *problem, const struct gpu_context *gpu)
         return 0;
     pid_t pid = reference.side.boxed.pid;
     assert_true(reference.open && !boxed_ended(&reference.side.boxed));
-    assert_string_equal(reference.problem_hash, problem);
+    assert_string_equal(reference.hash, problem);
     assert_ptr_equal(reference.side.gpu, gpu);
     reference_close(&reference);
     return pid;
@@ -230,7 +230,7 @@ static void *borrow(void *trouble)
         const char *problem = i % 2 ? "a" : "b";
         if (!shelf_take(&shelf, problem, &gpus[0], &reference))
             continue;
-        if (strcmp(reference.problem_hash, problem) != 0)
+        if (strcmp(reference.hash, problem) != 0)
             return trouble;
         reference.torch_layout.count++; /* nobody else has it */
         shelf_put(&shelf, &reference);
@@ -289,7 +289,7 @@ static enum verdict_status judge_text(struct session *session, const char *path,
 {
     struct verdict verdict;
     struct candidate candidate = judging_candidate(path, text);
-    session_evaluate(session, &problem, &candidate, &verdict);
+    session_evaluate(session, &problem, &candidate, NULL, &verdict);
     enum verdict_status status = verdict.status;
     if (status != STATUS_PASSED)
         print_message("%s\n", judging_summary(&verdict));

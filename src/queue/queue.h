@@ -256,6 +256,7 @@ struct queue_event {
     char id[QUEUE_ID_BYTES];
     char batch[QUEUE_ID_BYTES];
     enum queue_state state; /* RUNNING, DONE, CANCELLED, or QUEUED for one that came back */
+    bool cancel_asked;      /* a worker need not wait for its next renewal to know */
     char outcome[QUEUE_WORD_BYTES];
 };
 

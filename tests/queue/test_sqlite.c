@@ -1,6 +1,6 @@
+#include "../support/queue_suite.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "../support/queue_suite.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -202,8 +202,12 @@ $(HANDWRITTEN_GPU): $(OBJ)/bench/handwritten_gpu.o $(SIDE_LIBRARY) $(LIBRARY)
 bench-gpu: ## what `bench/gpu/run agreement` needs beside warpgym
 	+@$(SUBMAKE) all $(HANDWRITTEN_GPU)
 
+$(ROOT)/build/bench/queue: $(OBJ)/bench/queue.o $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
+
 bench: setup ## measure speed and precision (bench/run)
-	+@$(SUBMAKE) all
+	+@$(SUBMAKE) all $(ROOT)/build/bench/queue
 	@bench/run
 
 dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation

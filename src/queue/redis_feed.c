@@ -170,7 +170,7 @@ static void *feed_all(void *argument)
     while (!stopped(&feed, again_ms)) {
         struct err err = {0};
         int result = redis_connect(store, store->queue.options.call_ms, &feed.context, &err);
-        if (result == 0 && resume(&feed) == 0) {
+        if (result == 0 && (result = resume(&feed)) == 0) {
             if (again_ms > 0)
                 log_event(LOG_LEVEL_WARN, "queue", "the store is back", "url", store->url.name,
                           NULL);
@@ -178,8 +178,11 @@ static void *feed_all(void *argument)
             while ((result = read_some(&feed)) == 0)
                 continue;
         }
-        if (feed.context)
+        if (feed.context) {
+            if (feed.context->err)
+                redis_broken(store, feed.context, &err);
             redisFree(feed.context);
+        }
         feed.context = NULL;
         if (result == 1)
             break;

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 
 #include <fcntl.h>
-#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -246,6 +248,107 @@ static void test_a_locked_file(void **state)
     queue_close(queue);
 }
 
+/* --------------------------------------------------------------------------------- a disk that is full */
+
+#define BALLAST_BYTES (1 << 20)
+
+static bool write_text(const char *at, const char *text, size_t count)
+{
+    int fd = open(at, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    bool fine = fd >= 0 && write(fd, text, count) == (ssize_t)count;
+    close(fd);
+    return fine;
+}
+
+static int put_some(struct queue *queue, int number)
+{
+    static char bytes[60000];
+    char id[16];
+    snprintf(id, sizeof id, "%d", number);
+    struct queue_submission one = {.id = id,
+                                   .needs = "cpu",
+                                   .payload = bytes,
+                                   .payload_bytes = sizeof bytes};
+    return queue_put(queue, &one, 1, &err);
+}
+
+/* What went wrong, or NULL. */
+static const char *fill_disk(struct queue *queue, const char *ballast)
+{
+    int count = 0, result;
+    while ((result = put_some(queue, count)) == 0 && count < 1000)
+        count++;
+    if (result != ERR_LIMIT || !strstr(err.text, "the disk is full") || count < 5)
+        return err.text;
+    if (put_some(queue, count) != ERR_LIMIT)
+        return "it is full, and then again not";
+    for (int i = 0; i < count; i++) {
+        char id[16];
+        struct queue_job job;
+        snprintf(id, sizeof id, "%d", i);
+        if (queue_get(queue, id, 0, &job, &err) < 0)
+            return "an acknowledged job is gone";
+    }
+    unlink(ballast);
+    return put_some(queue, count) == 0 ? NULL : "there is room again, and it does not go on";
+}
+
+/* Mounts of this process alone; as somebody who is not root, in a user namespace, too. */
+static bool own_mounts(void)
+{
+    char map[64];
+    uid_t uid = getuid();
+    gid_t gid = getgid();
+    if (unshare(CLONE_NEWNS) < 0) {
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+            return false;
+        int used = snprintf(map, sizeof map, "0 %u 1", uid);
+        write_text("/proc/self/uid_map", map, (size_t)used);
+        write_text("/proc/self/setgroups", "deny", 4);
+        used = snprintf(map, sizeof map, "0 %u 1", gid);
+        write_text("/proc/self/gid_map", map, (size_t)used);
+    }
+    return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", directory, "tmpfs", 0, "size=4m") == 0;
+}
+
+#define NO_NAMESPACES 77
+
+static int run_on_full_disk(void)
+{
+    char ballast[200];
+    char *bytes = mem_alloc(BALLAST_BYTES);
+    struct queue *queue;
+    if (!own_mounts())
+        return NO_NAMESPACES;
+    snprintf(ballast, sizeof ballast, "%s/ballast", directory);
+    snprintf(url, sizeof url, "sqlite:%s/full.db", directory);
+    bool fine = write_text(ballast, bytes, BALLAST_BYTES);
+    mem_free(bytes);
+    if (!fine || queue_open(&queue, url, &(struct queue_options){0}, &err) < 0)
+        return 1;
+    const char *wrong = fill_disk(queue, ballast);
+    queue_close(queue);
+    if (wrong)
+        fprintf(stderr, "a full disk: %s\n", wrong);
+    return wrong ? 1 : 0;
+}
+
+static void test_a_full_disk(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(run_on_full_disk());
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_NAMESPACES) {
+        print_message("skipped: this machine lets nobody mount a small file system\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_urls),
         cmocka_unit_test(test_a_damaged_file),
         cmocka_unit_test(test_a_locked_file),
+        cmocka_unit_test(test_a_full_disk),
     };
     make_directory();
     int result = queue_suite_run(&place);

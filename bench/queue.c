@@ -93,7 +93,7 @@ static void run(struct load *load, double seconds)
     fflush(stdout);
 }
 
-/* ----------------------------------------------------------------------------------------- steps */
+/* ---------------------------------------------------------------------------------------- steps */
 
 static size_t put_batch(struct load *load, size_t thread, size_t turn, struct err *err)
 {
@@ -149,7 +149,7 @@ static size_t work_one(struct load *load, size_t thread, size_t turn, struct err
     return code < 0 ? 0 : 1;
 }
 
-/* --------------------------------------------------------------------------------- wake-up times */
+/* -------------------------------------------------------------------------------- wake-up times */
 
 struct handover {
     struct queue *queue;

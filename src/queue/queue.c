@@ -110,7 +110,7 @@ void queue_deinit(struct queue *queue)
     mem_free(queue->name);
 }
 
-/* ------------------------------------------------------------------------------------- a job */
+/* ---------------------------------------------------------------------------------------- a job */
 
 void queue_job_deinit(struct queue_job *job)
 {
@@ -144,7 +144,7 @@ char *queue_bytes(const void *bytes, size_t count)
     return copy;
 }
 
-/* ---------------------------------------------------------------------------------- submitting */
+/* ----------------------------------------------------------------------------------- submitting */
 
 static void make_id(char id[QUEUE_ID_BYTES])
 {
@@ -172,7 +172,7 @@ int queue_cancel(struct queue *queue, const char *id, enum queue_state *state, s
     return result < 0 ? result : queue->store->cancel(queue, id, state, err);
 }
 
-/* ------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 static int deinit_failed(struct queue_job *job, int result)
 {
@@ -226,7 +226,7 @@ int queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err)
     return queue->store->stats(queue, stats, err);
 }
 
-/* ------------------------------------------------------------------------------------- working */
+/* -------------------------------------------------------------------------------------- working */
 
 static struct timespec timespec_of(int64_t ns)
 {
@@ -323,7 +323,7 @@ int queue_fail(struct queue *queue, const struct queue_job *job, const char *rea
     return queue->store->fail(queue, job, cut, counts, err);
 }
 
-/* ------------------------------------------------------------------------------------ watchers */
+/* ------------------------------------------------------------------------------------- watchers */
 
 void queue_watch(struct queue *queue, struct queue_watcher *watcher)
 {
@@ -352,7 +352,7 @@ void queue_tell(struct queue *queue, const struct queue_event *events, size_t co
     pthread_mutex_unlock(&queue->watch_lock);
 }
 
-/* -------------------------------------------------------------------------------- housekeeping */
+/* --------------------------------------------------------------------------------- housekeeping */
 
 int queue_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err)
 {

@@ -129,7 +129,7 @@ struct queue_result {
     bool answers_key; /* may answer for the job's key (queue_find) */
 };
 
-/* ------------------------------------------------------------------------------ the submitter */
+/* -------------------------------------------------------------------------------- the submitter */
 
 enum queue_putting {
     QUEUE_PUT_NEW,
@@ -162,7 +162,7 @@ NODISCARD int queue_put(struct queue *queue, struct queue_submission *submission
 NODISCARD int queue_cancel(struct queue *queue, const char *id, enum queue_state *state,
                            struct err *err);
 
-/* ---------------------------------------------------------------------------------- the reader */
+/* ----------------------------------------------------------------------------------- the reader */
 
 enum queue_bodies { QUEUE_NO_BODIES = 0, QUEUE_PAYLOAD = 1, QUEUE_RESULT = 2 };
 
@@ -202,7 +202,7 @@ struct queue_stats {
 
 NODISCARD int queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
 
-/* ---------------------------------------------------------------------------------- the worker */
+/* ----------------------------------------------------------------------------------- the worker */
 
 struct queue_claim {
     const char *worker;
@@ -248,7 +248,7 @@ NODISCARD int queue_finish(struct queue *queue, const struct queue_job *job,
 NODISCARD int queue_fail(struct queue *queue, const struct queue_job *job, const char *reason,
                          bool counts, struct err *err);
 
-/* ----------------------------------------------------------------------------------- watchers */
+/* ------------------------------------------------------------------------------------- watchers */
 
 /* A job's newest state; steps in between may be left out, the end never is. */
 struct queue_event {
@@ -275,7 +275,7 @@ void queue_watch(struct queue *queue, struct queue_watcher *watcher);
 /* It is told nothing after this. */
 void queue_unwatch(struct queue *queue, struct queue_watcher *watcher);
 
-/* ------------------------------------------------------------------------------ housekeeping */
+/* --------------------------------------------------------------------------------- housekeeping */
 
 struct queue_reaping {
     uint64_t returned; /* leases that ran out: jobs queued again */

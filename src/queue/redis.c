@@ -6,7 +6,7 @@
 
 #define SCHEMA_VERSION 1
 
-/* -------------------------------------------------------------------------------------- asking */
+/* --------------------------------------------------------------------------------------- asking */
 
 static int ask(struct redis_store *store, const char *const *items, size_t count,
                redisReply **reply, struct err *err)
@@ -33,7 +33,7 @@ static int redis_probe(struct queue *queue, struct err *err)
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- opening */
+/* -------------------------------------------------------------------------------------- opening */
 
 static int check_schema(struct redis_store *store, struct err *err)
 {

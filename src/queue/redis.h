@@ -3,8 +3,8 @@
  *   callers ──► redis_script ──► a connection of the pool ──► one Lua script: all or nothing
  *   feed thread: XREAD BLOCK on the streams `events` and `wake` ──► tells watchers, wakes claims
  *
- * What is changed together is changed by one script (redis/NAME.lua, behind redis/prelude.lua, which
- * says which keys there are); Redis runs scripts one after the other and writes each to its
+ * What is changed together is changed by one script (redis/NAME.lua, behind redis/prelude.lua,
+ * which says which keys there are); Redis runs scripts one after the other and writes each to its
  * append-only file as a whole. Time is the server's.
  *
  * Every script may be sent twice: where an answer was lost, the call connects again and repeats it
@@ -72,7 +72,7 @@ void redis_words_bytes(struct redis_words *words, const void *bytes, size_t coun
 void redis_words_text(struct redis_words *words, const char *text); /* NULL: "" */
 void redis_words_number(struct redis_words *words, int64_t number);
 
-/* ------------------------------------------------------------------------- redis_link.c */
+/* --------------------------------------------------------------------------------- redis_link.c */
 
 /* Connects, logs in, selects the database. */
 NODISCARD int redis_connect(struct redis_store *store, int timeout_ms, redisContext **out,
@@ -85,7 +85,7 @@ NODISCARD int redis_call(struct redis_store *store, const struct redis_words *wo
                          redisReply **reply, struct err *err);
 void redis_pool_close(struct redis_store *store);
 
-/* ----------------------------------------------------------------------- redis_script.c */
+/* ------------------------------------------------------------------------------- redis_script.c */
 
 void redis_scripts_init(struct redis_store *store);
 void redis_scripts_deinit(struct redis_store *store);
@@ -97,7 +97,7 @@ NODISCARD int redis_script(struct redis_store *store, enum redis_script script,
                            struct redis_words *words, int type, redisReply **reply,
                            struct err *err);
 
-/* ------------------------------------------------------------------------ redis_reply.c */
+/* -------------------------------------------------------------------------------- redis_reply.c */
 
 /* Bytes from a server: nothing in them is believed. */
 
@@ -113,12 +113,12 @@ bool redis_reply_event(const redisReply *reply, struct queue_event *event);
 /* ERR_PROTOCOL. */
 int redis_reply_strange(const struct redis_store *store, struct err *err);
 
-/* ------------------------------------------------------------------------- redis_feed.c */
+/* --------------------------------------------------------------------------------- redis_feed.c */
 
 NODISCARD int redis_feed_start(struct redis_store *store, struct err *err);
 void redis_feed_stop(struct redis_store *store);
 
-/* ------------------------------------------------------------- redis_work.c, redis_read.c */
+/* ------------------------------------------------------------------- redis_work.c, redis_read.c */
 
 int redis_put(struct queue *queue, struct queue_submission *submissions, size_t count,
               struct err *err);

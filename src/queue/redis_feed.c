@@ -21,7 +21,7 @@ struct feed {
     struct queue_event *events;
 };
 
-/* ----------------------------------------------------------------------------------- where we are */
+/* --------------------------------------------------------------------------------- where we are */
 
 /* The number of the last event, and the last call to wake up. */
 static int read_position(struct feed *feed, int64_t *number)
@@ -63,7 +63,7 @@ static int resume(struct feed *feed)
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 static int take_events(struct feed *feed, const redisReply *entries)
 {
@@ -160,7 +160,7 @@ static int read_some(struct feed *feed)
     return result;
 }
 
-/* -------------------------------------------------------------------------------------- the thread */
+/* ----------------------------------------------------------------------------------- the thread */
 
 static void *feed_all(void *argument)
 {

@@ -10,7 +10,7 @@
 #define BACK_OFF_MS 20 /* doubled at each further try */
 #define BACK_OFF_MAX_MS 1000
 
-/* --------------------------------------------------------------------------------------- words */
+/* ---------------------------------------------------------------------------------------- words */
 
 void redis_words_deinit(struct redis_words *words)
 {
@@ -41,7 +41,7 @@ void redis_words_number(struct redis_words *words, int64_t number)
     redis_words_text(words, arena_printf(&words->arena, "%lld", (long long)number));
 }
 
-/* -------------------------------------------------------------------------------------- errors */
+/* --------------------------------------------------------------------------------------- errors */
 
 int redis_broken(const struct redis_store *store, const redisContext *context, struct err *err)
 {
@@ -93,7 +93,7 @@ static bool passing(const redisReply *reply)
             begins(reply, "BUSY "));
 }
 
-/* ------------------------------------------------------------------------------------ connecting */
+/* ----------------------------------------------------------------------------------- connecting */
 
 static struct timeval timeval_of(int ms)
 {
@@ -142,7 +142,7 @@ int redis_connect(struct redis_store *store, int timeout_ms, redisContext **out,
     return result;
 }
 
-/* ---------------------------------------------------------------------------------------- the pool */
+/* ------------------------------------------------------------------------------------- the pool */
 
 static void link_free(struct redis_link *link)
 {
@@ -212,7 +212,7 @@ void redis_pool_close(struct redis_store *store)
         link_free(link);
 }
 
-/* ----------------------------------------------------------------------------------------- calling */
+/* -------------------------------------------------------------------------------------- calling */
 
 /* 1: worth another try. */
 static int try(struct redis_store *store, const struct redis_words *words, int timeout_ms,

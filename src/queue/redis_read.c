@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------ one job */
+/* -------------------------------------------------------------------------------------- one job */
 
 /* Without a script: status reads are what a server does most. */
 int redis_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
@@ -109,7 +109,7 @@ int redis_notes(struct queue *queue, struct queue_note *notes, size_t limit, siz
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------- statistics */
+/* ----------------------------------------------------------------------------------- statistics */
 
 #define STATS_FIELDS (2 * QUEUE_PRIORITIES + 4)
 

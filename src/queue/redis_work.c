@@ -1,6 +1,6 @@
 #include "queue/redis.h"
 
-/* ----------------------------------------------------------------------------------------- put */
+/* ------------------------------------------------------------------------------------------ put */
 
 static void add_submission(struct redis_words *words, const struct queue_submission *one)
 {
@@ -71,7 +71,7 @@ int redis_cancel(struct queue *queue, const char *id, enum queue_state *state, s
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- claim */
+/* ---------------------------------------------------------------------------------------- claim */
 
 int redis_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
                 bool *got, struct err *err)
@@ -126,7 +126,7 @@ int redis_renew(struct queue *queue, const struct queue_job *const *jobs, size_t
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- the end */
+/* -------------------------------------------------------------------------------------- the end */
 
 int redis_finish(struct queue *queue, const struct queue_job *job,
                  const struct queue_result *result, enum queue_finishing *finishing,
@@ -162,7 +162,7 @@ int redis_fail(struct queue *queue, const struct queue_job *job, const char *rea
     return run_number(store, REDIS_FAIL, &words, 0, 0, &number, err);
 }
 
-/* -------------------------------------------------------------------------------- housekeeping */
+/* --------------------------------------------------------------------------------- housekeeping */
 
 int redis_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err)
 {

@@ -11,7 +11,7 @@
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-/* ----------------------------------------------------------------------------- the machine's clock */
+/* -------------------------------------------------------------------------- the machine's clock */
 
 static int64_t clock_ms(clockid_t which)
 {
@@ -57,7 +57,7 @@ static void machine_init(struct machine *machine)
         machine->boot[strcspn(machine->boot, "\n")] = '\0';
 }
 
-/* ---------------------------------------------------------------------------------------- open, close */
+/* ---------------------------------------------------------------------------------- open, close */
 
 struct opened {
     struct sqlite_store store; /* first */

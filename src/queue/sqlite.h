@@ -1,12 +1,13 @@
 /* sqlite: the parts of the embedded store.
  *
- *   callers ──► sqlite_submit ──► writer thread: BEGIN IMMEDIATE, all that is pending, COMMIT ──► wakes them
+ *   callers ──► sqlite_submit ──► writer thread: BEGIN IMMEDIATE, all that is pending, COMMIT
  *   callers ──► sqlite_reader: a pool of connections for what only reads
  *   inotify on PATH-wake ──► feed thread: reads what changed, tells watchers, wakes claims
  *
  * Everything that writes goes through one connection and one thread, so concurrent callers share
  * one fsync (group commit), and statements need no lock. Where a group fails, each of its
- * operations runs again in a transaction of its own, so that one that finds no room spoils no other.
+ * operations runs again in a transaction of its own, so that one that finds no room spoils no
+ * other.
  *
  * Processes tell each other of commits by touching PATH-wake: a write where a job may be claimable,
  * a new timestamp where only watchers care. The log file itself won't do: its last write comes
@@ -130,7 +131,7 @@ struct sqlite_store {
     int64_t feed_position;
 };
 
-/* ---------------------------------------------------------------------------- sqlite_db.c */
+/* ---------------------------------------------------------------------------------- sqlite_db.c */
 
 /* `create`: makes the file and its schema where they are not there. */
 NODISCARD int sqlite_db_open(struct sqlite_db *db, const char *path, int busy_ms, bool create,
@@ -151,7 +152,7 @@ void sqlite_db_text(sqlite3_stmt *statement, int column, char *out, size_t size)
 /* The row of a statement made with the columns of a job. */
 void sqlite_db_job(sqlite3_stmt *statement, struct queue_job *job);
 
-/* ------------------------------------------------------------------------ sqlite_writer.c */
+/* ------------------------------------------------------------------------------ sqlite_writer.c */
 
 NODISCARD int sqlite_writer_start(struct sqlite_store *store, struct err *err);
 void sqlite_writer_stop(struct sqlite_store *store);
@@ -160,12 +161,12 @@ NODISCARD int sqlite_submit(struct sqlite_store *store,
                             int (*apply)(struct sqlite_operation *operation, struct err *err),
                             void *arguments, struct err *err);
 
-/* -------------------------------------------------------------------------- sqlite_feed.c */
+/* -------------------------------------------------------------------------------- sqlite_feed.c */
 
 NODISCARD int sqlite_feed_start(struct sqlite_store *store, struct err *err);
 void sqlite_feed_stop(struct sqlite_store *store);
 
-/* --------------------------------------------------------------- sqlite_put.c, sqlite_run.c */
+/* ------------------------------------------------------------------- sqlite_put.c, sqlite_run.c */
 
 /* The row of a job that an operation is about to change. */
 struct sqlite_row {
@@ -204,7 +205,7 @@ int sqlite_finish(struct queue *queue, const struct queue_job *job,
 int sqlite_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
                 struct err *err);
 
-/* -------------------------------------------------------------- sqlite_reap.c, sqlite_read.c */
+/* ----------------------------------------------------------------- sqlite_reap.c, sqlite_read.c */
 
 int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err);
 int sqlite_post(struct queue *queue, const char *name, const void *bytes, size_t count,

@@ -108,7 +108,7 @@ static const char *const texts[SQL_COUNT] = {
                      " from counters where name in ('change', 'removed_change')",
 };
 
-/* -------------------------------------------------------------------------------------- errors */
+/* --------------------------------------------------------------------------------------- errors */
 
 int sqlite_db_error(struct sqlite_db *db, struct err *err)
 {
@@ -143,7 +143,7 @@ int sqlite_db_error(struct sqlite_db *db, struct err *err)
     }
 }
 
-/* ------------------------------------------------------------------------------------- opening */
+/* -------------------------------------------------------------------------------------- opening */
 
 /* SQLite's own handler sleeps up to 100 ms, which a claim would notice. */
 static int wait_busy(void *context, int calls)
@@ -264,7 +264,7 @@ void sqlite_db_close(struct sqlite_db *db)
     *db = (struct sqlite_db){0};
 }
 
-/* ---------------------------------------------------------------------------------- statements */
+/* ----------------------------------------------------------------------------------- statements */
 
 static int bind(sqlite3_stmt *statement, const char *kinds, va_list args)
 {
@@ -327,7 +327,7 @@ int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, struct err 
     return result < 0 ? result : sqlite_db_step(db, statement, err);
 }
 
-/* ------------------------------------------------------------------------------------- columns */
+/* -------------------------------------------------------------------------------------- columns */
 
 void sqlite_db_text(sqlite3_stmt *statement, int column, char *out, size_t size)
 {

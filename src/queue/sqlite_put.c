@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------------- rows */
+/* ----------------------------------------------------------------------------------------- rows */
 
 int sqlite_row_find(struct sqlite_store *store, const char *id, int64_t sequence,
                     struct sqlite_row *row, struct err *err)
@@ -89,7 +89,7 @@ int sqlite_remove(struct sqlite_store *store, const struct sqlite_row *row, stru
     return result;
 }
 
-/* ----------------------------------------------------------------------------------------- put */
+/* ------------------------------------------------------------------------------------------ put */
 
 struct put {
     struct queue_submission *submissions;
@@ -160,7 +160,7 @@ int sqlite_put(struct queue *queue, struct queue_submission *submissions, size_t
     return sqlite_submit((struct sqlite_store *)queue, apply_put, &put, err);
 }
 
-/* -------------------------------------------------------------------------------------- cancel */
+/* --------------------------------------------------------------------------------------- cancel */
 
 struct cancel {
     const char *id;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ----------------------------------------------------------------------------------- the readers */
+/* ---------------------------------------------------------------------------------- the readers */
 
 int sqlite_readers_open(struct sqlite_store *store, struct err *err)
 {
@@ -47,7 +47,7 @@ static void give(struct sqlite_store *store, struct sqlite_reader *reader)
     pthread_mutex_unlock(&store->reader_lock);
 }
 
-/* ------------------------------------------------------------------------------------ one job */
+/* -------------------------------------------------------------------------------------- one job */
 
 /* What went wrong with the store must not look like "there is none". */
 static int read_one(struct queue *queue, enum sqlite_statement which, const char *what,
@@ -130,7 +130,7 @@ int sqlite_notes(struct queue *queue, struct queue_note *notes, size_t limit, si
     return result;
 }
 
-/* ---------------------------------------------------------------------------------- statistics */
+/* ----------------------------------------------------------------------------------- statistics */
 
 static int read_depth(struct sqlite_store *store, struct sqlite_db *db, struct queue_stats *stats,
                       struct err *err)

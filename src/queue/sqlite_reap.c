@@ -5,7 +5,7 @@
 #define LEASES_MAX 256
 #define REMOVED_MAX 512
 
-/* ------------------------------------------------------------------------------------- leases */
+/* --------------------------------------------------------------------------------------- leases */
 
 /* Statements over a table that is being changed see some rows twice or never: read first. */
 static int read_expired(struct sqlite_store *store, struct sqlite_row *rows, size_t *count,
@@ -48,7 +48,7 @@ static int return_expired(struct sqlite_store *store, struct queue_reaping *reap
     return result;
 }
 
-/* ---------------------------------------------------------------------------------- retention */
+/* ------------------------------------------------------------------------------------ retention */
 
 /* 1: a job to remove, which ended longest ago. */
 static int find_surplus(struct sqlite_store *store, struct sqlite_row *row, struct err *err)
@@ -108,7 +108,7 @@ int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *
     return sqlite_submit((struct sqlite_store *)queue, apply_reap, reaping, err);
 }
 
-/* --------------------------------------------------------------------------------------- notes */
+/* ---------------------------------------------------------------------------------------- notes */
 
 struct note {
     const char *name;

@@ -14,7 +14,7 @@ static const char *boot_id(const struct sqlite_store *store)
     return store->clock->boot_id(store->clock->context);
 }
 
-/* --------------------------------------------------------------------------------------- claim */
+/* ---------------------------------------------------------------------------------------- claim */
 
 struct claim {
     const struct queue_claim *wanted;
@@ -84,7 +84,7 @@ int sqlite_claim(struct queue *queue, const struct queue_claim *wanted, struct q
     return sqlite_submit((struct sqlite_store *)queue, apply_claim, &claim, err);
 }
 
-/* --------------------------------------------------------------------------------------- renew */
+/* ---------------------------------------------------------------------------------------- renew */
 
 struct renew {
     const struct queue_job *const *jobs;
@@ -126,7 +126,7 @@ int sqlite_renew(struct queue *queue, const struct queue_job *const *jobs, size_
     return sqlite_submit((struct sqlite_store *)queue, apply_renew, &renew, err);
 }
 
-/* -------------------------------------------------------------------------------------- finish */
+/* --------------------------------------------------------------------------------------- finish */
 
 struct finish {
     const struct queue_job *job;
@@ -177,7 +177,7 @@ int sqlite_finish(struct queue *queue, const struct queue_job *job,
     return sqlite_submit((struct sqlite_store *)queue, apply_finish, &finish, err);
 }
 
-/* ---------------------------------------------------------------------------------------- fail */
+/* ----------------------------------------------------------------------------------------- fail */
 
 static void explain(char reason[QUEUE_REASON_BYTES], const struct sqlite_row *row, const char *why,
                     bool last)

@@ -29,7 +29,7 @@ static int64_t *counter(struct sqlite_tally *tally, size_t i)
     return (int64_t *)((char *)tally + counters[i].offset);
 }
 
-/* ------------------------------------------------------------------------------ a transaction */
+/* -------------------------------------------------------------------------------- a transaction */
 
 /* Other processes count too, so what was known is read again with the lock held. */
 static int read_tally(struct sqlite_store *store, struct err *err)
@@ -138,7 +138,7 @@ static void run_group(struct sqlite_store *store, struct sqlite_operation *first
     }
 }
 
-/* ---------------------------------------------------------------------------------- the thread */
+/* ----------------------------------------------------------------------------------- the thread */
 
 /* Up to GROUP_MAX operations, in their order; NULL: closing. */
 static struct sqlite_operation *take_group(struct sqlite_store *store)

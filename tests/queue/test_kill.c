@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "queue/queue.h"
 
@@ -48,7 +49,7 @@ static void pause_us(int64_t us)
     nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
 }
 
-/* ------------------------------------------------------------------------------------ the processes */
+/* -------------------------------------------------------------------------------- the processes */
 
 static void submit(struct queue *queue)
 {
@@ -119,7 +120,7 @@ static void end(pid_t pid, int signal_number)
         continue;
 }
 
-/* ------------------------------------------------------------------------------------- one trial */
+/* ------------------------------------------------------------------------------------ one trial */
 
 static bool all_done(struct queue *queue)
 {
@@ -231,6 +232,7 @@ static void test_redis_survives(void **state)
 
 int main(void)
 {
+    log_set_level(LOG_LEVEL_ERROR);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sqlite_survives),
         cmocka_unit_test(test_redis_survives),

@@ -2,6 +2,7 @@
 #include "../support/redis_server.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "queue/redis_url.h"
 
@@ -23,7 +24,7 @@ static struct redis_server server = {.durable = true};
 static redisContext *control;
 static struct err err;
 
-/* ------------------------------------------------------------------------------------- the place */
+/* ------------------------------------------------------------------------------------ the place */
 
 static const char *fresh(void)
 {
@@ -62,7 +63,7 @@ static void age(int64_t ms)
 
 static const struct queue_place place = {"redis://", fresh, age, NULL};
 
-/* ----------------------------------------------------------------------------- what is Redis's own */
+/* -------------------------------------------------------------------------- what is Redis's own */
 
 static void put_one(struct queue *queue, const char *id)
 {
@@ -258,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_a_server_that_was_killed_comes_back),
         cmocka_unit_test(test_a_server_without_memory),
     };
+    log_set_level(LOG_LEVEL_ERROR);
     int result = cmocka_run_group_tests(alone, NULL, NULL);
     if (!redis_server_usable())
         return result;

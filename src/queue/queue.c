@@ -19,7 +19,7 @@
  * again after this long. */
 #define LOOK_AGAIN_MS 1000
 
-static const struct queue_store *const stores[] = {&queue_sqlite, &queue_redis};
+static const struct queue_store *const stores[] = {&queue_sqlite, &queue_redis, NULL};
 
 void queue_options_read(struct queue_options *options, const struct settings *settings)
 {
@@ -49,9 +49,9 @@ int queue_open(struct queue **out, const char *url, const struct queue_options *
         return err ? err->code : ERR_IO;
     int result = ERR_INPUT;
     const struct queue_store *store = NULL;
-    for (size_t i = 0; i < sizeof stores / sizeof *stores && !store; i++)
-        if (strncmp(url, stores[i]->scheme, strlen(stores[i]->scheme)) == 0)
-            store = stores[i];
+    for (const struct queue_store *const *at = stores; *at && !store; at++)
+        if (strncmp(url, (*at)->scheme, strlen((*at)->scheme)) == 0)
+            store = *at;
     if (strlen(url) > LIMIT_QUEUE_URL_BYTES)
         result = err_set(err, ERR_INPUT, "queue: the URL is longer than %d bytes",
                          LIMIT_QUEUE_URL_BYTES);

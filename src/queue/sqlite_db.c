@@ -164,7 +164,7 @@ static int execute(struct sqlite_db *db, const char *text, struct err *err)
 
 static int read_number(struct sqlite_db *db, const char *text, int64_t *number, struct err *err)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int result = sqlite3_prepare_v2(db->handle, text, -1, &statement, NULL);
     if (result == SQLITE_OK)
         result = sqlite3_step(statement);
@@ -177,7 +177,7 @@ static int read_number(struct sqlite_db *db, const char *text, int64_t *number, 
 /* 1: ours, 0: empty. */
 static int whose(struct sqlite_db *db, struct err *err)
 {
-    int64_t application, version, tables;
+    int64_t application = 0, version = 0, tables = 0;
     int result = read_number(db, "pragma application_id", &application, err);
     if (result == 0)
         result = read_number(db, "pragma user_version", &version, err);
@@ -319,7 +319,7 @@ int sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *statement, struct err *er
 int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, struct err *err,
                   const char *kinds, ...)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     va_list args;
     va_start(args, kinds);
     int result = start(db, which, &statement, err, kinds, args);

@@ -17,7 +17,7 @@
 /* -1: nothing was read, which the next look makes up for. */
 static int read_position(struct sqlite_store *store, int64_t *last, int64_t *removed)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     struct err err;
     if (sqlite_db_start(&store->feed, SQL_POSITION, &statement, &err, "") < 0 ||
         sqlite_db_step(&store->feed, statement, &err) != 1)
@@ -42,7 +42,7 @@ static void fill(sqlite3_stmt *statement, struct queue_event *event)
  * reads lies above the position that was looked at, and is found by the next page's look. */
 static bool tell_page(struct sqlite_store *store, struct queue_event *events)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int64_t last, removed;
     struct err err;
     size_t count = 0;

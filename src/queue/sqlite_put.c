@@ -8,7 +8,7 @@
 int sqlite_row_find(struct sqlite_store *store, const char *id, int64_t sequence,
                     struct sqlite_row *row, struct err *err)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     struct sqlite_db *db = &store->writer;
     int result = sequence ? sqlite_db_start(db, SQL_STANDING, &statement, err, "is", sequence, id)
                           : sqlite_db_start(db, SQL_FIND_ID, &statement, err, "s", id);
@@ -121,7 +121,7 @@ static int insert(struct sqlite_store *store, struct queue_submission *one, stru
 
 static int put_one(struct sqlite_store *store, struct queue_submission *one, struct err *err)
 {
-    struct sqlite_row row;
+    struct sqlite_row row = {0};
     one->putting = QUEUE_PUT_NEW;
     int result = insert(store, one, err);
     if (result != 0)

@@ -55,7 +55,7 @@ static int read_one(struct queue *queue, enum sqlite_statement which, const char
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
     struct sqlite_reader *reader = take(store);
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(&reader->db, which, &statement, err, "is", (int64_t)bodies, name);
     if (result == 0)
         result = sqlite_db_step(&reader->db, statement, err);
@@ -89,7 +89,7 @@ int sqlite_list(struct queue *queue, const struct queue_filter *filter, struct q
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
     struct sqlite_reader *reader = take(store);
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(&reader->db, filter->batch ? SQL_LIST_BATCH : SQL_LIST, &statement,
                                  err, filter->batch ? "iiiis" : "iiii", (int64_t)filter->bodies,
                                  (int64_t)filter->state,
@@ -112,7 +112,7 @@ int sqlite_notes(struct queue *queue, struct queue_note *notes, size_t limit, si
     struct sqlite_store *store = (struct sqlite_store *)queue;
     const struct queue_clock *clock = store->clock;
     struct sqlite_reader *reader = take(store);
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(&reader->db, SQL_NOTES, &statement, err, "sii",
                                  clock->boot_id(clock->context), clock->boot_ms(clock->context),
                                  (int64_t)limit);
@@ -135,7 +135,7 @@ int sqlite_notes(struct queue *queue, struct queue_note *notes, size_t limit, si
 static int read_depth(struct sqlite_store *store, struct sqlite_db *db, struct queue_stats *stats,
                       struct err *err)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int64_t now_ms = store->clock->wall_ms(store->clock->context);
     int result = sqlite_db_start(db, SQL_DEPTH, &statement, err, "");
     while (result == 0 && (result = sqlite_db_step(db, statement, err)) == 1) {
@@ -150,7 +150,7 @@ static int read_depth(struct sqlite_store *store, struct sqlite_db *db, struct q
 
 static int read_ended(struct sqlite_db *db, struct queue_stats *stats, struct err *err)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(db, SQL_ENDED, &statement, err, "");
     while (result == 0 && (result = sqlite_db_step(db, statement, err)) == 1) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
@@ -166,7 +166,7 @@ static int read_ended(struct sqlite_db *db, struct queue_stats *stats, struct er
 
 static int read_counters(struct sqlite_db *db, struct queue_stats *stats, struct err *err)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(db, SQL_COUNTERS, &statement, err, "");
     while (result == 0 && (result = sqlite_db_step(db, statement, err)) == 1) {
         const char *name = (const char *)sqlite3_column_text(statement, 0);
@@ -206,7 +206,7 @@ int sqlite_probe(struct queue *queue, struct err *err)
 {
     struct sqlite_store *store = (struct sqlite_store *)queue;
     struct sqlite_reader *reader = take(store);
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(&reader->db, SQL_POSITION, &statement, err, "");
     if (result == 0)
         result = sqlite_db_step(&reader->db, statement, err);

@@ -11,7 +11,7 @@
 static int read_expired(struct sqlite_store *store, struct sqlite_row *rows, size_t *count,
                         struct err *err)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     const struct queue_clock *clock = store->clock;
     *count = 0;
     int result = sqlite_db_start(&store->writer, SQL_EXPIRED, &statement, err, "sii",
@@ -55,7 +55,7 @@ static int find_surplus(struct sqlite_store *store, struct sqlite_row *row, stru
 {
     const struct queue_options *options = &store->queue.options;
     const struct sqlite_tally *tally = &store->tally;
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int result = sqlite_db_start(&store->writer, SQL_OLDEST_ENDED, &statement, err, "");
     if (result == 0)
         result = sqlite_db_step(&store->writer, statement, err);
@@ -75,7 +75,7 @@ static int find_surplus(struct sqlite_store *store, struct sqlite_row *row, stru
 static int remove_surplus(struct sqlite_store *store, struct queue_reaping *reaping,
                           struct err *err)
 {
-    struct sqlite_row row;
+    struct sqlite_row row = {0};
     int result = 0;
     while (reaping->removed < REMOVED_MAX && (result = find_surplus(store, &row, err)) == 1) {
         result = sqlite_remove(store, &row, err);

@@ -29,7 +29,7 @@ static int find_front(struct sqlite_store *store, const struct queue_claim *want
     int64_t best = QUEUE_PRIORITIES;
     *sequence = 0;
     for (size_t i = 0; i < wanted->needs_count; i++) {
-        sqlite3_stmt *statement;
+        sqlite3_stmt *statement = NULL;
         int result = sqlite_db_start(&store->writer, SQL_FRONT, &statement, err, "s",
                                      wanted->needs[i]);
         if (result == 0)
@@ -54,7 +54,7 @@ static int apply_claim(struct sqlite_operation *operation, struct err *err)
     const struct claim *claim = operation->arguments;
     struct sqlite_store *store = operation->store;
     struct sqlite_db *db = &store->writer;
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     int64_t sequence;
     queue_job_deinit(claim->job);
     *claim->got = false;
@@ -69,19 +69,19 @@ static int apply_claim(struct sqlite_operation *operation, struct err *err)
                                  (int64_t)QUEUE_PAYLOAD, sequence);
     if (result == 0)
         result = sqlite_db_step(db, statement, err);
-    if (result < 0)
-        return result;
+    if (result < 1)
+        return result < 0 ? result : err_set(err, ERR_INTERNAL, "queue: a claimed job is gone");
     sqlite_db_job(statement, claim->job);
     sqlite3_reset(statement);
     *claim->got = true;
     return 0;
 }
 
-int sqlite_claim(struct queue *queue, const struct queue_claim *wanted, struct queue_job *job,
+int sqlite_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
                  bool *got, struct err *err)
 {
-    struct claim claim = {wanted, job, got};
-    return sqlite_submit((struct sqlite_store *)queue, apply_claim, &claim, err);
+    struct claim operation = {claim, job, got};
+    return sqlite_submit((struct sqlite_store *)queue, apply_claim, &operation, err);
 }
 
 /* ---------------------------------------------------------------------------------------- renew */
@@ -105,7 +105,7 @@ static int apply_renew(struct sqlite_operation *operation, struct err *err)
     int result = 0;
     for (size_t i = 0; i < renew->count && result == 0; i++) {
         const struct queue_job *job = renew->jobs[i];
-        struct sqlite_row row;
+        struct sqlite_row row = {0};
         result = sqlite_row_find(store, job->id, job->sequence, &row, err);
         renew->standings[i] = QUEUE_LOST;
         if (result == 1 && held(&row, job)) {
@@ -137,7 +137,7 @@ struct finish {
 static int compare(struct sqlite_store *store, int64_t sequence, const struct queue_result *result,
                    enum queue_finishing *finishing, struct err *err)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     char outcome[QUEUE_WORD_BYTES];
     int code = sqlite_db_start(&store->writer, SQL_RESULT, &statement, err, "i", sequence);
     if (code == 0)
@@ -158,7 +158,7 @@ static int apply_finish(struct sqlite_operation *operation, struct err *err)
 {
     const struct finish *finish = operation->arguments;
     struct sqlite_store *store = operation->store;
-    struct sqlite_row row;
+    struct sqlite_row row = {0};
     *finish->finishing = QUEUE_REFUSED;
     int result = sqlite_row_find(store, finish->job->id, finish->job->sequence, &row, err);
     if (result < 1 || finish->job->claims < 1 || finish->job->claims > row.claims)
@@ -224,7 +224,7 @@ struct failing {
 static int apply_fail(struct sqlite_operation *operation, struct err *err)
 {
     const struct failing *failing = operation->arguments;
-    struct sqlite_row row;
+    struct sqlite_row row = {0};
     bool ended;
     int result = sqlite_row_find(operation->store, failing->job->id, failing->job->sequence, &row,
                                  err);

@@ -34,7 +34,7 @@ static int64_t *counter(struct sqlite_tally *tally, size_t i)
 /* Other processes count too, so what was known is read again with the lock held. */
 static int read_tally(struct sqlite_store *store, struct err *err)
 {
-    sqlite3_stmt *statement;
+    sqlite3_stmt *statement = NULL;
     store->tally = (struct sqlite_tally){0};
     int result = sqlite_db_start(&store->writer, SQL_COUNTERS, &statement, err, "");
     while (result == 0 && (result = sqlite_db_step(&store->writer, statement, err)) == 1) {

@@ -230,6 +230,29 @@ static void test_a_server_that_was_killed_comes_back(void **state)
     queue_close(queue);
 }
 
+/* As behind a network that is cut: nothing comes back, nothing is refused. */
+static void test_a_server_that_pauses(void **state)
+{
+    (void)state;
+    struct queue_options options = {.call_ms = 300};
+    struct queue *queue = queue_suite_open(&place, fresh(), &options);
+    struct queue_submission one = {.id = "a", .needs = "cpu"};
+    struct queue_job job;
+    put_one(queue, "before");
+    kill(server.pid, SIGSTOP);
+    int64_t start_ns = clock_now_ns();
+    int result = queue_put(queue, &one, 1, &err);
+    double took_ms = clock_ms_since(start_ns);
+    kill(server.pid, SIGCONT);
+    assert_int_equal(result, ERR_TIMEOUT);
+    assert_true(took_ms < 10000);
+    assert_int_equal(queue_put(queue, &one, 1, &err), 0);
+    assert_true(one.putting == QUEUE_PUT_NEW || one.putting == QUEUE_PUT_JOINED);
+    assert_int_equal(queue_get(queue, "a", 0, &job, &err), 0);
+    assert_int_equal(job.sequence, 2);
+    queue_close(queue);
+}
+
 static void test_a_server_without_memory(void **state)
 {
     (void)state;
@@ -257,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_data_that_is_not_ours),
         cmocka_unit_test(test_records_that_make_no_sense),
         cmocka_unit_test(test_a_server_that_was_killed_comes_back),
+        cmocka_unit_test(test_a_server_that_pauses),
         cmocka_unit_test(test_a_server_without_memory),
     };
     log_set_level(LOG_LEVEL_ERROR);

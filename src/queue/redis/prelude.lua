@@ -132,7 +132,7 @@ end
 
 -- An ended job, with all that knows of it.
 local function remove(job)
-    redis.call('DEL', job_key(job.id))
+    redis.call('UNLINK', job_key(job.id))
     redis.call('ZREM', P .. 'ended', job.id)
     redis.call('ZREM', P .. 'all', job.id)
     redis.call('ZREM', P .. 'state:' .. text(job.state), job.id)

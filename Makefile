@@ -35,7 +35,7 @@ CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -DWARPGYM_VERSION='"$(VERSION)"'
 HARDEN := -fstack-protector-strong $(if $(SAN),-fno-omit-frame-pointer,-D_FORTIFY_SOURCE=2)
 CFLAGS := -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(HARDEN) $(EXTRA_CFLAGS)
 LDFLAGS := -Wl,-z,relro,-z,now,--as-needed
-LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lm -lpthread
+LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lm -lpthread
 
 MODULES := base problem device compile sandbox judge queue client worker lm retrieval policy gym \
 	rl server
@@ -95,6 +95,7 @@ $(OBJ)/side/%.o: %.c $(FLAGS)
 
 $(OBJ)/src/judge/gpu_work.o: src/judge/gpu_work.cu
 $(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
+$(OBJ)/src/queue/redis_script.o: $(wildcard src/queue/redis/*.lua)
 $(OBJ)/src/device/nvrtc_headers.o $(OBJ)/side/src/device/nvrtc_headers.o: \
 	$(wildcard src/device/headers/*)
 
@@ -201,8 +202,12 @@ $(HANDWRITTEN_GPU): $(OBJ)/bench/handwritten_gpu.o $(SIDE_LIBRARY) $(LIBRARY)
 bench-gpu: ## what `bench/gpu/run agreement` needs beside warpgym
 	+@$(SUBMAKE) all $(HANDWRITTEN_GPU)
 
+$(ROOT)/build/bench/queue: $(OBJ)/bench/queue.o $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
+
 bench: setup ## measure speed and precision (bench/run)
-	+@$(SUBMAKE) all
+	+@$(SUBMAKE) all $(ROOT)/build/bench/queue
 	@bench/run
 
 dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation

@@ -5,6 +5,7 @@ import os
 import pathlib
 import platform
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -221,8 +222,34 @@ def agreement(scratch):
     print(f"within 2 % or 1 us of a hand-written loop: all but {len(worst)}", *worst, sep="; ")
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def queue(scratch):
+    """Both stores: what they take and give, acknowledged as durable."""
+    program = ROOT / "build" / "bench" / "queue"
+    subprocess.run([program, f"sqlite:{scratch}/queue.db"], check=True, timeout=300)
+    server = shutil.which("redis-server")
+    if not server:
+        print("  redis: not measured, there is no redis-server")
+        return
+    port = str(free_port())
+    options = ["--dir", scratch, "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+    redis = subprocess.Popen(
+        [server, "--port", port, "--bind", "127.0.0.1", *options], stdout=subprocess.DEVNULL
+    )
+    try:
+        subprocess.run([program, f"redis://127.0.0.1:{port}"], check=True, timeout=300)
+    finally:
+        redis.kill()
+        redis.wait()
+
+
 def main():
-    wanted = os.environ.get("BENCH_ONLY", "latency torch throughput self agreement").split()
+    wanted = os.environ.get("BENCH_ONLY", "latency torch throughput self agreement queue").split()
     print(f"{platform.platform()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
     for name, run in (
         ("latency", latency),
@@ -230,6 +257,7 @@ def main():
         ("throughput", throughput),
         ("self", self_speedup),
         ("agreement", agreement),
+        ("queue", queue),
     ):
         if name not in wanted:
             continue

@@ -17,6 +17,13 @@
 #define LIMIT_NAME_BYTES 128
 #define LIMIT_EXPRESSION_BYTES 256
 #define LIMIT_EXPRESSION_DEPTH 32
-#define LIMIT_TENSOR_BYTES ((uint64_t)16 << 30) /* one argument */
+#define LIMIT_TENSOR_BYTES ((uint64_t)16 << 30)   /* one argument */
+#define LIMIT_QUEUE_BODY_BYTES ((size_t)16 << 20) /* payload or result of one job */
+#define LIMIT_QUEUE_PUT_BYTES ((size_t)64 << 20)  /* all payloads of one put */
+#define LIMIT_QUEUE_PUT_JOBS 10000                /* jobs of one put */
+#define LIMIT_QUEUE_LIST_JOBS 1000                /* jobs of one page */
+#define LIMIT_QUEUE_NOTE_BYTES ((size_t)64 << 10) /* one note on the board */
+#define LIMIT_QUEUE_NOTES 1000
+#define LIMIT_QUEUE_URL_BYTES 4096
 
 #endif

@@ -87,6 +87,19 @@
       "Python's packages")                                                                         \
     X(python_path, "python.path", STRING, "", 0, 0,                                                \
       "Python with PyTorch, for torch problems; empty: $WARPGYM_PYTHON, then .venv/bin/python3")   \
+    X(queue_url, "queue.url", STRING, "", 0, 0,                                                    \
+      "Where jobs are kept: sqlite:PATH, or redis://[user:password@]host[:port][/db]; empty: "     \
+      "sqlite:$XDG_STATE_HOME/warpgym/queue.db")                                                   \
+    X(queue_lease_ms, "queue.lease_ms", DURATION, "60s", 100, 3600000,                             \
+      "How long a worker may be silent before its jobs are given to another")                      \
+    X(queue_attempts, "queue.attempts", INT, "3", 1, 100,                                          \
+      "Attempts after which a job that no worker brings to an end ends as infrastructure_error")   \
+    X(queue_keep_ms, "queue.keep_ms", DURATION, "168h", 0, 31536000000,                            \
+      "How long ended jobs are kept; 0: no bound")                                                 \
+    X(queue_keep_jobs, "queue.keep_jobs", INT, "100000", 0, 1000000000,                            \
+      "How many ended jobs are kept, the newest; 0: no bound")                                     \
+    X(queue_keep_bytes, "queue.keep_bytes", BYTES, "4GiB", 0, 1ULL << 50,                          \
+      "Payloads and results of ended jobs that are kept, the newest; 0: no bound")                 \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
       "Directories of problems, separated by colons, searched before the ones that come along")
 

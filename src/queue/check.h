@@ -1,0 +1,16 @@
+/* check: what a caller of queue.h may pass; errors say which argument and why. */
+#ifndef WARPGYM_QUEUE_CHECK_H
+#define WARPGYM_QUEUE_CHECK_H
+
+#include "queue/queue.h"
+
+#define QUEUE_LEASE_MAX_MS 3600000
+
+NODISCARD int queue_check_id(const char *what, const char *id, struct err *err);
+NODISCARD int queue_check_put(const struct queue_submission *submissions, size_t count,
+                              struct err *err);
+NODISCARD int queue_check_claim(const struct queue_claim *claim, struct err *err);
+NODISCARD int queue_check_lease(int64_t lease_ms, struct err *err);
+NODISCARD int queue_check_result(const struct queue_result *result, struct err *err);
+
+#endif

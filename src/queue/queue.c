@@ -1,0 +1,394 @@
+#include "queue/queue.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "queue/check.h"
+#include "queue/store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LEASE_MS 60000
+#define ATTEMPTS 3
+#define CALL_MS 10000
+/* A process that dies between its commit and its call for the others leaves them asleep: they look
+ * again after this long. */
+#define LOOK_AGAIN_MS 1000
+
+static const struct queue_store *const stores[] = {&queue_sqlite, &queue_redis, NULL};
+
+void queue_options_read(struct queue_options *options, const struct settings *settings)
+{
+    *options = (struct queue_options){.lease_ms = settings->queue_lease_ms,
+                                      .attempts = (int)settings->queue_attempts,
+                                      .keep_ms = settings->queue_keep_ms,
+                                      .keep_jobs = (uint64_t)settings->queue_keep_jobs,
+                                      .keep_bytes = settings->queue_keep_bytes};
+}
+
+static char *default_url(struct err *err)
+{
+    char *directory = paths_state(err);
+    if (!directory)
+        return NULL;
+    char *url = mem_printf("sqlite:%s/queue.db", directory);
+    mem_free(directory);
+    return url;
+}
+
+int queue_open(struct queue **out, const char *url, const struct queue_options *options,
+               struct err *err)
+{
+    char *made = NULL;
+    *out = NULL;
+    if (*url == '\0' && !(url = made = default_url(err)))
+        return err ? err->code : ERR_IO;
+    int result = ERR_INPUT;
+    const struct queue_store *store = NULL;
+    for (const struct queue_store *const *at = stores; *at && !store; at++)
+        if (strncmp(url, (*at)->scheme, strlen((*at)->scheme)) == 0)
+            store = *at;
+    if (strlen(url) > LIMIT_QUEUE_URL_BYTES)
+        result = err_set(err, ERR_INPUT, "queue: the URL is longer than %d bytes",
+                         LIMIT_QUEUE_URL_BYTES);
+    else if (!store)
+        result = err_set(err, ERR_INPUT,
+                         "queue: '%.*s' is no queue (write sqlite:PATH or redis://HOST:PORT)",
+                         (int)strcspn(url, "@"), url);
+    else
+        result = store->open(out, url + strlen(store->scheme), options, err);
+    mem_free(made);
+    return result;
+}
+
+void queue_close(struct queue *queue)
+{
+    if (queue)
+        queue->store->close(queue);
+}
+
+const char *queue_name(const struct queue *queue)
+{
+    return queue->name;
+}
+
+int queue_probe(struct queue *queue, struct err *err)
+{
+    return queue->store->probe(queue, err);
+}
+
+void queue_init(struct queue *queue, const struct queue_store *store, const char *name,
+                const struct queue_options *options)
+{
+    pthread_condattr_t monotonic;
+    queue->store = store;
+    queue->options = *options;
+    if (queue->options.lease_ms == 0)
+        queue->options.lease_ms = LEASE_MS;
+    if (queue->options.attempts == 0)
+        queue->options.attempts = ATTEMPTS;
+    if (queue->options.call_ms == 0)
+        queue->options.call_ms = CALL_MS;
+    queue->name = mem_strdup(name);
+    pthread_mutex_init(&queue->lock, NULL);
+    pthread_mutex_init(&queue->watch_lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&queue->ready, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+void queue_deinit(struct queue *queue)
+{
+    pthread_cond_destroy(&queue->ready);
+    pthread_mutex_destroy(&queue->lock);
+    pthread_mutex_destroy(&queue->watch_lock);
+    mem_free(queue->name);
+}
+
+/* ---------------------------------------------------------------------------------------- a job */
+
+void queue_job_deinit(struct queue_job *job)
+{
+    mem_free(job->payload);
+    mem_free(job->result);
+    job->payload = job->result = NULL;
+}
+
+const char *queue_state_name(enum queue_state state)
+{
+    static const char *const names[] = {"queued", "running", "done", "cancelled"};
+    return (unsigned)state < QUEUE_STATES ? names[state] : "unknown";
+}
+
+void queue_copy(char *out, size_t size, const char *text, size_t count)
+{
+    if (count >= size) {
+        count = size - 1;
+        while (count > 0 && ((unsigned char)text[count] & 0xC0) == 0x80)
+            count--;
+    }
+    memcpy(out, text, count);
+    out[count] = '\0';
+}
+
+char *queue_bytes(const void *bytes, size_t count)
+{
+    char *copy = mem_alloc(count + 1);
+    if (count > 0)
+        memcpy(copy, bytes, count);
+    return copy;
+}
+
+/* ----------------------------------------------------------------------------------- submitting */
+
+static void make_id(char id[QUEUE_ID_BYTES])
+{
+    snprintf(id, QUEUE_ID_BYTES, "%016" PRIx64 "%016" PRIx64, clock_secret(), clock_secret());
+}
+
+int queue_put(struct queue *queue, struct queue_submission *submissions, size_t count,
+              struct err *err)
+{
+    int result = queue_check_put(submissions, count, err);
+    if (result < 0 || count == 0)
+        return result;
+    for (size_t i = 0; i < count; i++) {
+        if (submissions[i].id)
+            snprintf(submissions[i].put_id, QUEUE_ID_BYTES, "%s", submissions[i].id);
+        else
+            make_id(submissions[i].put_id);
+    }
+    return queue->store->put(queue, submissions, count, err);
+}
+
+int queue_cancel(struct queue *queue, const char *id, enum queue_state *state, struct err *err)
+{
+    int result = queue_check_id("id", id, err);
+    return result < 0 ? result : queue->store->cancel(queue, id, state, err);
+}
+
+/* -------------------------------------------------------------------------------------- reading */
+
+static int deinit_failed(struct queue_job *job, int result)
+{
+    if (result < 0) {
+        queue_job_deinit(job);
+        *job = (struct queue_job){0};
+    }
+    return result;
+}
+
+int queue_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
+              struct err *err)
+{
+    *job = (struct queue_job){0};
+    int result = queue_check_id("id", id, err);
+    return result < 0 ? result : deinit_failed(job, queue->store->get(queue, id, bodies, job, err));
+}
+
+int queue_find(struct queue *queue, const char *key, unsigned bodies, struct queue_job *job,
+               struct err *err)
+{
+    *job = (struct queue_job){0};
+    int result = queue_check_id("key", key, err);
+    return result < 0 ? result
+                      : deinit_failed(job, queue->store->find(queue, key, bodies, job, err));
+}
+
+int queue_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
+               size_t limit, size_t *count, struct err *err)
+{
+    *count = 0;
+    if (filter->batch && queue_check_id("batch", filter->batch, err) < 0)
+        return ERR_INPUT;
+    if (limit > LIMIT_QUEUE_LIST_JOBS)
+        return err_set(err, ERR_LIMIT, "queue: a page has at most %d jobs", LIMIT_QUEUE_LIST_JOBS);
+    if (limit == 0)
+        return 0;
+    memset(jobs, 0, limit * sizeof *jobs);
+    int result = queue->store->list(queue, filter, jobs, limit, count, err);
+    if (result < 0) {
+        for (size_t i = 0; i < limit; i++)
+            queue_job_deinit(&jobs[i]);
+        *count = 0;
+    }
+    return result;
+}
+
+int queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err)
+{
+    memset(stats, 0, sizeof *stats);
+    return queue->store->stats(queue, stats, err);
+}
+
+/* -------------------------------------------------------------------------------------- working */
+
+static struct timespec timespec_of(int64_t ns)
+{
+    return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+/* Until somebody woke the queue since `seen`, or the deadline; false: stop waiting. */
+static bool wait_for_wake(struct queue *queue, uint64_t *seen, int64_t deadline_ns)
+{
+    int64_t until_ns = clock_now_ns() + (int64_t)LOOK_AGAIN_MS * 1000000;
+    bool again = until_ns < deadline_ns;
+    struct timespec until = timespec_of(again ? until_ns : deadline_ns);
+    int result = 0;
+    pthread_mutex_lock(&queue->lock);
+    while (queue->wakes == *seen && !queue->interrupted && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&queue->ready, &queue->lock, &until);
+    bool woken = queue->wakes != *seen;
+    *seen = queue->wakes;
+    bool stop = queue->interrupted;
+    pthread_mutex_unlock(&queue->lock);
+    return !stop && (woken || again) && clock_now_ns() < deadline_ns;
+}
+
+int queue_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
+                bool *got, struct err *err)
+{
+    *job = (struct queue_job){0};
+    *got = false;
+    int result = queue_check_claim(claim, err);
+    if (result < 0)
+        return result;
+    struct queue_claim filled = *claim;
+    if (filled.lease_ms == 0)
+        filled.lease_ms = queue->options.lease_ms;
+    int64_t deadline_ns = clock_now_ns() + (int64_t)claim->timeout_ms * 1000000;
+    pthread_mutex_lock(&queue->lock);
+    uint64_t seen = queue->wakes;
+    pthread_mutex_unlock(&queue->lock);
+    do {
+        result = deinit_failed(job, queue->store->claim(queue, &filled, job, got, err));
+        if (result < 0)
+            *got = false;
+    } while (result == 0 && !*got && wait_for_wake(queue, &seen, deadline_ns));
+    return result;
+}
+
+void queue_interrupt(struct queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->interrupted = true;
+    pthread_cond_broadcast(&queue->ready);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void queue_wake(struct queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->wakes++;
+    pthread_cond_broadcast(&queue->ready);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+int queue_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
+                int64_t lease_ms, enum queue_standing *standings, struct err *err)
+{
+    if (count == 0)
+        return 0;
+    if (lease_ms == 0)
+        lease_ms = queue->options.lease_ms;
+    int result = queue_check_lease(lease_ms, err);
+    return result < 0 ? result : queue->store->renew(queue, jobs, count, lease_ms, standings, err);
+}
+
+int queue_finish(struct queue *queue, const struct queue_job *job,
+                 const struct queue_result *result, enum queue_finishing *finishing,
+                 struct err *err)
+{
+    char reason[QUEUE_REASON_BYTES];
+    struct queue_result cut = *result;
+    int code = queue_check_result(result, err);
+    if (code < 0)
+        return code;
+    queue_copy(reason, sizeof reason, result->reason ? result->reason : "",
+               result->reason ? strlen(result->reason) : 0);
+    cut.reason = reason;
+    return queue->store->finish(queue, job, &cut, finishing, err);
+}
+
+int queue_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
+               struct err *err)
+{
+    char cut[QUEUE_REASON_BYTES];
+    queue_copy(cut, sizeof cut, reason ? reason : "", reason ? strlen(reason) : 0);
+    return queue->store->fail(queue, job, cut, counts, err);
+}
+
+/* ------------------------------------------------------------------------------------- watchers */
+
+void queue_watch(struct queue *queue, struct queue_watcher *watcher)
+{
+    pthread_mutex_lock(&queue->watch_lock);
+    watcher->next = queue->watchers;
+    queue->watchers = watcher;
+    pthread_mutex_unlock(&queue->watch_lock);
+}
+
+void queue_unwatch(struct queue *queue, struct queue_watcher *watcher)
+{
+    pthread_mutex_lock(&queue->watch_lock);
+    struct queue_watcher **at = &queue->watchers;
+    while (*at && *at != watcher)
+        at = &(*at)->next;
+    if (*at)
+        *at = watcher->next;
+    pthread_mutex_unlock(&queue->watch_lock);
+}
+
+void queue_tell(struct queue *queue, const struct queue_event *events, size_t count)
+{
+    pthread_mutex_lock(&queue->watch_lock);
+    for (struct queue_watcher *watcher = queue->watchers; watcher; watcher = watcher->next)
+        watcher->tell(watcher, events, count);
+    pthread_mutex_unlock(&queue->watch_lock);
+}
+
+/* --------------------------------------------------------------------------------- housekeeping */
+
+int queue_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err)
+{
+    *reaping = (struct queue_reaping){0};
+    return queue->store->reap(queue, reaping, err);
+}
+
+int queue_post(struct queue *queue, const char *name, const void *bytes, size_t count,
+               int64_t keep_ms, struct err *err)
+{
+    if (queue_check_id("note", name, err) < 0)
+        return ERR_INPUT;
+    if (count > LIMIT_QUEUE_NOTE_BYTES)
+        return err_set(err, ERR_LIMIT, "queue: note '%s' has %zu bytes, %zu are the limit", name,
+                       count, LIMIT_QUEUE_NOTE_BYTES);
+    if (keep_ms < 1 || keep_ms > QUEUE_LEASE_MAX_MS)
+        return err_set(err, ERR_INPUT, "queue: a note is kept for 1 ms to an hour");
+    return queue->store->post(queue, name, bytes, count, keep_ms, err);
+}
+
+int queue_notes(struct queue *queue, struct queue_note **notes, size_t *count, struct err *err)
+{
+    *notes = mem_alloc(LIMIT_QUEUE_NOTES * sizeof **notes);
+    *count = 0;
+    int result = queue->store->notes(queue, *notes, LIMIT_QUEUE_NOTES, count, err);
+    if (result < 0) {
+        queue_notes_free(*notes, *count);
+        *notes = NULL;
+        *count = 0;
+    }
+    return result;
+}
+
+void queue_notes_free(struct queue_note *notes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        mem_free(notes[i].bytes);
+    mem_free(notes);
+}

@@ -1,0 +1,134 @@
+#include "queue/redis.h"
+
+#include "base/log.h"
+
+#include <string.h>
+
+#define SCHEMA_VERSION 1
+
+/* --------------------------------------------------------------------------------------- asking */
+
+static int ask(struct redis_store *store, const char *const *items, size_t count,
+               redisReply **reply, struct err *err)
+{
+    struct redis_words words = {0};
+    for (size_t i = 0; i < count; i++)
+        redis_words_text(&words, items[i]);
+    int result = redis_call(store, &words, reply, err);
+    redis_words_deinit(&words);
+    if (result == 0 && (*reply)->type == REDIS_REPLY_ERROR) {
+        result = redis_refused(store, *reply, err);
+        freeReplyObject(*reply);
+    }
+    return result;
+}
+
+static int redis_probe(struct queue *queue, struct err *err)
+{
+    static const char *const ping[] = {"PING"};
+    redisReply *reply;
+    int result = ask((struct redis_store *)queue, ping, 1, &reply, err);
+    if (result == 0)
+        freeReplyObject(reply);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------- opening */
+
+static int check_schema(struct redis_store *store, struct err *err)
+{
+    static const char *const claim[] = {"HSETNX", REDIS_PREFIX "meta", "schema", "1"};
+    static const char *const look[] = {"HGET", REDIS_PREFIX "meta", "schema"};
+    redisReply *reply;
+    int result = ask(store, claim, 4, &reply, err);
+    if (result < 0)
+        return result;
+    freeReplyObject(reply);
+    result = ask(store, look, 3, &reply, err);
+    if (result < 0)
+        return result;
+    int64_t version = redis_reply_number(reply, 0);
+    freeReplyObject(reply);
+    if (version < 1)
+        return redis_reply_strange(store, err);
+    if (version > SCHEMA_VERSION)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "queue: %s was filled by a newer warpgym (schema %d, this one knows %d)",
+                       store->url.name, (int)version, SCHEMA_VERSION);
+    return 0;
+}
+
+/* Whoever runs it may want it so: a remark, not a refusal. */
+static void remark(struct redis_store *store)
+{
+    static const char *const info[] = {"INFO"};
+    static const struct {
+        const char *line, *remark;
+    } rows[] = {
+        {"\naof_enabled:0", "this Redis keeps no append-only file: what is in the queue does not "
+                            "survive its crash (appendonly yes, appendfsync always)"},
+        {"\nmaxmemory_policy:allkeys", "this Redis removes keys when it is short of memory: jobs "
+                                       "get lost (maxmemory-policy noeviction)"},
+    };
+    redisReply *reply;
+    if (ask(store, info, 1, &reply, NULL) < 0)
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (reply->type == REDIS_REPLY_STRING && strstr(reply->str, rows[i].line))
+            log_event(LOG_LEVEL_WARN, "queue", rows[i].remark, "url", store->url.name, NULL);
+    freeReplyObject(reply);
+}
+
+static void redis_close(struct queue *queue)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    redis_feed_stop(store);
+    redis_pool_close(store);
+    redis_scripts_deinit(store);
+    pthread_mutex_destroy(&store->pool_lock);
+    queue_deinit(&store->queue);
+    mem_free(store);
+}
+
+static int redis_open(struct queue **out, const char *place, const struct queue_options *options,
+                      struct err *err)
+{
+    struct redis_url url;
+    int result = redis_url_parse(&url, place, err);
+    if (result < 0)
+        return result;
+    struct redis_store *store = mem_alloc(sizeof *store);
+    store->url = url;
+    store->feed_stop = -1;
+    queue_init(&store->queue, &queue_redis, url.name, options);
+    pthread_mutex_init(&store->pool_lock, NULL);
+    redis_scripts_init(store);
+    result = check_schema(store, err);
+    if (result == 0) {
+        remark(store);
+        result = redis_feed_start(store, err);
+    }
+    if (result < 0)
+        redis_close(&store->queue);
+    else
+        *out = &store->queue;
+    return result;
+}
+
+const struct queue_store queue_redis = {.scheme = "redis://",
+                                        .open = redis_open,
+                                        .close = redis_close,
+                                        .probe = redis_probe,
+                                        .put = redis_put,
+                                        .cancel = redis_cancel,
+                                        .get = redis_get,
+                                        .find = redis_find,
+                                        .list = redis_list,
+                                        .stats = redis_stats,
+                                        .claim = redis_claim,
+                                        .renew = redis_renew,
+                                        .finish = redis_finish,
+                                        .fail = redis_fail,
+                                        .reap = redis_reap,
+                                        .post = redis_post,
+                                        .notes = redis_notes};

@@ -1,0 +1,149 @@
+/* redis: the parts of the store for many machines.
+ *
+ *   callers ──► redis_script ──► a connection of the pool ──► one Lua script: all or nothing
+ *   feed thread: XREAD BLOCK on the streams `events` and `wake` ──► tells watchers, wakes claims
+ *
+ * What is changed together is changed by one script (redis/NAME.lua, behind redis/prelude.lua,
+ * which says which keys there are); Redis runs scripts one after the other and writes each to its
+ * append-only file as a whole. Time is the server's.
+ *
+ * Every script may be sent twice: where an answer was lost, the call connects again and repeats it
+ * until options.call_ms are over. A put then joins itself, a finish finds its own result; a claim
+ * whose answer was lost is a lease that runs out.
+ */
+#ifndef WARPGYM_QUEUE_REDIS_H
+#define WARPGYM_QUEUE_REDIS_H
+
+#include "base/mem.h"
+#include "queue/redis_url.h"
+#include "queue/store.h"
+
+#include <hiredis/hiredis.h>
+
+#define REDIS_PREFIX "warpgym:"
+
+enum redis_script {
+    REDIS_PUT,
+    REDIS_CANCEL,
+    REDIS_FIND,
+    REDIS_LIST,
+    REDIS_STATS,
+    REDIS_CLAIM,
+    REDIS_RENEW,
+    REDIS_FINISH,
+    REDIS_FAIL,
+    REDIS_REAP,
+    REDIS_POST,
+    REDIS_NOTES,
+    REDIS_SCRIPTS
+};
+
+struct redis_link {
+    redisContext *context;
+    struct redis_link *next;
+};
+
+struct redis_store {
+    struct queue queue; /* first */
+    struct redis_url url;
+    struct {
+        char *text;
+        char sha[41];
+    } scripts[REDIS_SCRIPTS];
+    pthread_mutex_t pool_lock;
+    struct redis_link *idle;
+    size_t idle_count;
+    bool feeding;
+    pthread_t feed_thread;
+    int feed_stop; /* an eventfd */
+    int64_t feed_position;
+};
+
+/* The words of one command. They must live until it was sent; numbers live in the arena. */
+struct redis_words {
+    struct arena arena;
+    const char **items;
+    size_t *sizes;
+    size_t count, capacity;
+};
+
+void redis_words_deinit(struct redis_words *words);
+void redis_words_bytes(struct redis_words *words, const void *bytes, size_t count);
+void redis_words_text(struct redis_words *words, const char *text); /* NULL: "" */
+void redis_words_number(struct redis_words *words, int64_t number);
+
+/* --------------------------------------------------------------------------------- redis_link.c */
+
+/* Connects, logs in, selects the database. */
+NODISCARD int redis_connect(struct redis_store *store, int timeout_ms, redisContext **out,
+                            struct err *err);
+/* A sentence for a connection that broke, and for an error reply. */
+int redis_broken(const struct redis_store *store, const redisContext *context, struct err *err);
+int redis_refused(const struct redis_store *store, const redisReply *reply, struct err *err);
+/* One command and its reply, which is no error; the caller's (freeReplyObject). */
+NODISCARD int redis_call(struct redis_store *store, const struct redis_words *words,
+                         redisReply **reply, struct err *err);
+void redis_pool_close(struct redis_store *store);
+
+/* ------------------------------------------------------------------------------- redis_script.c */
+
+void redis_scripts_init(struct redis_store *store);
+void redis_scripts_deinit(struct redis_store *store);
+/* For the words of a script: redis_script_begin, its ARGV, redis_script. */
+void redis_script_begin(struct redis_store *store, enum redis_script script,
+                        struct redis_words *words);
+/* `type`: REDIS_REPLY_…; another one is ERR_PROTOCOL. Frees the words in any case. */
+NODISCARD int redis_script(struct redis_store *store, enum redis_script script,
+                           struct redis_words *words, int type, redisReply **reply,
+                           struct err *err);
+
+/* -------------------------------------------------------------------------------- redis_reply.c */
+
+/* Bytes from a server: nothing in them is believed. */
+
+extern const char redis_fields[]; /* names of a record's fields, with a space between two */
+/* True: an array of a record's fields, and of the bodies that were asked for. */
+bool redis_reply_job(const redisReply *reply, unsigned bodies, struct queue_job *job);
+/* A whole number in an integer or a text; `other` where there is none. */
+int64_t redis_reply_number(const redisReply *reply, int64_t other);
+/* Text of a reply, cut to size; "" where it is something else. */
+void redis_reply_text(const redisReply *reply, char *out, size_t size);
+/* One entry of the stream of events. */
+bool redis_reply_event(const redisReply *reply, struct queue_event *event);
+/* ERR_PROTOCOL. */
+int redis_reply_strange(const struct redis_store *store, struct err *err);
+
+/* --------------------------------------------------------------------------------- redis_feed.c */
+
+NODISCARD int redis_feed_start(struct redis_store *store, struct err *err);
+void redis_feed_stop(struct redis_store *store);
+
+/* ------------------------------------------------------------------- redis_work.c, redis_read.c */
+
+int redis_put(struct queue *queue, struct queue_submission *submissions, size_t count,
+              struct err *err);
+int redis_cancel(struct queue *queue, const char *id, enum queue_state *state, struct err *err);
+int redis_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
+                bool *got, struct err *err);
+int redis_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
+                int64_t lease_ms, enum queue_standing *standings, struct err *err);
+int redis_finish(struct queue *queue, const struct queue_job *job,
+                 const struct queue_result *result, enum queue_finishing *finishing,
+                 struct err *err);
+int redis_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
+               struct err *err);
+int redis_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err);
+int redis_post(struct queue *queue, const char *name, const void *bytes, size_t count,
+               int64_t keep_ms, struct err *err);
+
+int redis_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
+              struct err *err);
+int redis_find(struct queue *queue, const char *key, unsigned bodies, struct queue_job *job,
+               struct err *err);
+int redis_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
+               size_t limit, size_t *count, struct err *err);
+int redis_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
+int redis_notes(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
+                struct err *err);
+
+#endif

@@ -1,0 +1,12 @@
+-- ARGV: id. Returns enum queue_state of what it is now, -1 where there is none.
+local job = read(ARGV[1])
+if not job then
+    return -1
+elseif job.state == QUEUED then
+    finish(job, 'cancelled', 'cancelled before a worker took it', false, nil)
+elseif job.state == RUNNING and job.cancel ~= '1' then
+    job.cancel = '1'
+    redis.call('HSET', job_key(job.id), 'cancel', '1')
+    tell(job, '')
+end
+return job.state

@@ -1,0 +1,185 @@
+-- Stands before every script of the queue. All keys begin with KEYS[1]:
+--
+--   meta                 hash    schema, sequence, number (of the last event), kept_bytes, lost, cursors
+--   job:ID               hash    the record, payload and result
+--   all, batch:BATCH     zset    ids by sequence; state:N likewise, of the jobs in a state
+--   stream:P:NEEDS       stream  one entry SEQUENCE-0 for each job queued or running; the group
+--                                `workers` has a consumer `held` (running: pending since its lease
+--                                began) and a consumer `back` (was running, is queued again)
+--   queued:P:NEEDS       zset    ids by sequence: what claims look at, and statistics
+--   needs                set     words that there are streams for
+--   ended                zset    ids by the number of the event that ended them
+--   key:KEY              zset    likewise, those that answer for the key
+--   outcomes             hash    how many ended so
+--   events, wake         streams what watchers and waiting claims read
+--   notes, note:NAME     set, string
+local P = KEYS[1]
+local QUEUED, RUNNING, DONE, CANCELLED = 0, 1, 2, 3
+local EVENTS_KEPT = 100000
+local OUTCOMES_MAX = 32
+-- A pending entry's idle time says how much of its lease is over. Leases differ in length, and
+-- XAUTOCLAIM knows one bound: so they all end at the same idle time, and begin where they must.
+local SPAN = 86400000
+
+local meta = P .. 'meta'
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+
+local FIELDS = {'sequence', 'id', 'batch', 'key', 'needs', 'priority', 'state', 'claims', 'attempt',
+    'cancel', 'worker', 'put_ms', 'claimed_ms', 'ended_ms', 'outcome', 'reason', 'payload_bytes',
+    'result_bytes'}
+local NUMBERS = {sequence = 1, priority = 1, state = 1, claims = 1, attempt = 1, payload_bytes = 1,
+    result_bytes = 1}
+
+local function text(number)
+    return string.format('%.0f', number)
+end
+
+local function job_key(id)
+    return P .. 'job:' .. id
+end
+
+local function stream_of(job)
+    return P .. 'stream:' .. text(job.priority) .. ':' .. job.needs
+end
+
+local function queued_of(job)
+    return P .. 'queued:' .. text(job.priority) .. ':' .. job.needs
+end
+
+local function entry_of(job)
+    return text(job.sequence) .. '-0'
+end
+
+-- nil where there is none
+local function read(id)
+    local values = redis.call('HMGET', job_key(id), unpack(FIELDS))
+    if not values[1] then
+        return nil
+    end
+    local job = {}
+    for i, name in ipairs(FIELDS) do
+        job[name] = NUMBERS[name] and tonumber(values[i] or 0) or values[i] or ''
+    end
+    return job
+end
+
+-- What queue.h calls a job, for the caller; bodies as in enum queue_bodies.
+local function record(id, bodies)
+    local names = {unpack(FIELDS)}
+    if bodies % 2 == 1 then
+        names[#names + 1] = 'payload'
+    end
+    if bodies >= 2 then
+        names[#names + 1] = 'result'
+    end
+    return redis.call('HMGET', job_key(id), unpack(names))
+end
+
+local function wake()
+    redis.call('XADD', P .. 'wake', 'MAXLEN', '1', '*', 'w', '')
+end
+
+local function tell(job, outcome)
+    local number = redis.call('HINCRBY', meta, 'number', 1)
+    redis.call('XADD', P .. 'events', 'MAXLEN', '~', EVENTS_KEPT, text(number) .. '-0', 'id', job.id,
+        'batch', job.batch, 'state', text(job.state), 'outcome', outcome, 'cancel', job.cancel)
+    return number
+end
+
+local function set_state(job, state)
+    if job.state then
+        redis.call('ZREM', P .. 'state:' .. text(job.state), job.id)
+    end
+    redis.call('ZADD', P .. 'state:' .. text(state), text(job.sequence), job.id)
+    redis.call('HSET', job_key(job.id), 'state', text(state))
+    job.state = state
+end
+
+local function hold(job, lease_ms)
+    return redis.call('XCLAIM', stream_of(job), 'workers', 'held', 0, entry_of(job), 'IDLE',
+        text(SPAN - lease_ms), 'JUSTID')
+end
+
+local function count_outcome(outcome)
+    local key = P .. 'outcomes'
+    if redis.call('HLEN', key) >= OUTCOMES_MAX - 1 and redis.call('HEXISTS', key, outcome) == 0 then
+        outcome = 'other'
+    end
+    redis.call('HINCRBY', key, outcome, 1)
+end
+
+-- `result` nil: without one
+local function finish(job, outcome, reason, answers, result)
+    local size = result and #result or 0
+    redis.call('XACK', stream_of(job), 'workers', entry_of(job))
+    redis.call('XDEL', stream_of(job), entry_of(job))
+    redis.call('ZREM', queued_of(job), job.id)
+    set_state(job, outcome == 'cancelled' and CANCELLED or DONE)
+    redis.call('HSET', job_key(job.id), 'outcome', outcome, 'reason', reason, 'ended_ms', text(now),
+        'result_bytes', text(size))
+    if result then
+        redis.call('HSET', job_key(job.id), 'result', result)
+    end
+    local number = tell(job, outcome)
+    redis.call('ZADD', P .. 'ended', text(number), job.id)
+    if answers and job.key ~= '' then
+        redis.call('ZADD', P .. 'key:' .. job.key, text(number), job.id)
+    end
+    redis.call('HINCRBY', meta, 'kept_bytes', text(job.payload_bytes + size))
+    count_outcome(outcome)
+end
+
+-- An ended job, with all that knows of it.
+local function remove(job)
+    redis.call('UNLINK', job_key(job.id))
+    redis.call('ZREM', P .. 'ended', job.id)
+    redis.call('ZREM', P .. 'all', job.id)
+    redis.call('ZREM', P .. 'state:' .. text(job.state), job.id)
+    if job.batch ~= '' then
+        redis.call('ZREM', P .. 'batch:' .. job.batch, job.id)
+    end
+    if job.key ~= '' then
+        redis.call('ZREM', P .. 'key:' .. job.key, job.id)
+    end
+    redis.call('HINCRBY', meta, 'kept_bytes', text(0 - job.payload_bytes - job.result_bytes))
+end
+
+-- A running job whose attempt ended without a result: queued again, or ended for good (then true).
+-- `why` nil: its lease ran out.
+local function give_back(job, why, counts, attempts)
+    if job.cancel == '1' then
+        finish(job, 'cancelled', 'cancelled while a worker had it', false, nil)
+        return true
+    end
+    local last = counts and job.attempt >= attempts
+    local reason = why or ''
+    if counts then
+        if why then
+            reason = 'attempt ' .. job.attempt .. ' failed: ' ..
+                (why ~= '' and why or 'its worker did not say why')
+        else
+            reason = 'attempt ' .. job.attempt .. ' was lost: worker ' .. job.worker ..
+                ' stopped renewing its lease'
+        end
+    end
+    if last then
+        finish(job, 'infrastructure_error', reason .. '; there are no attempts left', false, nil)
+        return true
+    end
+    redis.call('XCLAIM', stream_of(job), 'workers', 'back', 0, entry_of(job), 'JUSTID')
+    redis.call('ZADD', queued_of(job), text(job.sequence), job.id)
+    set_state(job, QUEUED)
+    redis.call('HSET', job_key(job.id), 'reason', reason, 'attempt',
+        text(counts and job.attempt or job.attempt - 1))
+    tell(job, '')
+    wake()
+    return false
+end
+
+-- The job that a worker speaks of, if it is still the one that it claimed.
+local function read_claimed(id, sequence)
+    local job = read(id)
+    return job and job.sequence == tonumber(sequence) and job or nil
+end
+

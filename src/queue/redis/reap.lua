@@ -1,0 +1,55 @@
+-- ARGV: attempts, keep_ms, keep_jobs, keep_bytes (0: no bound). Returns {returned, lost, removed,
+-- more}.
+local LEASES_MAX, REMOVED_MAX = 100, 500
+local attempts, keep_ms, keep_jobs, keep_bytes = tonumber(ARGV[1]), tonumber(ARGV[2]),
+    tonumber(ARGV[3]), tonumber(ARGV[4])
+local returned, lost, removed, more = 0, 0, 0, 0
+
+-- It goes through the stream's pending entries part by part: those of `back` are among them.
+local function reap_stream(stream)
+    local field = 'cursor:' .. stream
+    local from = redis.call('HGET', meta, field) or '0-0'
+    local reply = redis.call('XAUTOCLAIM', stream, 'workers', 'back', SPAN, from, 'COUNT', LEASES_MAX)
+    if reply[1] == '0-0' then
+        redis.call('HDEL', meta, field)
+    else
+        redis.call('HSET', meta, field, reply[1])
+        more = 1
+    end
+    for _, entry in ipairs(reply[2]) do
+        local job = entry and read(entry[2][2])
+        if job and job.state == RUNNING and entry_of(job) == entry[1] then
+            redis.call('HINCRBY', meta, 'lost', 1)
+            if give_back(job, nil, true, attempts) then
+                lost = lost + 1
+            else
+                returned = returned + 1
+            end
+        end
+    end
+end
+
+local function surplus(job)
+    return keep_ms > 0 and now - tonumber(job.ended_ms) > keep_ms or
+        keep_jobs > 0 and redis.call('ZCARD', P .. 'ended') > keep_jobs or
+        keep_bytes > 0 and tonumber(redis.call('HGET', meta, 'kept_bytes') or 0) > keep_bytes
+end
+
+for _, needs in ipairs(redis.call('SMEMBERS', P .. 'needs')) do
+    for priority = 0, 3 do
+        local stream = stream_of({priority = priority, needs = needs})
+        if redis.call('EXISTS', stream) == 1 then
+            reap_stream(stream)
+        end
+    end
+end
+while removed < REMOVED_MAX do
+    local oldest = redis.call('ZRANGE', P .. 'ended', 0, 0)
+    local job = oldest[1] and read(oldest[1])
+    if not job or not surplus(job) then
+        break
+    end
+    remove(job)
+    removed = removed + 1
+end
+return {returned, lost, removed, (removed == REMOVED_MAX) and 1 or more}

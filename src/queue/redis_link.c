@@ -1,0 +1,271 @@
+#include "base/clock.h"
+#include "queue/redis.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+#define IDLE_MAX 64
+#define BACK_OFF_MS 20 /* doubled at each further try */
+#define BACK_OFF_MAX_MS 1000
+
+/* ---------------------------------------------------------------------------------------- words */
+
+void redis_words_deinit(struct redis_words *words)
+{
+    mem_free(words->items);
+    mem_free(words->sizes);
+    arena_deinit(&words->arena);
+    *words = (struct redis_words){0};
+}
+
+void redis_words_bytes(struct redis_words *words, const void *bytes, size_t count)
+{
+    if (words->count == words->capacity) {
+        words->capacity = words->capacity ? words->capacity * 2 : 32;
+        words->items = mem_resize(words->items, words->capacity * sizeof *words->items);
+        words->sizes = mem_resize(words->sizes, words->capacity * sizeof *words->sizes);
+    }
+    words->items[words->count] = count ? bytes : "";
+    words->sizes[words->count++] = count;
+}
+
+void redis_words_text(struct redis_words *words, const char *text)
+{
+    redis_words_bytes(words, text, text ? strlen(text) : 0);
+}
+
+void redis_words_number(struct redis_words *words, int64_t number)
+{
+    redis_words_text(words, arena_printf(&words->arena, "%lld", (long long)number));
+}
+
+/* --------------------------------------------------------------------------------------- errors */
+
+int redis_broken(const struct redis_store *store, const redisContext *context, struct err *err)
+{
+    const char *name = store->url.name;
+    if (!context)
+        return err_set(err, ERR_IO, "queue: %s: out of memory", name);
+    if (context->err == REDIS_ERR_PROTOCOL)
+        return err_set(err, ERR_PROTOCOL, "queue: %s does not answer like a Redis: %s", name,
+                       context->errstr);
+    /* What SO_RCVTIMEO and a connect that takes too long end in. */
+    bool late = context->err == REDIS_ERR_IO && (errno == EAGAIN || errno == ETIMEDOUT);
+    if (late || strstr(context->errstr, "timed out"))
+        return err_set(err, ERR_TIMEOUT, "queue: %s does not answer; waited for %d ms", name,
+                       store->queue.options.call_ms);
+    return err_set(err, ERR_IO, "queue: %s cannot be reached: %s", name, context->errstr);
+}
+
+static bool begins(const redisReply *reply, const char *word)
+{
+    return strncmp(reply->str, word, strlen(word)) == 0;
+}
+
+int redis_refused(const struct redis_store *store, const redisReply *reply, struct err *err)
+{
+    static const struct {
+        const char *word;
+        int code;
+        const char *text;
+    } known[] = {
+        {"OOM", ERR_LIMIT, "has no memory left (maxmemory); nothing was written"},
+        {"MISCONF", ERR_LIMIT, "cannot save to its disk; nothing was written"},
+        {"NOAUTH", ERR_INPUT, "wants a user and password: redis://user:password@…"},
+        {"WRONGPASS", ERR_INPUT, "does not know this user and password"},
+        {"NOPERM", ERR_INPUT, "does not let this user run scripts on " REDIS_PREFIX "*"},
+        {"WRONGTYPE", ERR_PROTOCOL,
+         "holds another program's data under " REDIS_PREFIX "*; use another database (…/1)"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (begins(reply, known[i].word))
+            return err_set(err, known[i].code, "queue: %s %s", store->url.name, known[i].text);
+    return err_set(err, ERR_IO, "queue: %s says: %.300s", store->url.name, reply->str);
+}
+
+/* Passes by itself: starting, or about to be replaced by another one. */
+static bool passing(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR &&
+           (begins(reply, "LOADING") || begins(reply, "READONLY") || begins(reply, "MASTERDOWN") ||
+            begins(reply, "BUSY "));
+}
+
+/* ----------------------------------------------------------------------------------- connecting */
+
+static struct timeval timeval_of(int ms)
+{
+    ms = ms < 1 ? 1 : ms;
+    return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000L};
+}
+
+static int expect_ok(const struct redis_store *store, redisContext *context, redisReply *reply,
+                     struct err *err)
+{
+    int result = !reply                             ? redis_broken(store, context, err)
+                 : reply->type == REDIS_REPLY_ERROR ? redis_refused(store, reply, err)
+                                                    : 0;
+    if (reply)
+        freeReplyObject(reply);
+    return result;
+}
+
+static int greet(struct redis_store *store, redisContext *context, struct err *err)
+{
+    const struct redis_url *url = &store->url;
+    int result = 0;
+    if (*url->user)
+        result = expect_ok(store, context,
+                           redisCommand(context, "AUTH %s %s", url->user, url->password), err);
+    else if (*url->password)
+        result = expect_ok(store, context, redisCommand(context, "AUTH %s", url->password), err);
+    if (result == 0 && url->database > 0)
+        result = expect_ok(store, context, redisCommand(context, "SELECT %d", url->database), err);
+    return result;
+}
+
+int redis_connect(struct redis_store *store, int timeout_ms, redisContext **out, struct err *err)
+{
+    struct timeval timeout = timeval_of(timeout_ms);
+    redisContext *context = redisConnectWithTimeout(store->url.host, store->url.port, timeout);
+    int result = !context || context->err ? redis_broken(store, context, err) : 0;
+    if (result == 0 && (redisSetTimeout(context, timeout) != REDIS_OK ||
+                        redisEnableKeepAlive(context) != REDIS_OK))
+        result = redis_broken(store, context, err);
+    if (result == 0)
+        result = greet(store, context, err);
+    if (result < 0 && context)
+        redisFree(context);
+    *out = result < 0 ? NULL : context;
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------- the pool */
+
+static void link_free(struct redis_link *link)
+{
+    redisFree(link->context);
+    mem_free(link);
+}
+
+/* One that lay idle has nothing to say; if it does, the server has hung up. */
+static bool alive(const struct redis_link *link)
+{
+    struct pollfd polled = {.fd = link->context->fd, .events = POLLIN};
+    return poll(&polled, 1, 0) == 0;
+}
+
+static struct redis_link *take_idle(struct redis_store *store)
+{
+    pthread_mutex_lock(&store->pool_lock);
+    struct redis_link *link = store->idle;
+    if (link) {
+        store->idle = link->next;
+        store->idle_count--;
+    }
+    pthread_mutex_unlock(&store->pool_lock);
+    return link;
+}
+
+static int take(struct redis_store *store, int timeout_ms, struct redis_link **out, struct err *err)
+{
+    struct redis_link *link;
+    while ((link = take_idle(store)) && !alive(link))
+        link_free(link);
+    *out = link;
+    if (link) {
+        if (redisSetTimeout(link->context, timeval_of(timeout_ms)) == REDIS_OK)
+            return 0;
+        int result = redis_broken(store, link->context, err);
+        link_free(link);
+        return result;
+    }
+    redisContext *context;
+    int result = redis_connect(store, timeout_ms, &context, err);
+    if (result < 0)
+        return result;
+    *out = mem_alloc(sizeof **out);
+    (*out)->context = context;
+    return 0;
+}
+
+static void give(struct redis_store *store, struct redis_link *link)
+{
+    pthread_mutex_lock(&store->pool_lock);
+    bool keep = store->idle_count < IDLE_MAX;
+    if (keep) {
+        link->next = store->idle;
+        store->idle = link;
+        store->idle_count++;
+    }
+    pthread_mutex_unlock(&store->pool_lock);
+    if (!keep)
+        link_free(link);
+}
+
+void redis_pool_close(struct redis_store *store)
+{
+    struct redis_link *link;
+    while ((link = take_idle(store)))
+        link_free(link);
+}
+
+/* -------------------------------------------------------------------------------------- calling */
+
+/* 1: worth another try. */
+static int try(struct redis_store *store, const struct redis_words *words, int timeout_ms,
+               redisReply **reply, struct err *err)
+{
+    struct redis_link *link;
+    int result = take(store, timeout_ms, &link, err);
+    if (result < 0)
+        return result == ERR_IO ? 1 : result;
+    *reply = redisCommandArgv(link->context, (int)words->count, words->items, words->sizes);
+    if (!*reply) {
+        result = redis_broken(store, link->context, err);
+        link_free(link);
+        return result == ERR_IO ? 1 : result;
+    }
+    if (passing(*reply)) {
+        (void)!redis_refused(store, *reply, err);
+        freeReplyObject(*reply);
+        *reply = NULL;
+        /* Behind an address that moved stands another server than on this connection. */
+        link_free(link);
+        return 1;
+    }
+    give(store, link);
+    return 0;
+}
+
+static void back_off(int tries, int left_ms)
+{
+    int ms = tries < 6 ? BACK_OFF_MS << tries : BACK_OFF_MAX_MS;
+    ms = ms > BACK_OFF_MAX_MS ? BACK_OFF_MAX_MS : ms;
+    /* Not all clients of a server that comes back at the same instant. */
+    ms = ms / 2 + (int)(clock_secret() % (uint64_t)(ms / 2));
+    ms = ms < left_ms ? ms : left_ms;
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
+}
+
+int redis_call(struct redis_store *store, const struct redis_words *words, redisReply **reply,
+               struct err *err)
+{
+    int64_t deadline_ns = clock_now_ns() + (int64_t)store->queue.options.call_ms * 1000000;
+    struct err last = {0};
+    *reply = NULL;
+    for (int tries = 0;; tries++) {
+        int result = try(store, words, clock_left_ms(deadline_ns), reply, &last);
+        int left_ms = clock_left_ms(deadline_ns);
+        if (result == 0)
+            return 0;
+        if (result < 0 || left_ms == 0) {
+            if (err)
+                *err = last;
+            return last.code;
+        }
+        back_off(tries, left_ms);
+    }
+}

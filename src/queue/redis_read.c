@@ -1,0 +1,150 @@
+#include "queue/redis.h"
+
+#include <string.h>
+
+/* -------------------------------------------------------------------------------------- one job */
+
+/* Without a script: status reads are what a server does most. */
+int redis_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
+              struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words = {0};
+    redisReply *reply;
+    redis_words_text(&words, "HMGET");
+    redis_words_text(&words, arena_printf(&words.arena, REDIS_PREFIX "job:%s", id));
+    for (const char *at = redis_fields; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        redis_words_bytes(&words, at, length);
+        at += length;
+    }
+    if (bodies & QUEUE_PAYLOAD)
+        redis_words_text(&words, "payload");
+    if (bodies & QUEUE_RESULT)
+        redis_words_text(&words, "result");
+    int result = redis_call(store, &words, &reply, err);
+    redis_words_deinit(&words);
+    if (result < 0)
+        return result;
+    if (reply->type == REDIS_REPLY_ERROR)
+        result = redis_refused(store, reply, err);
+    else if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
+             reply->element[0]->type == REDIS_REPLY_NIL)
+        result = err_set(err, ERR_MISSING, "queue: there is no job '%s'", id);
+    else if (!redis_reply_job(reply, bodies, job))
+        result = redis_reply_strange(store, err);
+    freeReplyObject(reply);
+    return result;
+}
+
+int redis_find(struct queue *queue, const char *key, unsigned bodies, struct queue_job *job,
+               struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    redisReply *reply;
+    redis_script_begin(store, REDIS_FIND, &words);
+    redis_words_text(&words, key);
+    redis_words_number(&words, bodies);
+    int result = redis_script(store, REDIS_FIND, &words, REDIS_REPLY_ARRAY, &reply, err);
+    if (result < 0)
+        return result;
+    if (reply->elements == 0)
+        result = err_set(err, ERR_MISSING, "queue: there is no result for '%s'", key);
+    else if (!redis_reply_job(reply, bodies, job))
+        result = redis_reply_strange(store, err);
+    freeReplyObject(reply);
+    return result;
+}
+
+/* ---------------------------------------------------------------------------------------- lists */
+
+int redis_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
+               size_t limit, size_t *count, struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    redisReply *reply;
+    redis_script_begin(store, REDIS_LIST, &words);
+    redis_words_number(&words, filter->state);
+    redis_words_text(&words, filter->batch);
+    if (filter->before > 0)
+        redis_words_number(&words, filter->before);
+    else
+        redis_words_text(&words, "+inf");
+    redis_words_number(&words, (int64_t)limit);
+    redis_words_number(&words, filter->bodies);
+    int result = redis_script(store, REDIS_LIST, &words, REDIS_REPLY_ARRAY, &reply, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < reply->elements && *count < limit && result == 0; i++) {
+        if (redis_reply_job(reply->element[i], filter->bodies, &jobs[*count]))
+            (*count)++;
+        else
+            result = redis_reply_strange(store, err);
+    }
+    freeReplyObject(reply);
+    return result;
+}
+
+int redis_notes(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
+                struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    redisReply *reply;
+    redis_script_begin(store, REDIS_NOTES, &words);
+    redis_words_number(&words, (int64_t)limit);
+    int result = redis_script(store, REDIS_NOTES, &words, REDIS_REPLY_ARRAY, &reply, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i + 1 < reply->elements && *count < limit; i += 2) {
+        const redisReply *bytes = reply->element[i + 1];
+        struct queue_note *note = &notes[(*count)++];
+        redis_reply_text(reply->element[i], note->name, sizeof note->name);
+        note->count = bytes->type == REDIS_REPLY_STRING ? bytes->len : 0;
+        note->bytes = queue_bytes(bytes->str, note->count);
+    }
+    freeReplyObject(reply);
+    return 0;
+}
+
+/* ----------------------------------------------------------------------------------- statistics */
+
+#define STATS_FIELDS (2 * QUEUE_PRIORITIES + 4)
+
+static void read_ended(const redisReply *pairs, struct queue_stats *stats)
+{
+    for (size_t i = 0; i + 1 < pairs->elements && stats->ended_count < QUEUE_OUTCOMES_MAX; i += 2) {
+        size_t at = stats->ended_count++;
+        redis_reply_text(pairs->element[i], stats->ended[at].outcome, QUEUE_WORD_BYTES);
+        stats->ended[at].count = (uint64_t)redis_reply_number(pairs->element[i + 1], 0);
+    }
+}
+
+int redis_stats(struct queue *queue, struct queue_stats *stats, struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    redisReply *reply;
+    redis_script_begin(store, REDIS_STATS, &words);
+    int result = redis_script(store, REDIS_STATS, &words, REDIS_REPLY_ARRAY, &reply, err);
+    if (result < 0)
+        return result;
+    if (reply->elements == STATS_FIELDS &&
+        reply->element[STATS_FIELDS - 1]->type == REDIS_REPLY_ARRAY) {
+        redisReply *const *at = reply->element;
+        for (size_t i = 0; i < QUEUE_PRIORITIES; i++, at += 2) {
+            stats->priorities[i].depth = (uint64_t)redis_reply_number(at[0], 0);
+            stats->priorities[i].oldest_ms = redis_reply_number(at[1], 0);
+        }
+        stats->running = (uint64_t)redis_reply_number(at[0], 0);
+        stats->kept = (uint64_t)redis_reply_number(at[1], 0);
+        stats->lost_leases = (uint64_t)redis_reply_number(at[2], 0);
+        read_ended(at[3], stats);
+    } else {
+        result = redis_reply_strange(store, err);
+    }
+    freeReplyObject(reply);
+    return result;
+}

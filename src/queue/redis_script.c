@@ -1,0 +1,107 @@
+#include "queue/redis.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* clang-format off */
+#define LUA(name)                                                                                  \
+    extern const char redis_lua_##name[];                                                          \
+    __asm__(".pushsection .rodata\n"                                                               \
+            ".global redis_lua_" #name "\n"                                                        \
+            "redis_lua_" #name ":\n"                                                               \
+            ".incbin \"src/queue/redis/" #name ".lua\"\n"                                          \
+            ".byte 0\n"                                                                            \
+            ".popsection\n")
+/* clang-format on */
+
+LUA(prelude);
+LUA(put);
+LUA(cancel);
+LUA(find);
+LUA(list);
+LUA(stats);
+LUA(claim);
+LUA(renew);
+LUA(finish);
+LUA(fail);
+LUA(reap);
+LUA(post);
+LUA(notes);
+
+static const char *const bodies[REDIS_SCRIPTS] = {
+    [REDIS_PUT] = redis_lua_put,     [REDIS_CANCEL] = redis_lua_cancel,
+    [REDIS_FIND] = redis_lua_find,   [REDIS_LIST] = redis_lua_list,
+    [REDIS_STATS] = redis_lua_stats, [REDIS_CLAIM] = redis_lua_claim,
+    [REDIS_RENEW] = redis_lua_renew, [REDIS_FINISH] = redis_lua_finish,
+    [REDIS_FAIL] = redis_lua_fail,   [REDIS_REAP] = redis_lua_reap,
+    [REDIS_POST] = redis_lua_post,   [REDIS_NOTES] = redis_lua_notes,
+};
+
+/* The name that EVALSHA knows a script by. */
+static void name(const char *text, char sha[41])
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned length = 0;
+    if (EVP_Digest(text, strlen(text), digest, &length, EVP_sha1(), NULL) != 1)
+        abort();
+    for (unsigned i = 0; i < length && i < 20; i++)
+        snprintf(sha + (size_t)2 * i, 3, "%02x", digest[i]);
+}
+
+void redis_scripts_init(struct redis_store *store)
+{
+    for (size_t i = 0; i < REDIS_SCRIPTS; i++) {
+        store->scripts[i].text = mem_printf("%s%s", redis_lua_prelude, bodies[i]);
+        name(store->scripts[i].text, store->scripts[i].sha);
+    }
+}
+
+void redis_scripts_deinit(struct redis_store *store)
+{
+    for (size_t i = 0; i < REDIS_SCRIPTS; i++)
+        mem_free(store->scripts[i].text);
+}
+
+void redis_script_begin(struct redis_store *store, enum redis_script script,
+                        struct redis_words *words)
+{
+    *words = (struct redis_words){0};
+    redis_words_text(words, "EVALSHA");
+    redis_words_text(words, store->scripts[script].sha);
+    redis_words_text(words, "1");
+    redis_words_text(words, REDIS_PREFIX);
+}
+
+static bool unknown(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "NOSCRIPT", 8) == 0;
+}
+
+int redis_script(struct redis_store *store, enum redis_script script, struct redis_words *words,
+                 int type, redisReply **reply, struct err *err)
+{
+    int result = redis_call(store, words, reply, err);
+    if (result == 0 && unknown(*reply)) {
+        /* A server that started anew; this also makes it known. */
+        freeReplyObject(*reply);
+        words->items[0] = "EVAL";
+        words->sizes[0] = 4;
+        words->items[1] = store->scripts[script].text;
+        words->sizes[1] = strlen(store->scripts[script].text);
+        result = redis_call(store, words, reply, err);
+    }
+    redis_words_deinit(words);
+    if (result < 0)
+        return result;
+    if ((*reply)->type == REDIS_REPLY_ERROR)
+        result = redis_refused(store, *reply, err);
+    else if ((*reply)->type != type)
+        result = redis_reply_strange(store, err);
+    if (result < 0) {
+        freeReplyObject(*reply);
+        *reply = NULL;
+    }
+    return result;
+}

@@ -1,0 +1,24 @@
+/* redis_url: where a Redis is, from its URL. */
+#ifndef WARPGYM_QUEUE_REDIS_URL_H
+#define WARPGYM_QUEUE_REDIS_URL_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+#define REDIS_TEXT_BYTES 256
+
+struct redis_url {
+    char user[REDIS_TEXT_BYTES]; /* "": the default one */
+    char password[REDIS_TEXT_BYTES];
+    char host[REDIS_TEXT_BYTES]; /* an IPv6 address without its brackets */
+    int port;
+    int database;
+    char name[REDIS_TEXT_BYTES + 64]; /* the URL without user and password */
+};
+
+/* `place`: [USER:PASSWORD@]HOST[:PORT][/DB], with %XX for what does not fit in user and password.
+ * Errors never hold what stands before the '@'. */
+NODISCARD int redis_url_parse(struct redis_url *url, const char *place, struct err *err);
+
+#endif

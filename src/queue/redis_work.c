@@ -1,0 +1,204 @@
+#include "queue/redis.h"
+
+/* ------------------------------------------------------------------------------------------ put */
+
+static void add_submission(struct redis_words *words, const struct queue_submission *one)
+{
+    const struct queue_result *known = one->result;
+    redis_words_text(words, one->put_id);
+    redis_words_text(words, one->batch);
+    redis_words_text(words, one->key);
+    redis_words_text(words, one->needs);
+    redis_words_number(words, (int64_t)one->priority);
+    redis_words_text(words, one->force ? "1" : "0");
+    redis_words_bytes(words, one->payload, one->payload_bytes);
+    redis_words_text(words, !known ? "0" : known->bytes ? "2" : "1");
+    redis_words_text(words, known ? known->outcome : "");
+    redis_words_text(words, known ? known->reason : "");
+    redis_words_text(words, known && known->answers_key ? "1" : "0");
+    redis_words_bytes(words, known ? known->bytes : "", known && known->bytes ? known->count : 0);
+}
+
+int redis_put(struct queue *queue, struct queue_submission *submissions, size_t count,
+              struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    redisReply *reply;
+    redis_script_begin(store, REDIS_PUT, &words);
+    redis_words_number(&words, (int64_t)count);
+    for (size_t i = 0; i < count; i++)
+        add_submission(&words, &submissions[i]);
+    int result = redis_script(store, REDIS_PUT, &words, REDIS_REPLY_ARRAY, &reply, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        int64_t putting = i < reply->elements ? redis_reply_number(reply->element[i], -1) : -1;
+        if (putting < QUEUE_PUT_NEW || putting > QUEUE_PUT_REPLACED)
+            result = redis_reply_strange(store, err);
+        submissions[i].putting = (enum queue_putting)putting;
+    }
+    freeReplyObject(reply);
+    return result;
+}
+
+/* A script that returns a number from `low` to `high`. */
+static int run_number(struct redis_store *store, enum redis_script script,
+                      struct redis_words *words, int64_t low, int64_t high, int64_t *number,
+                      struct err *err)
+{
+    redisReply *reply;
+    int result = redis_script(store, script, words, REDIS_REPLY_INTEGER, &reply, err);
+    if (result < 0)
+        return result;
+    *number = reply->integer;
+    freeReplyObject(reply);
+    return *number < low || *number > high ? redis_reply_strange(store, err) : 0;
+}
+
+int redis_cancel(struct queue *queue, const char *id, enum queue_state *state, struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    int64_t number;
+    redis_script_begin(store, REDIS_CANCEL, &words);
+    redis_words_text(&words, id);
+    int result = run_number(store, REDIS_CANCEL, &words, -1, QUEUE_STATES - 1, &number, err);
+    if (result == 0 && number < 0)
+        return err_set(err, ERR_MISSING, "queue: there is no job '%s'", id);
+    if (result == 0)
+        *state = (enum queue_state)number;
+    return result;
+}
+
+/* ---------------------------------------------------------------------------------------- claim */
+
+int redis_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
+                bool *got, struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    redisReply *reply;
+    redis_script_begin(store, REDIS_CLAIM, &words);
+    redis_words_text(&words, claim->worker);
+    redis_words_number(&words, claim->lease_ms);
+    for (size_t i = 0; i < claim->needs_count; i++)
+        redis_words_text(&words, claim->needs[i]);
+    *got = false;
+    int result = redis_script(store, REDIS_CLAIM, &words, REDIS_REPLY_ARRAY, &reply, err);
+    if (result < 0)
+        return result;
+    if (reply->elements > 0) {
+        *got = redis_reply_job(reply, QUEUE_PAYLOAD, job);
+        result = *got ? 0 : redis_reply_strange(store, err);
+    }
+    freeReplyObject(reply);
+    return result;
+}
+
+static void add_right(struct redis_words *words, const struct queue_job *job)
+{
+    redis_words_text(words, job->id);
+    redis_words_number(words, job->sequence);
+    redis_words_number(words, job->claims);
+}
+
+int redis_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
+                int64_t lease_ms, enum queue_standing *standings, struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    redisReply *reply;
+    redis_script_begin(store, REDIS_RENEW, &words);
+    redis_words_number(&words, lease_ms);
+    for (size_t i = 0; i < count; i++)
+        add_right(&words, jobs[i]);
+    int result = redis_script(store, REDIS_RENEW, &words, REDIS_REPLY_ARRAY, &reply, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        int64_t standing = i < reply->elements ? redis_reply_number(reply->element[i], -1) : -1;
+        if (standing < QUEUE_HELD || standing > QUEUE_LOST)
+            result = redis_reply_strange(store, err);
+        standings[i] = (enum queue_standing)standing;
+    }
+    freeReplyObject(reply);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------- the end */
+
+int redis_finish(struct queue *queue, const struct queue_job *job,
+                 const struct queue_result *result, enum queue_finishing *finishing,
+                 struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    int64_t number;
+    redis_script_begin(store, REDIS_FINISH, &words);
+    add_right(&words, job);
+    redis_words_text(&words, result->outcome);
+    redis_words_text(&words, result->reason);
+    redis_words_text(&words, result->answers_key ? "1" : "0");
+    redis_words_text(&words, result->bytes ? "1" : "0");
+    redis_words_bytes(&words, result->bytes, result->bytes ? result->count : 0);
+    int code = run_number(store, REDIS_FINISH, &words, QUEUE_FINISHED, QUEUE_REFUSED, &number, err);
+    if (code == 0)
+        *finishing = (enum queue_finishing)number;
+    return code;
+}
+
+int redis_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
+               struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    int64_t number;
+    redis_script_begin(store, REDIS_FAIL, &words);
+    add_right(&words, job);
+    redis_words_text(&words, reason);
+    redis_words_text(&words, counts ? "1" : "0");
+    redis_words_number(&words, queue->options.attempts);
+    return run_number(store, REDIS_FAIL, &words, 0, 0, &number, err);
+}
+
+/* --------------------------------------------------------------------------------- housekeeping */
+
+int redis_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    const struct queue_options *options = &queue->options;
+    struct redis_words words;
+    redisReply *reply;
+    redis_script_begin(store, REDIS_REAP, &words);
+    redis_words_number(&words, options->attempts);
+    redis_words_number(&words, options->keep_ms);
+    redis_words_number(&words, (int64_t)options->keep_jobs);
+    redis_words_number(&words, (int64_t)options->keep_bytes);
+    int result = redis_script(store, REDIS_REAP, &words, REDIS_REPLY_ARRAY, &reply, err);
+    if (result < 0)
+        return result;
+    if (reply->elements == 4)
+        *reaping =
+            (struct queue_reaping){.returned = (uint64_t)redis_reply_number(reply->element[0], 0),
+                                   .lost = (uint64_t)redis_reply_number(reply->element[1], 0),
+                                   .removed = (uint64_t)redis_reply_number(reply->element[2], 0),
+                                   .more = redis_reply_number(reply->element[3], 0) == 1};
+    else
+        result = redis_reply_strange(store, err);
+    freeReplyObject(reply);
+    return result;
+}
+
+int redis_post(struct queue *queue, const char *name, const void *bytes, size_t count,
+               int64_t keep_ms, struct err *err)
+{
+    struct redis_store *store = (struct redis_store *)queue;
+    struct redis_words words;
+    int64_t number;
+    redis_script_begin(store, REDIS_POST, &words);
+    redis_words_text(&words, name);
+    redis_words_bytes(&words, bytes, count);
+    redis_words_number(&words, keep_ms);
+    return run_number(store, REDIS_POST, &words, 0, 0, &number, err);
+}

@@ -1,0 +1,227 @@
+/* sqlite: the parts of the embedded store.
+ *
+ *   callers ──► sqlite_submit ──► writer thread: BEGIN IMMEDIATE, all that is pending, COMMIT
+ *   callers ──► sqlite_reader: a pool of connections for what only reads
+ *   inotify on PATH-wake ──► feed thread: reads what changed, tells watchers, wakes claims
+ *
+ * Everything that writes goes through one connection and one thread, so concurrent callers share
+ * one fsync (group commit), and statements need no lock. Where a group fails, each of its
+ * operations runs again in a transaction of its own, so that one that finds no room spoils no
+ * other.
+ *
+ * Processes tell each other of commits by touching PATH-wake: a write where a job may be claimable,
+ * a new timestamp where only watchers care. The log file itself won't do: its last write comes
+ * before its fsync, and the commit can be seen only after that.
+ */
+#ifndef WARPGYM_QUEUE_SQLITE_H
+#define WARPGYM_QUEUE_SQLITE_H
+
+#include "queue/store.h"
+
+#include <semaphore.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+
+#define SQLITE_READERS 4
+#define SQLITE_BOOT_BYTES 64
+
+/* Texts are in sqlite_db.c; each connection prepares what it uses. */
+enum sqlite_statement {
+    SQL_BEGIN,
+    SQL_COMMIT,
+    SQL_ROLLBACK,
+    SQL_COUNTERS,
+    SQL_COUNTER_SET,
+    SQL_INSERT,
+    SQL_INSERT_PAYLOAD,
+    SQL_FIND_ID,
+    SQL_REMOVE,
+    SQL_REMOVE_PAYLOAD,
+    SQL_REMOVE_RESULT,
+    SQL_FRONT,
+    SQL_CLAIM,
+    SQL_STANDING,
+    SQL_RENEW,
+    SQL_END,
+    SQL_INSERT_RESULT,
+    SQL_RESULT,
+    SQL_RETURN,
+    SQL_ASK_CANCEL,
+    SQL_EXPIRED,
+    SQL_OLDEST_ENDED,
+    SQL_NOTE_SET,
+    SQL_NOTE_REMOVE,
+    SQL_NOTES_EXPIRE,
+    SQL_NOTES,
+    SQL_GET,
+    SQL_GET_SEQUENCE,
+    SQL_FIND,
+    SQL_LIST,
+    SQL_LIST_BATCH,
+    SQL_DEPTH,
+    SQL_RUNNING,
+    SQL_ENDED,
+    SQL_EVENTS,
+    SQL_POSITION,
+    SQL_COUNT
+};
+
+/* One connection; one thread at a time. */
+struct sqlite_db {
+    sqlite3 *handle;
+    sqlite3_stmt *statements[SQL_COUNT];
+    const char *path;
+    int busy_ms;
+};
+
+/* What a transaction adds up, written once before it commits. */
+struct sqlite_tally {
+    int64_t sequence, change; /* the last ones given out */
+    int64_t
+        removed_change; /* the highest change of a job that is gone: feeds behind it missed some */
+    int64_t kept, kept_bytes; /* ended jobs */
+    int64_t lost;
+    struct {
+        char outcome[QUEUE_WORD_BYTES];
+        int64_t count;
+    } ended[QUEUE_OUTCOMES_MAX]; /* of this transaction */
+    size_t ended_count;
+    bool ready; /* a job may be claimable */
+    bool told;  /* watchers want to know */
+};
+
+struct sqlite_operation {
+    /* Inside a transaction; may run twice, when the first one had to be rolled back. */
+    int (*apply)(struct sqlite_operation *operation, struct err *err);
+    struct sqlite_store *store;
+    void *arguments;
+    struct err *err;
+    int result;
+    sem_t done;
+    struct sqlite_operation *next;
+};
+
+struct sqlite_reader {
+    struct sqlite_db db;
+    struct sqlite_reader *next;
+};
+
+struct sqlite_store {
+    struct queue queue; /* first */
+    char *path;
+    const struct queue_clock *clock;
+    int wake_fd; /* PATH-wake */
+
+    struct sqlite_db writer; /* the writer thread's, like the tally */
+    struct sqlite_tally tally;
+    struct sqlite_tally committed;
+    pthread_t writer_thread;
+    pthread_mutex_t pending_lock;
+    pthread_cond_t pending_some;
+    struct sqlite_operation *pending, **pending_end;
+    bool closing;
+
+    pthread_mutex_t reader_lock;
+    pthread_cond_t reader_free;
+    struct sqlite_reader readers[SQLITE_READERS], *idle;
+
+    struct sqlite_db feed; /* the feed thread's */
+    pthread_t feed_thread;
+    int feed_inotify, feed_stop; /* feed_stop: an eventfd */
+    int64_t feed_position;
+};
+
+/* ---------------------------------------------------------------------------------- sqlite_db.c */
+
+/* `create`: makes the file and its schema where they are not there. */
+NODISCARD int sqlite_db_open(struct sqlite_db *db, const char *path, int busy_ms, bool create,
+                             struct err *err);
+void sqlite_db_close(struct sqlite_db *db);
+/* What SQLite said last, as a sentence of ours. */
+int sqlite_db_error(struct sqlite_db *db, struct err *err);
+/* Binds `kinds` to what follows: i int64_t, s const char *, b const void * and size_t. Then
+ * sqlite_db_step: 1 a row, 0 none (the statement is reset), negative an error. */
+NODISCARD int sqlite_db_start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt **out,
+                              struct err *err, const char *kinds, ...);
+NODISCARD int sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *statement, struct err *err);
+/* Both, for a statement without rows. */
+NODISCARD int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, struct err *err,
+                            const char *kinds, ...);
+/* Text of a column, cut to size; "" for NULL. */
+void sqlite_db_text(sqlite3_stmt *statement, int column, char *out, size_t size);
+/* The row of a statement made with the columns of a job. */
+void sqlite_db_job(sqlite3_stmt *statement, struct queue_job *job);
+
+/* ------------------------------------------------------------------------------ sqlite_writer.c */
+
+NODISCARD int sqlite_writer_start(struct sqlite_store *store, struct err *err);
+void sqlite_writer_stop(struct sqlite_store *store);
+/* Runs `apply` in the writer thread and comes back when it is committed. */
+NODISCARD int sqlite_submit(struct sqlite_store *store,
+                            int (*apply)(struct sqlite_operation *operation, struct err *err),
+                            void *arguments, struct err *err);
+
+/* -------------------------------------------------------------------------------- sqlite_feed.c */
+
+NODISCARD int sqlite_feed_start(struct sqlite_store *store, struct err *err);
+void sqlite_feed_stop(struct sqlite_store *store);
+
+/* ------------------------------------------------------------------- sqlite_put.c, sqlite_run.c */
+
+/* The row of a job that an operation is about to change. */
+struct sqlite_row {
+    int64_t sequence, claims, change, bytes;
+    int state, attempt;
+    bool cancel_asked;
+    char worker[QUEUE_NAME_BYTES];
+};
+
+/* The row of a statement made with the columns of a row. */
+void sqlite_row_read(sqlite3_stmt *statement, struct sqlite_row *row);
+/* The number of a change that watchers will be told of. */
+int64_t sqlite_change(struct sqlite_store *store);
+/* 1 found, 0 not; by id alone where sequence is 0. */
+NODISCARD int sqlite_row_find(struct sqlite_store *store, const char *id, int64_t sequence,
+                              struct sqlite_row *row, struct err *err);
+NODISCARD int sqlite_end(struct sqlite_store *store, const struct sqlite_row *row,
+                         const struct queue_result *result, struct err *err);
+NODISCARD int sqlite_remove(struct sqlite_store *store, const struct sqlite_row *row,
+                            struct err *err);
+/* A running job whose attempt ended without a result: queued again, or ended for good. *ended says
+ * which. `why` is NULL for a lost lease; `counts` as in queue_fail. */
+NODISCARD int sqlite_return(struct sqlite_store *store, const struct sqlite_row *row,
+                            const char *why, bool counts, bool *ended, struct err *err);
+
+int sqlite_put(struct queue *queue, struct queue_submission *submissions, size_t count,
+               struct err *err);
+int sqlite_cancel(struct queue *queue, const char *id, enum queue_state *state, struct err *err);
+int sqlite_claim(struct queue *queue, const struct queue_claim *claim, struct queue_job *job,
+                 bool *got, struct err *err);
+int sqlite_renew(struct queue *queue, const struct queue_job *const *jobs, size_t count,
+                 int64_t lease_ms, enum queue_standing *standings, struct err *err);
+int sqlite_finish(struct queue *queue, const struct queue_job *job,
+                  const struct queue_result *result, enum queue_finishing *finishing,
+                  struct err *err);
+int sqlite_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
+                struct err *err);
+
+/* ----------------------------------------------------------------- sqlite_reap.c, sqlite_read.c */
+
+int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err);
+int sqlite_post(struct queue *queue, const char *name, const void *bytes, size_t count,
+                int64_t keep_ms, struct err *err);
+
+int sqlite_probe(struct queue *queue, struct err *err);
+int sqlite_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
+               struct err *err);
+int sqlite_find(struct queue *queue, const char *key, unsigned bodies, struct queue_job *job,
+                struct err *err);
+int sqlite_list(struct queue *queue, const struct queue_filter *filter, struct queue_job *jobs,
+                size_t limit, size_t *count, struct err *err);
+int sqlite_queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
+int sqlite_notes(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
+                 struct err *err);
+int sqlite_readers_open(struct sqlite_store *store, struct err *err);
+void sqlite_readers_close(struct sqlite_store *store);
+
+#endif

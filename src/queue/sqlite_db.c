@@ -1,0 +1,369 @@
+#include "base/clock.h"
+#include "queue/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define APPLICATION 0x77677175 /* "wgqu" in the file's header */
+#define SCHEMA_VERSION 1
+#define BUSY_STEP_US 500
+#define TEXT(x) #x
+#define NUMBER(x) TEXT(x)
+
+/* Bodies are in tables of their own, so that what looks at states reads little. Indexes over parts
+ * of the jobs only: a queued job is in jobs_ready, a running one in jobs_running. */
+static const char schema[] =
+    "create table jobs (sequence integer primary key, id text not null unique, batch text not null,"
+    " key text not null, needs text not null, priority integer not null, state integer not null,"
+    " claims integer not null default 0, attempt integer not null default 0,"
+    " cancel integer not null default 0, worker text not null default '',"
+    " lease_boot text, lease_until_ms integer, put_ms integer not null,"
+    " claimed_ms integer not null default 0, ended_ms integer not null default 0,"
+    " outcome text not null default '', reason text not null default '',"
+    " answers integer not null default 0, payload_bytes integer not null,"
+    " result_bytes integer not null default 0, change integer not null default 0);"
+    "create index jobs_ready on jobs (needs, priority, sequence, put_ms) where state = 0;"
+    "create index jobs_running on jobs (sequence) where state = 1;"
+    "create index jobs_batch on jobs (batch, sequence) where batch <> '';"
+    "create index jobs_key on jobs (key, change) where answers = 1;"
+    "create index jobs_change on jobs (change) where change > 0;"
+    "create table payloads (sequence integer primary key, bytes blob not null);"
+    "create table results (sequence integer primary key, bytes blob not null);"
+    "create table counters (name text primary key, value integer not null) without rowid;"
+    "create table notes (name text primary key, bytes blob not null, boot text not null,"
+    " until_ms integer not null) without rowid;"
+    "pragma application_id = " NUMBER(APPLICATION) ";"
+                                                   "pragma user_version = " NUMBER(SCHEMA_VERSION);
+
+/* ?1 says which bodies (enum queue_bodies). */
+#define JOB                                                                                        \
+    "select sequence, id, batch, key, needs, priority, state, claims, attempt, cancel, worker,"    \
+    " put_ms, claimed_ms, ended_ms, outcome, reason, payload_bytes, result_bytes,"                 \
+    " case when ?1 & 1 then (select bytes from payloads p where p.sequence = jobs.sequence) end,"  \
+    " case when ?1 & 2 then (select bytes from results r where r.sequence = jobs.sequence) end"    \
+    " from jobs "
+
+#define ROW                                                                                        \
+    "select sequence, claims, change, payload_bytes + result_bytes, state, attempt, cancel,"       \
+    " worker from jobs "
+
+static const char *const texts[SQL_COUNT] = {
+    [SQL_BEGIN] = "begin immediate",
+    [SQL_COMMIT] = "commit",
+    [SQL_ROLLBACK] = "rollback",
+    [SQL_COUNTERS] = "select name, value from counters where name not like 'ended:%'",
+    [SQL_COUNTER_SET] = "insert into counters values (?1, ?2) on conflict (name) do update set"
+                        " value = case when ?3 then value + ?2 else ?2 end",
+    [SQL_INSERT] = "insert into jobs (sequence, id, batch, key, needs, priority, put_ms,"
+                   " payload_bytes, state) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)"
+                   " on conflict (id) do nothing",
+    [SQL_INSERT_PAYLOAD] = "insert into payloads values (?1, ?2)",
+    [SQL_FIND_ID] = ROW "where id = ?1",
+    [SQL_REMOVE] = "delete from jobs where sequence = ?1",
+    [SQL_REMOVE_PAYLOAD] = "delete from payloads where sequence = ?1",
+    [SQL_REMOVE_RESULT] = "delete from results where sequence = ?1",
+    [SQL_FRONT] = "select sequence, priority from jobs where state = 0 and needs = ?1"
+                  " order by priority, sequence limit 1",
+    [SQL_CLAIM] = "update jobs set state = 1, claims = claims + 1, attempt = attempt + 1,"
+                  " worker = ?2, lease_boot = ?3, lease_until_ms = ?4, claimed_ms = ?5,"
+                  " change = ?6 where sequence = ?1",
+    [SQL_STANDING] = ROW "where sequence = ?1 and id = ?2",
+    [SQL_RENEW] = "update jobs set lease_boot = ?2, lease_until_ms = ?3 where sequence = ?1",
+    [SQL_END] = "update jobs set state = ?2, outcome = ?3, reason = ?4, answers = ?5,"
+                " result_bytes = ?6, ended_ms = ?7, change = ?8, lease_boot = null,"
+                " lease_until_ms = null where sequence = ?1",
+    [SQL_INSERT_RESULT] = "insert into results values (?1, ?2)",
+    [SQL_RESULT] = "select outcome, bytes from jobs left join results using (sequence)"
+                   " where sequence = ?1",
+    [SQL_RETURN] = "update jobs set state = 0, attempt = ?2, reason = ?3, change = ?4,"
+                   " lease_boot = null, lease_until_ms = null where sequence = ?1",
+    [SQL_ASK_CANCEL] = "update jobs set cancel = 1, change = ?2 where sequence = ?1",
+    [SQL_EXPIRED] = ROW "where state = 1 and (lease_boot <> ?1 or lease_until_ms <= ?2) limit ?3",
+    [SQL_OLDEST_ENDED] = "select sequence, change, payload_bytes + result_bytes, ended_ms"
+                         " from jobs where change > 0 and state >= 2 order by change limit 1",
+    [SQL_NOTE_SET] = "insert or replace into notes values (?1, ?2, ?3, ?4)",
+    [SQL_NOTE_REMOVE] = "delete from notes where name = ?1",
+    [SQL_NOTES_EXPIRE] = "delete from notes where boot <> ?1 or until_ms <= ?2",
+    [SQL_NOTES] = "select name, bytes from notes where boot = ?1 and until_ms > ?2"
+                  " order by name limit ?3",
+    [SQL_GET] = JOB "where id = ?2",
+    [SQL_GET_SEQUENCE] = JOB "where sequence = ?2",
+    [SQL_FIND] = JOB "where key = ?2 and answers = 1 order by change desc limit 1",
+    [SQL_LIST] = JOB "where (?2 < 0 or state = ?2) and sequence < ?3"
+                     " order by sequence desc limit ?4",
+    [SQL_LIST_BATCH] = JOB "where (?2 < 0 or state = ?2) and sequence < ?3 and batch = ?5"
+                           " and batch <> '' order by sequence desc limit ?4",
+    [SQL_DEPTH] = "select priority, count(*), min(put_ms) from jobs where state = 0"
+                  " group by priority",
+    [SQL_RUNNING] = "select count(*) from jobs where state = 1",
+    [SQL_ENDED] = "select name, value from counters where name like 'ended:%' order by name",
+    [SQL_EVENTS] = "select change, id, batch, state, outcome, cancel from jobs where change > ?1"
+                   " and change > 0 order by change limit ?2",
+    [SQL_POSITION] = "select coalesce(max(case name when 'change' then value end), 0),"
+                     " coalesce(max(case name when 'removed_change' then value end), 0)"
+                     " from counters where name in ('change', 'removed_change')",
+};
+
+/* --------------------------------------------------------------------------------------- errors */
+
+int sqlite_db_error(struct sqlite_db *db, struct err *err)
+{
+    int extended = db->handle ? sqlite3_extended_errcode(db->handle) : SQLITE_NOMEM;
+    int system = db->handle ? sqlite3_system_errno(db->handle) : 0;
+    const char *path = db->path;
+    int code = extended & 0xFF;
+    if (code == SQLITE_IOERR && (system == ENOSPC || system == EDQUOT))
+        code = SQLITE_FULL;
+    switch (code) {
+    case SQLITE_FULL:
+        return err_set(err, ERR_LIMIT, "queue: %s: the disk is full; nothing was written", path);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return err_set(err, ERR_TIMEOUT, "queue: %s: another process has kept it locked for %d ms",
+                       path, db->busy_ms);
+    case SQLITE_NOTADB:
+        return err_set(err, ERR_PROTOCOL, "queue: %s is not an SQLite database; name another file",
+                       path);
+    case SQLITE_CORRUPT:
+        return err_set(err, ERR_PROTOCOL,
+                       "queue: %s is damaged (%s); move it away, a new one will be made", path,
+                       sqlite3_errmsg(db->handle));
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+        return err_set(err, ERR_IO, "queue: %s: cannot be opened for writing%s%s", path,
+                       system ? ": " : "", system ? strerror(system) : "");
+    default:
+        return err_set(err, ERR_IO, "queue: %s: %s (SQLite error %d)", path,
+                       db->handle ? sqlite3_errmsg(db->handle) : "out of memory", extended);
+    }
+}
+
+/* -------------------------------------------------------------------------------------- opening */
+
+/* SQLite's own handler sleeps up to 100 ms, which a claim would notice. */
+static int wait_busy(void *context, int calls)
+{
+    const struct sqlite_db *db = context;
+    if ((int64_t)calls * BUSY_STEP_US / 1000 >= db->busy_ms)
+        return 0;
+    struct timespec step = {.tv_nsec = BUSY_STEP_US * 1000L};
+    nanosleep(&step, NULL);
+    return 1;
+}
+
+static int execute(struct sqlite_db *db, const char *text, struct err *err)
+{
+    return sqlite3_exec(db->handle, text, NULL, NULL, NULL) == SQLITE_OK ? 0
+                                                                         : sqlite_db_error(db, err);
+}
+
+static int read_number(struct sqlite_db *db, const char *text, int64_t *number, struct err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(db->handle, text, -1, &statement, NULL);
+    if (result == SQLITE_OK)
+        result = sqlite3_step(statement);
+    int code = result == SQLITE_ROW ? 0 : sqlite_db_error(db, err);
+    *number = code == 0 ? sqlite3_column_int64(statement, 0) : 0;
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* 1: ours, 0: empty. */
+static int whose(struct sqlite_db *db, struct err *err)
+{
+    int64_t application = 0, version = 0, tables = 0;
+    int result = read_number(db, "pragma application_id", &application, err);
+    if (result == 0)
+        result = read_number(db, "pragma user_version", &version, err);
+    if (result == 0)
+        result = read_number(db, "select count(*) from sqlite_schema", &tables, err);
+    if (result < 0)
+        return result;
+    if (application == 0 && version == 0 && tables == 0)
+        return 0;
+    if (application != APPLICATION)
+        return err_set(err, ERR_PROTOCOL,
+                       "queue: %s is the database of another program; name another file", db->path);
+    if (version > SCHEMA_VERSION)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "queue: %s was made by a newer warpgym (schema %d, this one knows %d)",
+                       db->path, (int)version, SCHEMA_VERSION);
+    return 1;
+}
+
+/* Switching to the log wants the file alone and does not wait for it by itself. */
+static int use_log(struct sqlite_db *db, struct err *err)
+{
+    for (int i = 0;; i++) {
+        if (sqlite3_exec(db->handle, "pragma journal_mode = wal", NULL, NULL, NULL) == SQLITE_OK)
+            break;
+        if ((sqlite3_errcode(db->handle) & 0xFF) != SQLITE_BUSY || !wait_busy(db, i))
+            return sqlite_db_error(db, err);
+    }
+    return execute(db,
+                   "pragma synchronous = full; pragma journal_size_limit = 67108864;"
+                   "pragma cache_size = -8000",
+                   err);
+}
+
+/* Of several processes that make it at once, one does; the others find it made. */
+static int make_schema(struct sqlite_db *db, struct err *err)
+{
+    int result = execute(db, "begin immediate", err);
+    if (result < 0)
+        return result;
+    result = whose(db, err);
+    if (result == 0)
+        result = execute(db, schema, err);
+    if (result >= 0)
+        return execute(db, "commit", err);
+    sqlite3_exec(db->handle, "rollback", NULL, NULL, NULL);
+    return result;
+}
+
+int sqlite_db_open(struct sqlite_db *db, const char *path, int busy_ms, bool create,
+                   struct err *err)
+{
+    *db = (struct sqlite_db){.path = path, .busy_ms = busy_ms};
+    if (create) {
+        /* Nobody else's business; SQLite gives its other files the mode of this one. */
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0)
+            return err_sys(err, errno, "queue: %s", path);
+        close(fd);
+    }
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    int result = sqlite3_open_v2(path, &db->handle, flags, NULL) == SQLITE_OK
+                     ? 0
+                     : sqlite_db_error(db, err);
+    if (result == 0) {
+        sqlite3_extended_result_codes(db->handle, 1);
+        sqlite3_busy_handler(db->handle, wait_busy, db);
+        result = whose(db, err);
+    }
+    if (result >= 0)
+        result = use_log(db, err);
+    if (result == 0 && create)
+        result = make_schema(db, err);
+    if (result < 0)
+        sqlite_db_close(db);
+    return result;
+}
+
+void sqlite_db_close(struct sqlite_db *db)
+{
+    for (size_t i = 0; i < SQL_COUNT; i++)
+        sqlite3_finalize(db->statements[i]);
+    sqlite3_close(db->handle);
+    *db = (struct sqlite_db){0};
+}
+
+/* ----------------------------------------------------------------------------------- statements */
+
+static int bind(sqlite3_stmt *statement, const char *kinds, va_list args)
+{
+    int result = SQLITE_OK;
+    for (int i = 1; *kinds && result == SQLITE_OK; kinds++, i++) {
+        if (*kinds == 'i') {
+            result = sqlite3_bind_int64(statement, i, va_arg(args, int64_t));
+        } else if (*kinds == 's') {
+            result = sqlite3_bind_text(statement, i, va_arg(args, const char *), -1, SQLITE_STATIC);
+        } else {
+            const void *bytes = va_arg(args, const void *);
+            size_t count = va_arg(args, size_t);
+            /* A null pointer would be SQL's null. */
+            result = sqlite3_bind_blob64(statement, i, count ? bytes : "", count, SQLITE_STATIC);
+        }
+    }
+    return result;
+}
+
+static int start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt **out,
+                 struct err *err, const char *kinds, va_list args)
+{
+    sqlite3_stmt **statement = &db->statements[which];
+    if (!*statement && sqlite3_prepare_v3(db->handle, texts[which], -1, SQLITE_PREPARE_PERSISTENT,
+                                          statement, NULL) != SQLITE_OK)
+        return sqlite_db_error(db, err);
+    *out = *statement;
+    sqlite3_reset(*statement);
+    return bind(*statement, kinds, args) == SQLITE_OK ? 0 : sqlite_db_error(db, err);
+}
+
+int sqlite_db_start(struct sqlite_db *db, enum sqlite_statement which, sqlite3_stmt **out,
+                    struct err *err, const char *kinds, ...)
+{
+    va_list args;
+    va_start(args, kinds);
+    int result = start(db, which, out, err, kinds, args);
+    va_end(args);
+    return result;
+}
+
+int sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *statement, struct err *err)
+{
+    int result = sqlite3_step(statement);
+    if (result == SQLITE_ROW)
+        return 1;
+    int code = result == SQLITE_DONE ? 0 : sqlite_db_error(db, err);
+    sqlite3_reset(statement);
+    return code;
+}
+
+int sqlite_db_run(struct sqlite_db *db, enum sqlite_statement which, struct err *err,
+                  const char *kinds, ...)
+{
+    sqlite3_stmt *statement = NULL;
+    va_list args;
+    va_start(args, kinds);
+    int result = start(db, which, &statement, err, kinds, args);
+    va_end(args);
+    return result < 0 ? result : sqlite_db_step(db, statement, err);
+}
+
+/* -------------------------------------------------------------------------------------- columns */
+
+void sqlite_db_text(sqlite3_stmt *statement, int column, char *out, size_t size)
+{
+    const unsigned char *text = sqlite3_column_text(statement, column);
+    queue_copy(out, size, text ? (const char *)text : "",
+               (size_t)sqlite3_column_bytes(statement, column));
+}
+
+static char *body(sqlite3_stmt *statement, int column)
+{
+    if (sqlite3_column_type(statement, column) == SQLITE_NULL)
+        return NULL;
+    const void *bytes = sqlite3_column_blob(statement, column);
+    return queue_bytes(bytes, (size_t)sqlite3_column_bytes(statement, column));
+}
+
+void sqlite_db_job(sqlite3_stmt *statement, struct queue_job *job)
+{
+    job->sequence = sqlite3_column_int64(statement, 0);
+    sqlite_db_text(statement, 1, job->id, sizeof job->id);
+    sqlite_db_text(statement, 2, job->batch, sizeof job->batch);
+    sqlite_db_text(statement, 3, job->key, sizeof job->key);
+    sqlite_db_text(statement, 4, job->needs, sizeof job->needs);
+    job->priority = (enum queue_priority)sqlite3_column_int(statement, 5);
+    job->state = (enum queue_state)sqlite3_column_int(statement, 6);
+    job->claims = sqlite3_column_int64(statement, 7);
+    job->attempt = sqlite3_column_int(statement, 8);
+    job->cancel_asked = sqlite3_column_int(statement, 9) != 0;
+    sqlite_db_text(statement, 10, job->worker, sizeof job->worker);
+    job->put_ms = sqlite3_column_int64(statement, 11);
+    job->claimed_ms = sqlite3_column_int64(statement, 12);
+    job->ended_ms = sqlite3_column_int64(statement, 13);
+    sqlite_db_text(statement, 14, job->outcome, sizeof job->outcome);
+    sqlite_db_text(statement, 15, job->reason, sizeof job->reason);
+    job->payload_bytes = (size_t)sqlite3_column_int64(statement, 16);
+    job->result_bytes = (size_t)sqlite3_column_int64(statement, 17);
+    job->payload = body(statement, 18);
+    job->result = body(statement, 19);
+}

@@ -1,0 +1,137 @@
+#include "base/mem.h"
+#include "queue/sqlite.h"
+
+/* One reap's work: other operations wait for it. */
+#define LEASES_MAX 256
+#define REMOVED_MAX 512
+
+/* --------------------------------------------------------------------------------------- leases */
+
+/* Statements over a table that is being changed see some rows twice or never: read first. */
+static int read_expired(struct sqlite_store *store, struct sqlite_row *rows, size_t *count,
+                        struct err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    const struct queue_clock *clock = store->clock;
+    *count = 0;
+    int result = sqlite_db_start(&store->writer, SQL_EXPIRED, &statement, err, "sii",
+                                 clock->boot_id(clock->context), clock->boot_ms(clock->context),
+                                 (int64_t)LEASES_MAX);
+    while (result == 0 && *count < LEASES_MAX &&
+           (result = sqlite_db_step(&store->writer, statement, err)) == 1) {
+        sqlite_row_read(statement, &rows[(*count)++]);
+        result = 0;
+    }
+    if (*count == LEASES_MAX)
+        sqlite3_reset(statement);
+    return result;
+}
+
+static int return_expired(struct sqlite_store *store, struct queue_reaping *reaping,
+                          struct err *err)
+{
+    struct sqlite_row *rows = mem_alloc(LEASES_MAX * sizeof *rows);
+    size_t count;
+    int result = read_expired(store, rows, &count, err);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        bool ended;
+        result = sqlite_return(store, &rows[i], NULL, true, &ended, err);
+        store->tally.lost++;
+        if (ended)
+            reaping->lost++;
+        else
+            reaping->returned++;
+    }
+    if (count == LEASES_MAX)
+        reaping->more = true;
+    mem_free(rows);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------ retention */
+
+/* 1: a job to remove, which ended longest ago. */
+static int find_surplus(struct sqlite_store *store, struct sqlite_row *row, struct err *err)
+{
+    const struct queue_options *options = &store->queue.options;
+    const struct sqlite_tally *tally = &store->tally;
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite_db_start(&store->writer, SQL_OLDEST_ENDED, &statement, err, "");
+    if (result == 0)
+        result = sqlite_db_step(&store->writer, statement, err);
+    if (result < 1)
+        return result;
+    *row = (struct sqlite_row){.sequence = sqlite3_column_int64(statement, 0),
+                               .change = sqlite3_column_int64(statement, 1),
+                               .bytes = sqlite3_column_int64(statement, 2)};
+    int64_t age_ms = store->clock->wall_ms(store->clock->context) -
+                     sqlite3_column_int64(statement, 3);
+    sqlite3_reset(statement);
+    return (options->keep_ms && age_ms > options->keep_ms) ||
+           (options->keep_jobs && tally->kept > (int64_t)options->keep_jobs) ||
+           (options->keep_bytes && tally->kept_bytes > (int64_t)options->keep_bytes);
+}
+
+static int remove_surplus(struct sqlite_store *store, struct queue_reaping *reaping,
+                          struct err *err)
+{
+    struct sqlite_row row = {0};
+    int result = 0;
+    while (reaping->removed < REMOVED_MAX && (result = find_surplus(store, &row, err)) == 1) {
+        result = sqlite_remove(store, &row, err);
+        if (result < 0)
+            break;
+        reaping->removed++;
+    }
+    if (reaping->removed == REMOVED_MAX)
+        reaping->more = true;
+    return result < 0 ? result : 0;
+}
+
+static int apply_reap(struct sqlite_operation *operation, struct err *err)
+{
+    struct sqlite_store *store = operation->store;
+    struct queue_reaping *reaping = operation->arguments;
+    *reaping = (struct queue_reaping){0};
+    int result = return_expired(store, reaping, err);
+    if (result == 0)
+        result = remove_surplus(store, reaping, err);
+    if (result == 0)
+        result = sqlite_db_run(&store->writer, SQL_NOTES_EXPIRE, err, "si",
+                               store->clock->boot_id(store->clock->context),
+                               store->clock->boot_ms(store->clock->context));
+    return result;
+}
+
+int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err)
+{
+    return sqlite_submit((struct sqlite_store *)queue, apply_reap, reaping, err);
+}
+
+/* ---------------------------------------------------------------------------------------- notes */
+
+struct note {
+    const char *name;
+    const void *bytes;
+    size_t count;
+    int64_t keep_ms;
+};
+
+static int apply_post(struct sqlite_operation *operation, struct err *err)
+{
+    const struct note *note = operation->arguments;
+    struct sqlite_store *store = operation->store;
+    const struct queue_clock *clock = store->clock;
+    if (note->count == 0)
+        return sqlite_db_run(&store->writer, SQL_NOTE_REMOVE, err, "s", note->name);
+    return sqlite_db_run(&store->writer, SQL_NOTE_SET, err, "sbsi", note->name, note->bytes,
+                         note->count, clock->boot_id(clock->context),
+                         clock->boot_ms(clock->context) + note->keep_ms);
+}
+
+int sqlite_post(struct queue *queue, const char *name, const void *bytes, size_t count,
+                int64_t keep_ms, struct err *err)
+{
+    struct note note = {name, bytes, count, keep_ms};
+    return sqlite_submit((struct sqlite_store *)queue, apply_post, &note, err);
+}

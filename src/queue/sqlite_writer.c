@@ -1,0 +1,212 @@
+#include "base/mem.h"
+#include "queue/sqlite.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GROUP_MAX 512 /* operations of one commit: bounds how long the first one waits */
+
+static const struct {
+    const char *name;
+    size_t offset;
+} counters[] = {
+    {"sequence", offsetof(struct sqlite_tally, sequence)},
+    {"change", offsetof(struct sqlite_tally, change)},
+    {"removed_change", offsetof(struct sqlite_tally, removed_change)},
+    {"kept", offsetof(struct sqlite_tally, kept)},
+    {"kept_bytes", offsetof(struct sqlite_tally, kept_bytes)},
+    {"lost", offsetof(struct sqlite_tally, lost)},
+};
+
+#define COUNTERS (sizeof counters / sizeof *counters)
+
+static int64_t *counter(struct sqlite_tally *tally, size_t i)
+{
+    return (int64_t *)((char *)tally + counters[i].offset);
+}
+
+/* -------------------------------------------------------------------------------- a transaction */
+
+/* Other processes count too, so what was known is read again with the lock held. */
+static int read_tally(struct sqlite_store *store, struct err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    store->tally = (struct sqlite_tally){0};
+    int result = sqlite_db_start(&store->writer, SQL_COUNTERS, &statement, err, "");
+    while (result == 0 && (result = sqlite_db_step(&store->writer, statement, err)) == 1) {
+        const char *name = (const char *)sqlite3_column_text(statement, 0);
+        for (size_t i = 0; name && i < COUNTERS; i++)
+            if (strcmp(name, counters[i].name) == 0)
+                *counter(&store->tally, i) = sqlite3_column_int64(statement, 1);
+        result = 0;
+    }
+    return result;
+}
+
+static int begin(struct sqlite_store *store, struct err *err)
+{
+    int result = sqlite_db_run(&store->writer, SQL_BEGIN, err, "");
+    if (result < 0)
+        return result;
+    result = read_tally(store, err);
+    store->committed = store->tally;
+    return result;
+}
+
+static int write_tally(struct sqlite_store *store, struct err *err)
+{
+    struct sqlite_tally *tally = &store->tally;
+    int result = 0;
+    for (size_t i = 0; i < COUNTERS && result == 0; i++)
+        if (*counter(tally, i) != *counter(&store->committed, i))
+            result = sqlite_db_run(&store->writer, SQL_COUNTER_SET, err, "sii", counters[i].name,
+                                   *counter(tally, i), INT64_C(0));
+    for (size_t i = 0; i < tally->ended_count && result == 0; i++) {
+        char name[QUEUE_WORD_BYTES + 8];
+        snprintf(name, sizeof name, "ended:%s", tally->ended[i].outcome);
+        result = sqlite_db_run(&store->writer, SQL_COUNTER_SET, err, "sii", name,
+                               tally->ended[i].count, INT64_C(1));
+    }
+    return result;
+}
+
+static void roll_back(struct sqlite_store *store)
+{
+    /* A full disk or an I/O error may have done it already. */
+    if (!sqlite3_get_autocommit(store->writer.handle))
+        (void)!sqlite_db_run(&store->writer, SQL_ROLLBACK, NULL, "");
+}
+
+static int commit(struct sqlite_store *store, struct err *err)
+{
+    int result = write_tally(store, err);
+    return result < 0 ? result : sqlite_db_run(&store->writer, SQL_COMMIT, err, "");
+}
+
+/* Readers of the file see the commit from now on. */
+static void wake_others(struct sqlite_store *store)
+{
+    if (store->tally.ready) {
+        queue_wake(&store->queue);
+        if (pwrite(store->wake_fd, "", 1, 0) == 1)
+            return;
+    }
+    if (store->tally.ready || store->tally.told)
+        futimens(store->wake_fd, NULL);
+}
+
+/* All of the list in one transaction. */
+static int apply(struct sqlite_store *store, struct sqlite_operation *first, struct err *err)
+{
+    int result = begin(store, err);
+    for (struct sqlite_operation *at = first; at && result == 0; at = at->next)
+        result = at->apply(at, err);
+    if (result == 0)
+        result = commit(store, err);
+    if (result < 0)
+        roll_back(store);
+    else
+        wake_others(store);
+    return result;
+}
+
+static void done(struct sqlite_operation *operation, int result, const struct err *err)
+{
+    if (result < 0 && operation->err)
+        *operation->err = *err;
+    operation->result = result;
+    sem_post(&operation->done);
+}
+
+static void run_group(struct sqlite_store *store, struct sqlite_operation *first)
+{
+    struct err err = {0};
+    int result = apply(store, first, &err);
+    /* One payload that finds no room must not take the others with it. */
+    bool apart = result == ERR_LIMIT && first->next;
+    for (struct sqlite_operation *at = first, *next; at; at = next) {
+        next = at->next;
+        if (apart) {
+            at->next = NULL;
+            result = apply(store, at, &err);
+        }
+        done(at, result, &err);
+    }
+}
+
+/* ----------------------------------------------------------------------------------- the thread */
+
+/* Up to GROUP_MAX operations, in their order; NULL: closing. */
+static struct sqlite_operation *take_group(struct sqlite_store *store)
+{
+    pthread_mutex_lock(&store->pending_lock);
+    while (!store->pending && !store->closing)
+        pthread_cond_wait(&store->pending_some, &store->pending_lock);
+    struct sqlite_operation *first = store->pending, **last = &store->pending;
+    for (size_t i = 0; *last && i < GROUP_MAX; i++)
+        last = &(*last)->next;
+    store->pending = *last;
+    *last = NULL;
+    if (!store->pending)
+        store->pending_end = &store->pending;
+    pthread_mutex_unlock(&store->pending_lock);
+    return first;
+}
+
+static void *write_all(void *argument)
+{
+    struct sqlite_store *store = argument;
+    struct sqlite_operation *first;
+    while ((first = take_group(store)))
+        run_group(store, first);
+    return NULL;
+}
+
+int sqlite_writer_start(struct sqlite_store *store, struct err *err)
+{
+    pthread_mutex_init(&store->pending_lock, NULL);
+    pthread_cond_init(&store->pending_some, NULL);
+    store->pending_end = &store->pending;
+    int result = pthread_create(&store->writer_thread, NULL, write_all, store);
+    if (result == 0)
+        return 0;
+    store->pending_end = NULL;
+    return err_sys(err, result, "queue: cannot start the writer thread");
+}
+
+void sqlite_writer_stop(struct sqlite_store *store)
+{
+    if (!store->pending_end)
+        return;
+    pthread_mutex_lock(&store->pending_lock);
+    store->closing = true;
+    pthread_cond_signal(&store->pending_some);
+    pthread_mutex_unlock(&store->pending_lock);
+    pthread_join(store->writer_thread, NULL);
+    pthread_cond_destroy(&store->pending_some);
+    pthread_mutex_destroy(&store->pending_lock);
+}
+
+int sqlite_submit(struct sqlite_store *store,
+                  int (*function)(struct sqlite_operation *operation, struct err *err),
+                  void *arguments, struct err *err)
+{
+    struct sqlite_operation operation = {.apply = function,
+                                         .store = store,
+                                         .arguments = arguments,
+                                         .err = err};
+    sem_init(&operation.done, 0, 0);
+    pthread_mutex_lock(&store->pending_lock);
+    *store->pending_end = &operation;
+    store->pending_end = &operation.next;
+    pthread_cond_signal(&store->pending_some);
+    pthread_mutex_unlock(&store->pending_lock);
+    while (sem_wait(&operation.done) < 0 && errno == EINTR)
+        continue;
+    sem_destroy(&operation.done);
+    return operation.result;
+}

@@ -1,0 +1,248 @@
+/* Processes on one store die at random instants (kill -9), and so does Redis: what was acknowledged
+ * is there, and has one result. TEST_KILL_TRIALS trials for each store (20). */
+#include "../support/redis_server.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "queue/queue.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define JOBS 60
+#define LEASE_MS 100
+#define INSTANTS_US 60000 /* after the start, in which they die */
+#define PATIENCE_MS 60000
+
+/* What outlives the processes. */
+struct ledger {
+    _Atomic bool stop;
+    _Atomic bool acknowledged[JOBS];
+    _Atomic uint64_t finished[JOBS]; /* the result that a worker was told it had written */
+    _Atomic int conflicts;
+};
+
+static struct ledger *ledger;
+static struct redis_server server = {.durable = true};
+static char directory[128];
+
+static const struct queue_options options = {.lease_ms = LEASE_MS, .attempts = 100};
+
+static void pause_us(int64_t us)
+{
+    nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
+}
+
+/* -------------------------------------------------------------------------------- the processes */
+
+static void submit(struct queue *queue)
+{
+    for (int i = 0; i < JOBS && !ledger->stop; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        struct queue_submission one = {.id = id,
+                                       .needs = "cpu",
+                                       .payload = id,
+                                       .payload_bytes = strlen(id)};
+        while (!ledger->acknowledged[i] && !ledger->stop)
+            if (queue_put(queue, &one, 1, NULL) == 0)
+                ledger->acknowledged[i] = true;
+    }
+}
+
+static void work_on(struct queue *queue, const struct queue_job *job)
+{
+    char text[32];
+    uint64_t value = (uint64_t)getpid() << 32 | (uint64_t)job->claims;
+    long number = strtol(job->payload, NULL, 10);
+    enum queue_finishing finishing;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    struct queue_result result = {.outcome = "passed", .bytes = text, .count = strlen(text)};
+    if (queue_finish(queue, job, &result, &finishing, NULL) < 0 || finishing == QUEUE_REFUSED)
+        return;
+    uint64_t before = atomic_exchange(&ledger->finished[number], value);
+    if (before != 0 && before != value)
+        ledger->conflicts++;
+}
+
+static void work(struct queue *queue)
+{
+    const char *needs[] = {"cpu"};
+    struct queue_claim claim = {.worker = "worker",
+                                .needs = needs,
+                                .needs_count = 1,
+                                .timeout_ms = 20};
+    while (!ledger->stop) {
+        struct queue_job job;
+        bool got;
+        if (queue_claim(queue, &claim, &job, &got, NULL) < 0 || !got)
+            continue;
+        work_on(queue, &job);
+        queue_job_deinit(&job);
+    }
+}
+
+static pid_t start(const char *url, void (*run)(struct queue *queue))
+{
+    pid_t parent = getpid(), pid = fork();
+    if (pid != 0)
+        return pid;
+    struct queue *queue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent || queue_open(&queue, url, &options, NULL) < 0)
+        _exit(1);
+    run(queue);
+    queue_close(queue);
+    _exit(0);
+}
+
+static void end(pid_t pid, int signal_number)
+{
+    if (signal_number)
+        kill(pid, signal_number);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
+/* ------------------------------------------------------------------------------------ one trial */
+
+static bool all_done(struct queue *queue)
+{
+    for (int i = 0; i < JOBS; i++) {
+        char id[16];
+        struct queue_job job;
+        snprintf(id, sizeof id, "%d", i);
+        if (!ledger->acknowledged[i])
+            return false;
+        if (queue_get(queue, id, QUEUE_NO_BODIES, &job, NULL) < 0)
+            fail_msg("job %d was acknowledged and is gone", i);
+        if (job.state != QUEUE_DONE)
+            return false;
+    }
+    return true;
+}
+
+/* What is there is what the one worker that was believed wrote. */
+static void check_results(struct queue *queue)
+{
+    for (int i = 0; i < JOBS; i++) {
+        char id[16];
+        struct queue_job job;
+        snprintf(id, sizeof id, "%d", i);
+        assert_int_equal(queue_get(queue, id, QUEUE_RESULT, &job, NULL), 0);
+        assert_string_equal(job.outcome, "passed");
+        uint64_t stored = strtoull(job.result, NULL, 10);
+        if (ledger->finished[i] != 0 && ledger->finished[i] != stored)
+            fail_msg("job %d has another result than its worker was told", i);
+        queue_job_deinit(&job);
+    }
+    assert_int_equal(ledger->conflicts, 0);
+}
+
+static void wait_for_all(struct queue *queue)
+{
+    int64_t deadline_ns = clock_now_ns() + (int64_t)PATIENCE_MS * 1000000;
+    while (!all_done(queue)) {
+        struct queue_reaping reaping;
+        struct err err;
+        if (queue_reap(queue, &reaping, &err) < 0)
+            fail_msg("%s", err.text);
+        if (clock_now_ns() > deadline_ns)
+            fail_msg("not all jobs are done after %d ms", PATIENCE_MS);
+        pause_us(5000);
+    }
+}
+
+static void trial(const char *url, int victims)
+{
+    void (*const roles[])(struct queue *) = {submit, work, work};
+    pid_t pids[3];
+    struct queue *queue;
+    struct err err;
+    memset(ledger, 0, sizeof *ledger);
+    for (int i = 0; i < 3; i++)
+        pids[i] = start(url, roles[i]);
+    for (int deaths = 0; deaths < 2; deaths++) {
+        int victim = (int)(clock_secret() % (uint64_t)victims);
+        pause_us((int64_t)(clock_secret() % INSTANTS_US));
+        if (victim == 3) {
+            redis_server_end(&server, SIGKILL);
+            redis_server_start(&server);
+        } else {
+            end(pids[victim], SIGKILL);
+            pids[victim] = start(url, roles[victim]);
+        }
+    }
+    if (queue_open(&queue, url, &options, &err) < 0)
+        fail_msg("%s", err.text);
+    wait_for_all(queue);
+    ledger->stop = true;
+    for (int i = 0; i < 3; i++)
+        end(pids[i], 0);
+    check_results(queue);
+    queue_close(queue);
+}
+
+static int trials(void)
+{
+    const char *wanted = getenv("TEST_KILL_TRIALS");
+    return wanted ? (int)strtol(wanted, NULL, 10) : 20;
+}
+
+static void test_sqlite_survives(void **state)
+{
+    (void)state;
+    for (int i = 0; i < trials(); i++) {
+        char url[256];
+        snprintf(url, sizeof url, "sqlite:%s/%d.db", directory, i);
+        trial(url, 3);
+    }
+}
+
+static void test_redis_survives(void **state)
+{
+    (void)state;
+    if (!redis_server_usable())
+        skip();
+    redis_server_start(&server);
+    for (int i = 0; i < trials(); i++) {
+        redisContext *control = redis_server_connect(&server);
+        freeReplyObject(redis_server_ask(control, "FLUSHALL"));
+        redisFree(control);
+        trial(server.url, 4);
+    }
+    redis_server_remove(&server);
+}
+
+int main(void)
+{
+    log_set_level(LOG_LEVEL_ERROR);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sqlite_survives),
+        cmocka_unit_test(test_redis_survives),
+    };
+    const char *parent = getenv("TMPDIR");
+    snprintf(directory, sizeof directory, "%s/warpgym-kill-XXXXXX", parent ? parent : "/tmp");
+    ledger = mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (ledger == MAP_FAILED || !mkdtemp(directory))
+        return 1;
+    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    file_remove_tree(directory);
+    return result;
+}

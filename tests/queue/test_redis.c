@@ -1,0 +1,297 @@
+#include "../support/queue_suite.h"
+#include "../support/redis_server.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "queue/redis_url.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct redis_server server = {.durable = true};
+static redisContext *control;
+static struct err err;
+
+/* ------------------------------------------------------------------------------------ the place */
+
+static const char *fresh(void)
+{
+    freeReplyObject(redis_server_ask(control, "FLUSHALL"));
+    return server.url;
+}
+
+/* What is pending has been so for longer; the server's clock can't be turned. */
+static void age_stream(const char *stream, int64_t ms)
+{
+    redisReply *pending = redis_server_ask(control, "XPENDING %s workers - + 1000 held", stream);
+    for (size_t i = 0; i < pending->elements; i++) {
+        redisReply *const *entry = pending->element[i]->element;
+        freeReplyObject(redis_server_ask(control, "XCLAIM %s workers held 0 %s IDLE %lld JUSTID",
+                                         stream, entry[0]->str, entry[2]->integer + ms));
+    }
+    freeReplyObject(pending);
+}
+
+static void age(int64_t ms)
+{
+    redisReply *keys = redis_server_ask(control, "KEYS warpgym:stream:*");
+    for (size_t i = 0; i < keys->elements; i++)
+        age_stream(keys->element[i]->str, ms);
+    freeReplyObject(keys);
+    keys = redis_server_ask(control, "KEYS warpgym:note:*");
+    for (size_t i = 0; i < keys->elements; i++) {
+        redisReply *left = redis_server_ask(control, "PTTL %b", keys->element[i]->str,
+                                            (size_t)keys->element[i]->len);
+        freeReplyObject(redis_server_ask(control, "PEXPIRE %b %lld", keys->element[i]->str,
+                                         (size_t)keys->element[i]->len, left->integer - ms));
+        freeReplyObject(left);
+    }
+    freeReplyObject(keys);
+}
+
+static const struct queue_place place = {"redis://", fresh, age, NULL};
+
+/* -------------------------------------------------------------------------- what is Redis's own */
+
+static void put_one(struct queue *queue, const char *id)
+{
+    struct queue_submission one = {.id = id, .needs = "cpu"};
+    if (queue_put(queue, &one, 1, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void test_urls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *place, *user, *password, *host;
+        int port, database;
+        const char *name;
+    } good[] = {
+        {"host", "", "", "host", 6379, 0, "redis://host:6379/0"},
+        {"10.0.0.1:7000/3", "", "", "10.0.0.1", 7000, 3, "redis://10.0.0.1:7000/3"},
+        {"a-b.c_d:1/", "", "", "a-b.c_d", 1, 0, "redis://a-b.c_d:1/0"},
+        {":secret@h", "", "secret", "h", 6379, 0, "redis://h:6379/0"},
+        {"me:p%40ss%3a%25@h:65535/65535", "me", "p@ss:%", "h", 65535, 65535,
+         "redis://h:65535/65535"},
+        {"me:p@ss@h", "me", "p@ss", "h", 6379, 0, "redis://h:6379/0"},
+        {"[::1]", "", "", "::1", 6379, 0, "redis://[::1]:6379/0"},
+        {"[fe80::1]:80/1", "", "", "fe80::1", 80, 1, "redis://[fe80::1]:80/1"},
+    };
+    static const char *const bad[] = {
+        "",      ":6379",    "h:",         "h:0",       "h:65536",   "h:x",     "h:-1",
+        "h/x",   "h/65536",  "h/1/2",      "h h",       "[::1",      "[::1]x",  "[]",
+        "@h",    "secret@h", "a:%@h",      "a:%4@h",    "a:%00@h",   "a:%zz@h", "a:b@",
+        "h:1:2", "h\n",      "me:secret@", "h:000001x", "h:1234567",
+    };
+    struct redis_url url;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(redis_url_parse(&url, good[i].place, &err), 0);
+        assert_string_equal(url.user, good[i].user);
+        assert_string_equal(url.password, good[i].password);
+        assert_string_equal(url.host, good[i].host);
+        assert_int_equal(url.port, good[i].port);
+        assert_int_equal(url.database, good[i].database);
+        assert_string_equal(url.name, good[i].name);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(redis_url_parse(&url, bad[i], &err), ERR_INPUT);
+        assert_null(strstr(err.text, "secret"));
+    }
+}
+
+static void test_a_server_that_is_not_there(void **state)
+{
+    (void)state;
+    struct redis_server gone = {.durable = false};
+    struct queue_options options = {.call_ms = 200};
+    struct queue *queue;
+    redis_server_start(&gone);
+    char url[300];
+    snprintf(url, sizeof url, "redis://:secret@127.0.0.1:%d", gone.port);
+    redis_server_remove(&gone);
+    int64_t start_ns = clock_now_ns();
+    assert_int_equal(queue_open(&queue, url, &options, &err), ERR_IO);
+    assert_true(clock_ms_since(start_ns) < 10000);
+    assert_non_null(strstr(err.text, "cannot be reached"));
+    assert_non_null(strstr(err.text, "127.0.0.1"));
+    assert_null(strstr(err.text, "secret"));
+}
+
+/* It takes the connection and never says a word. */
+static void test_a_server_that_is_silent(void **state)
+{
+    (void)state;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    getsockname(fd, (struct sockaddr *)&address, &size);
+    char url[64];
+    struct queue_options options = {.call_ms = 200};
+    struct queue *queue;
+    snprintf(url, sizeof url, "redis://127.0.0.1:%d", ntohs(address.sin_port));
+    assert_int_equal(queue_open(&queue, url, &options, &err), ERR_TIMEOUT);
+    assert_non_null(strstr(err.text, "does not answer; waited for 200 ms"));
+    close(fd);
+}
+
+static void test_passwords(void **state)
+{
+    (void)state;
+    struct redis_server closed = {.password = "sesame"};
+    struct queue *queue;
+    struct queue_options options = {.call_ms = 2000};
+    char url[64];
+    redis_server_start(&closed);
+    snprintf(url, sizeof url, "redis://127.0.0.1:%d", closed.port);
+    assert_int_equal(queue_open(&queue, url, &options, &err), ERR_INPUT);
+    assert_non_null(strstr(err.text, "wants a user and password"));
+    snprintf(url, sizeof url, "redis://:wrong1@127.0.0.1:%d", closed.port);
+    assert_int_equal(queue_open(&queue, url, &options, &err), ERR_INPUT);
+    assert_null(strstr(err.text, "wrong1"));
+    assert_int_equal(queue_open(&queue, closed.url, &options, &err), 0);
+    assert_null(strstr(queue_name(queue), "sesame"));
+    put_one(queue, "a");
+    queue_close(queue);
+    redis_server_remove(&closed);
+}
+
+static void test_data_that_is_not_ours(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command;
+        int code;
+        const char *text;
+    } rows[] = {
+        {"SET warpgym:meta hello", ERR_PROTOCOL, "another program's data"},
+        {"HSET warpgym:meta schema 2", ERR_UNSUPPORTED, "newer warpgym"},
+        {"HSET warpgym:meta schema x", ERR_PROTOCOL, "not written by this version"},
+    };
+    struct queue *queue;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fresh();
+        freeReplyObject(redis_server_ask(control, rows[i].command));
+        assert_int_equal(queue_open(&queue, server.url, &(struct queue_options){0}, &err),
+                         rows[i].code);
+        assert_non_null(strstr(err.text, rows[i].text));
+    }
+}
+
+static void test_records_that_make_no_sense(void **state)
+{
+    (void)state;
+    static const char *const changes[] = {"HSET warpgym:job:a state 9",
+                                          "HSET warpgym:job:a sequence x",
+                                          "HSET warpgym:job:a priority -1",
+                                          "HSET warpgym:job:a state -2"};
+    struct queue_job job;
+    struct queue *queue = queue_suite_open(&place, fresh(), NULL);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        freeReplyObject(redis_server_ask(control, "FLUSHALL"));
+        put_one(queue, "a");
+        freeReplyObject(redis_server_ask(control, changes[i]));
+        assert_int_equal(queue_get(queue, "a", 0, &job, &err), ERR_PROTOCOL);
+    }
+    queue_close(queue);
+}
+
+/* Scripts are gone, connections broken, jobs there: the next call does not notice. */
+static void test_a_server_that_was_killed_comes_back(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_suite_open(&place, fresh(), NULL);
+    struct queue_job job;
+    for (int i = 0; i < 3; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        put_one(queue, id);
+        redisFree(control);
+        redis_server_end(&server, SIGKILL);
+        redis_server_start(&server);
+        control = redis_server_connect(&server);
+        put_one(queue, "after");
+        assert_int_equal(queue_get(queue, id, 0, &job, &err), 0);
+    }
+    queue_close(queue);
+}
+
+/* As behind a network that is cut: nothing comes back, nothing is refused. */
+static void test_a_server_that_pauses(void **state)
+{
+    (void)state;
+    struct queue_options options = {.call_ms = 300};
+    struct queue *queue = queue_suite_open(&place, fresh(), &options);
+    struct queue_submission one = {.id = "a", .needs = "cpu"};
+    struct queue_job job;
+    put_one(queue, "before");
+    kill(server.pid, SIGSTOP);
+    int64_t start_ns = clock_now_ns();
+    int result = queue_put(queue, &one, 1, &err);
+    double took_ms = clock_ms_since(start_ns);
+    kill(server.pid, SIGCONT);
+    assert_int_equal(result, ERR_TIMEOUT);
+    assert_true(took_ms < 10000);
+    assert_int_equal(queue_put(queue, &one, 1, &err), 0);
+    assert_true(one.putting == QUEUE_PUT_NEW || one.putting == QUEUE_PUT_JOINED);
+    assert_int_equal(queue_get(queue, "a", 0, &job, &err), 0);
+    assert_int_equal(job.sequence, 2);
+    queue_close(queue);
+}
+
+static void test_a_server_without_memory(void **state)
+{
+    (void)state;
+    static char bytes[1 << 20];
+    struct queue *queue = queue_suite_open(&place, fresh(), NULL);
+    struct queue_submission one = {.id = "a",
+                                   .needs = "cpu",
+                                   .payload = bytes,
+                                   .payload_bytes = sizeof bytes};
+    freeReplyObject(redis_server_ask(control, "CONFIG SET maxmemory 1mb"));
+    assert_int_equal(queue_put(queue, &one, 1, &err), ERR_LIMIT);
+    assert_non_null(strstr(err.text, "no memory left"));
+    freeReplyObject(redis_server_ask(control, "CONFIG SET maxmemory 0"));
+    put_one(queue, "a");
+    queue_close(queue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest alone[] = {cmocka_unit_test(test_urls)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_server_that_is_not_there),
+        cmocka_unit_test(test_a_server_that_is_silent),
+        cmocka_unit_test(test_passwords),
+        cmocka_unit_test(test_data_that_is_not_ours),
+        cmocka_unit_test(test_records_that_make_no_sense),
+        cmocka_unit_test(test_a_server_that_was_killed_comes_back),
+        cmocka_unit_test(test_a_server_that_pauses),
+        cmocka_unit_test(test_a_server_without_memory),
+    };
+    log_set_level(LOG_LEVEL_ERROR);
+    int result = cmocka_run_group_tests(alone, NULL, NULL);
+    if (!redis_server_usable())
+        return result;
+    redis_server_start(&server);
+    control = redis_server_connect(&server);
+    result |= queue_suite_run(&place);
+    result |= cmocka_run_group_tests(tests, NULL, NULL);
+    redisFree(control);
+    redis_server_remove(&server);
+    return result;
+}

@@ -1,0 +1,368 @@
+#include "../support/queue_suite.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ------------------------------------------------------------------------------ a clock to turn */
+
+static _Atomic int64_t wall_ms = 1000000000000, boot_ms = 5000;
+static const char *boot = "boot one";
+
+static int64_t fake_wall(void *context)
+{
+    (void)context;
+    return atomic_fetch_add(&wall_ms, 1);
+}
+
+static int64_t fake_boot(void *context)
+{
+    (void)context;
+    return boot_ms;
+}
+
+static const char *fake_boot_id(void *context)
+{
+    (void)context;
+    return boot;
+}
+
+static const struct queue_clock clock_to_turn = {fake_wall, fake_boot, fake_boot_id, NULL};
+
+static void age(int64_t ms)
+{
+    boot_ms += ms;
+}
+
+/* ------------------------------------------------------------------------------------ the place */
+
+static char directory[128], url[256], path[192];
+static int files;
+
+static const char *fresh(void)
+{
+    snprintf(path, sizeof path, "%s/%d.db", directory, files++);
+    snprintf(url, sizeof url, "sqlite:%s", path);
+    return url;
+}
+
+static const struct queue_place place = {"sqlite:", fresh, age, &clock_to_turn};
+
+static void make_directory(void)
+{
+    const char *parent = getenv("TMPDIR");
+    snprintf(directory, sizeof directory, "%s/warpgym-queue-XXXXXX", parent ? parent : "/tmp");
+    if (!mkdtemp(directory))
+        abort();
+}
+
+/* ------------------------------------------------------------------------- what is SQLite's own */
+
+static struct err err;
+
+static struct queue_job claim_one(struct queue *queue)
+{
+    const char *needs[] = {"cpu"};
+    struct queue_claim claim = {.worker = "w", .needs = needs, .needs_count = 1};
+    struct queue_job job;
+    bool got;
+    assert_int_equal(queue_claim(queue, &claim, &job, &got, &err), 0);
+    assert_true(got);
+    queue_job_deinit(&job);
+    return job;
+}
+
+static void put_one(struct queue *queue, const char *id)
+{
+    struct queue_submission one = {.id = id, .needs = "cpu"};
+    assert_int_equal(queue_put(queue, &one, 1, &err), 0);
+}
+
+static uint64_t returned(struct queue *queue)
+{
+    struct queue_reaping reaping;
+    assert_int_equal(queue_reap(queue, &reaping, &err), 0);
+    return reaping.returned;
+}
+
+/* Somebody sets the wall clock while a job runs: its lease doesn't care. */
+static void test_the_wall_clock_jumps(void **state)
+{
+    (void)state;
+    static const int64_t jumps[] = {86400000, -86400000, -999999999999, 1999999999999};
+    struct queue *queue = queue_suite_open(&place, fresh(), NULL);
+    put_one(queue, "a");
+    struct queue_job job = claim_one(queue);
+    for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++) {
+        const struct queue_job *jobs[] = {&job};
+        enum queue_standing standing;
+        struct queue_stats stats;
+        wall_ms += jumps[i];
+        assert_int_equal(returned(queue), 0);
+        assert_int_equal(queue_renew(queue, jobs, 1, 0, &standing, &err), 0);
+        assert_int_equal(standing, QUEUE_HELD);
+        put_one(queue, "b");
+        assert_int_equal(queue_stats(queue, &stats, &err), 0);
+        assert_true(stats.priorities[QUEUE_URGENT].oldest_ms >= 0);
+    }
+    wall_ms = 1000000000000;
+    boot_ms += 60001;
+    assert_int_equal(returned(queue), 1);
+    queue_close(queue);
+}
+
+/* No worker survives a boot, whatever the new clock says. */
+static void test_a_boot_ends_all_leases(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_suite_open(&place, fresh(), NULL);
+    put_one(queue, "a");
+    claim_one(queue);
+    assert_int_equal(returned(queue), 0);
+    boot = "boot two";
+    boot_ms = 1;
+    assert_int_equal(returned(queue), 1);
+    claim_one(queue);
+    assert_int_equal(returned(queue), 0);
+    queue_close(queue);
+}
+
+static void execute(const char *file, const char *text)
+{
+    sqlite3 *handle;
+    assert_int_equal(sqlite3_open(file, &handle), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(handle, text, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(handle);
+}
+
+static void test_files_that_are_not_ours(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes, *statements;
+        int code;
+        const char *text;
+    } rows[] = {
+        {"this is a letter to my mother, and quite a long one, so that it looks like something "
+         "that SQLite could open but not read",
+         NULL, ERR_PROTOCOL, "is not an SQLite database"},
+        {NULL, "create table t (x)", ERR_PROTOCOL, "of another program"},
+        {NULL, "pragma user_version = 7", ERR_PROTOCOL, "of another program"},
+        {NULL, "pragma application_id = 2003267957; pragma user_version = 2", ERR_UNSUPPORTED,
+         "newer warpgym"},
+        {"", NULL, 0, ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct queue *queue;
+        fresh();
+        if (rows[i].bytes)
+            assert_int_equal(file_write_atomic(path, rows[i].bytes, strlen(rows[i].bytes), 0600,
+                                               &err),
+                             0);
+        if (rows[i].statements)
+            execute(path, rows[i].statements);
+        err.text[0] = '\0';
+        assert_int_equal(queue_open(&queue, url, &(struct queue_options){0}, &err), rows[i].code);
+        assert_non_null(strstr(err.text, rows[i].text));
+        if (rows[i].code < 0) {
+            assert_non_null(strstr(err.text, path));
+            assert_null(queue);
+        }
+        queue_close(queue);
+    }
+}
+
+static void test_urls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *url;
+        int code;
+        const char *text;
+    } rows[] = {
+        {"sqlite:", ERR_INPUT, "path"},
+        {"sqlite:/no/such/directory/q.db", ERR_IO, "/no/such/directory"},
+        {"sqlite:/tmp", ERR_IO, "/tmp"},
+        {"postgres://x", ERR_INPUT, "write sqlite:PATH or redis://"},
+        {"queue.db", ERR_INPUT, "queue.db"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct queue *queue;
+        assert_int_equal(queue_open(&queue, rows[i].url, &(struct queue_options){0}, &err),
+                         rows[i].code);
+        assert_non_null(strstr(err.text, rows[i].text));
+        assert_null(queue);
+    }
+}
+
+static void test_a_damaged_file(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_suite_open(&place, fresh(), NULL);
+    for (int i = 0; i < 200; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        put_one(queue, id);
+    }
+    queue_close(queue);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    char noise[4096];
+    memset(noise, 0x5A, sizeof noise);
+    for (off_t at = 4096; at < 16 * 4096; at += 4096)
+        assert_int_equal(pwrite(fd, noise, sizeof noise, at), sizeof noise);
+    close(fd);
+    assert_int_equal(queue_open(&queue, url, &(struct queue_options){0}, &err), ERR_PROTOCOL);
+    assert_non_null(strstr(err.text, "is damaged"));
+    assert_non_null(strstr(err.text, path));
+}
+
+/* A process that keeps the file locked costs a sentence, not a hang. */
+static void test_a_locked_file(void **state)
+{
+    (void)state;
+    sqlite3 *handle;
+    struct queue_options options = {.call_ms = 50};
+    struct queue *queue = queue_suite_open(&place, fresh(), &options);
+    assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(handle, "begin immediate", NULL, NULL, NULL), SQLITE_OK);
+    struct queue_submission one = {.id = "a", .needs = "cpu"};
+    assert_int_equal(queue_put(queue, &one, 1, &err), ERR_TIMEOUT);
+    assert_non_null(strstr(err.text, "another process"));
+    assert_int_equal(sqlite3_exec(handle, "rollback", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(handle);
+    put_one(queue, "a");
+    queue_close(queue);
+}
+
+/* -------------------------------------------------------------------------- a disk that is full */
+
+#define BALLAST_BYTES (1 << 20)
+
+static bool write_text(const char *at, const char *text, size_t count)
+{
+    int fd = open(at, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    bool fine = fd >= 0 && write(fd, text, count) == (ssize_t)count;
+    close(fd);
+    return fine;
+}
+
+static int put_some(struct queue *queue, int number)
+{
+    static char bytes[60000];
+    char id[16];
+    snprintf(id, sizeof id, "%d", number);
+    struct queue_submission one = {.id = id,
+                                   .needs = "cpu",
+                                   .payload = bytes,
+                                   .payload_bytes = sizeof bytes};
+    return queue_put(queue, &one, 1, &err);
+}
+
+/* What went wrong, or NULL. */
+static const char *fill_disk(struct queue *queue, const char *ballast)
+{
+    int count = 0, result;
+    while ((result = put_some(queue, count)) == 0 && count < 1000)
+        count++;
+    if (result != ERR_LIMIT || !strstr(err.text, "the disk is full") || count < 5)
+        return err.text;
+    if (put_some(queue, count) != ERR_LIMIT)
+        return "it is full, and then again not";
+    for (int i = 0; i < count; i++) {
+        char id[16];
+        struct queue_job job;
+        snprintf(id, sizeof id, "%d", i);
+        if (queue_get(queue, id, 0, &job, &err) < 0)
+            return "an acknowledged job is gone";
+    }
+    unlink(ballast);
+    return put_some(queue, count) == 0 ? NULL : "there is room again, and it does not go on";
+}
+
+/* Mounts of this process alone; as somebody who is not root, in a user namespace, too. */
+static bool own_mounts(void)
+{
+    char map[64];
+    uid_t uid = getuid();
+    gid_t gid = getgid();
+    if (unshare(CLONE_NEWNS) < 0) {
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+            return false;
+        int used = snprintf(map, sizeof map, "0 %u 1", uid);
+        write_text("/proc/self/uid_map", map, (size_t)used);
+        write_text("/proc/self/setgroups", "deny", 4);
+        used = snprintf(map, sizeof map, "0 %u 1", gid);
+        write_text("/proc/self/gid_map", map, (size_t)used);
+    }
+    return mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", directory, "tmpfs", 0, "size=4m") == 0;
+}
+
+#define NO_NAMESPACES 77
+
+static int run_on_full_disk(void)
+{
+    char ballast[200];
+    char *bytes = mem_alloc(BALLAST_BYTES);
+    struct queue *queue;
+    if (!own_mounts())
+        return NO_NAMESPACES;
+    snprintf(ballast, sizeof ballast, "%s/ballast", directory);
+    snprintf(url, sizeof url, "sqlite:%s/full.db", directory);
+    bool fine = write_text(ballast, bytes, BALLAST_BYTES);
+    mem_free(bytes);
+    if (!fine || queue_open(&queue, url, &(struct queue_options){0}, &err) < 0)
+        return 1;
+    const char *wrong = fill_disk(queue, ballast);
+    queue_close(queue);
+    if (wrong)
+        fprintf(stderr, "a full disk: %s\n", wrong);
+    return wrong ? 1 : 0;
+}
+
+static void test_a_full_disk(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(run_on_full_disk());
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_NAMESPACES) {
+        print_message("skipped: this machine lets nobody mount a small file system\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_wall_clock_jumps),
+        cmocka_unit_test(test_a_boot_ends_all_leases),
+        cmocka_unit_test(test_files_that_are_not_ours),
+        cmocka_unit_test(test_urls),
+        cmocka_unit_test(test_a_damaged_file),
+        cmocka_unit_test(test_a_locked_file),
+        cmocka_unit_test(test_a_full_disk),
+    };
+    make_directory();
+    int result = queue_suite_run(&place);
+    result |= cmocka_run_group_tests(tests, NULL, NULL);
+    file_remove_tree(directory);
+    return result;
+}

@@ -1,0 +1,60 @@
+/* queue_suite_parts: what the files of the suite share: the store under test, and short forms of
+ * the calls, which fail the running test where something goes wrong. */
+#ifndef WARPGYM_TESTS_QUEUE_SUITE_PARTS_H
+#define WARPGYM_TESTS_QUEUE_SUITE_PARTS_H
+
+#include "queue_suite.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 30000 /* no slow machine reaches it */
+
+struct suite {
+    const struct queue_place *place;
+    const char *url;
+    struct queue *queue; /* a fresh one for each test */
+    struct err err;
+};
+
+extern struct suite suite;
+
+#define suite_ok(call)                                                                             \
+    do {                                                                                           \
+        if ((call) < 0)                                                                            \
+            fail_msg("%s: %s", #call, suite.err.text);                                             \
+    } while (0)
+
+int suite_set_up(void **state);
+int suite_tear_down(void **state);
+#define SUITE_TEST(name) cmocka_unit_test_setup_teardown(name, suite_set_up, suite_tear_down)
+
+extern const struct CMUnitTest suite_put_tests[], suite_claim_tests[], suite_lease_tests[],
+    suite_read_tests[], suite_many_tests[];
+extern const size_t suite_put_tests_count, suite_claim_tests_count, suite_lease_tests_count,
+    suite_read_tests_count, suite_many_tests_count;
+
+/* Another queue on the same store, with other options. */
+void suite_reopen(const struct queue_options *options);
+enum queue_putting suite_put_full(const char *id, const char *batch, const char *needs,
+                                  enum queue_priority priority, const char *payload, bool force);
+/* For a CPU, normal, its payload is its id. */
+enum queue_putting suite_put(const char *id);
+/* `needs`: a word, or "both" for cpu and gpu. The bytes are the caller's. */
+bool suite_claim_with(struct queue *from, const char *worker, const char *needs, int timeout_ms,
+                      struct queue_job *job);
+/* Claims what must be there; the bytes are dropped. */
+struct queue_job suite_claim(const char *expected);
+void suite_assert_nothing_to_claim(void);
+enum queue_finishing suite_finish(const struct queue_job *job, const char *outcome,
+                                  const char *bytes);
+enum queue_standing suite_renew(const struct queue_job *job);
+struct queue_job suite_get(const char *id);
+/* Until it is through. */
+struct queue_reaping suite_reap(void);
+enum queue_state suite_cancel(const char *id);
+
+#endif

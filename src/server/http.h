@@ -55,7 +55,7 @@ enum http_method {
 };
 
 enum http_flag {
-    HTTP_OPEN = 1,          /* needs no token (health probes) */
+    HTTP_PUBLIC = 1,        /* needs no token (health probes) */
     HTTP_BLOCKS = 2,        /* runs on a handler thread and may wait for disks and databases */
     HTTP_BODY_OPTIONAL = 4, /* a POST, PUT or PATCH without a length has no body, instead of 411 */
 };

@@ -35,7 +35,7 @@ CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -DWARPGYM_VERSION='"$(VERSION)"'
 HARDEN := -fstack-protector-strong $(if $(SAN),-fno-omit-frame-pointer,-D_FORTIFY_SOURCE=2)
 CFLAGS := -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(HARDEN) $(EXTRA_CFLAGS)
 LDFLAGS := -Wl,-z,relro,-z,now,--as-needed
-LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lm -lpthread
+LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lmicrohttpd -lm -lpthread
 
 MODULES := base problem device compile sandbox judge queue client worker lm retrieval policy gym \
 	rl server
@@ -146,7 +146,7 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/
 	@mkdir -p $(@D)
 	$(Q)tests/fake/kernels $< $@
 
-tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
+tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/judge/triton_judge \
 	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 

@@ -12,6 +12,7 @@ cd "$(dirname "$0")" || exit 1
 packages=(
     gcc g++ libc6-dev make ca-certificates
     libjansson-dev libfyaml-dev libseccomp-dev libssl-dev libffi-dev uthash-dev libcmocka-dev
+    libmicrohttpd-dev
     jq patchelf
 )
 lint_packages=(clang clang-tidy clang-format libclang-rt-14-dev)

@@ -17,6 +17,13 @@
 #define LIMIT_NAME_BYTES 128
 #define LIMIT_EXPRESSION_BYTES 256
 #define LIMIT_EXPRESSION_DEPTH 32
+#define LIMIT_HTTP_TARGET_BYTES ((size_t)8 << 10)  /* path and query of a request */
+#define LIMIT_HTTP_HEADER_BYTES ((size_t)16 << 10) /* request line and headers */
+#define LIMIT_HTTP_HEADERS 100
+#define LIMIT_HTTP_SEGMENTS 16 /* of a path */
+#define LIMIT_HTTP_QUERY 32    /* names in a query */
+#define LIMIT_HTTP_TEXT_BYTES 1024
+#define LIMIT_METRIC_SERIES 128                 /* different label values of one metric */
 #define LIMIT_TENSOR_BYTES ((uint64_t)16 << 30) /* one argument */
 
 #endif

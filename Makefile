@@ -146,8 +146,9 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/
 	@mkdir -p $(@D)
 	$(Q)tests/fake/kernels $< $@
 
-tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/judge/triton_judge \
-	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu
+tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
+	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu \
+	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/bench/http_load
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)
@@ -198,11 +199,15 @@ $(HANDWRITTEN_GPU): $(OBJ)/bench/handwritten_gpu.o $(SIDE_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -ljansson -lfyaml -lcrypto \
 		-lseccomp -lffi -Wl,-Bdynamic -lm -lpthread
 
+$(ROOT)/build/bench/http_load: $(OBJ)/bench/http_load.o $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
+
 bench-gpu: ## what `bench/gpu/run agreement` needs beside warpgym
 	+@$(SUBMAKE) all $(HANDWRITTEN_GPU)
 
 bench: setup ## measure speed and precision (bench/run)
-	+@$(SUBMAKE) all
+	+@$(SUBMAKE) all $(ROOT)/build/bench/http_load
 	@bench/run
 
 dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation

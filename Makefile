@@ -35,7 +35,7 @@ CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -DWARPGYM_VERSION='"$(VERSION)"'
 HARDEN := -fstack-protector-strong $(if $(SAN),-fno-omit-frame-pointer,-D_FORTIFY_SOURCE=2)
 CFLAGS := -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(HARDEN) $(EXTRA_CFLAGS)
 LDFLAGS := -Wl,-z,relro,-z,now,--as-needed
-LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lm -lpthread
+LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -lm -lpthread
 
 MODULES := base problem device compile sandbox judge queue client worker lm retrieval policy gym \
 	rl server
@@ -148,7 +148,8 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/
 	$(Q)tests/fake/kernels $< $@
 
 tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
-	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu
+	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu \
+	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/bench/http_load
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)
@@ -199,6 +200,10 @@ $(HANDWRITTEN_GPU): $(OBJ)/bench/handwritten_gpu.o $(SIDE_LIBRARY) $(LIBRARY)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -ljansson -lfyaml -lcrypto \
 		-lseccomp -lffi -Wl,-Bdynamic -lm -lpthread
 
+$(ROOT)/build/bench/http_load: $(OBJ)/bench/http_load.o $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
+
 bench-gpu: ## what `bench/gpu/run agreement` needs beside warpgym
 	+@$(SUBMAKE) all $(HANDWRITTEN_GPU)
 
@@ -207,7 +212,7 @@ $(ROOT)/build/bench/queue: $(OBJ)/bench/queue.o $(LIBRARY)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 
 bench: setup ## measure speed and precision (bench/run)
-	+@$(SUBMAKE) all $(ROOT)/build/bench/queue
+	+@$(SUBMAKE) all $(ROOT)/build/bench/queue $(ROOT)/build/bench/http_load
 	@bench/run
 
 dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation

@@ -25,5 +25,12 @@
 #define LIMIT_QUEUE_NOTE_BYTES ((size_t)64 << 10) /* one note on the board */
 #define LIMIT_QUEUE_NOTES 1000
 #define LIMIT_QUEUE_URL_BYTES 4096
+#define LIMIT_HTTP_TARGET_BYTES ((size_t)8 << 10)  /* path and query of a request */
+#define LIMIT_HTTP_HEADER_BYTES ((size_t)16 << 10) /* request line and headers */
+#define LIMIT_HTTP_HEADERS 100
+#define LIMIT_HTTP_SEGMENTS 16 /* of a path */
+#define LIMIT_HTTP_QUERY 32    /* names in a query */
+#define LIMIT_HTTP_TEXT_BYTES 1024
+#define LIMIT_METRIC_SERIES 128 /* different label values of one metric */
 
 #endif

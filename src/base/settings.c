@@ -14,7 +14,7 @@
 
 #define TEXT_MAX_BYTES 4096 /* of a value: a path, or a list of paths */
 
-enum kind { KIND_STRING, KIND_INT, KIND_FLOAT, KIND_BOOL, KIND_DURATION, KIND_BYTES };
+enum kind { KIND_STRING, KIND_SECRET, KIND_INT, KIND_FLOAT, KIND_BOOL, KIND_DURATION, KIND_BYTES };
 
 struct row {
     const char *path;
@@ -38,8 +38,18 @@ static const struct row rows[SETTINGS_COUNT] = {
 #undef X
 };
 
-static const char *const kind_names[] = {"text",    "integer",  "number",
+static const char *const kind_names[] = {"text",    "secret",   "integer", "number",
                                          "boolean", "duration", "size"};
+
+static bool is_text(const struct row *row)
+{
+    return row->kind == KIND_STRING || row->kind == KIND_SECRET;
+}
+
+static bool is_bounded(const struct row *row)
+{
+    return !is_text(row) && row->kind != KIND_BOOL;
+}
 
 struct unit {
     const char *name;
@@ -189,11 +199,11 @@ static int assign(struct settings *settings, const struct row *row, const char *
 {
     char *field = (char *)settings + row->offset;
     double value;
-    if (row->kind == KIND_STRING)
+    if (is_text(row))
         return assign_text(settings, row, text, err);
     if (!parse_value(row->kind, text, &value))
         return refuse_value(row, text, err);
-    if (row->kind != KIND_BOOL && !(value >= row->low && value <= row->high))
+    if (is_bounded(row) && !(value >= row->low && value <= row->high))
         return refuse_bounds(row, text, err);
     if (row->kind == KIND_FLOAT)
         *(double *)field = value;
@@ -272,7 +282,7 @@ static void variable_of(const char *path, char *name, size_t name_bytes)
 static int check_variable(const char *name, struct err *err)
 {
     /* Kubernetes defines NAME_PORT… and NAME_SERVICE_… for a service called "warpgym". */
-    static const char *const others[] = {"CONFIG", "PYTHON", "CC", "NVCC", "TOKEN"};
+    static const char *const others[] = {"CONFIG", "PYTHON", "CC", "NVCC"};
     char variables[SETTINGS_COUNT][64];
     const char *names[SETTINGS_COUNT];
     bool inside = false;
@@ -300,6 +310,8 @@ static int read_variable(struct settings *settings, const char *variable, struct
         return 0;
     char name[64];
     const char *given = variable + sizeof prefix - 1;
+    if (strncmp(given, "TOKEN=", strlen("TOKEN=")) == 0)
+        return settings_set(settings, "server.token", equals + 1, ORIGIN_ENVIRONMENT, err);
     for (size_t i = 0; i < SETTINGS_COUNT; i++) {
         variable_of(rows[i].path, name, sizeof name);
         if (strlen(name) != (size_t)(equals - given) ||
@@ -368,7 +380,7 @@ int settings_check(const struct settings *settings, struct err *err)
 
 static void print_bounds(struct buf *out, const struct row *row)
 {
-    if (row->kind == KIND_STRING || row->kind == KIND_BOOL)
+    if (!is_bounded(row))
         return;
     print_value(out, row->kind, row->low);
     buf_puts(out, " to ");
@@ -382,8 +394,7 @@ void settings_describe(struct buf *out)
         bool empty = row->standard[0] == '\0';
         buf_printf(out, "  %-22s %s%s%s", row->path, kind_names[row->kind],
                    empty ? "" : ", default ", row->standard);
-        bool bounded = row->kind != KIND_STRING && row->kind != KIND_BOOL;
-        buf_puts(out, bounded ? ", " : "");
+        buf_puts(out, is_bounded(row) ? ", " : "");
         print_bounds(out, row);
         buf_printf(out, "\n      %s\n", row->help);
     }
@@ -419,7 +430,7 @@ static void print_quoted(struct buf *out, const char *text)
 static void show_row(const struct settings *settings, const struct row *row, struct buf *out)
 {
     const char *field = (const char *)settings + row->offset;
-    if (row->kind == KIND_STRING)
+    if (is_text(row))
         print_quoted(out, *(const char *const *)field);
     else if (row->kind == KIND_FLOAT)
         print_value(out, row->kind, *(const double *)field);
@@ -429,6 +440,11 @@ static void show_row(const struct settings *settings, const struct row *row, str
         print_value(out, row->kind, (double)*(const uint64_t *)field);
     else
         print_value(out, row->kind, (double)*(const int64_t *)field);
+}
+
+static const char *secret_of(const struct settings *settings, const struct row *row)
+{
+    return *(const char *const *)((const char *)settings + row->offset);
 }
 
 void settings_show(const struct settings *settings, struct buf *out)
@@ -441,8 +457,13 @@ void settings_show(const struct settings *settings, struct buf *out)
         if (i == 0 || length != section_length || strncmp(path, rows[i - 1].path, length) != 0)
             buf_printf(out, "%.*s:\n", (int)length, path);
         section_length = length;
-        buf_printf(out, "  %s: ", path + length + 1);
-        show_row(settings, &rows[i], out);
+        /* A secret must not end in a terminal's history or a bug report. */
+        bool hidden = rows[i].kind == KIND_SECRET && *secret_of(settings, &rows[i]);
+        buf_printf(out, "  %s%s: ", hidden ? "# " : "", path + length + 1);
+        if (hidden)
+            buf_puts(out, "not shown");
+        else
+            show_row(settings, &rows[i], out);
         buf_printf(out, " # %s\n", origins[settings->origin[i]]);
     }
 }

@@ -6,7 +6,7 @@
  * environment too where a variable is plainly meant for the table (WARPGYM_<section>_…, or nearly a
  * name in it); other WARPGYM_ variables pass, because container platforms invent some.
  *
- * Kinds: STRING as it stands. INT, FLOAT. BOOL true/false, yes/no, on/off, 1/0. DURATION in ms, or
+ * Kinds: STRING as it stands. SECRET likewise, and never shown. INT, FLOAT. BOOL true/false, yes/no, on/off, 1/0. DURATION in ms, or
  * with a unit (250ms, 10s, 2m, 1h). BYTES, or with a unit (512MiB, 2GiB, 1GB).
  *
  * Ownership: strings live in the struct's arena. Threads: immutable once read; share it freely.
@@ -101,9 +101,39 @@
     X(queue_keep_bytes, "queue.keep_bytes", BYTES, "4GiB", 0, 1ULL << 50,                          \
       "Payloads and results of ended jobs that are kept, the newest; 0: no bound")                 \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
-      "Directories of problems, separated by colons, searched before the ones that come along")
+      "Directories of problems, separated by colons, searched before the ones that come along")    \
+    X(server_listen, "server.listen", STRING, "127.0.0.1:10907", 0, 0,                             \
+      "Address and port of the HTTP server: 127.0.0.1:10907, [::1]:10907; port 0: a free one")     \
+    X(server_token, "server.token", SECRET, "", 0, 0,                                              \
+      "Bearer token that requests must bring; also WARPGYM_TOKEN")                                 \
+    X(server_insecure, "server.insecure", BOOL, "false", 0, 0,                                     \
+      "Whether to serve addresses that others reach without a token")                              \
+    X(server_hosts, "server.hosts", STRING, "", 0, 0,                                              \
+      "Names beside localhost by which clients call a server on loopback, separated by commas")    \
+    X(server_origins, "server.origins", STRING, "", 0, 0,                                          \
+      "Web origins whose pages may use the API (CORS), separated by commas; *: all")               \
+    X(server_threads, "server.threads", INT, "2", 1, 64, "Threads that serve connections")         \
+    X(server_handler_threads, "server.handler_threads", INT, "64", 1, 1024,                        \
+      "Requests that wait for disks and databases at the same time")                               \
+    X(server_handler_queue, "server.handler_queue", INT, "1024", 1, 65536,                         \
+      "Requests that wait for such a thread; more get 503")                                        \
+    X(server_max_connections, "server.max_connections", INT, "4096", 1, 65536,                     \
+      "Connections at a time; more wait to be accepted")                                           \
+    X(server_max_per_address, "server.max_per_address", INT, "0", 0, 65536,                        \
+      "Connections from one address at a time, more are closed at once; 0: no bound of its own")   \
+    X(server_body_max_bytes, "server.body_max_bytes", BYTES, "16MiB", 1024, 1 << 30,               \
+      "Largest body of a request; above it 413")                                                   \
+    X(server_header_timeout_ms, "server.header_timeout_ms", DURATION, "10s", 1, 3600000,           \
+      "Longest from a connection to the end of its first request's headers; then 408")             \
+    X(server_body_timeout_ms, "server.body_timeout_ms", DURATION, "60s", 1, 3600000,               \
+      "Longest that a request's body may take; then 408")                                          \
+    X(server_idle_timeout_ms, "server.idle_timeout_ms", DURATION, "75s", 1, 3600000,               \
+      "Longest between two requests of one connection; then it is closed")                         \
+    X(server_send_timeout_ms, "server.send_timeout_ms", DURATION, "60s", 1, 3600000,               \
+      "Longest that a client may take to read a response; then it is closed")
 
 #define SETTINGS_TYPE_STRING const char *
+#define SETTINGS_TYPE_SECRET const char *
 #define SETTINGS_TYPE_INT int64_t
 #define SETTINGS_TYPE_FLOAT double
 #define SETTINGS_TYPE_BOOL bool

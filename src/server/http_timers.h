@@ -1,0 +1,43 @@
+/* http_timers: deadlines that are moved far more often than they pass.
+ *
+ * A heap whose order is allowed to be too early: moving a deadline later only stores it, and the heap
+ * finds out when the old one comes up. So a keep-alive connection, which moves its deadline several
+ * times per request, takes no lock for it.
+ *
+ * Ownership: a timer is its user's storage, and must be removed before that goes. Threads: timers_set
+ * from any, for one timer from one at a time; the others from any.
+ */
+#ifndef WARPGYM_SERVER_HTTP_TIMERS_H
+#define WARPGYM_SERVER_HTTP_TIMERS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TIMER_NEVER INT64_MAX
+
+struct timer {
+    _Atomic int64_t due_ns;
+    _Atomic int64_t queued_ns; /* where the heap has it; TIMER_NEVER: it is not in there */
+    size_t place;
+};
+
+struct timers {
+    pthread_mutex_t lock;
+    struct timer **heap;
+    size_t count, capacity;
+};
+
+void timers_init(struct timers *timers);
+void timers_deinit(struct timers *timers);
+
+void timer_init(struct timer *timer);
+/* Whether it became the earliest of all: who sleeps until that one must be woken. */
+bool timers_set(struct timers *timers, struct timer *timer, int64_t due_ns);
+void timers_remove(struct timers *timers, struct timer *timer);
+/* One that is due at `now_ns`, taken out; or NULL, and *next_ns is when to ask again at the latest. */
+struct timer *timers_pop(struct timers *timers, int64_t now_ns, int64_t *next_ns);
+
+#endif

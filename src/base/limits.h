@@ -17,6 +17,10 @@
 #define LIMIT_NAME_BYTES 128
 #define LIMIT_EXPRESSION_BYTES 256
 #define LIMIT_EXPRESSION_DEPTH 32
-#define LIMIT_TENSOR_BYTES ((uint64_t)16 << 30) /* one argument */
+#define LIMIT_JOB_ID_BYTES 255
+#define LIMIT_NOTES_BYTES ((size_t)16 << 10)           /* what a request wants to be kept with it */
+#define LIMIT_EVALUATION_MS ((int64_t)86400000)        /* longest that judging one may take */
+#define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
+#define LIMIT_TENSOR_BYTES ((uint64_t)16 << 30)        /* one argument */
 
 #endif

@@ -326,11 +326,11 @@ int kernelgym_workflow_parse(const json_t *body, int64_t now_ms, struct kernelgy
                           &envelope, errors);
     const json_t *payload = envelope.payload ? envelope.payload : empty;
     int result = 0;
-    if (json_array_size(errors) == 0)
+    if (json_array_size(errors) == 0) {
         read_payload(payload, &envelope, request, errors);
-    if (json_array_size(errors) == 1 && !has_text(payload, "kernel_code") &&
-        !json_object_get(payload, "kernel_code"))
-        json_array_clear(errors); /* a missing argument has an answer of its own */
+        if (json_array_size(errors) == 1 && !json_object_get(payload, "kernel_code"))
+            json_array_clear(errors); /* a missing argument has an answer of its own */
+    }
     if (json_array_size(errors) > 0) {
         result = kernelgym_refuse_request(reply, errors, now_ms);
         errors = NULL;

@@ -217,7 +217,8 @@ void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_ter
         outcome->status = "failed";
     outcome->code = code_of(job->verdict, telling);
     outcome->correct = strcmp(name, "passed") == 0 && bool_of(job->verdict, "correct", false);
-    if (terms->simple && outcome->correct && !terms->compare)
+    const json_t *cases = json_object_get(job->verdict, "cases");
+    if (terms->simple && outcome->correct && (!terms->compare || !int_of(cases, "expected", 1)))
         outcome->correct = -1;
     bool refused = strcmp(name, "violation") == 0;
     outcome->decoy = refused || (outcome->correct && is_decoy(job->verdict, terms));

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
-#include "server/evaluation_request.h"
+#include "judge/evaluation_request.h"
 
 #include <stdio.h>
 #include <string.h>

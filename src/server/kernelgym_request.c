@@ -1,7 +1,7 @@
 #include "server/kernelgym_request.h"
 
 #include "base/json.h"
-#include "server/evaluation_request.h"
+#include "judge/evaluation_request.h"
 #include "server/kernelgym_fields.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "server/kernelgym_result.h"
 
 #include "base/json.h"
-#include "server/evaluation_request.h"
+#include "judge/evaluation_request.h"
 
 #include <dirent.h>
 #include <math.h>

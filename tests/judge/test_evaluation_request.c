@@ -1,4 +1,4 @@
-#include "server/evaluation_request.h"
+#include "judge/evaluation_request.h"
 
 #include "base/json.h"
 #include "base/limits.h"

@@ -28,8 +28,8 @@
  * Ownership: a struct evaluation_request borrows from the object that it was read from.
  * Threads: pure functions. Errors: ERR_INPUT (grammar), ERR_LIMIT (a text is too large).
  */
-#ifndef WARPGYM_SERVER_EVALUATION_REQUEST_H
-#define WARPGYM_SERVER_EVALUATION_REQUEST_H
+#ifndef WARPGYM_JUDGE_EVALUATION_REQUEST_H
+#define WARPGYM_JUDGE_EVALUATION_REQUEST_H
 
 #include "base/err.h"
 #include "base/hash.h"

@@ -107,6 +107,7 @@ class Side:
         self.device = gpu.Cpu()
         self.precision = None
         self.compile_mode = ""
+        self.entry_point = "Model"
         self.file_name = "candidate.py"
         self.model = None
         self.wide_model = None
@@ -175,7 +176,7 @@ class Side:
         init_inputs = self._make(self._attribute("get_init_inputs"))
         init = structure.take_apart(list(init_inputs), init_tensors)
         torch.manual_seed(weight_seed)
-        self.model = self._make(self._attribute("Model"), *init_inputs)
+        self.model = self._make(self._attribute(self.entry_point), *init_inputs)
         example = self._make(self._attribute("get_inputs"))
         tensors = []
         inputs = structure.take_apart(list(example), tensors)
@@ -296,11 +297,11 @@ class Side:
         torch.manual_seed(weight_seed)
         self.device.before_candidate()
         self._import(source)
-        make = self._attribute("ModelNew")
+        make = self._attribute(self.entry_point)
         torch.manual_seed(weight_seed)
         self.model = self._make(make, *init_inputs)
         if not callable(self.model):
-            raise Failure(wire.FAILED_LOAD, "ModelNew(...) cannot be called")
+            raise Failure(wire.FAILED_LOAD, f"{self.entry_point}(...) cannot be called")
         state = self.model.state_dict() if isinstance(self.model, torch.nn.Module) else {}
         with torch.no_grad():
             for name, tensor in state.items():
@@ -541,7 +542,7 @@ def serve(channel, layers, lock, open_gpu=None):
                         for pipe in descriptors:  # rather another process than this one
                             os.write(pipe, b"!")
                 elif kind == wire.OPEN:
-                    _, role, seed, threads, uuid, queues, _, precision, mode = (
+                    _, role, seed, threads, uuid, queues, _, precision, mode, entry_point = (
                         wire.OPEN_BODY.unpack_from(message)
                     )
                     torch.set_num_threads(threads)
@@ -552,6 +553,7 @@ def serve(channel, layers, lock, open_gpu=None):
                         raise unready
                     side.precision = structure.DTYPES[precision - 1] if precision else None
                     side.compile_mode = mode.rstrip(b"\0").decode()
+                    side.entry_point = entry_point.rstrip(b"\0").decode()
                     side.warm(uuid, queues)
                     if role == wire.REFERENCE:
                         side.open_reference(texts[0], seed)

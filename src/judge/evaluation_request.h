@@ -35,6 +35,8 @@
 #include "base/hash.h"
 #include "base/settings.h"
 
+#include "problem/problem.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -94,6 +96,12 @@ NODISCARD int evaluation_request_parse(const json_t *object, struct evaluation_r
 NODISCARD int evaluation_request_settings(const struct evaluation_request *request,
                                           const struct settings *base, struct settings *out,
                                           struct err *err);
+
+/* The problem that is meant, among the suites under `roots` or as it was sent, into a zeroed struct;
+ * problem_deinit, on failure too. */
+NODISCARD int evaluation_request_problem(const struct evaluation_request *request,
+                                         const char *const *roots, size_t root_count,
+                                         struct problem *problem, struct err *err);
 
 /* What two requests with the same verdict to come share: problem, candidate and settings.
  * `problem_hash` of a KNOWN problem is struct problem's, "" for the others. */

@@ -86,6 +86,8 @@ static int open_side(struct session *session, struct side *side, uint32_t role, 
         .threads = (uint32_t)session_threads(session),
         .precision = precision_of(settings),
     };
+    snprintf(open.entry_point, sizeof open.entry_point, "%s%s", session->problem->entry_point,
+             role == WIRE_REFERENCE ? "" : "New");
     open.gpu = judge_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
     if (role == WIRE_REFERENCE)
         snprintf(open.compile, sizeof open.compile, "%s", settings->torch_compile);

@@ -82,6 +82,7 @@ struct wire_open {
     /* torch only */
     uint32_t precision; /* of floating inputs and weights: enum dtype, plus 1; 0: as they come */
     char compile[32];   /* reference: mode of torch.compile; "": eager */
+    char entry_point[LIMIT_NAME_BYTES]; /* the class that is called */
 };
 
 /* Sent ahead of OPEN to a process that is to stand ready: what takes it long and is the same for

@@ -68,6 +68,7 @@ struct problem {
     const char *reference_path;
     const char *reference_text; /* reference.c or the module */
     size_t reference_bytes;
+    const char *entry_point; /* torch: the class; a candidate's has New behind it. "Model" */
 
     /* native only */
     const char *cuda_path; /* reference.cu: the same function for a GPU; text is NULL: none */

@@ -17,6 +17,7 @@
 #define LIMIT_NAME_BYTES 128
 #define LIMIT_EXPRESSION_BYTES 256
 #define LIMIT_EXPRESSION_DEPTH 32
+#define LIMIT_CASES_BYTES ((size_t)16 << 20) /* what describes the cases of a simple problem */
 #define LIMIT_JOB_ID_BYTES 255
 #define LIMIT_NOTES_BYTES ((size_t)16 << 10)           /* what a request wants to be kept with it */
 #define LIMIT_EVALUATION_MS ((int64_t)86400000)        /* longest that judging one may take */

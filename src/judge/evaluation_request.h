@@ -97,7 +97,7 @@ NODISCARD int evaluation_request_settings(const struct evaluation_request *reque
                                           const struct settings *base, struct settings *out,
                                           struct err *err);
 
-/* The problem that is meant, among the suites under `roots` or as it was sent, into a zeroed struct;
+/* The problem that is meant, among the suites under `roots` or as it was sent, into a zeroed one;
  * problem_deinit, on failure too. */
 NODISCARD int evaluation_request_problem(const struct evaluation_request *request,
                                          const char *const *roots, size_t root_count,

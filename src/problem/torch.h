@@ -1,7 +1,8 @@
 /* torch: a KernelBench-style Python module -> struct problem.
  *
- * The module is untrusted text here: it is read, never run. It must define Model (or
- * another class, its entry point), get_inputs and get_init_inputs, as far as the text shows; what it really does, the reference side finds out.
+ * The module is untrusted text here: it is read, never run. It must define Model (or another class,
+ * its entry point), get_inputs and get_init_inputs, as far as the text shows; what it really does,
+ * the reference side finds out.
  */
 #ifndef WARPGYM_PROBLEM_TORCH_H
 #define WARPGYM_PROBLEM_TORCH_H

@@ -17,7 +17,7 @@ import traceback
 
 import torch
 
-from . import extension, gpu, structure, triton_build, wire
+from . import cases, extension, gpu, structure, triton_build, wire
 
 ORACLE_ELEMENTS = 50_000_000  # inputs beyond this are not recomputed in double precision
 ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU's free memory
@@ -107,6 +107,9 @@ class Side:
         self.device = gpu.Cpu()
         self.precision = None
         self.compile_mode = ""
+        self.entry_point = "Model"
+        self.get_inputs = None
+        self.cases = 0  # of a simple problem, that a call takes; 0: all
         self.file_name = "candidate.py"
         self.model = None
         self.wide_model = None
@@ -175,14 +178,45 @@ class Side:
         init_inputs = self._make(self._attribute("get_init_inputs"))
         init = structure.take_apart(list(init_inputs), init_tensors)
         torch.manual_seed(weight_seed)
-        self.model = self._make(self._attribute("Model"), *init_inputs)
-        example = self._make(self._attribute("get_inputs"))
+        self.model = self._make(self._attribute(self.entry_point), *init_inputs)
+        self._attribute("get_inputs")
+        self.get_inputs = lambda: self.module.get_inputs()
+        self._open_reference(init, init_tensors)
+
+    def open_answers(self, description, values):
+        """The reference of a simple problem: what its cases expect, and no line of their text."""
+        described = json.loads(description)
+        values = structure.unpack(described["values"], values, self.device.name)
+        made = cases.put_together(described["cases"], values)
+        self.model = cases.Answers(made)
+        self.get_inputs = lambda: [case.inputs for case in made]
+        self.description["cases"] = [case.told for case in made]
+        self._open_reference(described["init"], structure.numbered(values, "init"))
+
+    def open_cases(self, source, compared):
+        """Makes them, and is not called: whatever their text did to this process ends with it."""
+        self.file_name = "candidate.py"
+        extension.install(self.channel)
+        triton_build.install(self.channel)
+        self._import(source)
+        get_init_inputs = getattr(self.module, "get_init_inputs", None)
+        init_tensors = []
+        init_inputs = list(self._make(get_init_inputs)) if get_init_inputs else []
+        init = structure.take_apart(init_inputs, init_tensors)
+        described, named = cases.take_apart(self._make(cases.read, self.module), compared)
+        named += [(f"<init {i}>", tensor) for i, tensor in enumerate(init_tensors)]
+        rows, data = structure.pack(named)
+        text = json.dumps({"init": init, "cases": described, "values": rows}).encode()
+        self._send_opened(wire.layout([], 0), False, text, data)
+
+    def _open_reference(self, init, init_tensors):
+        example = self._make(self.get_inputs)
         tensors = []
         inputs = structure.take_apart(list(example), tensors)
         if len(tensors) > wire.ARGUMENTS:
             raise Failure(wire.FAILED_LOAD, f"get_inputs returns {len(tensors)} tensors")
         offsets, slot_bytes = structure.place(tensors, wire.GUARD_BYTES)
-        self.description = {
+        self.description |= {
             "inputs": inputs,
             "shapes": [list(tensor.shape) for tensor in tensors],
             "init": init,
@@ -192,7 +226,6 @@ class Side:
         oracle = self._make_oracle(example, tensors)
         if self.compile_mode:
             self._compile(example)
-        head = wire.HEAD.pack(wire.OPENED, self.layers)
         layout = wire.layout(
             [
                 (structure.CODES[tensor.dtype], offset, tensor.numel())
@@ -200,10 +233,13 @@ class Side:
             ],
             slot_bytes,
         )
-        text = json.dumps(self.description).encode()
-        descriptors = [_scratch_file("description", text)]
-        if weights:
-            descriptors.append(_scratch_file("weights", weights))
+        self._send_opened(layout, oracle, json.dumps(self.description).encode(), weights)
+
+    def _send_opened(self, layout, oracle, description, values):
+        descriptors = [_scratch_file("description", description)]
+        if values:
+            descriptors.append(_scratch_file("values", values))
+        head = wire.HEAD.pack(wire.OPENED, self.layers)
         self.channel.send(head + layout + wire.HEAD.pack(int(oracle), 0), descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
@@ -230,18 +266,8 @@ class Side:
         state = self.model.state_dict() if isinstance(self.model, torch.nn.Module) else {}
         named = [(f"<init {i}>", tensor) for i, tensor in enumerate(init_tensors)]
         named += [(name, tensor) for name, tensor in state.items() if tensor.numel() > 0]
-        named = [(name, tensor.detach().contiguous()) for name, tensor in named]
-        offsets, total = structure.place([tensor for _, tensor in named], 0)
-        self.description["weights"] = [
-            [name, structure.CODES[tensor.dtype], list(tensor.shape), offset]
-            for (name, tensor), offset in zip(named, offsets, strict=True)
-        ]
-        if not named:
-            return b""
-        data = bytearray(total)
-        for (_, tensor), offset in zip(named, offsets, strict=True):
-            structure.view(data, offset, tensor.dtype, tensor.shape).copy_(tensor)
-        return bytes(data)
+        self.description["weights"], data = structure.pack(named)
+        return data
 
     def _oracle_elements(self):
         if isinstance(self.device, gpu.Cpu):
@@ -282,31 +308,26 @@ class Side:
         self.description = json.loads(description)
         extension.install(self.channel)
         triton_build.install(self.channel)
-        data = bytearray(weights)
-        values = {
-            name: structure.view(data, offset, structure.DTYPES[code], shape).to(
-                self.device.name, copy=True
-            )
-            for name, code, shape, offset in self.description["weights"]
-        }
-        init_tensors = []
-        while f"<init {len(init_tensors)}>" in values:
-            init_tensors.append(values[f"<init {len(init_tensors)}>"])
-        init_inputs = structure.put_together(self.description["init"], init_tensors)
+        values = structure.unpack(self.description["weights"], weights, self.device.name)
+        init_inputs = structure.put_together(
+            self.description["init"], structure.numbered(values, "init")
+        )
         torch.manual_seed(weight_seed)
         self.device.before_candidate()
         self._import(source)
-        make = self._attribute("ModelNew")
+        make = self._attribute(self.entry_point)
         torch.manual_seed(weight_seed)
         self.model = self._make(make, *init_inputs)
         if not callable(self.model):
-            raise Failure(wire.FAILED_LOAD, "ModelNew(...) cannot be called")
+            raise Failure(wire.FAILED_LOAD, f"{self.entry_point}(...) cannot be called")
         state = self.model.state_dict() if isinstance(self.model, torch.nn.Module) else {}
         with torch.no_grad():
             for name, tensor in state.items():
                 value = values.get(name)
                 if value is not None and value.shape == tensor.shape:
                     tensor.copy_(value)
+        if "cases" in self.description:
+            self.model = cases.Runner(self.model, self.description["cases"], self.device.name)
         self.channel.send(
             wire.HEAD.pack(wire.OPENED, self.layers)
             + wire.layout([], 0)
@@ -333,7 +354,7 @@ class Side:
 
     def map(self, message, descriptors):
         _, slots = wire.HEAD.unpack_from(message)
-        count, _, slot_bytes = wire.LAYOUT_HEAD.unpack_from(message, wire.HEAD.size)
+        count, self.cases, slot_bytes = wire.LAYOUT_HEAD.unpack_from(message, wire.HEAD.size)
         self.inputs = self.tensors = self.outputs = None
         if descriptors:
             self._map_memory(message, descriptors)
@@ -348,14 +369,15 @@ class Side:
                     self.memory, slot * slot_bytes + offset, structure.DTYPES[dtype], shape
                 )
                 for (_, dtype, offset, *_), shape in zip(
-                    places, self.description["shapes"], strict=True
+                    places, self.description["shapes"][:count], strict=True
                 )
             ]
             for slot in range(slots)
         ]
-        self.inputs = [
-            structure.put_together(self.description["inputs"], tensors) for tensors in self.tensors
-        ]
+        described = self.description["inputs"]
+        if self.cases:
+            described = {"list": described["list"][: self.cases]}
+        self.inputs = [structure.put_together(described, tensors) for tensors in self.tensors]
         self.channel.send(wire.HEAD.pack(wire.MAPPED, 0))
 
     def fill(self, bias, seed):
@@ -365,7 +387,8 @@ class Side:
         for slot, mine in enumerate(self.tensors):
             torch.manual_seed((seed + slot * SLOT_STEP) % (1 << 63))
             made = []
-            structure.take_apart(list(self._make(self.module.get_inputs)), made)
+            inputs = list(self._make(self.get_inputs))
+            structure.take_apart(inputs[: self.cases] if self.cases else inputs, made)
             if len(made) != len(mine):
                 raise Failure(wire.FAILED_RUN, "get_inputs returned another number of tensors")
             for into, tensor in zip(mine, made, strict=True):
@@ -541,7 +564,7 @@ def serve(channel, layers, lock, open_gpu=None):
                         for pipe in descriptors:  # rather another process than this one
                             os.write(pipe, b"!")
                 elif kind == wire.OPEN:
-                    _, role, seed, threads, uuid, queues, _, precision, mode = (
+                    _, role, seed, threads, uuid, queues, _, precision, mode, name, simple = (
                         wire.OPEN_BODY.unpack_from(message)
                     )
                     torch.set_num_threads(threads)
@@ -552,8 +575,14 @@ def serve(channel, layers, lock, open_gpu=None):
                         raise unready
                     side.precision = structure.DTYPES[precision - 1] if precision else None
                     side.compile_mode = mode.rstrip(b"\0").decode()
+                    side.entry_point = name.rstrip(b"\0").decode()
                     side.warm(uuid, queues)
-                    if role == wire.REFERENCE:
+                    torch.manual_seed(seed)
+                    if role == wire.CASES:
+                        side.open_cases(texts[0], simple == wire.COMPARED)
+                    elif role == wire.REFERENCE and simple:
+                        side.open_answers(texts[0], texts[1] if len(texts) > 1 else b"")
+                    elif role == wire.REFERENCE:
                         side.open_reference(texts[0], seed)
                     else:
                         side.open_candidate(

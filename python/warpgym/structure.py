@@ -85,6 +85,39 @@ def place(tensors, guard):
     return offsets, max((end + 4095) // 4096 * 4096, 4096)
 
 
+def pack(named):
+    """Names with their tensors as rows of JSON, and the bytes that they describe."""
+    named = [(name, tensor.detach().contiguous()) for name, tensor in named]
+    offsets, total = place([tensor for _, tensor in named], 0)
+    rows = [
+        [name, CODES[tensor.dtype], list(tensor.shape), offset]
+        for (name, tensor), offset in zip(named, offsets, strict=True)
+    ]
+    if not named:
+        return rows, b""
+    data = bytearray(total)
+    for (_, tensor), offset in zip(named, offsets, strict=True):
+        view(data, offset, tensor.dtype, tensor.shape).copy_(tensor)
+    return rows, bytes(data)
+
+
+def unpack(rows, data, device):
+    """The inverse of pack: tensors of their own, by name."""
+    data = bytearray(data)
+    return {
+        name: view(data, offset, DTYPES[code], shape).to(device, copy=True)
+        for name, code, shape, offset in rows
+    }
+
+
+def numbered(values, name):
+    """Those that pack was given as "<name 0>", "<name 1>", …"""
+    found = []
+    while f"<{name} {len(found)}>" in values:
+        found.append(values[f"<{name} {len(found)}>"])
+    return found
+
+
 def view(memory, offset, dtype, shape):
     """A tensor over shared memory."""
     count = 1

@@ -12,7 +12,8 @@ DIMENSIONS = 8
 
 (OPEN, OPENED, MAP, MAPPED, FILL, FILLED, CALL, DONE, FAILED, BUILD, BUILT, WARM, SEGMENT,
  WAKE, AWAKE) = range(1, 16)
-REFERENCE, CANDIDATE = 1, 2
+REFERENCE, CANDIDATE, CASES = 1, 2, 3
+COMPARED = 1
 RUN, DOUBLE, ABLATE, TRACE, WITHOUT = 1, 2, 3, 4, 5
 (FAILED_LOAD, FAILED_RUN, FAILED_MEMORY, FAILED_UNSUPPORTED, FAILED_COMPILE) = range(1, 6)
 
@@ -23,7 +24,7 @@ GUARD_BYTES = 256
 TYPE = struct.Struct("<I")
 HEAD = struct.Struct("<II")
 GPU = struct.Struct("<44sI")
-OPEN_BODY = struct.Struct("<IIQI44sIII32s")
+OPEN_BODY = struct.Struct("<IIQI44sIII32s128sI")
 MAP_TAIL = struct.Struct("<QQQ")
 FILL_BODY = struct.Struct("<IIQ")
 CALL_BODY = struct.Struct("<IIQ")  # what comes behind it is for native sides

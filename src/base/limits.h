@@ -31,6 +31,11 @@
 #define LIMIT_HTTP_SEGMENTS 16 /* of a path */
 #define LIMIT_HTTP_QUERY 32    /* names in a query */
 #define LIMIT_HTTP_TEXT_BYTES 1024
-#define LIMIT_METRIC_SERIES 128 /* different label values of one metric */
+#define LIMIT_METRIC_SERIES 128              /* different label values of one metric */
+#define LIMIT_CASES_BYTES ((size_t)16 << 20) /* what describes the cases of a simple problem */
+#define LIMIT_JOB_ID_BYTES 255
+#define LIMIT_NOTES_BYTES ((size_t)16 << 10)           /* what a request wants to be kept with it */
+#define LIMIT_EVALUATION_MS ((int64_t)86400000)        /* longest that judging one may take */
+#define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "judge/evaluation_request.h"
 #include "problem/suite.h"
 
 #include <dirent.h>
@@ -43,6 +44,15 @@ static void complain(struct eval_tasks *tasks, const struct err *err)
     tasks->complain(err);
 }
 
+static void keep_problem(struct eval_tasks *tasks, struct eval_problem *made, const char *wanted)
+{
+    made->wanted = mem_strdup(wanted);
+    made->loaded = true;
+    tasks->problems = mem_resize(tasks->problems,
+                                 (tasks->problem_count + 1) * sizeof(struct eval_problem *));
+    tasks->problems[tasks->problem_count++] = made;
+}
+
 /* Loaded once; an unknown one complains each time it is asked for. */
 static const struct problem *find_problem(struct eval_tasks *tasks, const char *wanted,
                                           struct err *err)
@@ -55,11 +65,29 @@ static const struct problem *find_problem(struct eval_tasks *tasks, const char *
         mem_free(made);
         return NULL;
     }
-    made->wanted = mem_strdup(wanted);
-    made->loaded = true;
-    tasks->problems = mem_resize(tasks->problems,
-                                 (tasks->problem_count + 1) * sizeof(struct eval_problem *));
-    tasks->problems[tasks->problem_count++] = made;
+    keep_problem(tasks, made, wanted);
+    return &made->problem;
+}
+
+/* One that stands in the batch itself: the same text is the same problem. */
+static const struct problem *take_problem(struct eval_tasks *tasks,
+                                          const struct evaluation_request *request, struct err *err)
+{
+    struct eval_problem *made = mem_alloc(sizeof *made);
+    int result = evaluation_request_problem(request, tasks->roots->items, tasks->roots->count,
+                                            &made->problem, err);
+    for (size_t i = 0; result == 0 && i < tasks->problem_count; i++)
+        if (strcmp(tasks->problems[i]->wanted, made->problem.hash) == 0) {
+            problem_deinit(&made->problem);
+            mem_free(made);
+            return &tasks->problems[i]->problem;
+        }
+    if (result < 0) {
+        problem_deinit(&made->problem);
+        mem_free(made);
+        return NULL;
+    }
+    keep_problem(tasks, made, made->problem.hash);
     return &made->problem;
 }
 
@@ -146,6 +174,28 @@ static int add_text(struct eval_tasks *tasks, const struct pair *pair, const cha
     return 0;
 }
 
+/* Problem and candidate as a server would be sent them. */
+static int add_request(struct eval_tasks *tasks, const json_t *object, const char *place,
+                       struct err *err)
+{
+    static const char *const keys[] = {"problem", "candidate"};
+    struct evaluation_request request;
+    const struct problem *problem;
+    int result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
+    if (result == 0)
+        result = evaluation_request_parse(object, &request, err);
+    if (result < 0)
+        return result;
+    problem = take_problem(tasks, &request, err);
+    if (!problem)
+        return err->code;
+    char *name = mem_printf("%s/%s", place, request.candidate_name);
+    add_task(tasks, problem, name, mem_strdup(request.candidate_source),
+             strlen(request.candidate_source));
+    mem_free(name);
+    return 0;
+}
+
 /* A path, relative to the batch. */
 static void add_path(struct eval_tasks *tasks, const struct pair *pair, const char *batch,
                      const char *place)
@@ -168,10 +218,14 @@ static int add_line(struct eval_tasks *tasks, const char *name, size_t line, con
     int result = json_parse_line(name, line, text, bytes, &object, err);
     if (result < 0)
         return result;
-    result = read_pair(object, &pair, err);
-    if (result == 0 && pair.path)
+    bool whole = json_is_object(json_object_get(object, "problem"));
+    if (whole)
+        result = add_request(tasks, object, place, err);
+    else
+        result = read_pair(object, &pair, err);
+    if (result == 0 && !whole && pair.path)
         add_path(tasks, &pair, name, place);
-    else if (result == 0)
+    else if (result == 0 && !whole)
         result = add_text(tasks, &pair, place, err);
     if (result < 0)
         err_prefix(err, "%s", place);

@@ -2,6 +2,8 @@
  *
  *   --problem P FILE… | --problem P DIR      every source file in it
  *   BATCH.jsonl                              {"problem", "candidate" | "source"[, "name"]} a line
+ *                                            or as POST /v1/evaluations has them:
+ *                                            {"problem": {…}, "candidate": {…}}
  *   DIR                                      files that name their problem (see eval --help)
  *
  * A pair that cannot be read (no file, unknown problem, bad JSON) is told to `complain` and left

@@ -58,7 +58,7 @@ static struct attempt *attempt_of(struct admission *admission, const char *code,
 
 static struct tolerance tolerance_of(const struct probe *probe, uint32_t output)
 {
-    return trial_tolerance(probe->session->problem, output, probe->truth[output].dtype);
+    return trial_tolerance(probe->session, output, probe->truth[output].dtype);
 }
 
 /* Whether `data` would pass as this output; *error: the largest error in tolerances. */

@@ -1,7 +1,8 @@
 /* check: the stage that asks whether a candidate is right.
  *
  * Native: every check row of the problem, then sizes that only the judge knows (`draw:`), some with
- * two-valued inputs. Torch: check.trials fresh inputs, and one more with two-valued inputs.
+ * two-valued inputs. Torch: check.trials fresh inputs, and one more with two-valued inputs. Simple:
+ * its cases, once.
  */
 #include "judge/context.h"
 
@@ -41,6 +42,20 @@ static int check_native(struct session *session)
     return 0;
 }
 
+/* There is one set of cases: nothing can be drawn anew. */
+static int check_simple(struct session *session)
+{
+    struct verdict *verdict = session->verdict;
+    const struct cases *cases = &session->reference.cases;
+    struct trial trial = {.layout = session->reference.torch_layout,
+                          .timeout_ms = session->settings->run_timeout_ms};
+    verdict->case_total = cases->count;
+    verdict->cases_compared = cases->compared;
+    if (trial_map(session, &trial, true) < 0)
+        return -1;
+    return trial_run(session, &trial) == TRIAL_ENDED ? -1 : 0;
+}
+
 static int check_torch(struct session *session)
 {
     const struct settings *settings = session->settings;
@@ -62,6 +77,7 @@ int check_stage(struct session *session)
     int64_t start_ns = clock_now_ns();
     trial_begin(session);
     int result = session->problem->format == PROBLEM_NATIVE ? check_native(session)
+                 : session->problem->cases_from             ? check_simple(session)
                                                             : check_torch(session);
     trial_end(session);
     session_end_stage(session, STAGE_CHECK, start_ns);

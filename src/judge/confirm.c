@@ -104,7 +104,8 @@ static int confirm(struct session *session)
 int confirm_stage(struct session *session)
 {
     int64_t start_ns = clock_now_ns();
-    if (!session->gpu || !session->verdict->timing_meaningful || is_confirmed(session))
+    if (!session->gpu || session->problem->cases_from || !session->verdict->timing_meaningful ||
+        is_confirmed(session))
         return 0;
     session_end_candidate(session);
     trial_begin(session);

@@ -164,6 +164,8 @@ const struct gpu_work *session_work(struct session *session);
 int fault_reference(struct session *session, const struct err *err);
 int fault_candidate(struct session *session, const struct err *err);
 int fault_judge(struct session *session, const struct err *err);
+/* Of the process that makes the cases of a simple problem: the candidate's where it brings them. */
+int fault_cases(struct session *session, const struct side *side, const struct err *err);
 int fault_room(struct session *session, const struct err *err); /* nobody's: the GPU is too small */
 
 /* open_native.c, open_torch.c: stages "compile" and "load". 0 or -1 (the verdict says why). */
@@ -197,7 +199,7 @@ struct trial {
 enum trial_result { TRIAL_GOOD, TRIAL_VOID, TRIAL_ENDED };
 /* What an output, counted from 0, is held to: its argument's tolerance, or the problem's; equal
  * bytes for whole numbers. */
-struct tolerance trial_tolerance(const struct problem *problem, uint32_t output, uint32_t dtype);
+struct tolerance trial_tolerance(const struct session *session, uint32_t output, uint32_t dtype);
 /* The same as a rule for one output. */
 struct comparison trial_comparison(const struct session *session, uint32_t output, uint32_t dtype,
                                    uint32_t expected_dtype, uint64_t count);

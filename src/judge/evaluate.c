@@ -14,7 +14,9 @@ static void identify(struct session *session)
     const struct problem *problem = session->problem;
     const struct candidate *text = session->text;
     verdict->problem_id = arena_strdup(&verdict->arena, problem->id);
-    verdict->problem_format = problem->format == PROBLEM_NATIVE ? "native" : "torch";
+    verdict->problem_format = problem_format_name(problem);
+    verdict->cases_from = problem->cases_from ? arena_strdup(&verdict->arena, problem->cases_from)
+                                              : NULL;
     verdict->problem_hash = arena_strdup(&verdict->arena, problem->hash);
     verdict->candidate_path = arena_strdup(&verdict->arena, text->path);
     verdict->candidate_language = candidate_language(text->path, text->text);

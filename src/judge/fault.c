@@ -2,6 +2,8 @@
  * crash of the candidate is its own, a crash of the reference is the problem author's. */
 #include "judge/context.h"
 
+#include "problem/simple.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -84,6 +86,23 @@ int fault_reference(struct session *session, const struct err *err)
                  session->reference.side.failed.failure ? session->reference.side.failed.text
                                                         : NULL);
     reference_close(&session->reference);
+    return -1;
+}
+
+int fault_cases(struct session *session, const struct side *side, const struct err *err)
+{
+    char text[ERR_TEXT_MAX + 64];
+    if (err->code == ERR_CANCELLED || err->code == ERR_IO)
+        return fault_judge(session, err);
+    bool own = strcmp(session->problem->cases_from, SIMPLE_OWN_CASES) == 0;
+    bool told = err->code == ERR_CRASH || err->code == ERR_TIMEOUT || side->failed.failure;
+    if (own && told) {
+        session->candidate.failed = side->failed;
+        return fault_candidate(session, err);
+    }
+    snprintf(text, sizeof text, "the cases cannot be judged: %.700s",
+             side->failed.failure ? side->failed.text : err->text);
+    verdict_fail(session->verdict, STATUS_UNSUPPORTED, "validation", text, NULL);
     return -1;
 }
 

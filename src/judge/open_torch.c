@@ -74,42 +74,128 @@ static uint64_t arguments_bytes(const struct session *session, uint32_t role)
     return session->reference.torch_layout.bytes + (uint64_t)facts.st_size;
 }
 
-static int open_side(struct session *session, struct side *side, uint32_t role, const char *text,
-                     size_t bytes, struct wire_opened *opened,
-                     int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+/* What is opened, and with what: descriptors as wire_open has them, the first one to be closed. */
+struct opening {
+    uint32_t role;
+    int descriptors[3];
+    uint32_t count;
+    bool own_process; /* none of those that stand ready for reference and candidate */
+};
+
+static void fill_open(const struct session *session, uint32_t role, struct wire_open *open)
 {
     const struct settings *settings = session->settings;
-    struct wire_open open = {
+    const struct problem *problem = session->problem;
+    bool simple = problem->cases_from != NULL;
+    *open = (struct wire_open){
         .type = WIRE_OPEN,
         .role = role,
         .weight_seed = session_weight_seed(session),
         .threads = (uint32_t)session_threads(session),
         .precision = precision_of(settings),
+        .simple = !simple            ? WIRE_NOT_SIMPLE
+                  : problem->compare ? WIRE_COMPARED
+                                     : WIRE_NOT_COMPARED,
     };
-    open.gpu = judge_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
-    if (role == WIRE_REFERENCE)
-        snprintf(open.compile, sizeof open.compile, "%s", settings->torch_compile);
-    int descriptors[3] = {-1, session->reference.description, session->reference.weights};
+    snprintf(open->entry_point, sizeof open->entry_point, "%s%s", problem->entry_point,
+             role == WIRE_REFERENCE || simple ? "" : "New");
+    open->gpu = judge_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
+    if (role == WIRE_REFERENCE && !simple)
+        snprintf(open->compile, sizeof open->compile, "%s", settings->torch_compile);
+}
+
+static int open_side(struct session *session, struct side *side, const struct opening *opening,
+                     struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
+                     struct err *err)
+{
+    struct wire_open open;
     struct side_start start = {.message = &open,
-                               .descriptors = descriptors,
-                               .descriptor_count = role == WIRE_REFERENCE            ? 1
-                                                   : session->reference.weights >= 0 ? 3
-                                                                                     : 2,
+                               .descriptors = opening->descriptors,
+                               .descriptor_count = opening->count,
                                .builder = &session->builds.builder,
                                .timeout_ms = session->settings->run_load_timeout_ms,
                                .cancelled = session->cancelled,
                                .gpu = session->gpu};
-    int result = descriptors[0] = file_memory_from("source", text, bytes, err);
-    if (result >= 0)
+    fill_open(session, opening->role, &open);
+    if (!opening->own_process)
         start.boxed = session_reserved(session);
+    return judge_start(session->judge, session->unit, session->gpu ? BOX_TORCH_CUDA : BOX_TORCH,
+                       arguments_bytes(session, opening->role), side, &start, opened,
+                       opened_descriptors, err);
+}
+
+/* What the process that makes the cases wrote is the reference's to answer with, and for the judge
+ * to know. `made` are sealed copies, the caller's; values -1: no case has a tensor. */
+static int take_cases(struct session *session, int descriptors[WIRE_DESCRIPTORS], int made[2],
+                      struct err *err)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    int result = descriptors[0] < 0 ? err_set(err, ERR_PROTOCOL, "it described no cases") : 0;
+    if (result == 0)
+        result = made[0] = sealed_copy(descriptors[0], "cases", err);
+    if (result >= 0 && descriptors[1] >= 0)
+        result = made[1] = sealed_copy(descriptors[1], "values", err);
+    if (result >= 0) {
+        lseek(made[0], 0, SEEK_SET);
+        result = file_read_fd(made[0], "cases", LIMIT_CASES_BYTES, &text, &bytes, err);
+    }
     if (result >= 0)
-        result = judge_start(session->judge, session->unit,
-                             session->gpu ? BOX_TORCH_CUDA : BOX_TORCH,
-                             arguments_bytes(session, role), side, &start, opened,
-                             opened_descriptors, err);
-    if (descriptors[0] >= 0)
-        close(descriptors[0]);
+        result = cases_parse(&session->reference.cases, text, bytes, err);
+    mem_free(text);
+    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
     return result < 0 ? result : 0;
+}
+
+/* Runs the module with the cases, in a process that is nobody's afterwards. */
+static int make_cases(struct session *session, int made[2])
+{
+    struct err err = {0};
+    struct side side = {0};
+    struct wire_opened opened;
+    int descriptors[WIRE_DESCRIPTORS] = {-1, -1, -1, -1};
+    const struct problem *problem = session->problem;
+    struct opening opening = {.role = WIRE_CASES, .count = 1, .own_process = true};
+    int result = opening.descriptors[0] = file_memory_from("cases", problem->reference_text,
+                                                           problem->reference_bytes, &err);
+    if (result >= 0) {
+        result = open_side(session, &side, &opening, &opened, descriptors, &err);
+        close(opening.descriptors[0]);
+    }
+    if (result >= 0)
+        result = take_cases(session, descriptors, made, &err);
+    if (result < 0)
+        (void)fault_cases(session, &side, &err);
+    side_close(&side);
+    return result < 0 ? -1 : 0;
+}
+
+/* The module itself, or what came of the cases: then without a line of anybody's text. */
+static int open_reference(struct session *session, struct wire_opened *opened,
+                          int descriptors[WIRE_DESCRIPTORS])
+{
+    struct err err = {0};
+    struct reference *reference = &session->reference;
+    const struct problem *problem = session->problem;
+    struct opening opening = {.role = WIRE_REFERENCE, .descriptors = {-1, -1, -1}, .count = 1};
+    int result = 0;
+    reference->open = true;
+    if (problem->cases_from) {
+        if (make_cases(session, opening.descriptors) < 0)
+            return -1;
+        opening.count = opening.descriptors[1] >= 0 ? 2 : 1;
+    } else {
+        result = opening.descriptors[0] = file_memory_from("source", problem->reference_text,
+                                                           problem->reference_bytes, &err);
+    }
+    if (result >= 0)
+        result = open_side(session, &reference->side, &opening, opened, descriptors, &err);
+    for (uint32_t i = 0; i < opening.count; i++)
+        if (opening.descriptors[i] >= 0)
+            close(opening.descriptors[i]);
+    return result < 0 ? fault_reference(session, &err) : 0;
 }
 
 int torch_reference(struct session *session)
@@ -118,13 +204,12 @@ int torch_reference(struct session *session)
     struct wire_opened opened;
     int descriptors[WIRE_DESCRIPTORS];
     struct reference *reference = &session->reference;
-    const struct problem *problem = session->problem;
     if (!session_reference_ready(session)) {
         reference_close(&session->reference);
-        reference->open = true;
-        if (open_side(session, &reference->side, WIRE_REFERENCE, problem->reference_text,
-                      problem->reference_bytes, &opened, descriptors, &err) < 0)
-            return fault_reference(session, &err);
+        if (open_reference(session, &opened, descriptors) < 0) {
+            reference_close(&session->reference);
+            return -1;
+        }
         reference->oracle = opened.oracle == 1;
         if (take_opened(reference, &opened, descriptors, &err) < 0)
             return fault_reference(session, &err);
@@ -142,9 +227,19 @@ int torch_reference(struct session *session)
 static int open_candidate(struct session *session)
 {
     struct err err = {0};
+    const struct reference *reference = &session->reference;
+    struct opening opening = {
+        .role = WIRE_CANDIDATE,
+        .descriptors = {-1, reference->description, reference->weights},
+        .count = reference->weights >= 0 ? 3 : 2,
+    };
     session->loads = true;
-    int result = open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
-                           session->text->bytes, NULL, NULL, &err);
+    int result = opening.descriptors[0] = file_memory_from("source", session->text->text,
+                                                           session->text->bytes, &err);
+    if (result >= 0) {
+        result = open_side(session, &session->candidate, &opening, NULL, NULL, &err);
+        close(opening.descriptors[0]);
+    }
     session->loads = false;
     if (result < 0)
         return fault_candidate(session, &err);

@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "compile/compile.h"
+#include "judge/cases.h"
 #include "judge/side.h"
 #include "judge/verdict.h"
 
@@ -32,6 +33,7 @@ struct reference {
     bool open, oracle;
     struct artifact artifact, oracle_artifact;  /* native */
     struct layout torch_layout;                 /* of a torch problem's inputs */
+    struct cases cases;                         /* of a simple problem; count 0: it is none */
     int description, weights;                   /* torch: sealed copies for candidates; -1 */
     struct reference_pace paces[VERDICT_CASES]; /* of each timed case */
 };

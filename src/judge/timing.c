@@ -409,6 +409,10 @@ static int time_case(struct session *session, struct trial *trial, const struct 
         timed->calls = trial->slots;
         summarise(session, &sampling, sizes, timed);
         result = judge_case(session, &sampling, timed);
+        if (session->problem->cases_from) { /* what answered there computed nothing */
+            timed->reference = (struct summary){.median = NAN, .quartile1 = NAN, .quartile3 = NAN};
+            timed->speedup = (struct interval){.value = NAN, .low = NAN, .high = NAN};
+        }
     }
     trial->on_gpu = false;
     mem_free(memory);
@@ -417,6 +421,7 @@ static int time_case(struct session *session, struct trial *trial, const struct 
 
 static int time_all(struct session *session)
 {
+    double ignored;
     const struct problem *problem = session->problem;
     const struct settings *settings = session->settings;
     struct trial trial = {.timeout_ms = settings->run_timeout_ms};
@@ -424,7 +429,8 @@ static int time_all(struct session *session)
     double budget_ms = (double)(session->gpu ? settings->timing_gpu_budget_ms
                                              : settings->timing_budget_ms);
     if (problem->format == PROBLEM_TORCH) {
-        trial.layout = session->reference.torch_layout;
+        if (trial_layout(session, 0, &trial.layout, &ignored, &err) < 0)
+            return fault_judge(session, &err);
         return time_case(session, &trial, NULL, budget_ms);
     }
     for (uint32_t i = 0; i < problem->time_count && i < VERDICT_CASES; i++) {

@@ -26,11 +26,16 @@ static double least_relative(uint32_t dtype)
     return dtype == DTYPE_F16 ? 0x1p-9 : dtype == DTYPE_BF16 ? 0x1p-6 : 0;
 }
 
-struct tolerance trial_tolerance(const struct problem *problem, uint32_t output, uint32_t dtype)
+struct tolerance trial_tolerance(const struct session *session, uint32_t output, uint32_t dtype)
 {
+    const struct problem *problem = session->problem;
+    const struct cases *cases = &session->reference.cases;
     const struct argument *argument = output_argument(problem, output);
+    uint32_t ignored;
     if (!dtype_facts(dtype)->floating)
         return (struct tolerance){.exact = true};
+    if (cases->count > 0)
+        return cases->items[cases_find(cases, output, &ignored)].tolerance;
     struct tolerance tolerance = argument ? argument->tolerance : problem->tolerance;
     if (problem->format == PROBLEM_TORCH)
         tolerance.relative = fmax(tolerance.relative, least_relative(dtype));
@@ -45,7 +50,7 @@ struct comparison trial_comparison(const struct session *session, uint32_t outpu
     return (struct comparison){.dtype = dtype,
                                .expected_dtype = expected_dtype,
                                .count = count,
-                               .tolerance = trial_tolerance(session->problem, output, dtype),
+                               .tolerance = trial_tolerance(session, output, dtype),
                                .slack = sides * session->answer.own_error[output]};
 }
 
@@ -92,8 +97,15 @@ static const char *modified_input(const struct session *session, uint32_t slot)
 static void output_name(const struct session *session, uint32_t output, char *name, size_t bytes)
 {
     const struct argument *argument = output_argument(session->problem, output);
+    const struct cases *cases = &session->reference.cases;
+    uint32_t within;
     if (argument)
         snprintf(name, bytes, "%s", argument->name);
+    if (argument)
+        return;
+    uint32_t at = cases_find(cases, output, &within);
+    if (cases->count > 0)
+        snprintf(name, bytes, "%s: output %u", cases->items[at].name, within);
     else
         snprintf(name, bytes, "output %u", output);
 }
@@ -122,6 +134,17 @@ static enum trial_result wrong_with_code(struct session *session, const char *co
     return TRIAL_ENDED;
 }
 
+/* The verdict keeps which one it was. */
+static void wrong_case(struct session *session, uint32_t output)
+{
+    const struct cases *cases = &session->reference.cases;
+    struct verdict *verdict = session->verdict;
+    uint32_t ignored;
+    if (cases->count > 0)
+        verdict->failed_case = arena_strdup(&verdict->arena,
+                                            cases->items[cases_find(cases, output, &ignored)].name);
+}
+
 bool trial_same_form(const struct tensor *expected, const struct tensor *got)
 {
     return got->dtype == expected->dtype && got->dimensions == expected->dimensions &&
@@ -134,12 +157,15 @@ static bool same_form(struct session *session, uint32_t output, const struct ten
     const struct tensor *expected = &session->answer.plain[output];
     char want[160];
     char have[160];
-    char text[400];
+    char name[LIMIT_NAME_BYTES];
+    char text[512];
     if (trial_same_form(expected, got))
         return true;
     shape_text(expected, want, sizeof want);
     shape_text(got, have, sizeof have);
-    snprintf(text, sizeof text, "output %u is %s, the reference's is %s", output, have, want);
+    output_name(session, output, name, sizeof name);
+    snprintf(text, sizeof text, "%s is %s, the reference's is %s", name, have, want);
+    wrong_case(session, output);
     wrong(session, text);
     return false;
 }
@@ -238,6 +264,7 @@ static enum trial_result judge_output(struct session *session, uint32_t slot, ui
     const char *got_text = number_text(difference.got, got_space);
     const char *expected_text = number_text(difference.expected, expected_space);
     output_name(session, output, name, sizeof name);
+    wrong_case(session, output);
     verdict->mismatch = (struct mismatch){.any = true,
                                           .output = arena_strdup(&verdict->arena, name),
                                           .index = difference.first_index,

@@ -238,6 +238,16 @@ static json_t *layers_json(uint32_t layers, bool present)
     return array;
 }
 
+static json_t *cases_json(const struct verdict *verdict)
+{
+    json_t *failed = json_array();
+    if (verdict->failed_case)
+        json_array_append_new(failed, json_text(verdict->failed_case));
+    return json_pack("{s:o, s:i, s:i, s:o}", "source", json_text(verdict->cases_from), "count",
+                     (int)verdict->case_total, "expected", (int)verdict->cases_compared, "failed",
+                     failed);
+}
+
 static json_t *stages_json(const struct verdict *verdict)
 {
     json_t *stages = json_object();
@@ -269,6 +279,8 @@ json_t *verdict_json(const struct verdict *verdict)
     json_object_set_new(object, "compiled", json_boolean(verdict->compiled));
     json_object_set_new(object, "correct", json_boolean(verdict->correct));
     json_object_set_new(object, "correctness", correctness_json(verdict));
+    if (verdict->cases_from)
+        json_object_set_new(object, "cases", cases_json(verdict));
     json_object_set_new(object, "timing", timing_json(verdict));
     json_object_set_new(object, "profile", profile_json(verdict));
     json_object_set_new(object, "integrity",

@@ -118,6 +118,10 @@ struct verdict {
     uint32_t trials, trials_passed;
     double max_absolute, max_relative;
     struct mismatch mismatch;
+    /* of a simple problem; case_total 0: another, or it did not come to them */
+    const char *cases_from; /* NULL: another format */
+    uint32_t case_total, cases_compared;
+    const char *failed_case; /* NULL */
     /* timing */
     uint32_t case_count;
     struct timed_case cases[VERDICT_CASES];

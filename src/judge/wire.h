@@ -53,7 +53,13 @@ enum wire_type {
     WIRE_AWAKE,
 };
 
-enum wire_role { WIRE_REFERENCE = 1, WIRE_CANDIDATE = 2 };
+enum wire_role {
+    WIRE_REFERENCE = 1,
+    WIRE_CANDIDATE,
+    WIRE_CASES, /* torch: it makes the cases of a simple problem, and is not called */
+};
+
+enum wire_simple { WIRE_NOT_SIMPLE, WIRE_COMPARED, WIRE_NOT_COMPARED };
 
 enum wire_mode {
     WIRE_RUN = 1, /* the function itself */
@@ -70,7 +76,9 @@ struct wire_gpu {
 };
 
 /* Descriptors: native: artifact, [oracle artifact], [launch lines]. torch: source, description,
- * [weights]. description = JSON that the reference side wrote: how inputs and constructor look. */
+ * [weights]. description = JSON that the reference side wrote: how inputs and constructor look. The
+ * reference of a simple problem runs no text: it gets what the maker of the cases wrote,
+ * description and values. */
 struct wire_open {
     uint32_t type, role;
     uint64_t weight_seed;
@@ -82,6 +90,8 @@ struct wire_open {
     /* torch only */
     uint32_t precision; /* of floating inputs and weights: enum dtype, plus 1; 0: as they come */
     char compile[32];   /* reference: mode of torch.compile; "": eager */
+    char entry_point[LIMIT_NAME_BYTES]; /* the class that is called */
+    uint32_t simple;                    /* enum wire_simple: there are cases, and no reference */
 };
 
 /* Sent ahead of OPEN to a process that is to stand ready: what takes it long and is the same for
@@ -92,7 +102,8 @@ struct wire_warm {
     struct wire_gpu gpu;
 };
 
-/* Descriptors: torch reference: description, weights (where there are any). */
+/* Descriptors: torch reference: description, weights (where there are any); maker of cases:
+ * likewise, with the values of all tensors. */
 struct wire_opened {
     uint32_t type, layers; /* layers: bits of enum box_layer that box_lock added */
     struct layout layout;  /* torch reference: of its inputs; else empty */

@@ -45,7 +45,7 @@ struct layout_argument {
 
 struct layout {
     uint32_t count; /* arguments */
-    uint32_t reserved;
+    uint32_t cases; /* of a simple problem, so many, from the first; 0: all */
     uint64_t bytes; /* of the whole slot */
     struct layout_argument arguments[LIMIT_ARGUMENTS];
 };

@@ -411,6 +411,39 @@ static int load_cuda(struct problem *problem, struct err *err)
     return result;
 }
 
+static void identify(struct problem *problem, const char *yaml)
+{
+    struct hash *hash = hash_new();
+    hash_update_string(hash, "native");
+    hash_update_string(hash, yaml);
+    hash_update_string(hash, problem->reference_text);
+    if (problem->cuda_text)
+        hash_update_string(hash, problem->cuda_text);
+    hash_finish(hash, problem->hash);
+}
+
+int native_from_text(struct problem *problem, const char *yaml, const char *reference,
+                     const char *cuda, struct err *err)
+{
+    struct arena *arena = &problem->arena;
+    problem->directory = "";
+    problem->reference_path = "reference.c";
+    problem->cuda_path = "reference.cu";
+    problem->reference_bytes = strlen(reference);
+    int result = parse_yaml(problem, "problem.yaml", yaml, strlen(yaml), err);
+    if (result == 0)
+        result = file_check_text("reference.c", reference, problem->reference_bytes, err);
+    if (result == 0 && cuda)
+        result = file_check_text("reference.cu", cuda, strlen(cuda), err);
+    if (result < 0)
+        return result;
+    problem->reference_text = arena_strdup(arena, reference);
+    problem->cuda_text = cuda ? arena_strdup(arena, cuda) : NULL;
+    problem->cuda_bytes = cuda ? strlen(cuda) : 0;
+    identify(problem, yaml);
+    return 0;
+}
+
 int native_load(struct problem *problem, const char *directory, struct err *err)
 {
     struct arena *arena = &problem->arena;
@@ -430,14 +463,8 @@ int native_load(struct problem *problem, const char *directory, struct err *err)
     if (result == 0)
         result = load_cuda(problem, err);
     if (result == 0) {
-        struct hash *hash = hash_new();
-        hash_update_string(hash, "native");
-        hash_update_string(hash, yaml);
-        hash_update_string(hash, reference);
-        if (problem->cuda_text)
-            hash_update_string(hash, problem->cuda_text);
-        hash_finish(hash, problem->hash);
         problem->reference_text = arena_strndup(arena, reference, problem->reference_bytes);
+        identify(problem, yaml);
     }
     mem_free(yaml);
     mem_free(reference);

@@ -32,6 +32,10 @@ NODISCARD int problem_parse_yaml(struct problem *problem, const char *path_name,
  * frees the arena. */
 NODISCARD int native_load(struct problem *problem, const char *directory, struct err *err);
 
+/* From texts that somebody sent, likewise; `cuda` may be NULL. */
+NODISCARD int native_from_text(struct problem *problem, const char *yaml, const char *reference,
+                               const char *cuda, struct err *err);
+
 /* Between the files of this parser. */
 struct yaml;
 struct yaml_node;

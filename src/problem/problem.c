@@ -12,6 +12,13 @@ void problem_deinit(struct problem *problem)
     memset(problem, 0, sizeof *problem);
 }
 
+const char *problem_format_name(const struct problem *problem)
+{
+    if (problem->format == PROBLEM_NATIVE)
+        return "native";
+    return problem->cases_from ? "simple" : "torch";
+}
+
 double problem_flops(const struct problem *problem, const struct size_set *sizes)
 {
     return problem->flops ? expression_value(problem->flops, sizes->value) : 0;

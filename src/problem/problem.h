@@ -1,8 +1,9 @@
 /* problem: what is to be computed.
  *
- * Two formats load into one struct. *native*: a directory with problem.yaml and reference.c.
+ * Three formats load into one struct. *native*: a directory with problem.yaml and reference.c.
  * *torch*: one KernelBench-style Python module (Model, get_inputs, get_init_inputs); only its path,
- * text and hash are known here, its shapes are learnt from the reference side.
+ * text and hash are known here, its shapes are learnt from the reference side. *simple*: a torch
+ * problem that has cases in the place of a reference (simple.h).
  *
  * Ownership: problem_load* fill the caller's struct; problem_deinit frees all of it at once (one
  * arena). Immutable after loading, so any number of threads may read it.
@@ -68,6 +69,11 @@ struct problem {
     const char *reference_path;
     const char *reference_text; /* reference.c or the module */
     size_t reference_bytes;
+    const char *entry_point; /* torch: the class; a candidate's has New behind it. "Model" */
+    /* simple only, where reference_text is the module with the cases, and entry_point the
+     * candidate's class */
+    const char *cases_from; /* "kernel_code", "cases_code", "inline"; NULL: not simple */
+    bool compare;           /* against what the cases expect */
 
     /* native only */
     const char *cuda_path; /* reference.cu: the same function for a GPU; text is NULL: none */
@@ -93,6 +99,9 @@ struct problem {
 };
 
 void problem_deinit(struct problem *problem);
+
+/* "native", "torch", "simple". */
+const char *problem_format_name(const struct problem *problem);
 
 /* Places the arguments of a native problem for one set of sizes. ERR_INPUT names the argument whose
  * shape or fill is impossible for them, ERR_LIMIT the one that is too large. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define SUMMARY_MOST 200
+#define TORCH_ENTRY_POINT "Model"
 
 static bool is_word(char c)
 {
@@ -98,22 +99,25 @@ int torch_parse(struct problem *problem, const char *path, const char *text, siz
     int result = file_check_text(path, text, bytes, err);
     if (result < 0)
         return result;
-    const char *model = find_definition(text, "class", "Model");
+    if (!problem->entry_point)
+        problem->entry_point = TORCH_ENTRY_POINT;
+    const char *class = arena_printf(&problem->arena, "class %s", problem->entry_point);
+    const char *model = find_definition(text, "class", problem->entry_point);
     const char *missing[3];
     size_t count = 0;
     if (!model)
-        missing[count++] = "class Model";
+        missing[count++] = class;
     if (!mentions(text, "get_inputs"))
         missing[count++] = "get_inputs";
     if (!mentions(text, "get_init_inputs"))
         missing[count++] = "get_init_inputs";
     if (count > 0)
         return err_set(err, ERR_INPUT,
-                       "%s: %s%s%s%s%s %s missing: a torch problem defines class Model, "
+                       "%s: %s%s%s%s%s %s missing: a torch problem defines %s, "
                        "get_inputs and get_init_inputs",
                        path, missing[0], count > 2 ? ", " : "", count > 2 ? missing[1] : "",
                        count > 1 ? " and " : "", count > 1 ? missing[count - 1] : "",
-                       count > 1 ? "are" : "is");
+                       count > 1 ? "are" : "is", class);
     problem->summary = first_line(&problem->arena, skip_nothing(text));
     if (problem->summary[0] == '\0')
         problem->summary = first_line(&problem->arena, skip_nothing(after_colon(model)));
@@ -148,6 +152,31 @@ const char *torch_id(struct arena *arena, const char *path)
     return arena_strndup(arena, file, length);
 }
 
+static void identify(struct problem *problem, const char *text)
+{
+    struct hash *hash = hash_new();
+    hash_update_string(hash, "torch");
+    hash_update_string(hash, text);
+    if (strcmp(problem->entry_point, TORCH_ENTRY_POINT) != 0)
+        hash_update_string(hash, problem->entry_point);
+    hash_finish(hash, problem->hash);
+}
+
+int torch_from_text(struct problem *problem, const char *entry_point, const char *text,
+                    size_t bytes, struct err *err)
+{
+    struct arena *arena = &problem->arena;
+    problem->entry_point = arena_strdup(arena, entry_point);
+    int result = torch_parse(problem, "reference", text, bytes, err);
+    if (result < 0)
+        return result;
+    identify(problem, text);
+    problem->id = problem->name = problem->directory = problem->reference_path = "";
+    problem->reference_text = arena_strndup(arena, text, bytes);
+    problem->reference_bytes = bytes;
+    return 0;
+}
+
 int torch_load(struct problem *problem, const char *path, struct err *err)
 {
     struct arena *arena = &problem->arena;
@@ -158,10 +187,7 @@ int torch_load(struct problem *problem, const char *path, struct err *err)
         return result;
     result = torch_parse(problem, path, text, problem->reference_bytes, err);
     if (result == 0) {
-        struct hash *hash = hash_new();
-        hash_update_string(hash, "torch");
-        hash_update_string(hash, text);
-        hash_finish(hash, problem->hash);
+        identify(problem, text);
         problem->name = arena_strndup(arena, file, strlen(file) - strlen(".py"));
         problem->reference_path = arena_strdup(arena, path);
         problem->reference_text = arena_strndup(arena, text, problem->reference_bytes);

@@ -1,7 +1,8 @@
 /* torch: a KernelBench-style Python module -> struct problem.
  *
- * The module is untrusted text here: it is read, never run. It must define Model, get_inputs and
- * get_init_inputs, as far as the text shows; what it really does, the reference side finds out.
+ * The module is untrusted text here: it is read, never run. It must define Model (or another class,
+ * its entry point), get_inputs and get_init_inputs, as far as the text shows; what it really does,
+ * the reference side finds out.
  */
 #ifndef WARPGYM_PROBLEM_TORCH_H
 #define WARPGYM_PROBLEM_TORCH_H
@@ -16,7 +17,12 @@ const char *torch_id(struct arena *arena, const char *path);
 /* Into a zeroed problem whose id is set by the caller. On failure the caller frees the arena. */
 NODISCARD int torch_load(struct problem *problem, const char *path, struct err *err);
 
-/* What torch_load does once it has the text: checks it and finds the summary. */
+/* The same of a text that somebody sent, with the class that he named. */
+NODISCARD int torch_from_text(struct problem *problem, const char *entry_point, const char *text,
+                              size_t bytes, struct err *err);
+
+/* What torch_load does once it has the text: checks it and finds the summary. The entry point is
+ * the problem's, or Model where it has none. */
 NODISCARD int torch_parse(struct problem *problem, const char *path, const char *text, size_t bytes,
                           struct err *err);
 

@@ -79,7 +79,7 @@ static void test_places(void **state)
         /* Nothing of the caller's bytes is left: the struct goes over a wire. */
         for (uint32_t i = layout.count; i < LIMIT_ARGUMENTS; i++)
             assert_int_equal(arguments[i].role + arguments[i].offset + arguments[i].value, 0);
-        assert_int_equal(layout.reserved, 0);
+        assert_int_equal(layout.cases, 0);
     }
     problem_deinit(&problem);
 }

@@ -53,6 +53,32 @@ static void test_summary(void **state)
     }
 }
 
+/* Another class than Model, in a text that somebody sent. */
+static void test_entry_point(void **state)
+{
+    (void)state;
+    static const char net[] = "class Net:\n    \"One.\"\n" REST;
+    struct problem problem = {0}, other = {0};
+    struct err err = {0};
+    assert_int_equal(torch_from_text(&problem, "Net", net, strlen(net), &err), 0);
+    assert_string_equal(problem.entry_point, "Net");
+    assert_string_equal(problem.summary, "One.");
+    assert_string_equal(problem.reference_text, net);
+    assert_int_equal(torch_from_text(&other, "Model", net, strlen(net), &err), ERR_INPUT);
+    assert_string_equal(err.text, "reference: class Model is missing: a torch problem defines "
+                                  "class Model, get_inputs and get_init_inputs");
+    problem_deinit(&other);
+    /* Both classes: which of them is meant makes another problem. */
+    static const char both[] = "class Net: pass\nclass Model: pass\n" REST;
+    struct problem one = {0};
+    assert_int_equal(torch_from_text(&one, "Net", both, strlen(both), &err), 0);
+    assert_int_equal(torch_from_text(&other, "Model", both, strlen(both), &err), 0);
+    assert_string_not_equal(one.hash, other.hash);
+    problem_deinit(&one);
+    problem_deinit(&other);
+    problem_deinit(&problem);
+}
+
 static void test_missing(void **state)
 {
     (void)state;
@@ -134,9 +160,8 @@ static void test_id(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_long_summary),
+        cmocka_unit_test(test_summary), cmocka_unit_test(test_entry_point),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_long_summary),
         cmocka_unit_test(test_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -317,7 +317,7 @@ UUID = b"GPU-00112233-4455-6677-8899-aabbccddeeff"
 
 
 def open_message():
-    return wire.OPEN_BODY.pack(wire.OPEN, wire.REFERENCE, 7, 1, UUID, 3, 0, 0, b"")
+    return wire.OPEN_BODY.pack(wire.OPEN, wire.REFERENCE, 7, 1, UUID, 3, 0, 0, b"", b"Model", 0)
 
 
 def warm_message():

@@ -1,0 +1,58 @@
+/* kernelgym_reply: what KernelGYM answers when it refuses, in its own shapes.
+ *
+ * Its clients tell three kinds apart, and so do we: a request that does not validate (400 and an
+ * envelope with error_code), any other refusal (a status and {"detail": text}), and a defect of the
+ * server (500 and an envelope). A failed evaluation is none of these: that is a result.
+ *
+ * Ownership: `body` is the caller's (json_decref); error_code is static. Pure functions: what time
+ * it is, the caller says, in milliseconds since 1970.
+ */
+#ifndef WARPGYM_SERVER_KERNELGYM_REPLY_H
+#define WARPGYM_SERVER_KERNELGYM_REPLY_H
+
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* X(symbol, name): its ErrorCode, as far as we give it */
+#define KERNELGYM_CODES(X)                                                                         \
+    X(KERNELGYM_NO_CODE, NULL)                                                                     \
+    X(KERNELGYM_VALIDATION, "VALIDATION_ERROR")                                                    \
+    X(KERNELGYM_COMPILATION, "COMPILATION_ERROR")                                                  \
+    X(KERNELGYM_RUNTIME, "RUNTIME_ERROR")                                                          \
+    X(KERNELGYM_CORRECTNESS, "CORRECTNESS_ERROR")                                                  \
+    X(KERNELGYM_TIMEOUT, "TIMEOUT_ERROR")                                                          \
+    X(KERNELGYM_SYSTEM, "SYSTEM_ERROR")                                                            \
+    X(KERNELGYM_RESOURCE, "RESOURCE_ERROR")
+
+enum kernelgym_code {
+#define X(symbol, name) symbol,
+    KERNELGYM_CODES(X)
+#undef X
+};
+
+/* NULL for KERNELGYM_NO_CODE. */
+const char *kernelgym_code_name(enum kernelgym_code code);
+
+struct kernelgym_reply {
+    int status;             /* of HTTP */
+    const char *error_code; /* for the header X-Error-Code; NULL: without */
+    json_t *body;
+};
+
+/* 400: `errors` is a list of {"type", "loc", "msg"}. Takes it over. Returns ERR_INPUT. */
+int kernelgym_refuse_request(struct kernelgym_reply *reply, json_t *errors, int64_t now_ms);
+/* {"detail": text}. Returns ERR_INPUT. */
+int kernelgym_refuse(struct kernelgym_reply *reply, int status, enum kernelgym_code code,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* 500 for what is our own fault. */
+void kernelgym_refuse_fault(struct kernelgym_reply *reply, const struct err *err, int64_t now_ms);
+/* 400 for a body that json_parse refused. Returns ERR_INPUT. */
+int kernelgym_refuse_body(struct kernelgym_reply *reply, const struct err *err, int64_t now_ms);
+void kernelgym_reply_deinit(struct kernelgym_reply *reply);
+
+/* "2026-01-31T12:00:00.123000Z", in UTC; null for 0. A new value. */
+json_t *kernelgym_time(int64_t ms);
+
+#endif

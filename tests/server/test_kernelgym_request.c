@@ -1,0 +1,519 @@
+/* What KernelGYM's models take and refuse, field by field, and what becomes of it. */
+#include "server/kernelgym_request.h"
+
+#include "base/json.h"
+#include "judge/evaluation_request.h"
+#include "server/kernelgym_report.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NOW_MS 1769860800000
+
+static const char reference[] = "class Model:\n    pass\n";
+static const char kernel[] = "class ModelNew:\n    pass\n";
+
+static struct settings settings;
+
+static int begin(void **state)
+{
+    (void)state;
+    settings_init(&settings);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    settings_deinit(&settings);
+    return 0;
+}
+
+static json_t *parsed(const char *text)
+{
+    json_t *value;
+    struct err err;
+    if (json_parse("test", text, strlen(text), &value, &err) < 0)
+        fail_msg("%s", err.text);
+    return value;
+}
+
+/* A good request with the keys of `more` over it. */
+static json_t *body_with(const char *more)
+{
+    json_t *over = parsed(more);
+    json_t *body = json_pack("{s:s, s:s, s:s}", "task_id", "t", "reference_code", reference,
+                             "kernel_code", kernel);
+    json_object_update(body, over);
+    json_decref(over);
+    return body;
+}
+
+static const char *message_of(const struct kernelgym_reply *reply)
+{
+    const char *detail = json_string_value(json_object_get(reply->body, "detail"));
+    return detail ? detail : json_string_value(json_object_get(reply->body, "message"));
+}
+
+static void assert_refused(struct kernelgym_reply *reply, int status, const char *code,
+                           const char *text)
+{
+    if (!strstr(message_of(reply), text))
+        fail_msg("'%s' lacks '%s'", message_of(reply), text);
+    assert_int_equal(reply->status, status);
+    if (code)
+        assert_string_equal(reply->error_code, code);
+    else
+        assert_null(reply->error_code);
+    kernelgym_reply_deinit(reply);
+}
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct kernelgym_request request;
+    struct kernelgym_reply reply;
+    json_t *body = body_with("{\"detect_decoy_kernel\": true, \"nobody\": [1, {}]}");
+    assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
+    assert_string_equal(request.task_id, "t");
+    assert_string_equal(request.toolkit, "kernelbench");
+    assert_string_equal(request.backend, "triton");
+    assert_string_equal(request.priority, "normal");
+    assert_string_equal(request.entry_point, "Model");
+    assert_int_equal(request.num_correct_trials, 5);
+    assert_int_equal(request.num_perf_trials, 100);
+    assert_int_equal(request.num_warmup, 3);
+    assert_int_equal(request.timeout_s, 300);
+    assert_int_equal(request.verbose_errors, -1);
+    assert_int_equal(request.workflow, KERNELGYM_KERNELBENCH);
+    assert_false(request.force_refresh);
+    assert_null(request.uuid);
+    assert_true(kernelgym_wants_timing(&request));
+    assert_true(kernelgym_wants_decoys(&request));
+    json_decref(body);
+}
+
+static void test_taken(void **state)
+{
+    (void)state;
+    static const char *const taken[] = {
+        "{}",
+        "{\"num_correct_trials\": 1, \"num_perf_trials\": 1, \"num_warmup\": 0, \"timeout\": 10}",
+        "{\"num_correct_trials\": 20, \"num_perf_trials\": 1000, \"num_warmup\": 100, "
+        "\"timeout\": 3600}",
+        "{\"timeout\": \"300\", \"num_perf_trials\": 10.0, \"num_correct_trials\": true}",
+        "{\"is_valid\": \"yes\", \"force_refresh\": 1, \"verbose_errors\": \"off\"}",
+        "{\"reference_backend\": null, \"uuid\": null, \"resources\": null, \"cases\": null, "
+        "\"workflow\": null, \"verbose_errors\": null, \"device_preference\": null}",
+        "{\"backend\": \"cuda\", \"priority\": \"high\"}",
+        "{\"workflow\": \" KernelBench \", \"toolkit\": \"KERNELBENCH\"}",
+        "{\"workflow\": \"kernel_simple\", \"reference_code\": null}",
+        "{\"workflow\": \"kernel_simple\", \"toolkit\": \"kernel_simple\"}",
+        "{\"task_id\": \"gr\\u00fc\\u00dfe / 1\"}",
+    };
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        struct kernelgym_request request;
+        struct kernelgym_reply reply;
+        json_t *body = body_with(taken[i]);
+        if (kernelgym_request_parse(body, NOW_MS, &request, &reply) < 0)
+            fail_msg("%s: %s", taken[i], message_of(&reply));
+        json_decref(body);
+    }
+}
+
+#define BOUND(key, least, most, below, above)                                                      \
+    {"{\"" key "\": " below "}", 400, "VALIDATION_ERROR",                                          \
+     "\"greater_than_equal\", \"loc\": [\"body\", \"" key                                          \
+     "\"], \"msg\": \"Input should be greater than or equal to " least "\""},                      \
+    {                                                                                              \
+        "{\"" key "\": " above "}", 400, "VALIDATION_ERROR",                                       \
+            "Input should be less than or equal to " most                                          \
+    }
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more;
+        int status;
+        const char *code, *text;
+    } refused[] = {
+        BOUND("num_correct_trials", "1", "20", "0", "21"),
+        BOUND("num_perf_trials", "1", "1000", "0", "1001"),
+        BOUND("num_warmup", "0", "100", "-1", "101"),
+        BOUND("timeout", "10", "3600", "9", "3601"),
+        {"{\"timeout\": 10.5}", 400, "VALIDATION_ERROR", "got a number with a fractional part"},
+        {"{\"timeout\": \"soon\"}", 400, "VALIDATION_ERROR",
+         "unable to parse string as an integer"},
+        {"{\"timeout\": null}", 400, "VALIDATION_ERROR", "Input should be a valid integer"},
+        {"{\"timeout\": 1e300}", 400, "VALIDATION_ERROR", "valid integer"},
+        {"{\"task_id\": \"\"}", 400, "VALIDATION_ERROR",
+         "String should have at least 1 character\""},
+        {"{\"task_id\": 5}", 400, "VALIDATION_ERROR", "Input should be a valid string"},
+        {"{\"task_id\": \"a\\nb\"}", 400, "VALIDATION_ERROR", "control characters"},
+        {"{\"kernel_code\": null}", 400, "VALIDATION_ERROR", "Input should be a valid string"},
+        {"{\"kernel_code\": \"   short       \"}", 400, "VALIDATION_ERROR",
+         "at least 10 characters"},
+        {"{\"reference_code\": \"short\"}", 400, "VALIDATION_ERROR",
+         "[\"body\", \"reference_code\"]"},
+        {"{\"reference_code\": null}", 400, "VALIDATION_ERROR", "reference_code is required"},
+        {"{\"reference_code\": null, \"workflow\": null}", 400, "VALIDATION_ERROR",
+         "reference_code is required"},
+        {"{\"backend\": \"tilelang\"}", 400, "VALIDATION_ERROR",
+         "Input should be 'cuda' or 'triton'"},
+        {"{\"priority\": \"urgent\"}", 400, "VALIDATION_ERROR",
+         "Input should be 'low', 'normal' or 'high'"},
+        {"{\"force_refresh\": null}", 400, "VALIDATION_ERROR", "Input should be a valid boolean"},
+        {"{\"is_valid\": \"maybe\"}", 400, "VALIDATION_ERROR", "unable to interpret input"},
+        {"{\"resources\": [1]}", 400, "VALIDATION_ERROR", "Input should be a valid dictionary"},
+        {"{\"cases\": {}}", 400, "VALIDATION_ERROR", "Input should be a valid list"},
+        {"{\"workflow\": \" Other \"}", 400, NULL, "\"Registry missing 'other'\""},
+        {"{\"toolkit\": \"other\"}", 500, "SYSTEM_ERROR",
+         "Failed to submit task: \"Registry missing 'other'\""},
+        {"{\"backend_adapter\": \"other\"}", 500, "SYSTEM_ERROR", "Failed to submit task: "},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct kernelgym_request request;
+        struct kernelgym_reply reply;
+        json_t *body = body_with(refused[i].more);
+        if (kernelgym_request_parse(body, NOW_MS, &request, &reply) == 0)
+            fail_msg("%s was taken", refused[i].more);
+        assert_refused(&reply, refused[i].status, refused[i].code, refused[i].text);
+        json_decref(body);
+    }
+}
+
+static void test_lengths(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key;
+        size_t most;
+    } limits[] = {{"task_id", 100}, {"kernel_code", 100000}, {"reference_code", 100000}};
+    struct kernelgym_request request;
+    struct kernelgym_reply reply;
+    char *text = mem_alloc(100002);
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        json_t *body = body_with("{}");
+        memset(text, 'x', 100001);
+        text[limits[i].most + 1] = '\0';
+        json_object_set_new(body, limits[i].key, json_text(text));
+        assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
+        assert_refused(&reply, 400, "VALIDATION_ERROR", limits[i].key);
+        text[limits[i].most] = '\0';
+        json_object_set_new(body, limits[i].key, json_text(text));
+        assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
+        json_decref(body);
+    }
+    mem_free(text);
+}
+
+/* All mistakes at once, in the envelope. */
+static void test_envelope(void **state)
+{
+    (void)state;
+    struct kernelgym_request request;
+    struct kernelgym_reply reply;
+    struct err err = {.code = ERR_INPUT, .text = "body:1:1: not JSON"};
+    json_t *body = parsed("{\"kernel_code\": 5, \"timeout\": 1}");
+    assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
+    assert_string_equal(json_string_value(json_object_get(reply.body, "error")),
+                        "RequestValidationError");
+    assert_string_equal(json_string_value(json_object_get(reply.body, "error_code")),
+                        "VALIDATION_ERROR");
+    assert_true(json_is_null(json_object_get(reply.body, "task_id")));
+    assert_string_equal(json_string_value(json_object_get(reply.body, "timestamp")),
+                        "2026-01-31T12:00:00.000000Z");
+    json_t *errors = parsed(message_of(&reply));
+    assert_int_equal(json_array_size(errors), 3);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(errors, 0), "msg")),
+                        "Field required");
+    kernelgym_reply_deinit(&reply);
+    json_decref(errors);
+    json_decref(body);
+    body = parsed("[]");
+    assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
+    assert_refused(&reply, 400, "VALIDATION_ERROR", "valid dictionary or object");
+    json_decref(body);
+    assert_int_equal(kernelgym_refuse_body(&reply, &err, NOW_MS), ERR_INPUT);
+    assert_refused(&reply, 400, "VALIDATION_ERROR", "json_invalid");
+    kernelgym_refuse_fault(&reply, &err, NOW_MS);
+    assert_refused(&reply, 500, "SYSTEM_ERROR", "not JSON");
+}
+
+static void test_batch(void **state)
+{
+    (void)state;
+    struct kernelgym_batch *batch = mem_alloc(sizeof *batch);
+    struct kernelgym_reply reply;
+    json_t *tasks = json_array();
+    json_t *body = json_pack("{s:s, s:O}", "batch_id", "b", "tasks", tasks);
+    assert_int_equal(kernelgym_batch_parse(body, NOW_MS, batch, &reply), ERR_INPUT);
+    assert_refused(&reply, 400, "VALIDATION_ERROR", "List should have at least 1 item after");
+    for (int i = 0; i < KERNELGYM_BATCH_MOST; i++)
+        json_array_append_new(tasks, body_with(i == 7 ? "{\"toolkit\": \"other\"}" : "{}"));
+    assert_int_equal(kernelgym_batch_parse(body, NOW_MS, batch, &reply), 0);
+    assert_int_equal(batch->count, KERNELGYM_BATCH_MOST);
+    assert_null(batch->tasks[6].unregistered);
+    json_t *evaluation = kernelgym_evaluation(&batch->tasks[7], &settings);
+    assert_string_equal(json_string_value(json_object_get(evaluation, "refused")),
+                        "Registry missing 'other'");
+    json_decref(evaluation);
+    json_array_append_new(tasks, body_with("{}"));
+    assert_int_equal(kernelgym_batch_parse(body, NOW_MS, batch, &reply), ERR_INPUT);
+    assert_refused(&reply, 400, "VALIDATION_ERROR", "at most 100 items after validation, not 101");
+    json_array_clear(tasks);
+    json_array_append_new(tasks, body_with("{}"));
+    json_array_append_new(tasks, body_with("{\"timeout\": 5}"));
+    assert_int_equal(kernelgym_batch_parse(body, NOW_MS, batch, &reply), ERR_INPUT);
+    assert_refused(&reply, 400, "VALIDATION_ERROR", "[\"body\", \"tasks\", 1, \"timeout\"]");
+    json_decref(tasks);
+    json_decref(body);
+    mem_free(batch);
+}
+
+static void test_workflow(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *payload, *envelope;
+        int status; /* 0: taken */
+        const char *text;
+    } cases[] = {
+        {"{}", "{\"task_id\": \"top\"}", 0, "top"},
+        {"{\"task_id\": \"inner\"}", "{\"task_id\": null}", 0, "inner"},
+        {"{\"task_id\": \"inner\"}", "{\"task_id\": \"\"}", 0, "inner"},
+        {"{\"task_id\": \"inner\", \"timeout\": 5, \"num_perf_trials\": 5000, \"backend\": "
+         "\"tilelang\", \"priority\": \"urgent\", \"device\": \"cuda:0\"}",
+         "{}", 0, "inner"},
+        {"{\"task_id\": \"i\"}", "{\"workflow\": \"kernel_simple\"}", 0, "i"},
+        {"{}", "{}", 400, "task_id is required"},
+        {"{\"task_id\": \"i\"}", "{\"workflow\": \"other\"}", 400, "Registry missing 'other'"},
+        {"{\"task_id\": \"i\", \"toolkit\": \"x\"}", "{}", 500, "Failed to submit workflow: "},
+        {"{\"task_id\": \"i\", \"kernel_code\": null}", "{}", 400, "Input should be a valid str"},
+        {"{\"task_id\": \"i\", \"reference_code\": null}", "{}", 500,
+         "Failed to submit workflow: missing required argument: 'reference_code'"},
+        {"{\"task_id\": \"i\", \"timeout\": \"x\"}", "{}", 400, "[\"body\", \"payload\""},
+        {"{\"task_id\": \"i\"}", "{\"resources\": 5}", 400, "valid dictionary"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kernelgym_request request;
+        struct kernelgym_reply reply;
+        json_t *body = parsed(cases[i].envelope);
+        json_t *payload = body_with(cases[i].payload);
+        if (!json_object_get(body, "task_id") && !strstr(cases[i].payload, "task_id"))
+            json_object_del(payload, "task_id");
+        json_object_set_new(body, "payload", payload);
+        int result = kernelgym_workflow_parse(body, NOW_MS, &request, &reply);
+        assert_int_equal(result, cases[i].status ? ERR_INPUT : 0);
+        if (cases[i].status) {
+            assert_int_equal(reply.status, cases[i].status);
+            assert_non_null(strstr(message_of(&reply), cases[i].text));
+            kernelgym_reply_deinit(&reply);
+        } else {
+            assert_string_equal(request.task_id, cases[i].text);
+            assert_true(request.timeout_s >= 10 && request.num_perf_trials <= 1000);
+        }
+        json_decref(body);
+    }
+}
+
+static void test_workflow_without_code(void **state)
+{
+    (void)state;
+    struct kernelgym_request request;
+    struct kernelgym_reply reply;
+    json_t *body = parsed("{\"task_id\": \"x\"}");
+    assert_int_equal(kernelgym_workflow_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
+    assert_refused(&reply, 500, "SYSTEM_ERROR", "missing required argument");
+    json_object_set_new(body, "workflow", json_null());
+    assert_int_equal(kernelgym_workflow_parse(body, NOW_MS, &request, &reply), ERR_INPUT);
+    assert_refused(&reply, 400, "VALIDATION_ERROR", "[\"body\", \"workflow\"]");
+    json_decref(body);
+}
+
+static void test_content(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more, *error; /* NULL: valid */
+    } cases[] = {
+        {"{}", NULL},
+        {"{\"entry_point\": \"Net\", \"reference_code\": \"class Net: pass\", \"kernel_code\": "
+         "\"class NetNew: pass\"}",
+         NULL},
+        {"{\"use_reference_cache\": true, \"uuid\": \"u\", \"resources\": {\"gpus\": 2}}", NULL},
+        {"{\"reference_code\": \"class ModelNew: pass\"}",
+         "Reference code must define class Model"},
+        {"{\"kernel_code\": \"class ModelNewer: pass\"}", "Kernel code must define class ModelNew"},
+        {"{\"kernel_code\": \"subclass ModelNew\"}", "Kernel code must define class ModelNew"},
+        {"{\"entry_point\": \"M(\"}", "entry_point 'M(' is not the name of a class"},
+        {"{\"entry_point\": \"\"}", "entry_point '' is not the name of a class"},
+        {"{\"use_reference_cache\": true}", "UUID is required when use_reference_cache is set"},
+        {"{\"resources\": {\"gpus\": 0}}", "resources.gpus must be an integer of at least 1"},
+        {"{\"resources\": {\"gpus\": \"1\"}}", "resources.gpus must be an integer of at least 1"},
+        {"{\"workflow\": \"kernel_simple\"}", NULL},
+        {"{\"workflow\": \"kernel_simple\", \"entry_point\": \"Other\"}",
+         "Kernel code must define class Other"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kernelgym_request request;
+        struct kernelgym_reply reply;
+        struct evaluation_request ours;
+        struct err err = {0};
+        json_t *body = body_with(cases[i].more);
+        assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
+        json_t *answer = kernelgym_validation(&request);
+        json_t *evaluation = kernelgym_evaluation(&request, &settings);
+        if (evaluation_request_parse(evaluation, &ours, &err) < 0)
+            fail_msg("%s: %s", cases[i].more, err.text);
+        assert_int_equal(json_is_true(json_object_get(answer, "valid")), !cases[i].error);
+        assert_int_equal(ours.refused != NULL, cases[i].error != NULL);
+        if (cases[i].error)
+            assert_string_equal(ours.refused, cases[i].error);
+        json_decref(evaluation);
+        json_decref(answer);
+        json_decref(body);
+    }
+}
+
+static void test_evaluation(void **state)
+{
+    (void)state;
+    struct kernelgym_request request;
+    struct kernelgym_reply reply;
+    struct evaluation_request ours;
+    struct settings applied;
+    struct err err = {0};
+    json_t *body = body_with("{\"num_correct_trials\": 7, \"num_perf_trials\": 2, \"timeout\": 60, "
+                             "\"priority\": \"low\", \"force_refresh\": true, \"run_performance\": "
+                             "false, \"reference_backend\": \"torch-compile\"}");
+    assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
+    json_t *evaluation = kernelgym_evaluation(&request, &settings);
+    assert_int_equal(evaluation_request_parse(evaluation, &ours, &err), 0);
+    assert_int_equal(evaluation_request_settings(&ours, &settings, &applied, &err), 0);
+    assert_string_equal(ours.id, "t");
+    assert_int_equal(ours.format, EVALUATION_TORCH);
+    assert_string_equal(ours.problem_source, reference);
+    assert_string_equal(ours.candidate_source, kernel);
+    assert_string_equal(ours.candidate_name, "candidate.py");
+    assert_string_equal(ours.entry_point, "Model");
+    assert_int_equal(ours.timeout_ms, 60000);
+    assert_int_equal(ours.priority, EVALUATION_LOW);
+    assert_true(ours.fresh);
+    assert_false(ours.timing);
+    assert_int_equal(applied.check_trials, 7);
+    assert_int_equal(applied.timing_max_samples, settings.timing_min_samples);
+    assert_string_equal(applied.torch_compile, "default");
+    settings_deinit(&applied);
+    json_decref(evaluation);
+    json_decref(body);
+}
+
+static void test_simple(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more, *entry_point;
+        bool source, list, compare;
+    } cases[] = {
+        {"{\"cases\": [[1]], \"cases_code\": \"def get_cases(): pass\"}", "ModelNew", false, true,
+         true},
+        {"{\"cases_code\": \"def get_cases(): pass\"}", "ModelNew", true, false, true},
+        {"{\"run_correctness\": false, \"entry_point\": \"\"}", "ModelNew", false, false, false},
+        {"{\"kernel_code\": \"class Other: pass\", \"entry_point\": \"Other\"}", "Other", false,
+         false, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kernelgym_request request;
+        struct kernelgym_reply reply;
+        struct evaluation_request ours;
+        struct err err = {0};
+        json_t *body = body_with(cases[i].more);
+        json_object_set_new(body, "workflow", json_string("kernel_simple"));
+        assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
+        json_t *evaluation = kernelgym_evaluation(&request, &settings);
+        assert_int_equal(evaluation_request_parse(evaluation, &ours, &err), 0);
+        assert_int_equal(ours.format, EVALUATION_SIMPLE);
+        assert_string_equal(ours.entry_point, cases[i].entry_point);
+        assert_int_equal(ours.cases_source != NULL, cases[i].source);
+        assert_int_equal(ours.cases != NULL, cases[i].list);
+        assert_int_equal(ours.compare, cases[i].compare);
+        json_decref(evaluation);
+        json_decref(body);
+    }
+}
+
+static void test_flags(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more;
+        bool timing, decoys;
+    } cases[] = {
+        {"{}", true, true},
+        {"{\"measure_performance\": false}", false, true},
+        {"{\"measure_performance\": false, \"run_performance\": true}", true, true},
+        {"{\"enable_profiling\": false}", true, true},
+        {"{\"enable_profiling\": false, \"backend\": \"cuda\"}", true, false},
+        {"{\"enable_profiling\": false, \"enable_triton_detection\": false}", true, false},
+        {"{\"enable_profiling\": false, \"enable_triton_detection\": false, "
+         "\"run_triton_detection\": true}",
+         true, true},
+        {"{\"backend\": \"cuda\"}", true, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct kernelgym_request request;
+        struct kernelgym_reply reply;
+        json_t *body = body_with(cases[i].more);
+        assert_int_equal(kernelgym_request_parse(body, NOW_MS, &request, &reply), 0);
+        assert_int_equal(kernelgym_wants_timing(&request), cases[i].timing);
+        assert_int_equal(kernelgym_wants_decoys(&request), cases[i].decoys);
+        json_decref(body);
+    }
+}
+
+static void test_queries(void **state)
+{
+    (void)state;
+    struct kernelgym_node_query query;
+    struct kernelgym_reply reply;
+    int64_t least;
+    json_t *given = parsed("{\"hostname\": \"h\", \"worker_id\": \"w\", \"min_errors\": \"5\"}");
+    assert_int_equal(kernelgym_node_parse(given, NOW_MS, &query, &reply), 0);
+    assert_string_equal(query.hostname, "h");
+    assert_null(query.node_name);
+    assert_int_equal(kernelgym_worker_parse(given, false, NOW_MS, &query, &reply), 0);
+    assert_string_equal(query.worker_id, "w");
+    assert_int_equal(kernelgym_worker_parse(given, true, NOW_MS, &query, &reply), ERR_INPUT);
+    assert_refused(&reply, 400, "VALIDATION_ERROR", "[\"query\", \"device\"]");
+    assert_int_equal(kernelgym_problematic_parse(given, NOW_MS, &least, &reply), 0);
+    assert_int_equal(least, 5);
+    assert_int_equal(kernelgym_problematic_parse(NULL, NOW_MS, &least, &reply), 0);
+    assert_int_equal(least, 3);
+    assert_int_equal(kernelgym_node_parse(NULL, NOW_MS, &query, &reply), ERR_INPUT);
+    assert_refused(&reply, 400, "VALIDATION_ERROR", "Field required");
+    json_decref(given);
+    kernelgym_refuse_worker(&reply);
+    assert_refused(&reply, 501, NULL, "warpgym worker");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_taken),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_envelope), cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_workflow), cmocka_unit_test(test_workflow_without_code),
+        cmocka_unit_test(test_content),  cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_simple),   cmocka_unit_test(test_flags),
+        cmocka_unit_test(test_queries),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -53,9 +53,12 @@ static void read_url(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     redisReader *reader = redisReaderCreate();
+    struct redis_functions functions;
     void *reply = NULL;
     if (!reader)
         return 0;
+    redis_reply_functions(&functions, reader);
+    redis_reply_bound(&functions, reader);
     redisReaderFeed(reader, (const char *)data, size);
     while (redisReaderGetReply(reader, &reply) == REDIS_OK && reply) {
         read_reply(reply);

@@ -25,6 +25,7 @@
 #define LIMIT_QUEUE_NOTE_BYTES ((size_t)64 << 10) /* one note on the board */
 #define LIMIT_QUEUE_NOTES 1000
 #define LIMIT_QUEUE_URL_BYTES 4096
+#define LIMIT_REDIS_ELEMENTS 100000 /* of an array in a reply; hiredis believes any count */
 #define LIMIT_HTTP_TARGET_BYTES ((size_t)8 << 10)  /* path and query of a request */
 #define LIMIT_HTTP_HEADER_BYTES ((size_t)16 << 10) /* request line and headers */
 #define LIMIT_HTTP_HEADERS 100

@@ -103,7 +103,11 @@ static int redis_open(struct queue **out, const char *place, const struct queue_
     queue_init(&store->queue, &queue_redis, url.name, options);
     pthread_mutex_init(&store->pool_lock, NULL);
     redis_scripts_init(store);
-    result = check_schema(store, err);
+    redisReader *reader = redisReaderCreate();
+    if (reader)
+        redis_reply_functions(&store->functions, reader);
+    redisReaderFree(reader);
+    result = reader ? check_schema(store, err) : err_set(err, ERR_IO, "queue: out of memory");
     if (result == 0) {
         remark(store);
         result = redis_feed_start(store, err);

@@ -38,6 +38,11 @@ enum redis_script {
     REDIS_SCRIPTS
 };
 
+/* hiredis's own functions for replies, and those with a bound (redis_reply_bound). */
+struct redis_functions {
+    redisReplyObjectFunctions standard, bounded;
+};
+
 struct redis_link {
     redisContext *context;
     struct redis_link *next;
@@ -46,6 +51,7 @@ struct redis_link {
 struct redis_store {
     struct queue queue; /* first */
     struct redis_url url;
+    struct redis_functions functions;
     struct {
         char *text;
         char sha[41];
@@ -100,6 +106,11 @@ NODISCARD int redis_script(struct redis_store *store, enum redis_script script,
 /* -------------------------------------------------------------------------------- redis_reply.c */
 
 /* Bytes from a server: nothing in them is believed. */
+
+/* Takes them from a fresh reader; then makes a reader refuse arrays that no reply of ours has. The
+ * functions must outlive it. */
+void redis_reply_functions(struct redis_functions *functions, const redisReader *reader);
+void redis_reply_bound(struct redis_functions *functions, redisReader *reader);
 
 extern const char redis_fields[]; /* names of a record's fields, with a space between two */
 /* True: an array of a record's fields, and of the bodies that were asked for. */

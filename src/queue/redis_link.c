@@ -48,7 +48,7 @@ int redis_broken(const struct redis_store *store, const redisContext *context, s
     const char *name = store->url.name;
     if (!context)
         return err_set(err, ERR_IO, "queue: %s: out of memory", name);
-    if (context->err == REDIS_ERR_PROTOCOL)
+    if (context->err == REDIS_ERR_PROTOCOL || context->err == REDIS_ERR_OOM)
         return err_set(err, ERR_PROTOCOL, "queue: %s does not answer like a Redis: %s", name,
                        context->errstr);
     /* What SO_RCVTIMEO and a connect that takes too long end in. */
@@ -134,8 +134,10 @@ int redis_connect(struct redis_store *store, int timeout_ms, redisContext **out,
     if (result == 0 && (redisSetTimeout(context, timeout) != REDIS_OK ||
                         redisEnableKeepAlive(context) != REDIS_OK))
         result = redis_broken(store, context, err);
-    if (result == 0)
+    if (result == 0) {
+        redis_reply_bound(&store->functions, context->reader);
         result = greet(store, context, err);
+    }
     if (result < 0 && context)
         redisFree(context);
     *out = result < 0 ? NULL : context;

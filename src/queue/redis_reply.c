@@ -1,5 +1,7 @@
 #include "queue/redis.h"
 
+#include "base/limits.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,31 @@ int redis_reply_strange(const struct redis_store *store, struct err *err)
                    "queue: %s: what stands under " REDIS_PREFIX
                    "* was not written by this version of warpgym",
                    store->url.name);
+}
+
+/* Of hiredis 1 on, sizes are of that type. */
+#if HIREDIS_MAJOR >= 1
+typedef size_t element_count;
+#else
+typedef int element_count;
+#endif
+
+static void *create_array(const redisReadTask *task, element_count count)
+{
+    const redisReplyObjectFunctions *standard = task->privdata;
+    return count > LIMIT_REDIS_ELEMENTS ? NULL : standard->createArray(task, count);
+}
+
+void redis_reply_functions(struct redis_functions *functions, const redisReader *reader)
+{
+    functions->standard = functions->bounded = *reader->fn;
+    functions->bounded.createArray = create_array;
+}
+
+void redis_reply_bound(struct redis_functions *functions, redisReader *reader)
+{
+    reader->fn = &functions->bounded;
+    reader->privdata = &functions->standard;
 }
 
 static bool is_text(const redisReply *reply)

@@ -179,7 +179,7 @@ static int add_request(struct eval_tasks *tasks, const json_t *object, const cha
                        struct err *err)
 {
     static const char *const keys[] = {"problem", "candidate"};
-    struct evaluation_request request;
+    struct evaluation_request request = {0};
     const struct problem *problem;
     int result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
     if (result == 0)

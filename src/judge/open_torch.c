@@ -201,7 +201,7 @@ static int open_reference(struct session *session, struct wire_opened *opened,
 int torch_reference(struct session *session)
 {
     struct err err = {0};
-    struct wire_opened opened;
+    struct wire_opened opened = {0};
     int descriptors[WIRE_DESCRIPTORS];
     struct reference *reference = &session->reference;
     if (!session_reference_ready(session)) {

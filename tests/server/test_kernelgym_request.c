@@ -104,9 +104,10 @@ static void test_taken(void **state)
     (void)state;
     static const char *const taken[] = {
         "{}",
-        "{\"num_correct_trials\": 1, \"num_perf_trials\": 1, \"num_warmup\": 0, \"timeout\": 10}",
-        "{\"num_correct_trials\": 20, \"num_perf_trials\": 1000, \"num_warmup\": 100, "
-        "\"timeout\": 3600}",
+        "{\"num_correct_trials\": 1, \"num_perf_trials\": 1}",
+        "{\"num_correct_trials\": 20, \"num_perf_trials\": 1000}",
+        "{\"num_warmup\": 0, \"timeout\": 10}",
+        "{\"num_warmup\": 100, \"timeout\": 3600}",
         "{\"timeout\": \"300\", \"num_perf_trials\": 10.0, \"num_correct_trials\": true}",
         "{\"is_valid\": \"yes\", \"force_refresh\": 1, \"verbose_errors\": \"off\"}",
         "{\"reference_backend\": null, \"uuid\": null, \"resources\": null, \"cases\": null, "

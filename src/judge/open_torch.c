@@ -202,7 +202,7 @@ int torch_reference(struct session *session)
 {
     struct err err = {0};
     struct wire_opened opened = {0};
-    int descriptors[WIRE_DESCRIPTORS];
+    int descriptors[WIRE_DESCRIPTORS] = {-1, -1, -1, -1};
     struct reference *reference = &session->reference;
     if (!session_reference_ready(session)) {
         reference_close(&session->reference);

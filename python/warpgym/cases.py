@@ -18,17 +18,21 @@ class Case:
         self.told = told
 
 
+def _arguments(inputs):
+    return inputs if isinstance(inputs, (list, tuple, dict)) else [inputs]
+
+
 def _normal(case, number):
     """(name, inputs, what it expects, relative, absolute) of a case in any of its forms."""
     name = f"case_{number}"
     if not isinstance(case, dict):
-        return name, case, None, RELATIVE, ABSOLUTE
+        return name, _arguments(case), None, RELATIVE, ABSOLUTE
     inputs = case["inputs"] if "inputs" in case else case.get("input", [])
     expected = case["outputs"] if "outputs" in case else case.get("output")
     relative, absolute = case.get("rtol"), case.get("atol")
     return (
         str(case.get("name") or name),
-        inputs,
+        _arguments(inputs),
         expected,
         RELATIVE if relative is None else float(relative),
         ABSOLUTE if absolute is None else float(absolute),
@@ -37,10 +41,7 @@ def _normal(case, number):
 
 def read(module):
     """All cases of a module, normal."""
-    if hasattr(module, "get_cases"):
-        found = list(module.get_cases())
-    else:
-        found = [module.get_inputs()]
+    found = list(module.get_cases()) if hasattr(module, "get_cases") else [module.get_inputs()]
     if not found:
         raise ValueError("get_cases() returned no case")
     return [_normal(case, number) for number, case in enumerate(found)]
@@ -63,8 +64,6 @@ def take_apart(found, compared):
     """JSON of the cases, and their tensors by name."""
     described, named, inputs_so_far, expected_so_far = [], [], 0, 0
     for name, inputs, expected, relative, absolute in found:
-        if not isinstance(inputs, (list, tuple, dict)):
-            inputs = [inputs]
         tensors, answers, plain = [], [], False
         form = structure.take_apart(inputs, tensors)
         if expected is not None and compared:

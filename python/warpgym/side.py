@@ -180,8 +180,11 @@ class Side:
         torch.manual_seed(weight_seed)
         self.model = self._make(self._attribute(self.entry_point), *init_inputs)
         self._attribute("get_inputs")
-        self.get_inputs = lambda: self.module.get_inputs()
+        self.get_inputs = self._problem_inputs
         self._open_reference(init, init_tensors)
+
+    def _problem_inputs(self):
+        return self.module.get_inputs()
 
     def open_answers(self, description, values):
         """The reference of a simple problem: what its cases expect, and no line of their text."""

@@ -179,12 +179,12 @@ static int add_request(struct eval_tasks *tasks, const json_t *object, const cha
                        struct err *err)
 {
     static const char *const keys[] = {"problem", "candidate"};
-    struct evaluation_request request;
+    struct evaluation_request request = {0};
     const struct problem *problem;
     int result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
     if (result == 0)
         result = evaluation_request_parse(object, &request, err);
-    if (result < 0)
+    if (result < 0 || !request.candidate_source)
         return result;
     problem = take_problem(tasks, &request, err);
     if (!problem)

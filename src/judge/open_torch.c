@@ -201,8 +201,8 @@ static int open_reference(struct session *session, struct wire_opened *opened,
 int torch_reference(struct session *session)
 {
     struct err err = {0};
-    struct wire_opened opened;
-    int descriptors[WIRE_DESCRIPTORS];
+    struct wire_opened opened = {0};
+    int descriptors[WIRE_DESCRIPTORS] = {-1, -1, -1, -1};
     struct reference *reference = &session->reference;
     if (!session_reference_ready(session)) {
         reference_close(&session->reference);

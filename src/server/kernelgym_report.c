@@ -189,24 +189,24 @@ int kernelgym_problematic_parse(const json_t *query, int64_t now_ms, int64_t *mi
 
 static int by_count(const void *a, const void *b)
 {
-    const struct kernelgym_code_errors *const *x = a;
-    const struct kernelgym_code_errors *const *y = b;
-    return ((*x)->count < (*y)->count) - ((*x)->count > (*y)->count);
+    const struct kernelgym_code_errors *x = a;
+    const struct kernelgym_code_errors *y = b;
+    return (x->count < y->count) - (x->count > y->count);
 }
 
 json_t *kernelgym_problematic(const struct kernelgym_code_errors *codes, size_t count,
                               int64_t min_errors)
 {
-    const struct kernelgym_code_errors **sorted = mem_alloc((count + 1) * sizeof *sorted);
+    struct kernelgym_code_errors *sorted = mem_alloc((count + 1) * sizeof *sorted);
     json_t *list = json_array();
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (codes[i].count >= min_errors)
-            sorted[kept++] = &codes[i];
+            sorted[kept++] = codes[i];
     qsort(sorted, kept, sizeof *sorted, by_count);
     for (size_t i = 0; i < kept; i++)
-        json_array_append_new(list, json_pack("{s:o, s:I}", "code_hash", json_text(sorted[i]->hash),
-                                              "error_count", (json_int_t)sorted[i]->count));
+        json_array_append_new(list, json_pack("{s:o, s:I}", "code_hash", json_text(sorted[i].hash),
+                                              "error_count", (json_int_t)sorted[i].count));
     mem_free(sorted);
     return json_pack("{s:s, s:I, s:o, s:I}", "status", "success", "min_errors_threshold",
                      (json_int_t)min_errors, "problematic_codes", list, "total_count",

@@ -104,13 +104,16 @@ static void test_taken(void **state)
     (void)state;
     static const char *const taken[] = {
         "{}",
-        "{\"num_correct_trials\": 1, \"num_perf_trials\": 1, \"num_warmup\": 0, \"timeout\": 10}",
-        "{\"num_correct_trials\": 20, \"num_perf_trials\": 1000, \"num_warmup\": 100, "
-        "\"timeout\": 3600}",
-        "{\"timeout\": \"300\", \"num_perf_trials\": 10.0, \"num_correct_trials\": true}",
+        "{\"num_correct_trials\": 1, \"num_perf_trials\": 1}",
+        "{\"num_correct_trials\": 20, \"num_perf_trials\": 1000}",
+        "{\"num_warmup\": 0, \"timeout\": 10}",
+        "{\"num_warmup\": 100, \"timeout\": 3600}",
+        "{\"timeout\": \"300\", \"num_perf_trials\": 10.0}",
+        "{\"num_correct_trials\": true}",
         "{\"is_valid\": \"yes\", \"force_refresh\": 1, \"verbose_errors\": \"off\"}",
-        "{\"reference_backend\": null, \"uuid\": null, \"resources\": null, \"cases\": null, "
-        "\"workflow\": null, \"verbose_errors\": null, \"device_preference\": null}",
+        "{\"reference_backend\": null, \"uuid\": null, \"resources\": null}",
+        "{\"workflow\": null, \"cases\": null, \"device_preference\": null}",
+        "{\"verbose_errors\": null}",
         "{\"backend\": \"cuda\", \"priority\": \"high\"}",
         "{\"workflow\": \" KernelBench \", \"toolkit\": \"KERNELBENCH\"}",
         "{\"workflow\": \"kernel_simple\", \"reference_code\": null}",

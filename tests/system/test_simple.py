@@ -34,12 +34,13 @@ def judged(warpgym, tmp_path, *lines, timing=False):
 
 
 def test_who_brings_the_cases(warpgym, tmp_path):
+    listed = [{"inputs": [3], "outputs": 6}, {"inputs": [1, 2], "name": "n"}]
     own, code, listed = judged(
         warpgym,
         tmp_path,
         line(DOUBLE_AND_ADD + CASES),
         line(DOUBLE_AND_ADD, cases=CASES),
-        line(DOUBLE_AND_ADD, cases=[{"inputs": [3], "outputs": 6}, {"inputs": [1, 2], "name": "n"}]),
+        line(DOUBLE_AND_ADD, cases=listed),
     )
     for verdict, source, expected in ((own, "kernel_code", 2), (code, "cases_code", 2),
                                       (listed, "inline", 1)):

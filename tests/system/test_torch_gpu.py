@@ -13,6 +13,7 @@ from support import (
     SOME_FAILED,
     kernelbench_module,
     write,
+    write_lines,
 )
 
 FAKE = HOUSE / "build" / "tests" / "fake"
@@ -36,6 +37,17 @@ class ModelNew(nn.Module):
         y = torch.addcmul(self.weight, x, x)
         %s
         return y
+"""
+
+
+CASES = """
+
+def get_init_inputs():
+    return [64]
+
+def get_cases():
+    x = torch.randn(32, 64)
+    return [{"inputs": [x], "outputs": x * x}, {"inputs": [x[:5]], "outputs": x[:5] * x[:5]}]
 """
 
 
@@ -74,6 +86,24 @@ def judged(warpgym, environment, problem, text, *arguments, timed=False, name="c
     )  # fmt: skip
     assert run.status in (PASSED, SOME_FAILED, INFRASTRUCTURE), run
     return run.verdict
+
+
+def test_simple(warpgym, environment, tmp_path):
+    """Cases are made by one process, and answered with by another."""
+    lines = [candidate(), candidate("y = y + 1"), candidate("y = y + (len(x) == 5)")]
+    batch = write_lines(
+        tmp_path / "batch.jsonl",
+        [
+            {"problem": {"format": "simple"}, "candidate": {"source": text + CASES}}
+            for text in lines
+        ],
+    )
+    run = warpgym("eval", "--json", "--quiet", *QUICK, batch, environment=environment)
+    assert [verdict["status"] for verdict in run.verdicts] == ["passed", "wrong", "wrong"], run
+    assert [verdict["cases"]["failed"] for verdict in run.verdicts] == [[], ["case_0"], ["case_1"]]
+    timing = run.verdicts[0]["timing"]
+    assert run.verdicts[0]["device"] == "cuda:0 Fake GPU 0"
+    assert timing["candidate"]["median"] > 0 and timing["speedup"] is None
 
 
 def test_right(warpgym, environment, problem):

@@ -11,6 +11,7 @@ import functools
 import gc
 import os
 import site
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -134,7 +135,16 @@ def load_trace():
         return None
 
 
+def has_control():
+    try:
+        return stat.S_ISSOCK(os.fstat(CONTROL).st_mode)
+    except OSError:
+        return False
+
+
 def main():
+    if not has_control():
+        sys.exit("warpgym.standby: started by warpgym itself; of no use by hand")
     library = load_library()
     module = preload()
     trace = load_trace() if "WARPGYM_CUDA" in os.environ else None
@@ -148,7 +158,7 @@ def main():
     gc.collect()
     gc.freeze()  # a collection in a child would copy every page of PyTorch
     if library.server_ready(CONTROL) != 0:
-        sys.exit("warpgym.standby: started by warpgym itself; of no use by hand")
+        os._exit(0)  # nobody waits any more; what Python says at its end is of no use to anybody
     while library.server_receive(CONTROL, box, ctypes.byref(channel)) > 0:
         for path in paths:
             library.box_allow(box, path)
@@ -163,6 +173,7 @@ def main():
         os.close(channel.value)
         _, status = os.waitpid(outer, 0)
         library.server_reply(CONTROL, 0 if status == 0 else -1)
+    os._exit(0)
 
 
 if __name__ == "__main__":

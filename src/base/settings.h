@@ -100,6 +100,12 @@
       "How many ended jobs are kept, the newest; 0: no bound")                                     \
     X(queue_keep_bytes, "queue.keep_bytes", BYTES, "4GiB", 0, 1ULL << 50,                          \
       "Payloads and results of ended jobs that are kept, the newest; 0: no bound")                 \
+    X(worker_slots, "worker.slots", INT, "0", 0, 1024,                                             \
+      "Jobs that a worker has at a time; 0: 16 for each GPU, or one for each CPU")                 \
+    X(worker_heartbeat_ms, "worker.heartbeat_ms", DURATION, "5s", 100, 1200000,                    \
+      "How often a worker says that it lives; after three times this long nobody believes it")     \
+    X(worker_drain_ms, "worker.drain_ms", DURATION, "30s", 0, 86400000,                            \
+      "How long a worker that is to stop waits for its jobs before it hands them back")            \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
       "Directories of problems, separated by colons, searched before the ones that come along")    \
     X(server_listen, "server.listen", STRING, "127.0.0.1:10907", 0, 0,                             \

@@ -21,6 +21,15 @@ const struct cli_command cli_commands[] = {
                  "warpgym eval --jobs 2 --out verdicts.jsonl batch.jsonl\n"
                  "warpgym eval --json --problem ./my_problem a.c b.c | jq .status",
      .run = eval_main},
+    {.name = "worker",
+     .arguments = "",
+     .summary = "judge jobs of a queue on this machine's devices",
+     .description =
+         "Takes jobs until it is told to stop (SIGTERM, SIGINT): then it takes no more, ends those "
+         "that it has (setting worker.drain_ms) and hands the others back. A second signal ends it "
+         "at once; its jobs go to others when their lease is over (queue.lease_ms).",
+     .examples = "warpgym worker\nwarpgym worker --queue redis://queue.example --slots 32",
+     .run = worker_main},
     {.name = "problem list",
      .arguments = "",
      .summary = "the problems that there are",

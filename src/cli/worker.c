@@ -1,0 +1,111 @@
+#include "cli/cli.h"
+
+#include "base/log.h"
+#include "cli/roots.h"
+#include "queue/queue.h"
+#include "worker/worker.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define PAUSE_MS 50
+
+struct arguments {
+    const char *queue, *name;
+    struct cli_words roots, sets, rest;
+    int64_t slots;
+};
+
+static void wait_for_signal(void)
+{
+    struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
+    while (!cli_cancelled)
+        nanosleep(&pause, NULL);
+}
+
+static int work(const struct arguments *arguments, const struct settings *settings,
+                const struct paths_list *roots, struct queue *queue)
+{
+    struct worker_options options = {.settings = settings,
+                                     .queue = queue,
+                                     .roots = roots,
+                                     .name = arguments->name};
+    struct worker *worker;
+    struct err err = {0};
+    if (worker_start(&worker, &options, &err) < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    fprintf(stderr, "warpgym: %s takes jobs from %s\n", worker_name(worker), queue_name(queue));
+    wait_for_signal();
+    fprintf(stderr, "warpgym: no more jobs; those under way have %g s\n",
+            (double)settings->worker_drain_ms * 1e-3);
+    worker_drain(worker, settings->worker_drain_ms);
+    worker_free(worker);
+    return EXIT_PASSED;
+}
+
+static int run(const struct arguments *arguments, const struct settings *settings)
+{
+    struct paths_list roots;
+    struct queue_options options;
+    struct queue *queue;
+    struct err err = {0};
+    if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    queue_options_read(&options, settings);
+    int status;
+    if (queue_open(&queue, settings->queue_url, &options, &err) < 0) {
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    } else {
+        status = work(arguments, settings, &roots, queue);
+        queue_close(queue);
+    }
+    paths_list_deinit(&roots);
+    return status;
+}
+
+/* --queue and --slots are settings with shorter names. */
+static int apply(const struct arguments *arguments, struct settings *settings, struct err *err)
+{
+    if (arguments->queue)
+        settings->queue_url = arguments->queue;
+    if (arguments->slots > 0)
+        settings->worker_slots = arguments->slots;
+    return settings_check(settings, err);
+}
+
+int worker_main(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    const struct cli_option options[] = {
+        OPTION_STRING('q', "queue", &arguments.queue, "URL",
+                      "sqlite:PATH or redis://host[:port][/db] (setting queue.url)"),
+        OPTION_INT(0, "slots", &arguments.slots, 1, 1024, "N",
+                   "jobs at a time (setting worker.slots)"),
+        OPTION_STRING(0, "name", &arguments.name, "NAME",
+                      "how the queue knows it; must differ from all others'"),
+        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+                    "look for problems here first; may be repeated"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
+                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_END,
+    };
+    struct settings settings;
+    struct err err = {0};
+    int status = EXIT_USAGE;
+    if (!cli_parse(worker_main, options, argc, argv, &arguments.rest, &status))
+        return status;
+    if (arguments.rest.count > 0) {
+        status = cli_fail(EXIT_USAGE, "worker: takes no arguments; try `warpgym worker --help`");
+    } else if (cli_settings(&settings, &arguments.sets, &err) < 0) {
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else {
+        cli_catch_signals();
+        status = apply(&arguments, &settings, &err) < 0 ? cli_fail(EXIT_USAGE, "%s", err.text)
+                                                        : run(&arguments, &settings);
+        settings_deinit(&settings);
+    }
+    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.sets);
+    cli_words_deinit(&arguments.rest);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* devices: what a judge can judge on, for those who hand it work and those who watch it.
+ *
+ * Plain data, no ownership. Threads: any.
+ */
+#ifndef WARPGYM_JUDGE_DEVICES_H
+#define WARPGYM_JUDGE_DEVICES_H
+
+#include "judge/judge.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define JUDGE_DEVICES 65 /* GPUs, and the CPU */
+
+struct judge_device {
+    bool gpu;
+    char name[128]; /* "NVIDIA H200", "AMD EPYC 9654 96-Core Processor" */
+    char uuid[64];  /* of a GPU */
+    int ordinal;    /* of a GPU, in this process */
+    int cores;      /* of the CPU */
+    bool good;      /* false: it stands in quarantine */
+    char why[256];  /* in quarantine */
+    uint64_t memory_bytes;
+    int evaluations; /* that are on it now */
+    double used_s;   /* how long somebody held its lock, since the judge was opened */
+};
+
+/* Finds the GPUs when nobody has yet. How many there are; the CPU is the last. */
+size_t judge_devices(struct judge *judge, struct judge_device devices[JUDGE_DEVICES]);
+
+#endif

@@ -1,0 +1,172 @@
+/* slot: the thread of one slot. Declared in slot.h. */
+#include "worker/slot.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CLAIM_MS 2000   /* how long one look for a job waits */
+#define PAUSE_MS 500    /* after a look that failed: the store is away */
+#define FINISH_MS 60000 /* how long a verdict is offered to a store that does not answer */
+
+static void sleep_ms(int64_t ms)
+{
+    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
+
+static bool is_draining(struct worker *worker)
+{
+    pthread_mutex_lock(&worker->lock);
+    bool draining = worker->draining;
+    pthread_mutex_unlock(&worker->lock);
+    return draining;
+}
+
+void slot_stop(struct slot *slot, int why)
+{
+    if (slot->busy && slot->stop == EVALUATION_GOES_ON)
+        slot->stop = why;
+}
+
+/* True: there is one, and the beat looks after it. */
+static bool take_job(struct slot *slot)
+{
+    struct worker *worker = slot->worker;
+    struct queue_claim claim = {.worker = worker->name,
+                                .needs = worker->claims,
+                                .needs_count = worker->claim_count,
+                                .timeout_ms = CLAIM_MS};
+    struct queue_job job = {0};
+    struct err err;
+    bool got = false;
+    if (queue_claim(worker->options.queue, &claim, &job, &got, &err) < 0) {
+        log_write(LOG_LEVEL_WARN, "worker", "cannot take a job: %s", err.text);
+        sleep_ms(PAUSE_MS);
+        return false;
+    }
+    if (!got)
+        return false;
+    pthread_mutex_lock(&worker->lock);
+    slot->job = job;
+    slot->stop = worker->draining ? SLOT_DRAINED : EVALUATION_GOES_ON;
+    slot->deadline_ns = 0;
+    slot->busy = true;
+    pthread_mutex_unlock(&worker->lock);
+    return true;
+}
+
+/* Whoever cancelled it between the claim and now told nobody who looks after it. */
+static void look_once_more(struct slot *slot)
+{
+    struct queue_job now;
+    struct err ignored;
+    if (queue_get(slot->worker->options.queue, slot->job.id, QUEUE_NO_BODIES, &now, &ignored) < 0)
+        return;
+    pthread_mutex_lock(&slot->worker->lock);
+    if (now.cancel_asked)
+        slot_stop(slot, EVALUATION_CANCELLED);
+    pthread_mutex_unlock(&slot->worker->lock);
+    queue_job_deinit(&now);
+}
+
+/* Offers it until the store takes it: what was judged need not be judged again. */
+static void finish(struct slot *slot, const json_t *verdict, const char *text)
+{
+    struct queue *queue = slot->worker->options.queue;
+    const char *status = json_string_value(json_object_get(verdict, "status"));
+    struct queue_result result = {.outcome = status,
+                                  .bytes = text,
+                                  .count = strlen(text),
+                                  .answers_key = strcmp(status, "infrastructure_error") != 0 &&
+                                                 strcmp(status, "timeout") != 0 &&
+                                                 strcmp(status, "cancelled") != 0};
+    enum queue_finishing finishing = QUEUE_FINISHED;
+    int64_t start_ns = clock_now_ns();
+    struct err err;
+    int code;
+    while ((code = queue_finish(queue, &slot->job, &result, &finishing, &err)) < 0 &&
+           (code == ERR_IO || code == ERR_TIMEOUT || code == ERR_LIMIT) &&
+           clock_ms_since(start_ns) < FINISH_MS)
+        sleep_ms(PAUSE_MS);
+    if (code < 0)
+        log_event(LOG_LEVEL_ERROR, "worker", "a verdict could not be delivered", "job",
+                  slot->job.id, "why", err.text, NULL);
+    else if (finishing == QUEUE_REFUSED)
+        log_event(LOG_LEVEL_INFO, "worker", "somebody else's verdict was first", "job",
+                  slot->job.id, NULL);
+}
+
+static void hand_back(struct slot *slot, const char *why, bool counts)
+{
+    struct err err;
+    if (queue_fail(slot->worker->options.queue, &slot->job, why, counts, &err) < 0)
+        log_event(LOG_LEVEL_WARN, "worker", "a job could not be handed back; its lease will end",
+                  "job", slot->job.id, "why", err.text, NULL);
+}
+
+/* The machine's fault, not that of what was asked. */
+static bool blames_machine(const json_t *verdict)
+{
+    const json_t *error = json_object_get(verdict, "error");
+    const char *class = json_string_value(json_object_get(error, "class"));
+    const char *status = json_string_value(json_object_get(verdict, "status"));
+    return strcmp(status, "infrastructure_error") == 0 && class && strcmp(class, "reference") != 0;
+}
+
+static bool may_try_again(const struct slot *slot)
+{
+    return slot->job.attempt < slot->worker->options.settings->queue_attempts;
+}
+
+static void settle(struct slot *slot, json_t *verdict)
+{
+    const json_t *error = json_object_get(verdict, "error");
+    const char *why = json_string_value(json_object_get(error, "message"));
+    char *text = NULL;
+    if (slot->stop == SLOT_LOST)
+        return;
+    if (slot->stop == SLOT_DRAINED) {
+        hand_back(slot, "the worker was stopped", false);
+        return;
+    }
+    if (blames_machine(verdict) && may_try_again(slot)) {
+        hand_back(slot, why ? why : "the judge failed", true);
+        return;
+    }
+    text = json_dumps(verdict, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    finish(slot, verdict, text);
+    worker_count(slot->worker, verdict);
+    free(text);
+}
+
+static void release(struct slot *slot)
+{
+    struct worker *worker = slot->worker;
+    pthread_mutex_lock(&worker->lock);
+    slot->busy = false;
+    queue_job_deinit(&slot->job);
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->lock);
+}
+
+void *slot_run(void *argument)
+{
+    struct slot *slot = argument;
+    slot->session = session_new(slot->worker->judge);
+    while (!is_draining(slot->worker)) {
+        if (!take_job(slot))
+            continue;
+        look_once_more(slot);
+        json_t *verdict = slot_judge(slot); /* short where it is stopped already */
+        settle(slot, verdict);
+        json_decref(verdict);
+        release(slot);
+    }
+    session_free(slot->session);
+    return NULL;
+}

@@ -1,0 +1,169 @@
+#include "worker/worker.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "judge/devices.h"
+#include "worker/slot.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOTS_FOR_GPU 16
+#define SLOTS_MOST 1024
+#define TICK_MS 20
+
+static struct worker *worker_of(struct queue_watcher *watcher)
+{
+    return (struct worker *)(void *)((char *)watcher - offsetof(struct worker, watcher));
+}
+
+/* Where events were missed, the next renewal tells. */
+static void hear(struct queue_watcher *watcher, const struct queue_event *events, size_t count)
+{
+    struct worker *worker = worker_of(watcher);
+    pthread_mutex_lock(&worker->lock);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; events[i].cancel_asked && k < worker->slot_count; k++)
+            if (worker->slots[k].busy && strcmp(worker->slots[k].job.id, events[i].id) == 0)
+                slot_stop(&worker->slots[k], EVALUATION_CANCELLED);
+    pthread_mutex_unlock(&worker->lock);
+}
+
+static void name_it(struct worker *worker)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    gethostname(host, sizeof host - 1);
+    if (worker->options.name)
+        snprintf(worker->name, sizeof worker->name, "%s", worker->options.name);
+    else
+        snprintf(worker->name, sizeof worker->name, "%.64s-%d-%06x", host, (int)getpid(),
+                 (unsigned)(clock_secret() & 0xFFFFFF));
+}
+
+/* "gpu": for who needs one; "any": rather on one, where there is none on the CPU. */
+static void look_at_devices(struct worker *worker)
+{
+    struct judge_device devices[JUDGE_DEVICES];
+    size_t gpus = judge_devices(worker->judge, devices) - 1;
+    int64_t wanted = worker->options.settings->worker_slots;
+    size_t slots = gpus > 0 ? gpus * SLOTS_FOR_GPU : (size_t)devices[gpus].cores;
+    if (gpus > 0)
+        worker->claims[worker->claim_count++] = "gpu";
+    worker->claims[worker->claim_count++] = "any";
+    worker->claims[worker->claim_count++] = "cpu";
+    worker->slot_count = wanted > 0 ? (size_t)wanted : slots < SLOTS_MOST ? slots : SLOTS_MOST;
+}
+
+static int start_threads(struct worker *worker, struct err *err)
+{
+    worker->slots = mem_alloc(worker->slot_count * sizeof *worker->slots);
+    for (size_t i = 0; i < worker->slot_count; i++)
+        worker->slots[i].worker = worker;
+    queue_watch(worker->options.queue, &worker->watcher);
+    worker->beats = pthread_create(&worker->beat, NULL, worker_beat, worker) == 0;
+    if (!worker->beats)
+        return err_set(err, ERR_IO, "cannot start the worker's thread");
+    while (worker->thread_count < worker->slot_count &&
+           pthread_create(&worker->slots[worker->thread_count].thread, NULL, slot_run,
+                          &worker->slots[worker->thread_count]) == 0)
+        worker->thread_count++;
+    if (worker->thread_count < worker->slot_count)
+        return err_set(err, ERR_IO, "cannot start more than %zu of %zu job threads",
+                       worker->thread_count, worker->slot_count);
+    return 0;
+}
+
+int worker_start(struct worker **out, const struct worker_options *options, struct err *err)
+{
+    struct worker *worker = mem_alloc(sizeof *worker);
+    struct timespec now;
+    worker->options = *options;
+    worker->watcher.tell = hear;
+    pthread_mutex_init(&worker->lock, NULL);
+    pthread_cond_init(&worker->changed, NULL);
+    clock_gettime(CLOCK_REALTIME, &now);
+    worker->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    name_it(worker);
+    struct judge_options judge = {.settings = options->settings, .cancelled = &worker->no_more};
+    int result = judge_open(&worker->judge, &judge, err);
+    if (result < 0) {
+        worker_free(worker);
+        return result;
+    }
+    worker->metrics = worker_count_open(options->metrics);
+    look_at_devices(worker);
+    result = start_threads(worker, err);
+    if (result < 0) {
+        worker_drain(worker, 0);
+        worker_free(worker);
+        return result;
+    }
+    judge_warm(worker->judge, PROBLEM_TORCH, "candidate.py");
+    log_write(LOG_LEVEL_INFO, "worker", "%s takes jobs in %zu slots", worker->name,
+              worker->slot_count);
+    *out = worker;
+    return 0;
+}
+
+const char *worker_name(const struct worker *worker)
+{
+    return worker->name;
+}
+
+/* With the lock. */
+static bool is_idle(const struct worker *worker)
+{
+    for (size_t i = 0; i < worker->slot_count; i++)
+        if (worker->slots[i].busy)
+            return false;
+    return true;
+}
+
+static void stop_all(struct worker *worker)
+{
+    for (size_t i = 0; i < worker->slot_count; i++)
+        slot_stop(&worker->slots[i], SLOT_DRAINED);
+}
+
+void worker_drain(struct worker *worker, int64_t timeout_ms)
+{
+    int64_t start_ns = clock_now_ns();
+    pthread_mutex_lock(&worker->lock);
+    worker->draining = true;
+    pthread_mutex_unlock(&worker->lock);
+    queue_interrupt(worker->options.queue);
+    pthread_mutex_lock(&worker->lock);
+    while (!is_idle(worker) && clock_ms_since(start_ns) < (double)timeout_ms) {
+        struct timespec until = clock_in_ms(TICK_MS);
+        pthread_cond_timedwait(&worker->changed, &worker->lock, &until);
+    }
+    stop_all(worker);
+    pthread_mutex_unlock(&worker->lock);
+    for (size_t i = 0; i < worker->thread_count; i++)
+        pthread_join(worker->slots[i].thread, NULL);
+    pthread_mutex_lock(&worker->lock);
+    worker->ended = true;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->lock);
+    if (worker->beats)
+        pthread_join(worker->beat, NULL);
+    queue_unwatch(worker->options.queue, &worker->watcher);
+}
+
+void worker_free(struct worker *worker)
+{
+    if (!worker)
+        return;
+    worker->no_more = 1;
+    if (worker->judge)
+        judge_close(worker->judge);
+    mem_free(worker->slots);
+    pthread_cond_destroy(&worker->changed);
+    pthread_mutex_destroy(&worker->lock);
+    mem_free(worker);
+}

@@ -1,0 +1,332 @@
+/* Jobs put into a queue, judged by a worker of this process: what becomes of which. */
+#include "worker/worker.h"
+
+#include "../support/judging.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "queue/queue.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 60000
+#define RIGHT                                                                                      \
+    "#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n)\\n"                   \
+    "{ for (size_t i = 0; i < n; i++) y[i] = 2 * x[i]; }\\n"
+#define ENDLESS                                                                                    \
+    "#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n)\\n"                   \
+    "{ for (volatile int i = 0;; i++) {} }\\n"
+#define YAML                                                                                       \
+    "name: double\\nsummary: Twice.\\nsignature: void solution(const float *x, float *y, size_t "  \
+    "n)\\n"                                                                                        \
+    "arguments:\\n  x: {role: in, type: f32, shape: [n], fill: normal}\\n"                         \
+    "  y: {role: out, type: f32, shape: [n]}\\n  n: {role: size}\\n"                               \
+    "tolerance: {relative: 1.0e-5}\\ncheck: [{n: 100}]\\ntime: [{n: 4096}]\\n"
+#define REQUEST(candidate, rest)                                                                   \
+    "{\"problem\": {\"format\": \"native\", \"yaml\": \"" YAML "\", \"source\": \"" RIGHT "\"}, "  \
+    "\"candidate\": {\"source\": \"" candidate "\"}, \"timing\": false" rest "}"
+
+static char *place, *url;
+static struct settings settings;
+static struct queue *queue;
+static struct paths_list roots;
+
+static void assign(const char *assignment)
+{
+    struct err err;
+    if (settings_assign(&settings, assignment, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    struct err err;
+    place = judging_directory("worker");
+    setenv("XDG_STATE_HOME", place, 1);
+    judging_settings(&settings, place);
+    assign("run.timeout_ms=20s");
+    assign("run.threads=1");
+    assign("worker.slots=2");
+    assign("worker.heartbeat_ms=100ms");
+    assign("queue.lease_ms=1s");
+    assign("gpu.driver=/nonexistent/libcuda.so");
+    if (paths_problems("", &roots, &err) < 0)
+        fail_msg("%s", err.text);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    paths_list_deinit(&roots);
+    settings_deinit(&settings);
+    judging_remove(place);
+    return 0;
+}
+
+/* A queue of its own for each test. */
+static int open_queue(void **state)
+{
+    (void)state;
+    static int count;
+    struct queue_options options;
+    struct err err;
+    url = mem_printf("sqlite:%s/%d.db", place, count++);
+    queue_options_read(&options, &settings);
+    if (queue_open(&queue, url, &options, &err) < 0)
+        fail_msg("%s", err.text);
+    return 0;
+}
+
+static int close_queue(void **state)
+{
+    (void)state;
+    queue_close(queue);
+    mem_free(url);
+    return 0;
+}
+
+static struct worker *start(const char *name)
+{
+    struct worker_options options = {.settings = &settings,
+                                     .queue = queue,
+                                     .roots = &roots,
+                                     .name = name};
+    struct worker *worker;
+    struct err err;
+    if (worker_start(&worker, &options, &err) < 0)
+        fail_msg("%s", err.text);
+    return worker;
+}
+
+static void stop(struct worker *worker, int64_t timeout_ms)
+{
+    worker_drain(worker, timeout_ms);
+    worker_free(worker);
+}
+
+static void put(const char *id, const char *payload)
+{
+    struct queue_submission submission = {.id = id,
+                                          .needs = "cpu",
+                                          .priority = QUEUE_NORMAL,
+                                          .payload = payload,
+                                          .payload_bytes = strlen(payload)};
+    struct err err;
+    if (queue_put(queue, &submission, 1, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void get(const char *id, struct queue_job *job)
+{
+    struct err err;
+    if (queue_get(queue, id, QUEUE_RESULT, job, &err) < 0)
+        fail_msg("%s: %s", id, err.text);
+}
+
+static void pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* The job once it is in that state; fails after a minute. */
+static void wait_for(const char *id, enum queue_state state, struct queue_job *job)
+{
+    int64_t start_ns = clock_now_ns();
+    get(id, job);
+    while (job->state != state && clock_ms_since(start_ns) < PATIENCE_MS) {
+        queue_job_deinit(job);
+        pause_ms(5);
+        get(id, job);
+    }
+    if (job->state != state)
+        fail_msg("%s is %s: %s", id, queue_state_name(job->state), job->reason);
+}
+
+static json_t *verdict_of(const struct queue_job *job)
+{
+    struct err err;
+    json_t *verdict = NULL;
+    if (!job->result || json_parse("verdict", job->result, job->result_bytes, &verdict, &err) < 0)
+        fail_msg("%s has no verdict", job->id);
+    return verdict;
+}
+
+/* What is asked, how it ends, and a word of why. */
+static const struct {
+    const char *id, *payload, *outcome, *says;
+} rows[] = {
+    {"right", REQUEST(RIGHT, ""), "passed", NULL},
+    {"wrong",
+     REQUEST("#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n) {}", ""),
+     "wrong", "elements are wrong"},
+    {"broken", REQUEST("int broken", ""), "compile_error", NULL},
+    {"known",
+     "{\"problem\": {\"id\": \"relu\"}, \"candidate\": {\"source\": \"x\"}, \"timing\": false}",
+     "compile_error", NULL},
+    {"unknown", "{\"problem\": {\"id\": \"reluu\"}, \"candidate\": {\"source\": \"x\"}}",
+     "unsupported", "reluu"},
+    {"late", REQUEST(ENDLESS, ", \"timeout_ms\": 300"), "timeout", "longer than it was given"},
+    {"slow call", REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"200ms\"}"), "timeout",
+     "one call took longer"},
+    {"refused", "{\"refused\": \"not today\"}", "unsupported", "not today"},
+    {"no request", "{\"problem\": 3}", "unsupported", "problem"},
+    {"no JSON", "\xff{", "unsupported", "request"},
+    {"empty", "", "unsupported", "request"},
+};
+
+static void test_outcomes(void **state)
+{
+    (void)state;
+    size_t count = sizeof rows / sizeof *rows;
+    for (size_t i = 0; i < count; i++)
+        put(rows[i].id, rows[i].payload);
+    struct worker *worker = start(NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct queue_job job;
+        wait_for(rows[i].id, QUEUE_DONE, &job);
+        json_t *verdict = verdict_of(&job);
+        const char *message = json_string_value(
+            json_object_get(json_object_get(verdict, "error"), "message"));
+        if (strcmp(job.outcome, rows[i].outcome) != 0 ||
+            (rows[i].says && !(message && strstr(message, rows[i].says))))
+            fail_msg("%s: %s: %s", rows[i].id, job.outcome, message);
+        assert_string_equal(json_string_value(json_object_get(verdict, "status")), job.outcome);
+        assert_string_equal(json_string_value(json_object_get(verdict, "id")), rows[i].id);
+        json_decref(verdict);
+        queue_job_deinit(&job);
+    }
+    stop(worker, PATIENCE_MS);
+}
+
+/* One that runs, one that waits behind it. */
+static void test_cancel(void **state)
+{
+    (void)state;
+    struct worker *worker = start(NULL);
+    struct queue_job job;
+    enum queue_state then;
+    struct err err;
+    put("endless", REQUEST(ENDLESS, ""));
+    wait_for("endless", QUEUE_RUNNING, &job);
+    queue_job_deinit(&job);
+    int64_t start_ns = clock_now_ns();
+    assert_int_equal(queue_cancel(queue, "endless", &then, &err), 0);
+    assert_int_equal(then, QUEUE_RUNNING);
+    wait_for("endless", QUEUE_CANCELLED, &job);
+    if (clock_ms_since(start_ns) > (double)settings.run_timeout_ms)
+        fail_msg("it ran until its call's limit");
+    queue_job_deinit(&job);
+    put("right", REQUEST(RIGHT, ""));
+    wait_for("right", QUEUE_DONE, &job);
+    assert_string_equal(job.outcome, "passed");
+    queue_job_deinit(&job);
+    stop(worker, PATIENCE_MS);
+}
+
+/* Who is told to stop hands back what it can't end, and it counts as if it had never been tried. */
+static void test_drain(void **state)
+{
+    (void)state;
+    struct worker *worker = start(NULL);
+    struct queue_job job;
+    put("endless", REQUEST(ENDLESS, ""));
+    wait_for("endless", QUEUE_RUNNING, &job);
+    assert_string_equal(job.worker, worker_name(worker));
+    queue_job_deinit(&job);
+    stop(worker, 100);
+    get("endless", &job);
+    assert_int_equal(job.state, QUEUE_QUEUED);
+    assert_int_equal(job.attempt, 0);
+    queue_job_deinit(&job);
+}
+
+static void test_drain_waits(void **state)
+{
+    (void)state;
+    struct worker *worker = start(NULL);
+    struct queue_job job;
+    put("late", REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"700ms\"}"));
+    wait_for("late", QUEUE_RUNNING, &job);
+    queue_job_deinit(&job);
+    stop(worker, PATIENCE_MS);
+    get("late", &job);
+    assert_int_equal(job.state, QUEUE_DONE);
+    assert_string_equal(job.outcome, "timeout");
+    queue_job_deinit(&job);
+}
+
+/* A lease that is renewed lasts longer than it says. */
+static void test_lease(void **state)
+{
+    (void)state;
+    struct worker *worker = start(NULL);
+    struct queue_job job;
+    put("long", REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"3500ms\"}"));
+    wait_for("long", QUEUE_DONE, &job);
+    assert_string_equal(job.outcome, "timeout");
+    assert_int_equal(job.attempt, 1);
+    queue_job_deinit(&job);
+    stop(worker, PATIENCE_MS);
+}
+
+static bool on_board(const char *name, json_t **note)
+{
+    struct queue_note *notes;
+    size_t count;
+    struct err err;
+    *note = NULL;
+    if (queue_notes(queue, &notes, &count, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(notes[i].name, name) == 0 &&
+            json_parse("note", notes[i].bytes, notes[i].count, note, &err) < 0)
+            fail_msg("%s", err.text);
+    queue_notes_free(notes, count);
+    return *note != NULL;
+}
+
+static void test_note(void **state)
+{
+    (void)state;
+    struct worker *worker = start("bench one");
+    int64_t start_ns = clock_now_ns();
+    json_t *note;
+    while (!on_board("bench one", &note) && clock_ms_since(start_ns) < PATIENCE_MS)
+        pause_ms(5);
+    assert_non_null(note);
+    assert_string_equal(json_string_value(json_object_get(note, "name")), "bench one");
+    json_t *claims = json_object_get(note, "claims");
+    assert_int_equal(json_array_size(claims), 2);
+    assert_string_equal(json_string_value(json_array_get(claims, 0)), "any");
+    json_t *device = json_array_get(json_object_get(note, "devices"), 0);
+    assert_string_equal(json_string_value(json_object_get(device, "kind")), "cpu");
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(note, "jobs"), "slots")),
+                     2);
+    json_decref(note);
+    stop(worker, PATIENCE_MS);
+    assert_false(on_board("bench one", &note));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_outcomes, open_queue, close_queue),
+        cmocka_unit_test_setup_teardown(test_cancel, open_queue, close_queue),
+        cmocka_unit_test_setup_teardown(test_drain, open_queue, close_queue),
+        cmocka_unit_test_setup_teardown(test_drain_waits, open_queue, close_queue),
+        cmocka_unit_test_setup_teardown(test_lease, open_queue, close_queue),
+        cmocka_unit_test_setup_teardown(test_note, open_queue, close_queue),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

@@ -3,8 +3,10 @@
  */
 #include "judge/context.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -213,6 +215,15 @@ static bool attempt(struct session *session)
     return leave_device(session, crowded);
 }
 
+/* The stages and what lies between them take as long as the whole. */
+static void add_up(struct verdict *verdict, double whole_ms)
+{
+    double sum_ms = 0;
+    for (int i = 0; i < STAGE_COUNT; i++)
+        sum_ms += verdict->stages_ms[i];
+    verdict->stages_ms[STAGE_OTHER] += fmax(whole_ms - sum_ms, 0);
+}
+
 void session_evaluate(struct session *session, const struct problem *problem,
                       const struct candidate *candidate, const struct evaluation_terms *terms,
                       struct verdict *verdict)
@@ -225,8 +236,10 @@ void session_evaluate(struct session *session, const struct problem *problem,
     session->text = candidate;
     session->bias_makes_sense = session->alone = false;
     session->verdict = verdict;
+    int64_t start_ns = clock_now_ns();
     if (attempt(session)) {
         verdict_deinit(verdict);
         (void)attempt(session);
     }
+    add_up(verdict, clock_ms_since(start_ns));
 }

@@ -22,7 +22,8 @@ static const char *const layer_names[] = {
 #undef X
 };
 
-static const char *const stage_names[] = {"queue", "compile", "load", "check", "time", "profile"};
+static const char *const stage_names[] = {"queue", "compile", "load", "check",
+                                          "time",  "profile", "other"};
 
 void verdict_init(struct verdict *verdict)
 {

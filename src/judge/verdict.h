@@ -99,6 +99,7 @@ enum verdict_stage {
     STAGE_CHECK,
     STAGE_TIME,
     STAGE_PROFILE,
+    STAGE_OTHER, /* what none of these took: processes that end, say; with it they add up */
     STAGE_COUNT
 };
 

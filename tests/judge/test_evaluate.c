@@ -2,6 +2,7 @@
 #include "judge/judge.h"
 
 #include "../support/judging.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -465,6 +466,28 @@ static void test_terms(void **state)
     settings_deinit(&patient);
 }
 
+/* The stages are the whole: nothing is counted twice. */
+static void test_stages_add_up(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {RIGHT, HEAD "y[0] = x[0];}", "int broken"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct session *timed = session_new(timing_judge);
+        struct candidate candidate = judging_candidate("candidate.c", texts[i]);
+        struct verdict verdict;
+        double sum_ms = 0;
+        int64_t start_ns = clock_now_ns();
+        session_evaluate(timed, &problem, &candidate, NULL, &verdict);
+        double whole_ms = clock_ms_since(start_ns);
+        for (int stage = 0; stage < STAGE_COUNT; stage++)
+            sum_ms += verdict.stages_ms[stage];
+        if (sum_ms > whole_ms || sum_ms < whole_ms * 0.9)
+            fail_msg("the stages of %s take %g of %g ms", texts[i], sum_ms, whole_ms);
+        verdict_deinit(&verdict);
+        session_free(timed);
+    }
+}
+
 /* Correctness only, of a judge that times. */
 static void test_terms_without_timing(void **state)
 {
@@ -588,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_terms),
         cmocka_unit_test(test_terms_without_timing),
+        cmocka_unit_test(test_stages_add_up),
         cmocka_unit_test(test_timing),
         cmocka_unit_test(test_timed_calls_count),
         cmocka_unit_test(test_floor),

@@ -171,6 +171,7 @@ static void test_numbers(void **state)
         {"stages_ms.check", 3},
         {"stages_ms.time", 4},
         {"stages_ms.profile", 5},
+        {"stages_ms.other", 6},
         {"calls_ms.reference", 40},
         {"calls_ms.candidate", 20},
     };

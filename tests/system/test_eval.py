@@ -68,6 +68,7 @@ SCHEMA = {
         "check": NUMBER,
         "time": NUMBER,
         "profile": NUMBER,
+        "other": NUMBER,
     },
     "error": (dict, type(None)),
 }

@@ -1,0 +1,179 @@
+"""A service of several processes on one machine, to be killed at random: Redis with its append-only
+file or one SQLite file, servers without workers, workers. Every process is ours, and ended by its
+number; each may be started again on the same store."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
+from support import WARPGYM, kill  # noqa: E402 - its directory had to be named first
+
+READY_S = 60
+ANSWER_S = 90
+LEASE_MS = 1500
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def answers(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+def wait_for(condition, what, seconds=READY_S):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"never happened: {what}")
+
+
+class Cluster:
+    def __init__(self, folder, store, servers=1, workers=1, slots=2):
+        self.folder, self.store, self.slots = Path(folder), store, slots
+        self.environment = {
+            key: value for key, value in os.environ.items() if not key.startswith("WARPGYM_")
+        }
+        for name in ("home", "state", "cache", "redis"):
+            (self.folder / name).mkdir(exist_ok=True)
+        self.environment |= {
+            "HOME": str(self.folder / "home"),
+            "XDG_STATE_HOME": str(self.folder / "state"),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+            "LC_ALL": "C.UTF-8",
+        }
+        self.redis_port = free_port() if store == "redis" else None
+        self.queue = (
+            f"redis://127.0.0.1:{self.redis_port}"
+            if store == "redis"
+            else f"sqlite:{self.folder}/queue.db"
+        )
+        self.processes = {}
+        self.ports = {}
+        if store == "redis":
+            self.start("redis")
+        for index in range(servers):
+            self.ports[f"server{index}"] = free_port()
+            self.start(f"server{index}")
+        for index in range(workers):
+            self.start(f"worker{index}")
+
+    def command(self, name):
+        settings = [
+            *("-s", f"queue.lease_ms={LEASE_MS}", "-s", "worker.heartbeat_ms=300ms"),
+            *("-s", "gpu.driver=/nonexistent/libcuda.so", "-s", "run.threads=1"),
+            *("-s", "queue.attempts=50"),  # so many deaths are nobody's usual day
+        ]
+        if name == "redis":
+            place = self.folder / "redis"
+            durable = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""]
+            port = ["--port", str(self.redis_port), "--bind", "127.0.0.1", "--dir", str(place)]
+            return ["redis-server", *port, *durable]
+        common = ["--queue", self.queue, *settings]
+        if name.startswith("server"):
+            listen = ["--listen", f"127.0.0.1:{self.ports[name]}", "--workers", "none"]
+            return [str(WARPGYM), "serve", *listen, *common]
+        return [str(WARPGYM), "worker", "--slots", str(self.slots), *common]
+
+    def start(self, name):
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                self.command(name),
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        port = self.redis_port if name == "redis" else self.ports.get(name)
+        if port:
+            wait_for(lambda: answers(port) or self.processes[name].poll() is not None, name)
+        if self.processes[name].poll() is not None:
+            raise AssertionError(f"{name} ended at once: {self.log(name)}")
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")[-2000:]
+
+    def kill(self, name):
+        kill(self.processes[name].pid)
+        self.processes[name].wait(timeout=READY_S)
+
+    def stop(self, name, seconds=READY_S):
+        self.processes[name].send_signal(signal.SIGTERM)
+        return self.processes[name].wait(timeout=seconds)
+
+    def close(self):
+        for process in self.processes.values():
+            if process.poll() is None:
+                kill(process.pid)
+                process.wait(timeout=READY_S)
+
+    # --- as a client ---------------------------------------------------------------------------
+
+    def request(self, method, path, body=None, server="server0", seconds=ANSWER_S):
+        """(status, answer); OSError where the server is not there, or dies."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[server], timeout=seconds)
+        try:
+            text = None if body is None else json.dumps(body)
+            headers = {"Content-Type": "application/json"} if text else {}
+            connection.request(method, path, text, headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read() or b"null")
+        except (http.client.HTTPException, json.JSONDecodeError) as error:
+            raise ConnectionError(str(error)) from error
+        finally:
+            connection.close()
+
+    def insist(self, method, path, body=None, servers=("server0",), seconds=ANSWER_S):
+        """As a client that retries does: until one of the servers gives an answer that stands."""
+        deadline = time.monotonic() + seconds
+        turn = 0
+        while True:
+            server = servers[turn % len(servers)]
+            turn += 1
+            with contextlib.suppress(OSError):
+                status, answer = self.request(method, path, body, server, seconds)
+                if status < 500 and status != 429:
+                    return status, answer
+            assert time.monotonic() < deadline, f"{method} {path} was never answered"
+            time.sleep(0.02)
+
+
+RIGHT = """#include <stddef.h>
+/* %s */
+void solution(const float *x, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] > 0 ? x[i] : 0;
+}
+"""
+WRONG = RIGHT.replace("? x[i]", "? 2 * x[i]")
+ENDLESS = RIGHT.replace("for (size_t i = 0; i < n; i++)", "for (volatile size_t i = 0;; i %= n)")
+CRASHES = RIGHT.replace("x[i] > 0 ? x[i] : 0", "*(volatile float *)i")
+SOURCES = {"passed": RIGHT, "wrong": WRONG, "runtime_error": CRASHES}
+
+
+def evaluation(name, outcome="passed", **more):
+    return {
+        "id": name,
+        "problem": {"id": "relu"},
+        "candidate": {"source": SOURCES[outcome] % outcome},
+        "timing": False,
+        "settings": {"run.timeout_ms": "20s"},
+        **more,
+    }

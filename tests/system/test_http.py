@@ -826,7 +826,7 @@ def test_memory_is_flat():
             ask(client, 3000)
         for _ in range(1000):
             server.get("/ping")
-        assert server.memory_bytes() - before < 4 << 20
+        assert server.memory_bytes() - before < 8 << 20
 
 
 def test_metrics(server):

@@ -182,6 +182,14 @@ static size_t utf8_sequence(const unsigned char *at, size_t left)
     return length;
 }
 
+bool file_is_utf8(const char *bytes, size_t count)
+{
+    size_t length = 1;
+    for (size_t i = 0; i < count && length > 0; i += length)
+        length = utf8_sequence((const unsigned char *)bytes + i, count - i);
+    return length > 0;
+}
+
 int file_check_text(const char *name, const char *bytes, size_t count, struct err *err)
 {
     if (count == 0)

@@ -114,9 +114,9 @@
       "Bearer token that requests must bring; also WARPGYM_TOKEN")                                 \
     X(server_insecure, "server.insecure", BOOL, "false", 0, 0,                                     \
       "Whether to serve addresses that others reach without a token")                              \
-    X(server_hosts, "server.hosts", STRING, "", 0, 0,                                              \
+    X(server_allowed_hosts, "server.allowed_hosts", STRING, "", 0, 0,                              \
       "Names beside localhost by which clients call a server on loopback, separated by commas")    \
-    X(server_origins, "server.origins", STRING, "", 0, 0,                                          \
+    X(server_allowed_origins, "server.allowed_origins", STRING, "", 0, 0,                          \
       "Web origins whose pages may use the API (CORS), separated by commas; *: all")               \
     X(server_threads, "server.threads", INT, "2", 1, 64, "Threads that serve connections")         \
     X(server_handler_threads, "server.handler_threads", INT, "64", 1, 1024,                        \

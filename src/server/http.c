@@ -51,15 +51,6 @@ static struct http_connection *connection_of(struct MHD_Connection *mhd)
     return MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
-                          enum MHD_ConnectionNotificationCode code)
-{
-    if (code == MHD_CONNECTION_NOTIFY_STARTED)
-        http_connection_open(context, mhd, socket_context);
-    else
-        http_connection_close(*socket_context);
-}
-
 static void *on_request_line(void *context, const char *target, struct MHD_Connection *mhd)
 {
     struct http_connection *connection = connection_of(mhd);
@@ -77,12 +68,12 @@ static size_t leave_escaped(void *context, struct MHD_Connection *mhd, char *tex
     return strlen(text);
 }
 
-static enum MHD_Result begin(struct http_request *request, const char *method)
+static enum MHD_Result begin(struct http_request *request, const char *method, const char *version)
 {
     struct http_connection *connection = request->connection;
     bool early;
     request->admitted = true;
-    request->refused = !http_admit(request, method, &early);
+    request->refused = !http_admit(request, method, version, &early);
     if (request->refused && request->has_body && early) {
         connection->linger = true;
         return http_turn_queue(request);
@@ -98,9 +89,9 @@ static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, cons
                                  size_t *count, void **request_context)
 {
     struct http_request *request = *request_context;
-    (void)context, (void)mhd, (void)url, (void)version;
+    (void)context, (void)mhd, (void)url;
     if (!request->admitted)
-        return begin(request, method);
+        return begin(request, method, version);
     if (*count > 0) {
         size_t given = *count;
         *count = 0;
@@ -129,13 +120,9 @@ static void account(const struct http_request *request)
 }
 
 /* Sent, or the client is gone; in any case libmicrohttpd is done with the request. */
-static void on_completed(void *context, struct MHD_Connection *mhd, void **request_context,
-                         enum MHD_RequestTerminationCode code)
+static void complete(struct http_connection *connection, struct http_request *request)
 {
-    struct http_server *server = context;
-    struct http_request *request = *request_context;
-    struct http_connection *connection = connection_of(mhd);
-    (void)code;
+    struct http_server *server = request->server;
     connection->answered++;
     pthread_mutex_lock(&request->lock);
     request->connection = NULL;
@@ -156,6 +143,26 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **reque
     if (active && server->active == 0)
         pthread_cond_broadcast(&server->calm);
     pthread_mutex_unlock(&server->lock);
+}
+
+static void on_completed(void *context, struct MHD_Connection *mhd, void **request_context,
+                         enum MHD_RequestTerminationCode code)
+{
+    (void)context, (void)code;
+    complete(connection_of(mhd), *request_context);
+}
+
+static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct http_connection *connection = *socket_context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        http_connection_open(context, mhd, socket_context);
+        return;
+    }
+    if (connection->request) /* out of memory in the middle: nobody told that it is over */
+        complete(connection, connection->request);
+    http_connection_close(connection);
 }
 
 static void on_log(void *context, const char *format, va_list args)
@@ -257,7 +264,7 @@ int http_start(struct http_server *server, struct err *err)
         (unsigned)settings->server_threads, MHD_OPTION_CONNECTION_LIMIT, connections_max(settings),
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)settings->server_max_per_address,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT,
-        1, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server, MHD_OPTION_UNESCAPE_CALLBACK,
+        0, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server, MHD_OPTION_UNESCAPE_CALLBACK,
         leave_escaped, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
     if (!server->daemon) {

@@ -13,11 +13,12 @@
  * file, no database, no lock that is held for long. A handler that has to is marked HTTP_BLOCKS and
  * runs on one of `server.handler_threads` threads. Everything else may be called from any thread at
  * any time, except what takes a struct http_request or http_response: those belong to the handler until
- * it returns. Callbacks of waiters and streams run on a thread of the layer with no lock of the layer
- * held; they must not block either.
+ * it returns. Callbacks of waiters and streams run with no lock of the layer held, and must not block
+ * either. `release` may also run within http_answer, http_drop and http_stream_close: give handles
+ * back outside of any lock that it takes.
  *
  * Ownership. What request accessors return lives until the handler has returned, with http_postpone
- * until `late` has. Responses own what is put into them. A handle (waiter, stream) is the caller's until
+ * until `release` is called. Responses own what is put into them. A handle (waiter, stream) is the caller's until
  * it is given back, exactly once: http_answer or http_drop, http_stream_close. The layer keeps it valid
  * until then, even when the client is long gone.
  *

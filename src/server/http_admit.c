@@ -97,10 +97,11 @@ static bool check_form(struct http_request *request, const struct heads *heads)
         return refuse(request, 501, "unsupported", "the only Transfer-Encoding is chunked");
     if (heads->expect && strcasecmp(heads->expect, "100-continue") != 0)
         return refuse(request, 417, "unsupported", "the only Expect is 100-continue");
-    if ((server->listen.loopback || *server->settings->server_hosts) && heads->host &&
-        !http_host_fits(heads->host, server->settings->server_hosts))
-        return refuse(request, 421, "wrong_host",
-                      "this server does not answer to that Host; server.hosts lists further names");
+    if ((server->listen.loopback || *server->settings->server_allowed_hosts) && heads->host &&
+        !http_host_fits(heads->host, server->settings->server_allowed_hosts))
+        return refuse(
+            request, 421, "wrong_host",
+            "this server does not answer to that Host; server.allowed_hosts lists further names");
     return true;
 }
 
@@ -123,7 +124,7 @@ static bool knows_token(const struct http_server *server, const char *authorizat
  * their Origin, and refused unless they come from the host that they go to, or from a listed one. */
 static bool check_origin(struct http_request *request, const struct heads *heads)
 {
-    const char *origins = request->server->settings->server_origins;
+    const char *origins = request->server->settings->server_allowed_origins;
     if (!heads->origin)
         return true;
     if (strcmp(origins, "*") == 0 ||
@@ -134,8 +135,9 @@ static bool check_origin(struct http_request *request, const struct heads *heads
     const char *host = strstr(heads->origin, "://");
     if (request->method == HTTP_GET || (host && heads->host && !strcasecmp(host + 3, heads->host)))
         return true;
-    return refuse(request, 403, "foreign_origin",
-                  "a page of another origin may not do this; server.origins lists those that may");
+    return refuse(
+        request, 403, "foreign_origin",
+        "a page of another origin may not do this; server.allowed_origins lists those that may");
 }
 
 static void allow(struct http_request *request, unsigned methods, const char *header)
@@ -223,7 +225,7 @@ static bool check_body(struct http_request *request, const struct heads *heads)
     return true;
 }
 
-bool http_admit(struct http_request *request, const char *method, bool *early)
+bool http_admit(struct http_request *request, const char *method, const char *version, bool *early)
 {
     struct heads heads = {0};
     MHD_get_connection_values(request->connection->mhd, MHD_HEADER_KIND, look_at, &heads);
@@ -233,6 +235,8 @@ bool http_admit(struct http_request *request, const char *method, bool *early)
     snprintf(request->method_name, sizeof request->method_name, "%s", method);
     request->method = method_of(method, &request->head);
     take_id(request, heads.request_id);
+    if (!heads.host && strcmp(version, "HTTP/1.0") != 0)
+        return refuse(request, 400, "malformed", "the request has no Host");
     if (!check_form(request, &heads) ||
         !check_route(request, &heads, strcmp(method, "OPTIONS") == 0))
         return false;

@@ -179,7 +179,7 @@ void http_request_keep_headers(struct http_request *request);
 
 /* http_admit.c: all that can be said of a request before its body. False: the response is a refusal;
  * *early: it must go out at once, because the body is not to be read. */
-bool http_admit(struct http_request *request, const char *method, bool *early);
+bool http_admit(struct http_request *request, const char *method, const char *version, bool *early);
 
 /* http_response.c */
 void http_response_init(struct http_response *response, struct http_server *server,

@@ -1,6 +1,6 @@
 /* http_listen: the address that a server is bound to, and who may be meant by it.
  *
- * Who is bound to loopback answers only to names that mean loopback (and to those of server.hosts):
+ * Who is bound to loopback answers only to names that mean loopback (and to those of server.allowed_hosts):
  * a page in a browser on this machine may make its own name resolve to 127.0.0.1, and would otherwise
  * read every answer (DNS rebinding).
  */

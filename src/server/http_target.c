@@ -42,7 +42,7 @@ static int decode(const char *what, const char *text, size_t count, struct arena
         decoded[used++] = byte;
     }
     *out = decoded;
-    if (used > 0 && file_check_text(what, decoded, used, NULL) < 0)
+    if (!file_is_utf8(decoded, used))
         return err_set(err, ERR_INPUT, "the %s is not UTF-8", what);
     return 0;
 }

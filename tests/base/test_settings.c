@@ -285,6 +285,34 @@ static void test_shown_values_read_back(void **state)
     settings_deinit(&two);
 }
 
+/* From either variable, and never shown. */
+static void test_secret(void **state)
+{
+    (void)state;
+    static const char *const variables[] = {"WARPGYM_TOKEN=hush", "WARPGYM_SERVER_TOKEN=hush"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        struct settings settings, again;
+        struct err err = {0};
+        struct buf text;
+        char *variable = mem_strdup(variables[i]);
+        char *environment[] = {variable, NULL};
+        settings_init(&settings);
+        settings_init(&again);
+        buf_init(&text, 100000);
+        assert_int_equal(settings_read_environment(&settings, environment, &err), 0);
+        assert_string_equal(settings.server_token, "hush");
+        settings_show(&settings, &text);
+        assert_null(strstr(text.data, "hush"));
+        assert_non_null(strstr(text.data, "  # token: not shown # environment\n"));
+        assert_int_equal(settings_read_yaml(&again, "shown", text.data, text.len, &err), 0);
+        assert_string_equal(again.server_token, "");
+        buf_deinit(&text);
+        settings_deinit(&again);
+        settings_deinit(&settings);
+        mem_free(variable);
+    }
+}
+
 static void test_descriptions(void **state)
 {
     (void)state;
@@ -311,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_precedence),
         cmocka_unit_test(test_values_that_do_not_go_together),
         cmocka_unit_test(test_shown_values_read_back),
+        cmocka_unit_test(test_secret),
         cmocka_unit_test(test_descriptions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

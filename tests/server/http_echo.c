@@ -313,10 +313,11 @@ static void close_all(void *context, struct http_request *request, struct http_r
 {
     struct echo *echo = context;
     pthread_mutex_lock(&echo->lock);
-    for (size_t i = 0; i < echo->stream_count; i++)
-        http_stream_close(echo->streams[i]);
+    size_t following = echo->stream_count;
     echo->stream_count = 0;
     pthread_mutex_unlock(&echo->lock);
+    for (size_t i = 0; i < following; i++)
+        http_stream_close(echo->streams[i]);
     ping(context, request, response);
 }
 
@@ -428,8 +429,9 @@ int main(int argc, char **argv)
         result = serve(server, &err);
     give_back(echo);
     http_free(server);
-    printf("released %d of %d, streams %d\n", echo->released, echo->waiting,
-           echo->streams_released);
+    if (server)
+        printf("released %d of %d, streams %d\n", echo->released, echo->waiting,
+               echo->streams_released);
     metrics_free(echo->metrics);
     settings_deinit(&settings);
     pthread_mutex_destroy(&echo->lock);

@@ -1,0 +1,838 @@
+"""The HTTP layer under clients that are wrong, slow, gone or many."""
+
+import json
+import re
+import socket
+
+import pytest
+from http_support import PROGRAM, Client, Server, in_background
+from support import wait_until
+
+pytestmark = pytest.mark.skipif(not PROGRAM.is_file(), reason=f"{PROGRAM} is not built: make tests")
+
+GET = "GET {} HTTP/1.1\r\nHost: localhost\r\n{}\r\n"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server() as running:
+        yield running
+
+
+# --- what is answered, and how --------------------------------------------------------------------
+
+
+def test_request_reaches_handler(server):
+    answer = server.get("/items/a%20b/parts/%C3%BC?a=1&b=x+y%26&after", "User-Agent: me")
+    assert answer.status == 200
+    assert answer.json == {
+        "method": 1,
+        "path": "/items/a b/parts/ü",
+        "pattern": "/items/:id/parts/:part",
+        "bytes": 0,
+        "remote": "127.0.0.1",
+        "agent": "me",
+        "query": {"a": "1", "b": "x y&", "after": ""},
+        "id": "a b",
+    }
+    assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{8}", answer.headers["x-request-id"])
+    assert server.get("http://localhost/items/list").json["pattern"] == "/items/list"
+    assert server.get("/files/a/b.js").json["path"] == "/files/a/b.js"
+
+
+def test_request_id_is_taken_when_it_is_plain(server):
+    for given, taken in (
+        ("abc-1.x_2", True),
+        ("a" * 64, True),
+        ("a" * 65, False),
+        ("a b", False),
+    ):
+        answer = server.get("/nothing", f"X-Request-Id: {given}")
+        assert (answer.headers["x-request-id"] == given) == taken
+        assert answer.json["error"]["request_id"] == answer.headers["x-request-id"]
+
+
+def test_head_answers_like_get_without_body(server):
+    get, head = server.get("/items/x"), server.ask("HEAD", "/items/x")
+    assert head.status == 200
+    assert head.headers["content-length"] == get.headers["content-length"]
+    assert head.headers["content-type"] == "application/json"
+    assert server.ask("HEAD", "/json").status == 405
+    assert server.ask("HEAD", "/none").status == 404
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "method", "target", "headers"),
+    [
+        (400, "malformed", "GET", "/items/%", ()),
+        (400, "malformed", "GET", "/items/%00", ()),
+        (400, "malformed", "GET", "/items/%2F", ()),
+        (400, "malformed", "GET", "/items/%c0%af", ()),
+        (400, "malformed", "GET", "/files/../secret", ()),
+        (400, "malformed", "GET", "/files/%2e%2e/secret", ()),
+        (400, "malformed", "GET", "/describe?a=%", ()),
+        (400, "malformed", "GET", "/describe?a=1&%61=2", ()),
+        (400, "malformed", "GET", "relative", ()),
+        (400, "malformed", "GET", "/describe", ("Host: localhost",)),
+        (400, "malformed", "POST", "/json", ("Content-Length: 1", "Content-Length: 1")),
+        (
+            400,
+            "malformed",
+            "POST",
+            "/json",
+            ("Content-Length: 1", "Transfer-Encoding: chunked"),
+        ),
+        (400, "malformed", "GET", "/describe", ("no colon",)),
+        (400, "input", "GET", "/numbers?limit=0", ()),
+        (400, "input", "GET", "/numbers?limit=101", ()),
+        (400, "input", "GET", "/numbers?limit=5x", ()),
+        (400, "input", "GET", "/numbers?limit=", ()),
+        (400, "input", "GET", "/numbers?limit=99999999999999999999", ()),
+        (400, "input", "GET", "/numbers?full=maybe", ()),
+        (400, "input", "GET", "/numbers?limits=5", ()),
+        (404, "not_found", "GET", "/none", ()),
+        (404, "not_found", "GET", "/items/", ()),
+        (404, "not_found", "GET", "//items/x", ()),
+        (404, "not_found", "POST", "/none", ("Content-Length: 0",)),
+        (405, "method_not_allowed", "PUT", "/items/x", ()),
+        (405, "method_not_allowed", "BREW", "/items/x", ()),
+        (405, "method_not_allowed", "TRACE", "/items/x", ()),
+        (411, "length_required", "POST", "/json", ()),
+        (413, "body_too_large", "POST", "/small", ("Content-Length: 101",)),
+        (413, "body_too_large", "POST", "/json", ("Content-Length: 104857600",)),
+        (
+            413,
+            "body_too_large",
+            "POST",
+            "/json",
+            ("Content-Length: 18446744073709551615",),
+        ),
+        (413, "body_too_large", "GET", "/describe", ("Content-Length: 5",)),
+        (414, "target_too_long", "GET", "/items/" + "a" * 8192, ()),
+        (414, "target_too_long", "GET", "/a" * 17, ()),
+        (
+            414,
+            "target_too_long",
+            "GET",
+            "/describe?" + "&".join(f"n{i}" for i in range(33)),
+            (),
+        ),
+        (
+            415,
+            "encoded",
+            "POST",
+            "/json",
+            ("Content-Length: 2", "Content-Encoding: gzip"),
+        ),
+        (417, "unsupported", "POST", "/json", ("Content-Length: 2", "Expect: magic")),
+        (421, "wrong_host", "GET", "http://localhost/describe", ("X-A: b",)),
+        (429, "limit", "GET", "/busy", ()),
+        (431, "header_too_large", "GET", "/describe", ("X-Long: " + "a" * 16384,)),
+        (
+            431,
+            "header_too_large",
+            "GET",
+            "/describe",
+            tuple(f"X-{i}: a" for i in range(100)),
+        ),
+        (500, "internal", "GET", "/nothing", ()),
+        (501, "unsupported", "POST", "/json", ("Transfer-Encoding: gzip",)),
+    ],
+)
+def test_refusals(server, status, code, method, target, headers):
+    host = "evil.example" if status == 421 else "localhost"
+    lines = [f"{method} {target} HTTP/1.1", f"Host: {host}", *headers, "", ""]
+    with server.client() as client:
+        length = [int(h.split(": ")[1]) for h in headers if h.startswith("Content-Length: ")]
+        small = length[0] if length and length[0] < 1000 else 0
+        answer = client.send("\r\n".join(lines) + "x" * small).answer()
+    assert (answer.status, answer.code) == (status, code), answer
+    if status == 405:
+        assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
+    if status == 429:
+        assert int(answer.headers["retry-after"]) > 0
+    assert server.get("/ping").status == 200
+
+
+@pytest.mark.parametrize(
+    ("status", "data"),
+    [
+        (400, "GARBAGE\r\n\r\n"),
+        (400, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"),
+        (400, "GET /ping\r\n\r\n"),
+        (400, "GET /ping HTTP/1.1 x\r\n\r\n"),
+        (400, "GET /pi ng HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        (400, "GET /ping HTTP/1.1\r\n\r\n"),
+        (400, "a\0b\0\r\n\r\n"),
+        (505, "GET /ping HTTP/2.0\r\nHost: localhost\r\n\r\n"),
+        (505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        (505, "GET /ping HTTP/0.9\r\n\r\n"),
+    ],
+)
+def test_no_requests(server, status, data):
+    answer = server.raw(data)
+    assert answer.status == status, answer
+    assert answer.code in ("malformed", "version_unsupported")
+
+
+def test_nul_ends_a_text(server):
+    """libmicrohttpd reads lines as C strings: what is behind a NUL is not seen by anybody."""
+    assert server.get("/describe", "User-Agent: a\0b").json["agent"] == "a"
+    assert server.get("/items/a\0b").json["id"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("status", "length"),
+    [(400, "-1"), (400, "1x"), (400, "0x10"), (400, ""), (413, "99999999999999999999")],
+)
+def test_length_that_is_no_number(server, status, length):
+    with server.client() as client:
+        client.send(f"POST /json HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
+        answer = client.answer()
+        assert (answer.status, answer.body) == (status, b"")
+        assert answer.headers["connection"] == "close"
+
+
+def test_headers_without_end(server):
+    with server.client() as client:
+        client.send("GET /ping HTTP/1.1\r\n")
+        with pytest.raises((ConnectionError, AssertionError)):
+            for i in range(10000):
+                client.send(f"X-{i}: {'a' * 1000}\r\n")
+                client.socket.settimeout(0.001)
+                try:
+                    client.more()
+                except TimeoutError:
+                    continue
+                break
+            client.socket.settimeout(60)
+            raise AssertionError
+        answer = client.answer()
+        assert (answer.status, answer.code) == (431, "header_too_large")
+
+
+def test_other_envelope_for_other_routes(server):
+    busy, missing = server.get("/detail/busy"), server.get("/detail/none")
+    assert (busy.status, busy.json) == (429, {"detail": "the queue holds 5 jobs"})
+    assert (missing.status, missing.json) == (404, {"detail": "there is no such path"})
+
+
+def test_header_values_end_no_header(server):
+    answer = server.get("/header")
+    assert answer.status == 200
+    assert "x-second" not in answer.headers
+
+
+def test_options(server):
+    answer = server.ask("OPTIONS", "/json")
+    assert (answer.status, answer.headers["allow"]) == (204, "POST, OPTIONS")
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+    assert server.ask("OPTIONS", "*").status == 204
+    assert server.ask("OPTIONS", "/none").status == 404
+
+
+# --- bodies ----------------------------------------------------------------------------------------
+
+
+def test_json_body(server):
+    def post(body, kind="application/json"):
+        return server.post("/json", body, f"Content-Type: {kind}")
+
+    assert post(b'{"a": [1, 2.5, "\xc3\xbc", null]}').json == {"a": [1, 2.5, "ü", None]}
+    assert post(b"[]", "application/json; charset=UTF-8").status == 200
+    assert post(b"[]", "application/problem+json").status == 200
+    deep = b"[" * 64 + b"]" * 64
+    assert post(deep).status == 200
+    for body in (
+        b"",
+        b"{",
+        b"5",
+        b'{"a":1,"a":2}',
+        b'["\xff"]',
+        b'["\\u0000"]',
+        b"[" + deep + b"]",
+        b"[" * 1000000,
+        b"[1e999]",
+        b"\xef\xbb\xbf[]",
+    ):
+        answer = post(body)
+        assert (answer.status, answer.code) == (400, "input"), (body[:20], answer)
+    for kind in (
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/json; charset=x",
+        "json",
+        "",
+    ):
+        answer = post(b"[]", kind)
+        assert (answer.status, answer.code) == (415, "not_json"), kind
+    assert server.post("/json", b"[]").status == 415
+
+
+def test_body_without_length(server):
+    request = "{} /optional HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answer = server.raw(request.format("POST"))
+    assert (answer.status, answer.body) == (200, b"")
+
+
+def test_body_at_its_bound(server):
+    assert server.post("/small", b"x" * 100).body == b"x" * 100
+    assert server.post("/small", b"x" * 101).status == 413
+    body = bytes(range(256)) * 65536
+    assert len(body) == 16 << 20
+    assert server.post("/bytes", body).body == body
+
+
+def test_refused_small_body_keeps_connection(server):
+    with server.client() as client:
+        client.send(b"POST /small HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000\r\n\r\n")
+        client.send(b"x" * 5000)
+        assert client.answer().status == 413
+        client.send(GET.format("/ping", ""))
+        assert client.answer().status == 200
+
+
+def test_large_body_is_not_read(server):
+    """100 MB come without being asked for: the refusal is there, and little was read."""
+    before = server.memory_bytes()
+    with server.client() as client:
+        client.send("POST /json HTTP/1.1\r\nHost: localhost\r\nContent-Length: 104857600\r\n\r\n")
+
+        def flood():
+            for _ in range(100):
+                client.send(b"x" * (1 << 20))
+
+        thread, sent = in_background(flood)
+        answer = client.answer()
+        client.close()
+        thread.join()
+    assert (answer.status, answer.code) == (413, "body_too_large")
+    assert answer.headers["connection"] == "close"
+    assert sent == []
+    assert server.memory_bytes() - before < 32 << 20
+
+
+def chunked(target, *chunks, headers=""):
+    head = (
+        f"POST {target} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n{headers}\r\n"
+    )
+    return head.encode() + b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in chunks)
+
+
+def test_chunked_body(server):
+    assert server.raw(chunked("/bytes", b"abc", b"d" * 70000, b"")).body == b"abc" + b"d" * 70000
+    assert server.raw(chunked("/small", b"")).body == b""
+    extended = chunked("/bytes") + b'3;name="value"\r\nabc\r\n0\r\nX-Trailer: a\r\n\r\n'
+    assert server.raw(extended).body == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("status", "data"),
+    [
+        (413, chunked("/small", b"x" * 60, b"x" * 60)),
+        (413, chunked("/bytes", *[b"x" * (1 << 20)] * 17)),
+        (413, chunked("/describe", b"x").replace(b"POST", b"GET", 1)),
+        (400, chunked("/bytes") + b"x\r\n"),
+        (400, chunked("/bytes") + b"-1\r\nabc\r\n"),
+        (400, chunked("/bytes") + b"3\r\nabcd\r\n"),
+        (400, chunked("/bytes") + b"\r\nabc\r\n"),
+        (413, chunked("/bytes") + b"fffffffffffffffff\r\n"),
+        (413, chunked("/bytes") + b"ffffffffffffffff\r\n" + b"x" * (17 << 20)),
+    ],
+)
+def test_refused_chunks(server, status, data):
+    with server.client() as client:
+        thread, _ = in_background(lambda: client.send(data))
+        answer = client.answer()
+        assert (answer.status, bool(answer.code)) == (status, True)
+        assert client.closed()
+        thread.join()
+    assert server.get("/ping").status == 200
+
+
+def test_continue(server):
+    head = "POST /bytes HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n"
+    with server.client() as client:
+        assert client.send(head.format(5)).answer().status == 100
+        assert client.send("hello").answer().body == b"hello"
+        # Refused: no 100, and the body is not waited for.
+        answer = client.send(head.format(100 << 20)).answer()
+        assert answer.status == 413
+        assert client.closed()
+
+
+# --- connections -----------------------------------------------------------------------------------
+
+
+def test_keep_alive_and_pipelining(server):
+    with server.client() as client:
+        for _ in range(100):
+            assert client.send(GET.format("/items/x", "")).answer().status == 200
+        requests = [GET.format(f"/items/{i}", "") for i in range(50)]
+        requests[10] = "POST /bytes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello"
+        requests[20] = GET.format("/race", "")
+        requests[30] = GET.format("/wait?ms=20", "")
+        requests[40] = GET.format("/blocking?ms=5", "")
+        client.send("".join(requests))
+        for i in range(50):
+            answer = client.answer()
+            if i % 10 or not i:
+                assert answer.json["id"] == str(i)
+            else:
+                assert answer.status == (202 if i == 30 else 200)
+
+
+def test_end_of_connection(server):
+    with server.client() as client:
+        answer = client.send(GET.format("/ping", "Connection: close\r\n")).answer()
+        assert answer.headers["connection"] == "close"
+        assert client.closed()
+    with server.client() as client:
+        client.send("GET /ping HTTP/1.0\r\n\r\n")
+        assert client.answer().status == 200
+        assert client.closed()
+    with server.client() as client:  # half closed after the request: it still gets its answer
+        client.send(GET.format("/ping", ""))
+        client.socket.shutdown(socket.SHUT_WR)
+        assert client.answer().status == 200
+
+
+def test_byte_by_byte(server):
+    with server.client() as client:
+        request = b"POST /bytes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"
+        for byte in request:
+            client.send(bytes([byte]))
+        assert client.answer().body == b"abc"
+
+
+def test_slow_clients():
+    """Each kind gets 408 or is hung up on, and none of them is waited for by others."""
+    limits = ("header", "body", "idle")
+    with Server(*(f"server.{name}_timeout_ms=300ms" for name in limits)) as server:
+        cases = {
+            "nothing": "",
+            "header": "GET /ping HTTP/1.1\r\nHost: loc",
+            "line": "GET /pi",
+            "body": "POST /bytes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nab",
+            "chunks": "POST /bytes HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+            "refused": "POST /small HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\nab",
+        }
+        clients = {name: server.client().send(data) for name, data in cases.items()}
+        idle = server.client()
+        assert idle.send(GET.format("/ping", "")).answer().status == 200
+        for name, client in clients.items():
+            if name != "nothing":
+                answer = client.answer()
+                assert (answer.status, answer.code) == (408, "too_slow"), name
+                assert answer.headers["connection"] == "close"
+            assert client.closed(), name
+            client.close()
+        assert idle.closed()
+        idle.close()
+        # A client that sends now and then is slow, too.
+        with server.client() as client:
+            client.send("POST /bytes HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n")
+            client.socket.settimeout(0.02)
+            with pytest.raises(AssertionError):
+                for _ in range(100000):
+                    client.send("x")
+                    try:
+                        client.more()
+                    except TimeoutError:
+                        continue
+                    raise AssertionError
+            client.socket.settimeout(60)
+            assert client.answer().status == 408
+
+
+def test_client_that_does_not_read():
+    with Server("server.send_timeout_ms=300ms") as server:
+        with server.client(receive_bytes=4096) as client:
+            client.send(GET.format("/large", ""))
+            wait_until(
+                lambda: 'route="/large",status="200"' in server.get("/metrics").body.decode(),
+                "the server gives up on a client that does not read",
+            )
+
+
+def test_many_half_open_connections():
+    with Server("server.max_connections=200", "server.header_timeout_ms=500ms") as server:
+        clients = [server.client().send("GET /ping HT") for _ in range(250)]
+        # They hold all places; who comes then is served as soon as those are thrown out.
+        assert server.get("/ping").status == 200
+        for client in clients:
+            client.close()
+
+
+def test_bound_for_one_address():
+    with Server("server.max_per_address=5") as server:
+        clients = [server.client() for _ in range(5)]
+        for client in clients:
+            assert client.send(GET.format("/ping", "")).answer().status == 200
+        with server.client() as one_more:
+            assert one_more.closed()
+        clients.pop().close()
+
+        def fits():
+            try:
+                return server.get("/ping").status == 200
+            except (OSError, EOFError):
+                return False
+
+        wait_until(fits, "a place is free again")
+        for client in clients:
+            client.close()
+
+
+def test_full_handler_queue():
+    with Server("server.handler_threads=1", "server.handler_queue=2") as server:
+        clients = [server.client().send(GET.format("/blocking?ms=300", "")) for _ in range(8)]
+        statuses = []
+        for client in clients:
+            answer = client.answer()
+            statuses.append(answer.status)
+            if answer.status == 503:
+                assert answer.code == "busy"
+                assert int(answer.headers["retry-after"]) > 0
+            client.close()
+        assert 2 <= statuses.count(200) <= 3
+        assert statuses.count(503) == 8 - statuses.count(200)
+
+
+# --- who may ---------------------------------------------------------------------------------------
+
+
+def test_token():
+    with Server("server.token=let me in") as server:
+        for header in (
+            (),
+            ("Authorization: let me in",),
+            ("Authorization: Bearer let me",),
+            ("Authorization: Bearer let me in!",),
+            ("Authorization: Basic let me in",),
+            ("Authorization: Bearer",),
+        ):
+            for target in ("/private", "/none", "/items/x"):
+                answer = server.get(target, *header)
+                assert (answer.status, answer.code) == (401, "unauthorized")
+                assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert server.get("/ping").status == 200
+        assert server.get("/private", "Authorization: bearer let me in").status == 200
+        assert server.get("/none", "Authorization: Bearer let me in").status == 404
+        assert server.post("/json", b"[" * 100000).status == 401
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "[::]"])
+def test_needs_token_for_others(host):
+    refused = Server(f"server.listen={host}:0")
+    assert refused.wait() == 1
+    assert refused.out == ""
+    assert len(refused.err.splitlines()) == 1
+    assert "set a token (WARPGYM_TOKEN)" in refused.err
+    for more in ("server.token=x", "server.insecure=true"):
+        with (
+            Server(f"server.listen={host}:0", more) as server,
+            Client(server.port) as client,
+        ):
+            answer = client.send("GET /ping HTTP/1.1\r\nHost: anything.example\r\n\r\n").answer()
+            assert answer.status == 200
+
+
+def test_version_6():
+    with Server("server.listen=[::1]:0") as server:
+        assert server.address == f"http://[::1]:{server.port}"
+        assert server.get("/describe").json["remote"] == "::1"
+
+
+def test_port_is_taken(server):
+    refused = Server(f"server.listen=127.0.0.1:{server.port}")
+    assert refused.wait() == 1
+    assert "cannot listen on 127.0.0.1" in refused.err
+
+
+def test_names_of_loopback():
+    with Server("server.allowed_hosts=gym.example,other.example") as server:
+        for host, status in (
+            ("localhost:1", 200),
+            ("127.0.0.1", 200),
+            ("[::1]:5", 200),
+            ("gym.example:80", 200),
+            ("OTHER.example", 200),
+            ("evil.example", 421),
+            ("localhost.evil.example", 421),
+            ("", 421),
+        ):
+            request = f"GET /ping HTTP/1.1\r\nHost: {host}\r\n\r\n"
+            assert server.raw(request).status == status, host
+
+
+def test_other_origins():
+    page = "Origin: https://page.example"
+
+    def access(answer):
+        return {k: v for k, v in answer.headers.items() if k.startswith("access-control")}
+
+    with Server() as server:
+        answer = server.get("/ping", page)
+        assert (answer.status, access(answer)) == (200, {})
+        for origin in (page, "Origin: null"):
+            answer = server.post("/bytes", b"x", origin)
+            assert (answer.status, answer.code) == (403, "foreign_origin")
+        assert server.post("/bytes", b"x", "Origin: http://localhost").status == 200
+        preflight = server.ask(
+            "OPTIONS", "/bytes", None, (page, "Access-Control-Request-Method: POST")
+        )
+        assert access(preflight) == {}
+    with Server("server.allowed_origins=https://page.example", "server.token=x") as server:
+        preflight = server.ask(
+            "OPTIONS", "/bytes", None, (page, "Access-Control-Request-Method: POST")
+        )
+        assert preflight.status == 204
+        assert preflight.headers["access-control-allow-origin"] == "https://page.example"
+        assert "POST" in preflight.headers["access-control-allow-methods"]
+        assert "Authorization" in preflight.headers["access-control-allow-headers"]
+        answer = server.post("/bytes", b"x", page, "Authorization: Bearer x")
+        assert (answer.status, answer.headers["vary"]) == (200, "Origin")
+        assert (
+            server.post("/bytes", b"x", "Origin: https://x", "Authorization: Bearer x").status
+            == 403
+        )
+
+
+# --- long poll -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/wait", "/wait-blocking"])
+def test_late(path):
+    with Server() as server:
+        answer = server.get(f"{path}?ms=50&a=1", "User-Agent: patient")
+        assert answer.status == 202
+        assert (answer.json["late"], answer.json["agent"]) == (True, "patient")
+        assert server.counters()["late"] == 1
+        # Its handle is still there to be given back; nobody hears the answer.
+        assert server.post("/answer", b"too late").json == {"delivered": 0}
+        wait_until(lambda: server.counters()["released"] == 1, "released")
+
+
+@pytest.mark.parametrize("path", ["/wait", "/wait-blocking"])
+def test_thousand_waiters(path):
+    with Server() as server:
+        clients = [server.client().send(GET.format(path, "")) for _ in range(1000)]
+        wait_until(lambda: server.counters()["waiting"] == 1000, "all wait")
+        assert "warpgym_http_waiting 1000\n" in server.get("/metrics").body.decode()
+        with open(f"/proc/{server.process.pid}/status", encoding="ascii") as file:
+            threads = int(re.search(r"Threads:\s+(\d+)", file.read()).group(1))
+        assert threads < 100
+        assert server.get("/ping").status == 200
+        assert server.post("/answer", b"now").json == {"delivered": 1000}
+        for client in clients:
+            answer = client.answer()
+            assert (answer.status, answer.body) == (200, b"now")
+            client.send(GET.format("/ping", ""))
+        for client in clients:
+            assert client.answer().status == 200
+            client.close()
+        assert server.counters()["released"] == 1000
+        assert "warpgym_http_waiting 0\n" in server.get("/metrics").body.decode()
+
+
+@pytest.mark.parametrize("path", ["/wait", "/wait-blocking"])
+def test_waiter_whose_client_goes(path):
+    with Server() as server:
+        clients = [server.client().send(GET.format(path, "")) for _ in range(20)]
+        wait_until(lambda: server.counters()["waiting"] == 20, "all wait")
+        for client in clients[:10]:
+            client.close()
+        wait_until(lambda: server.counters()["gone"] == 10, "ten are gone")
+        assert server.counters()["released"] == 0
+        assert server.post("/answer", b"x").json == {"delivered": 10}
+        for client in clients[10:]:
+            assert client.answer().status == 200
+            # One that waited before, and goes while it waits again.
+            client.send(GET.format(path, ""))
+        wait_until(lambda: server.counters()["waiting"] == 30, "ten wait again")
+        for client in clients[10:]:
+            client.close()
+        wait_until(lambda: server.counters()["gone"] == 20, "all are gone")
+        assert server.post("/answer", b"x").json == {"delivered": 0}
+        assert server.counters()["released"] == 30
+
+
+def test_dropped_waiter_gets_an_answer():
+    with Server() as server, server.client() as client:
+        client.send(GET.format("/wait", ""))
+        wait_until(
+            lambda: server.counters()["waiting"] > server.counters()["released"],
+            "waits",
+        )
+        assert server.post("/drop").status == 200
+        assert client.answer().status == 500
+
+
+@pytest.mark.parametrize("path", ["/race", "/race-blocking"])
+def test_answer_before_the_handler_returns(server, path):
+    with server.client() as client:
+        for _ in range(300):
+            assert client.send(GET.format(path, "")).answer().body == b"at once\n"
+
+
+# --- events ----------------------------------------------------------------------------------------
+
+
+def follow(server, path="/events", *headers, **options):
+    client = server.client(**options)
+    client.send(GET.format(path, "".join(header + "\r\n" for header in headers)))
+    head = client.head()
+    assert head.status == 200
+    assert head.headers["content-type"] == "text/event-stream"
+    assert head.headers["cache-control"] == "no-store"
+    assert client.event().startswith(b":")
+    return client
+
+
+@pytest.mark.parametrize("path", ["/events", "/events-blocking"])
+def test_events(path):
+    with Server() as server:
+        clients = [follow(server, path) for _ in range(3)]
+        wait_until(lambda: server.counters()["streams"] == 3, "all follow")
+        assert server.post("/event?id=7&name=job", b"one\ntwo\r\nthree\r").json == {"sent": 3}
+        for client in clients:
+            event = b"id: 7\nevent: job\ndata: one\ndata: two\ndata: three\ndata: "
+            assert client.event() == event
+        assert server.post("/event", b"").json == {"sent": 3}
+        for client in clients:
+            assert client.event() == b"data: "
+        clients.pop().close()
+        wait_until(lambda: server.counters()["streams_gone"] == 1, "one is gone")
+        assert server.post("/event", b"x").json == {"sent": 2}
+        assert server.post("/close").status == 200
+        for client in clients:
+            assert client.event() == b"data: x"
+            assert client.chunk() == b""
+            client.send(GET.format("/ping", ""))  # the connection lives on
+            assert client.answer().status == 200
+            client.close()
+        assert server.counters()["streams_gone"] == 1
+        wait_until(lambda: server.counters()["streams_released"] == 3, "all are released")
+
+
+def test_last_event_id():
+    with Server() as server, follow(server, "/events", "Last-Event-ID: 41") as client:
+        assert client.event() == b"event: resumed\ndata: 41"
+
+
+def test_events_head_and_old_clients(server):
+    head = server.ask("HEAD", "/events")
+    assert (head.status, head.headers["content-type"]) == (200, "text/event-stream")
+    with server.client() as client:
+        client.send("GET /events HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        assert client.head().status == 200
+        client.until(b"\n\n")
+        assert server.post("/event", b"x").status == 200
+        assert client.until(b"\n\n") == b"data: x\n\n"
+    assert server.post("/close").status == 200
+
+
+def test_client_that_does_not_read_events():
+    with Server() as server:
+        slow = follow(server, receive_bytes=4096)
+        fast = follow(server)
+        wait_until(lambda: server.counters()["streams"] == 2, "both follow")
+        before = server.memory_bytes()
+        event = b"x" * 60000
+        sent, rounds = 2, 0
+        thread, read = in_background(lambda: [fast.more() for _ in range(10**9)])
+        while sent == 2 and rounds < 2000:
+            sent = server.post("/event", event).json["sent"]
+            rounds += 1
+            fast.rest = b""
+        assert sent == 1, "the slow one was dropped"
+        wait_until(lambda: server.counters()["streams_gone"] == 1, "and its owner was told")
+        assert server.memory_bytes() - before < 32 << 20
+        assert server.post("/close").status == 200
+        fast.socket.shutdown(socket.SHUT_RDWR)
+        thread.join()
+        slow.close()
+        fast.close()
+        assert read == []
+
+
+def test_event_larger_than_backlog_drops():
+    with Server() as server, follow(server) as client:
+        wait_until(lambda: server.counters()["streams"] == 1, "it follows")
+        assert server.post("/event", b"x" * (2 << 20)).json == {"sent": 0}
+        with pytest.raises((EOFError, ConnectionError)):
+            client.more()
+        wait_until(lambda: server.counters()["streams_gone"] == 1, "its owner was told")
+
+
+# --- the end ---------------------------------------------------------------------------------------
+
+
+def test_stop_answers_everybody():
+    with Server() as server:
+        waiting = [
+            server.client().send(GET.format(path, "")) for path in ("/wait", "/wait-blocking")
+        ]
+        running = server.client().send(GET.format("/blocking?ms=500", ""))
+        following = follow(server)
+        idle = server.client()
+        assert idle.send(GET.format("/ping", "")).answer().status == 200
+        half = server.client().send("GET /ping HTTP/1.1\r\nHost: local")
+        wait_until(lambda: server.counters()["waiting"] == 2, "both wait")
+        assert server.stop() == 0
+        for client in waiting:
+            answer = client.answer()
+            assert (answer.status, answer.code) == (503, "stopping")
+            assert int(answer.headers["retry-after"]) > 0
+            assert client.closed()
+        answer = running.answer()
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        assert following.chunk() == b""
+        assert idle.closed()
+        assert half.closed()
+        assert server.out.splitlines()[-1] == "released 2 of 2, streams 1"
+        for client in (*waiting, running, following, idle, half):
+            client.close()
+
+
+def test_stop_tells_of_handlers_that_run_on():
+    with Server() as server:
+        running = server.client().send(GET.format("/blocking?ms=4000", ""))
+        wait_until(lambda: server.get("/ping").status == 200, "it serves")
+        server.get("/blocking?ms=50")
+        assert server.stop() == 1
+        assert "still running after 2000 ms" in server.err
+        running.close()
+
+
+def test_memory_is_flat():
+    with Server() as server:
+        body = json.dumps({"text": "x" * 5000}).encode()
+
+        def ask(client, count):
+            for i in range(count):
+                client.send(GET.format(f"/items/{i}?a={i}", "")).answer()
+                client.send(
+                    b"POST /json HTTP/1.1\r\nHost: localhost\r\n"
+                    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+                    % (len(body), body)
+                ).answer()
+                client.send(GET.format("/race", "")).answer()
+
+        with server.client() as client:
+            ask(client, 300)
+            before = server.memory_bytes()
+            ask(client, 3000)
+        for _ in range(1000):
+            server.get("/ping")
+        assert server.memory_bytes() - before < 8 << 20
+
+
+def test_metrics(server):
+    server.get("/none")
+    text = server.get("/metrics").body.decode()
+    assert 'warpgym_http_requests_total{route="/ping",status="200"}' in text
+    assert 'warpgym_http_requests_total{route="none",status="404"}' in text
+    assert re.search(r'warpgym_http_request_seconds_count\{route="/ping"\} [1-9]', text)
+    assert re.search(r"^warpgym_http_connections [1-9]", text, re.MULTILINE)

@@ -4,6 +4,7 @@
 #include "judge/context.h"
 
 #include "base/file.h"
+#include "base/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -185,6 +186,7 @@ static bool attempt(struct session *session)
     struct standby *standby;
     struct err err = {0};
     verdict_init(verdict);
+    log_set_job(session->job ? session->job : verdict->id);
     identify(session);
     session->wants_alone = false;
     int result = admit(session);
@@ -225,8 +227,10 @@ void session_evaluate(struct session *session, const struct problem *problem,
     session->text = candidate;
     session->bias_makes_sense = session->alone = false;
     session->verdict = verdict;
+    session->job = log_job();
     if (attempt(session)) {
         verdict_deinit(verdict);
         (void)attempt(session);
     }
+    log_set_job(session->job);
 }

@@ -1,6 +1,6 @@
 /* A target that is taken must be sound: text without NUL, no way up, every route's parameters there; and
  * what its parts say, encoded anew, must be taken as the same. */
-#include "base/file.h"
+#include "base/utf8.h"
 #include "server/http_listen.h"
 #include "server/http_routes.h"
 #include "server/http_target.h"
@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t i = 0; i < target.segment_count; i++)
             if (strchr(target.segments[i], '/') || strcmp(target.segments[i], "..") == 0)
                 abort();
-        if (!file_is_utf8(target.path, strlen(target.path)) || *target.path != '/')
+        if (!utf8_is_valid(target.path, strlen(target.path)) || *target.path != '/')
             abort();
         check_routes(&routes, &target);
         check_again(&target);

@@ -27,6 +27,9 @@ static void round_trip(const struct settings *settings)
     if (settings_read_yaml(&again, "again", one.data, one.len, &err) < 0)
         abort();
     memcpy(again.origin, settings->origin, sizeof again.origin);
+    memcpy(again.source, settings->source, sizeof again.source);
+    again.server_token = settings->server_token; /* not shown */
+    again.queue_url = settings->queue_url;       /* likewise, where it holds a password */
     settings_show(&again, &two);
     if (strcmp(one.data, two.data) != 0)
         abort();

@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -164,32 +165,6 @@ bool file_is_directory(const char *path)
     return stat(path, &stat_buffer) == 0 && S_ISDIR(stat_buffer.st_mode);
 }
 
-/* Length of the UTF-8 sequence at `at`, or 0 where it is not one (RFC 3629, table 3-7). */
-static size_t utf8_sequence(const unsigned char *at, size_t left)
-{
-    if (at[0] < 0x80)
-        return 1;
-    size_t length = at[0] >= 0xC2 && at[0] <= 0xDF ? 2 : (at[0] & 0xF0) == 0xE0 ? 3 : 4;
-    if (at[0] < 0xC2 || at[0] > 0xF4 || left < length)
-        return 0;
-    unsigned char low = at[0] == 0xE0 ? 0xA0 : at[0] == 0xF0 ? 0x90 : 0x80;
-    unsigned char high = at[0] == 0xED ? 0x9F : at[0] == 0xF4 ? 0x8F : 0xBF;
-    if (at[1] < low || at[1] > high)
-        return 0;
-    for (size_t i = 2; i < length; i++)
-        if ((at[i] & 0xC0) != 0x80)
-            return 0;
-    return length;
-}
-
-bool file_is_utf8(const char *bytes, size_t count)
-{
-    size_t length = 1;
-    for (size_t i = 0; i < count && length > 0; i += length)
-        length = utf8_sequence((const unsigned char *)bytes + i, count - i);
-    return length > 0;
-}
-
 int file_check_text(const char *name, const char *bytes, size_t count, struct err *err)
 {
     if (count == 0)
@@ -200,7 +175,7 @@ int file_check_text(const char *name, const char *bytes, size_t count, struct er
         if (bytes[i] == '\0')
             return err_set(err, ERR_INPUT, "%s:%zu: holds a NUL byte; a source is text", name,
                            line);
-        size_t length = utf8_sequence((const unsigned char *)bytes + i, count - i);
+        size_t length = utf8_sequence(bytes + i, count - i);
         if (length == 0)
             return err_set(err, ERR_INPUT, "%s:%zu: is not UTF-8 (byte 0x%02x at offset %zu)", name,
                            line, (unsigned char)bytes[i], i);

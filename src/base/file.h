@@ -36,9 +36,6 @@ bool file_is_directory(const char *path);
 /* Why `bytes` is not a source text (empty, a NUL byte, not UTF-8: with the place), or 0. */
 NODISCARD int file_check_text(const char *name, const char *bytes, size_t count, struct err *err);
 
-/* RFC 3629: shortest forms, no surrogates. Nothing is UTF-8, too. */
-bool file_is_utf8(const char *bytes, size_t count);
-
 /* Anonymous memory of a fixed size, sealed against shrinking and growing so that no holder can make
  * another's mapping fault. Returns a descriptor (close-on-exec) or a negative code. */
 NODISCARD int file_memory(const char *name, size_t size_bytes, struct err *err);

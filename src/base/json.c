@@ -1,6 +1,7 @@
 #include "base/json.h"
 
 #include "base/nearest.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -181,27 +182,8 @@ json_t *json_text(const char *text)
     return text ? json_text_bytes(text, strlen(text)) : json_null();
 }
 
-/* Length of the UTF-8 sequence at `at` (RFC 3629: shortest form, no surrogates), or 0. */
-static size_t sequence(const unsigned char *at, size_t left)
-{
-    if (at[0] < 0x80)
-        return at[0] != '\0';
-    size_t length = at[0] < 0xC2 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : at[0] < 0xF5 ? 4 : 0;
-    if (length == 0 || left < length)
-        return 0;
-    unsigned char low = at[0] == 0xE0 ? 0xA0 : at[0] == 0xF0 ? 0x90 : 0x80;
-    unsigned char high = at[0] == 0xED ? 0x9F : at[0] == 0xF4 ? 0x8F : 0xBF;
-    if (at[1] < low || at[1] > high)
-        return 0;
-    for (size_t i = 2; i < length; i++)
-        if ((at[i] & 0xC0) != 0x80)
-            return 0;
-    return length;
-}
-
 json_t *json_text_bytes(const char *bytes, size_t count)
 {
-    static const char replacement[] = "\xEF\xBF\xBD";
     json_t *whole = json_stringn(bytes, count);
     if (whole && !memchr(bytes, '\0', count))
         return whole;
@@ -209,11 +191,11 @@ json_t *json_text_bytes(const char *bytes, size_t count)
     struct buf clean;
     buf_init(&clean, 3 * count);
     for (size_t i = 0; i < count;) {
-        size_t length = sequence((const unsigned char *)bytes + i, count - i);
+        size_t length = bytes[i] ? utf8_sequence(bytes + i, count - i) : 0;
         if (length > 0)
             buf_append(&clean, bytes + i, length);
         else
-            buf_append(&clean, replacement, 3);
+            buf_puts(&clean, UTF8_REPLACEMENT);
         i += length > 0 ? length : 1;
     }
     json_t *value = sure(json_stringn(clean.data, clean.len));

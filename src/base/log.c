@@ -1,4 +1,4 @@
-#include "base/log.h"
+#include "base/log_record.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,21 +10,26 @@
 #include <unistd.h>
 
 static _Atomic int threshold = LOG_LEVEL_WARN;
+static _Atomic int record_format = LOG_FORMAT_TEXT;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int log_fd = STDERR_FILENO;
 static void (*hide_hook)(void *context);
 static void (*show_hook)(void *context);
 static void *hook_context;
 
-/* A record under way; the last byte is kept for the newline. */
-struct record {
-    char text[LOG_RECORD_BYTES];
-    size_t used;
-};
+static _Thread_local const char *job;
+
+const char *const log_level_names[] = {"error", "warn", "info", "debug", NULL};
+const char *const log_format_names[] = {"text", "json", NULL};
 
 void log_set_level(enum log_level level)
 {
     atomic_store(&threshold, (int)level);
+}
+
+void log_set_format(enum log_format format)
+{
+    atomic_store(&record_format, (int)format);
 }
 
 bool log_enabled(enum log_level level)
@@ -39,6 +44,18 @@ void log_set_fd(int fd)
     pthread_mutex_unlock(&mutex);
 }
 
+const char *log_set_job(const char *id)
+{
+    const char *before = job;
+    job = id;
+    return before;
+}
+
+const char *log_job(void)
+{
+    return job;
+}
+
 void log_set_hooks(void (*hide)(void *context), void (*show)(void *context), void *context)
 {
     pthread_mutex_lock(&mutex);
@@ -48,52 +65,9 @@ void log_set_hooks(void (*hide)(void *context), void (*show)(void *context), voi
     pthread_mutex_unlock(&mutex);
 }
 
-static void add_bytes(struct record *record, const char *bytes, size_t count)
-{
-    size_t room = sizeof record->text - 1 - record->used;
-    count = count < room ? count : room;
-    memcpy(record->text + record->used, bytes, count);
-    record->used += count;
-}
-
-static void add(struct record *record, const char *text)
-{
-    add_bytes(record, text, strlen(text));
-}
-
-/* Bare where nothing in it could be taken for syntax, else in quotes; control characters are
- * escaped, so that one record stays one line whatever a stranger put into a value. */
-static void add_value(struct record *record, const char *value)
-{
-    bool bare = *value != '\0';
-    for (const char *at = value; *at; at++)
-        bare = bare && (unsigned char)*at > ' ' && *at != '"' && *at != '=' && *at != '\\' &&
-               *at != 0x7F;
-    if (bare) {
-        add(record, value);
-        return;
-    }
-    add(record, "\"");
-    for (const char *at = value; *at; at++) {
-        char escape[8];
-        unsigned char byte = (unsigned char)*at;
-        if (byte == '"' || byte == '\\')
-            snprintf(escape, sizeof escape, "\\%c", byte);
-        else if (byte == '\n')
-            snprintf(escape, sizeof escape, "\\n");
-        else if (byte < ' ' || byte == 0x7F)
-            snprintf(escape, sizeof escape, "\\x%02x", byte);
-        else
-            snprintf(escape, sizeof escape, "%c", byte);
-        add(record, escape);
-    }
-    add(record, "\"");
-}
-
-static void begin(struct record *record, enum log_level level, const char *module,
+static void begin(struct log_record *record, enum log_level level, const char *module,
                   const char *message)
 {
-    static const char *const names[] = {"error", "warn", "info", "debug"};
     struct timespec now;
     struct tm parts;
     char stamp[64];
@@ -101,22 +75,20 @@ static void begin(struct record *record, enum log_level level, const char *modul
     gmtime_r(&now.tv_sec, &parts);
     size_t length = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &parts);
     snprintf(stamp + length, sizeof stamp - length, ".%03ldZ", now.tv_nsec / 1000000);
-    record->used = 0;
-    add(record, "time=");
-    add(record, stamp);
-    add(record, " level=");
-    add(record, names[level]);
-    add(record, " module=");
-    add_value(record, module);
-    add(record, " msg=");
-    add_value(record, message);
+    log_record_init(record, (enum log_format)atomic_load(&record_format));
+    log_record_field(record, "time", stamp);
+    log_record_field(record, "level", log_level_names[level]);
+    log_record_field(record, "module", module);
+    if (job)
+        log_record_field(record, "job", job);
+    log_record_field(record, "msg", message);
 }
 
 /* A log that cannot be written is no reason for anything else to fail; errno stays the caller's. */
-static void end(struct record *record)
+static void end(struct log_record *record)
 {
     int saved = errno;
-    record->text[record->used++] = '\n';
+    log_record_end(record);
     pthread_mutex_lock(&mutex);
     if (hide_hook)
         hide_hook(hook_context);
@@ -130,7 +102,7 @@ static void end(struct record *record)
 
 void log_write(enum log_level level, const char *module, const char *format, ...)
 {
-    struct record record;
+    struct log_record record;
     char message[LOG_RECORD_BYTES / 2];
     va_list args;
     if (!log_enabled(level))
@@ -144,7 +116,7 @@ void log_write(enum log_level level, const char *module, const char *format, ...
 
 void log_event(enum log_level level, const char *module, const char *message, ...)
 {
-    struct record record;
+    struct log_record record;
     va_list args;
     if (!log_enabled(level))
         return;
@@ -154,10 +126,7 @@ void log_event(enum log_level level, const char *module, const char *message, ..
         const char *value = va_arg(args, const char *);
         if (!value)
             break;
-        add(&record, " ");
-        add(&record, key);
-        add(&record, "=");
-        add_value(&record, value);
+        log_record_field(&record, key, value);
     }
     va_end(args);
     end(&record);

@@ -4,10 +4,13 @@
  * come from it. Sources in rising precedence: default, YAML file, environment, `key=value` from the
  * command line. A key that is not in the table is an error with the nearest name offered, in the
  * environment too where a variable is plainly meant for the table (WARPGYM_<section>_…, or nearly a
- * name in it); other WARPGYM_ variables pass, because container platforms invent some.
+ * name in it); other WARPGYM_ variables pass, because container platforms invent some. KernelGYM's
+ * variables count where they mean the same, below ours; a value that KernelGYM could not have read
+ * is some other program's, and passed over.
  *
- * Kinds: STRING as it stands. SECRET likewise, and never shown. INT, FLOAT. BOOL true/false, yes/no, on/off, 1/0. DURATION in ms, or
- * with a unit (250ms, 10s, 2m, 1h). BYTES, or with a unit (512MiB, 2GiB, 1GB).
+ * Kinds: STRING as it stands. SECRET likewise, and never shown; URL, not shown where it holds a
+ * password. INT, FLOAT. BOOL true/false, yes/no, on/off, 1/0. DURATION in ms, or with a unit (250ms,
+ * 10s, 2m, 1h). BYTES, or with a unit (512MiB, 2GiB, 1GB). A section's settings stand together.
  *
  * Ownership: strings live in the struct's arena. Threads: immutable once read; share it freely.
  */
@@ -23,6 +26,9 @@
 
 /* X(field, path, kind, default, low, high, help) */
 #define SETTINGS(X)                                                                                \
+    X(log_level, "log.level", STRING, "warn", 0, 0,                                                \
+      "What is logged on standard error: error, warn, info or debug; also WARPGYM_LOG")            \
+    X(log_format, "log.format", STRING, "text", 0, 0, "How: text, or json: one object a line")     \
     X(cache_directory, "cache.directory", STRING, "", 0, 0,                                        \
       "Where builds and measurements are kept; empty: $XDG_CACHE_HOME/warpgym")                    \
     X(cache_max_bytes, "cache.max_bytes", BYTES, "2GiB", 0, 1ULL << 50,                            \
@@ -73,6 +79,11 @@
     X(gpu_queues, "gpu.queues", INT, "4", 1, 32,                                                   \
       "Streams whose kernels run side by side in a context (CUDA_DEVICE_MAX_CONNECTIONS); each "   \
       "takes 5 ms to make")                                                                        \
+    X(gpu_nvml, "gpu.nvml", STRING, "", 0, 0,                                                      \
+      "NVIDIA's management library, for clocks and health; empty: libnvidia-ml.so.1")              \
+    X(gpu_nvrtc, "gpu.nvrtc", STRING, "", 0, 0,                                                    \
+      "Library that compiles device-only kernels; empty: libnvrtc of a CUDA toolkit or of "        \
+      "Python's packages")                                                                         \
     X(torch_device, "torch.device", STRING, "auto", 0, 0,                                          \
       "Where torch problems run: cpu, cuda, or auto: on a GPU where there is one")                 \
     X(torch_precision, "torch.precision", STRING, "", 0, 0,                                        \
@@ -80,14 +91,9 @@
     X(torch_compile, "torch.compile", STRING, "", 0, 0,                                            \
       "Mode of torch.compile for references: default, reduce-overhead, max-autotune, "             \
       "max-autotune-no-cudagraphs; empty: eager")                                                  \
-    X(gpu_nvml, "gpu.nvml", STRING, "", 0, 0,                                                      \
-      "NVIDIA's management library, for clocks and health; empty: libnvidia-ml.so.1")              \
-    X(gpu_nvrtc, "gpu.nvrtc", STRING, "", 0, 0,                                                    \
-      "Library that compiles device-only kernels; empty: libnvrtc of a CUDA toolkit or of "        \
-      "Python's packages")                                                                         \
     X(python_path, "python.path", STRING, "", 0, 0,                                                \
       "Python with PyTorch, for torch problems; empty: $WARPGYM_PYTHON, then .venv/bin/python3")   \
-    X(queue_url, "queue.url", STRING, "", 0, 0,                                                    \
+    X(queue_url, "queue.url", URL, "", 0, 0,                                                       \
       "Where jobs are kept: sqlite:PATH, or redis://[user:password@]host[:port][/db]; empty: "     \
       "sqlite:$XDG_STATE_HOME/warpgym/queue.db")                                                   \
     X(queue_lease_ms, "queue.lease_ms", DURATION, "60s", 100, 3600000,                             \
@@ -140,6 +146,7 @@
 
 #define SETTINGS_TYPE_STRING const char *
 #define SETTINGS_TYPE_SECRET const char *
+#define SETTINGS_TYPE_URL const char *
 #define SETTINGS_TYPE_INT int64_t
 #define SETTINGS_TYPE_FLOAT double
 #define SETTINGS_TYPE_BOOL bool
@@ -161,21 +168,24 @@ struct settings {
 #undef X
     struct arena arena;
     unsigned char origin[SETTINGS_COUNT]; /* enum settings_origin of each value */
+    const char *source[SETTINGS_COUNT];   /* FILE:LINE or a variable's name; NULL: no more to say */
+    const char *file;                     /* that settings_load has read; NULL: none */
 };
 
 /* Defaults. */
 void settings_init(struct settings *settings);
 void settings_deinit(struct settings *settings);
 
-/* File ($WARPGYM_CONFIG, which must then exist, or $XDG_CONFIG_HOME/warpgym/config.yaml, which need
- * not), then the environment. */
-NODISCARD int settings_load(struct settings *settings, struct err *err);
+/* A file, then the environment. The file is the named one or $WARPGYM_CONFIG, which must exist, else
+ * the first that is there of $XDG_CONFIG_HOME/warpgym/config.yaml and /etc/warpgym/config.yaml. */
+NODISCARD int settings_load(struct settings *settings, const char *file, struct err *err);
 /* One "key=value" of the command line. */
 NODISCARD int settings_assign(struct settings *settings, const char *assignment, struct err *err);
 /* What no single value can tell (min_samples <= max_samples): call it after the last source. */
 NODISCARD int settings_check(const struct settings *settings, struct err *err);
 
 /* The parts of settings_load. `name` is how errors call the text. */
+NODISCARD int settings_read_file(struct settings *settings, const char *path, struct err *err);
 NODISCARD int settings_read_yaml(struct settings *settings, const char *name, const char *text,
                                  size_t count, struct err *err);
 NODISCARD int settings_read_environment(struct settings *settings, char *const *environment,
@@ -188,5 +198,17 @@ void settings_describe(struct buf *out);
 void settings_describe_markdown(struct buf *out);
 /* The values as a YAML file that reads back to the same, each with its origin as a comment. */
 void settings_show(const struct settings *settings, struct buf *out);
+
+/* What is known of one setting on a machine. */
+struct settings_choice {
+    const char *path;
+    const char *value; /* NULL: the default will do */
+    const char *reason;
+};
+
+/* A YAML file for people to edit: chosen values with their reasons, everything else commented out
+ * with its default. Lines of `header` become comments. */
+void settings_template(const char *header, const struct settings_choice *choices, size_t count,
+                       struct buf *out);
 
 #endif

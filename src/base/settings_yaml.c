@@ -1,4 +1,4 @@
-#include "base/settings.h"
+#include "base/settings_row.h"
 
 #include "base/file.h"
 #include "base/limits.h"
@@ -26,12 +26,6 @@ struct reader {
     char section[NAME_BYTES]; /* "" when the next scalar is one */
     char key[NAME_BYTES];     /* the same within a section */
     bool given[SETTINGS_COUNT];
-};
-
-static const char *const paths[SETTINGS_COUNT] = {
-#define X(field, path, kind, standard, low, high, help) path,
-    SETTINGS(X)
-#undef X
 };
 
 static int fail_at(const struct reader *reader, struct fy_event *event, const char *text)
@@ -64,7 +58,8 @@ static int check_section(const struct reader *reader, struct fy_event *event, co
     char names[SETTINGS_COUNT][NAME_BYTES];
     const char *list[SETTINGS_COUNT];
     for (size_t i = 0; i < SETTINGS_COUNT; i++) {
-        snprintf(names[i], sizeof names[i], "%.*s", (int)strcspn(paths[i], "."), paths[i]);
+        snprintf(names[i], sizeof names[i], "%.*s", (int)strcspn(settings_rows[i].path, "."),
+                 settings_rows[i].path);
         list[i] = names[i];
         if (strcmp(names[i], section) == 0)
             return 0;
@@ -82,15 +77,17 @@ static int set_value(struct reader *reader, struct fy_event *event, const char *
     snprintf(path, sizeof path, "%s.%s", reader->section, reader->key);
     reader->key[0] = '\0';
     for (size_t i = 0; i < SETTINGS_COUNT; i++) {
-        if (strcmp(paths[i], path) != 0)
+        if (strcmp(settings_rows[i].path, path) != 0)
             continue;
         if (reader->given[i])
             return fail_at(reader, event, "this setting is given twice");
         reader->given[i] = true;
     }
-    if (settings_set(reader->settings, path, value, ORIGIN_FILE, reader->err) < 0)
-        return prefix_at(reader, event);
-    return 0;
+    const struct fy_mark *mark = fy_event_start_mark(event);
+    char *source = mem_printf("%s:%d", reader->name, mark ? mark->line + 1 : 1);
+    int result = settings_set_from(reader->settings, path, value, ORIGIN_FILE, source, reader->err);
+    mem_free(source);
+    return result < 0 ? prefix_at(reader, event) : 0;
 }
 
 static int read_scalar(struct reader *reader, struct fy_event *event)
@@ -196,32 +193,42 @@ int settings_read_yaml(struct settings *settings, const char *name, const char *
     return result;
 }
 
-static int read_file(struct settings *settings, const char *path, bool required, struct err *err)
+int settings_read_file(struct settings *settings, const char *path, struct err *err)
 {
     char *text = NULL;
     size_t count = 0;
-    if (!required && !file_exists(path))
-        return 0;
     int result = file_read(path, LIMIT_YAML_BYTES, &text, &count, err);
     if (result == 0)
         result = settings_read_yaml(settings, path, text, count, err);
     mem_free(text);
+    settings->file = arena_strdup(&settings->arena, path);
     return result;
 }
 
-int settings_load(struct settings *settings, struct err *err)
+static int read_first(struct settings *settings, struct err *err)
+{
+    char *paths[] = {paths_config_file(), mem_strdup("/etc/warpgym/config.yaml")};
+    int result = 0;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        if (paths[i] && !settings->file && file_exists(paths[i]))
+            result = settings_read_file(settings, paths[i], err);
+        mem_free(paths[i]);
+    }
+    return result;
+}
+
+int settings_load(struct settings *settings, const char *file, struct err *err)
 {
     const char *named = getenv("WARPGYM_CONFIG");
     int result = 0;
-    if (named && *named) {
-        result = read_file(settings, named, true, err);
+    if (file) {
+        result = settings_read_file(settings, file, err);
+    } else if (named && *named) {
+        result = settings_read_file(settings, named, err);
         if (result < 0)
-            return err_prefix(err, "WARPGYM_CONFIG");
+            err_prefix(err, "WARPGYM_CONFIG");
     } else {
-        char *path = paths_config_file();
-        if (path)
-            result = read_file(settings, path, false, err);
-        mem_free(path);
+        result = read_first(settings, err);
     }
     return result < 0 ? result : settings_read_environment(settings, environ, err);
 }

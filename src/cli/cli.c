@@ -1,5 +1,7 @@
 #include "cli/cli.h"
 
+#include "base/log.h"
+#include "base/mem.h"
 #include "cli/table.h"
 
 #include <errno.h>
@@ -13,6 +15,8 @@
 #define HELP_BYTES ((size_t)256 << 10)
 
 _Atomic int cli_cancelled;
+/* --config, which every command that has settings takes without having to say so. */
+static const char *config_file;
 
 const struct cli_command *cli_command_of(int (*run)(int argc, char **argv))
 {
@@ -62,39 +66,70 @@ int cli_status(const struct err *err)
     }
 }
 
+/* The command's options and those that come with settings (--set); the caller's. */
+static struct cli_option *with_common(const struct cli_option *options)
+{
+    const struct cli_option common = OPTION_STRING(
+        0, "config", &config_file, "FILE",
+        "settings; else $WARPGYM_CONFIG, ~/.config/warpgym/config.yaml, /etc/warpgym/config.yaml");
+    size_t count = 0;
+    bool has_settings = false;
+    for (; options[count].kind != CLI_OPTION_END; count++)
+        has_settings |= options[count].name && strcmp(options[count].name, "set") == 0;
+    struct cli_option *all = mem_alloc((count + 2) * sizeof *all);
+    memcpy(all, options, count * sizeof *all);
+    if (has_settings)
+        all[count++] = common;
+    all[count].kind = CLI_OPTION_END;
+    return all;
+}
+
 bool cli_parse(int (*run)(int argc, char **argv), const struct cli_option *options, int argc,
                char **argv, struct cli_words *words, int *status)
 {
     struct err err;
-    int result = options_parse(options, argc, argv, words, &err);
-    if (result == 0)
-        return true;
+    struct cli_option *all = with_common(options);
+    int result = options_parse(all, argc, argv, words, &err);
     if (result == OPTIONS_HELP) {
         struct buf help;
         buf_init(&help, HELP_BYTES);
-        options_help(cli_command_of(run), options, "warpgym", style_width(STDOUT_FILENO), &help);
+        options_help(cli_command_of(run), all, "warpgym", style_width(STDOUT_FILENO), &help);
         cli_print(&help);
         buf_deinit(&help);
         *status = EXIT_PASSED;
-    } else {
+    } else if (result < 0) {
         *status = cli_fail(EXIT_USAGE, "%s; try `warpgym %s --help`", err.text,
                            cli_command_of(run)->name);
     }
-    cli_words_deinit(words);
-    return false;
+    mem_free(all);
+    if (result != 0)
+        cli_words_deinit(words);
+    return result == 0;
+}
+
+static int index_of(const char *const *names, const char *name)
+{
+    int index = 0;
+    while (names[index + 1] && strcmp(names[index], name) != 0)
+        index++;
+    return index;
 }
 
 int cli_settings(struct settings *settings, const struct cli_words *assignments, struct err *err)
 {
     settings_init(settings);
-    int result = settings_load(settings, err);
+    int result = settings_load(settings, config_file, err);
     for (size_t i = 0; result == 0 && i < assignments->count; i++)
         result = settings_assign(settings, assignments->items[i], err);
     if (result == 0)
         result = settings_check(settings, err);
-    if (result < 0)
+    if (result < 0) {
         settings_deinit(settings);
-    return result;
+        return result;
+    }
+    log_set_level((enum log_level)index_of(log_level_names, settings->log_level));
+    log_set_format((enum log_format)index_of(log_format_names, settings->log_format));
+    return 0;
 }
 
 static void on_signal(int signal)

@@ -20,17 +20,21 @@ int problem_check_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int settings_main(int argc, char **argv);
 int worker_main(int argc, char **argv);
+int config_init_main(int argc, char **argv);
+int config_check_main(int argc, char **argv);
+int config_show_main(int argc, char **argv);
 
 extern const struct cli_command cli_commands[];
 
 /* The command's entry in the table, for its help. */
 const struct cli_command *cli_command_of(int (*run)(int argc, char **argv));
 
-/* Parses; prints help (then *status is 0) or an error (2) itself. True: go on. */
+/* Parses; prints help (then *status is 0) or an error (2) itself. True: go on. Where a command has
+ * --set, it has --config as well. */
 bool cli_parse(int (*run)(int argc, char **argv), const struct cli_option *options, int argc,
                char **argv, struct cli_words *words, int *status);
 
-/* Defaults, file, environment, then each --set. */
+/* Defaults, file, environment, then each --set; the log becomes as they say. */
 NODISCARD int cli_settings(struct settings *settings, const struct cli_words *assignments,
                            struct err *err);
 

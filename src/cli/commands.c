@@ -59,5 +59,26 @@ const struct cli_command cli_commands[] = {
      .summary = "every setting with its value, origin and meaning",
      .examples = "warpgym settings\nwarpgym settings --describe",
      .run = settings_main},
+    {.name = "config init",
+     .arguments = "[FILE]",
+     .summary = "writes a settings file for this machine, with reasons",
+     .description = "FILE is ~/.config/warpgym/config.yaml where none is named; - prints it. What "
+                    "this machine decides (GPUs, CPUs, memory, disks, a free port) is filled in; "
+                    "every other setting is there, commented out, with its default.",
+     .examples = "warpgym config init\nwarpgym config init --force /etc/warpgym/config.yaml",
+     .run = config_init_main},
+    {.name = "config check",
+     .arguments = "[FILE]",
+     .summary = "whether a settings file is valid",
+     .description = "Exit status: 0 it is, 2 it is not: the line says where and what.",
+     .examples = "warpgym config check /etc/warpgym/config.yaml",
+     .run = config_check_main},
+    {.name = "config show",
+     .arguments = "",
+     .summary = "the settings that count, each with where it comes from",
+     .description = "Command line, environment, file, default: the first that says something "
+                    "counts. Secrets are not shown.",
+     .examples = "warpgym config show\nwarpgym config show --config ./config.yaml",
+     .run = config_show_main},
     {0},
 };

@@ -1,9 +1,7 @@
-#include "base/log.h"
 #include "cli/cli.h"
 #include "cli/table.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,11 +24,6 @@ int main(int argc, char **argv)
 {
     struct err err;
     int used = 0;
-    const char *level = getenv("WARPGYM_LOG");
-    if (level && strcmp(level, "debug") == 0)
-        log_set_level(LOG_LEVEL_DEBUG);
-    else if (level && strcmp(level, "info") == 0)
-        log_set_level(LOG_LEVEL_INFO);
     if (argc < 2)
         return overview(EXIT_USAGE);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||

@@ -61,6 +61,7 @@ struct session {
     struct sandbox_runner runner;
     struct reference reference; /* of the problem at hand, while it is needed */
     /* the evaluation at hand */
+    const char *job; /* as the log calls it; NULL: by its verdict */
     const struct problem *problem;
     const struct candidate *text;
     const struct settings *settings;

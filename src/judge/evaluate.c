@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -187,6 +188,7 @@ static bool attempt(struct session *session)
     struct standby *standby;
     struct err err = {0};
     verdict_init(verdict);
+    log_set_job(session->job ? session->job : verdict->id);
     identify(session);
     session->wants_alone = false;
     int result = admit(session);
@@ -237,9 +239,11 @@ void session_evaluate(struct session *session, const struct problem *problem,
     session->bias_makes_sense = session->alone = false;
     session->verdict = verdict;
     int64_t start_ns = clock_now_ns();
+    session->job = log_job();
     if (attempt(session)) {
         verdict_deinit(verdict);
         (void)attempt(session);
     }
     add_up(verdict, clock_ms_since(start_ns));
+    log_set_job(session->job);
 }

@@ -66,6 +66,7 @@ static int compile(struct session *session, enum compile_kind kind, const char *
  * reference's own fields; the verdict is written by the judging thread, after it has ended. */
 struct preparation {
     struct session *session;
+    const char *job; /* for which it is, in the log */
     pthread_t thread;
     bool threaded; /* `thread` is to be joined */
     int result;
@@ -230,15 +231,17 @@ static int prepare_reference(struct preparation *preparation)
 static void *prepare(void *argument)
 {
     struct preparation *preparation = argument;
+    const char *before = log_set_job(preparation->job);
     preparation->result = prepare_reference(preparation);
     prepare_slot(preparation);
+    log_set_job(before);
     return NULL;
 }
 
 /* Begins to get it ready, or does it here and now where there are no threads to be had. */
 static void prepare_begin(struct preparation *preparation, struct session *session)
 {
-    *preparation = (struct preparation){.session = session};
+    *preparation = (struct preparation){.session = session, .job = log_job()};
     find_largest(session->problem, &session->largest);
     preparation->threaded = pthread_create(&preparation->thread, NULL, prepare, preparation) == 0;
     if (!preparation->threaded)

@@ -1,6 +1,6 @@
 #include "server/http_target.h"
 
-#include "base/file.h"
+#include "base/utf8.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static int decode(const char *what, const char *text, size_t count, struct arena
         decoded[used++] = byte;
     }
     *out = decoded;
-    if (!file_is_utf8(decoded, used))
+    if (!utf8_is_valid(decoded, used))
         return err_set(err, ERR_INPUT, "the %s is not UTF-8", what);
     return 0;
 }

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,6 +30,8 @@ static int teardown(void **state)
     (void)state;
     log_set_fd(STDERR_FILENO);
     log_set_level(LOG_LEVEL_WARN);
+    log_set_format(LOG_FORMAT_TEXT);
+    log_set_job(NULL);
     log_set_hooks(NULL, NULL, NULL);
     close(ends[0]);
     close(ends[1]);
@@ -85,11 +88,109 @@ static void test_too_long_is_cut(void **state)
     static char big[3 * LOG_RECORD_BYTES], text[2 * LOG_RECORD_BYTES];
     memset(big, 'x', sizeof big - 1);
     log_event(LOG_LEVEL_WARN, "m", "long", "big", big, "more", big, NULL);
-    assert_int_equal(received(text, sizeof text), LOG_RECORD_BYTES);
-    assert_int_equal(text[LOG_RECORD_BYTES - 1], '\n');
+    size_t cut = received(text, sizeof text);
+    assert_true(cut > LOG_RECORD_BYTES - 8 && cut <= LOG_RECORD_BYTES && text[cut - 1] == '\n');
     log_write(LOG_LEVEL_WARN, "m", "%s", big);
     size_t length = received(text, sizeof text);
     assert_true(length > 0 && length <= LOG_RECORD_BYTES && text[length - 1] == '\n');
+}
+
+/* The one record received; the caller's. */
+static json_t *receive_object(void)
+{
+    char text[2 * LOG_RECORD_BYTES];
+    json_error_t why;
+    size_t length = received(text, sizeof text);
+    assert_true(length > 0 && length <= LOG_RECORD_BYTES && text[length - 1] == '\n');
+    assert_null(memchr(text, '\n', length - 1));
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+    if (!object)
+        fail_msg("%s in: %s", why.text, text);
+    return object;
+}
+
+static void assert_field(const json_t *object, const char *key, const char *value)
+{
+    const char *found = json_string_value(json_object_get(object, key));
+    if (!found || strcmp(found, value) != 0)
+        fail_msg("%s is '%s', not '%s'", key, found ? found : "(none)", value);
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value, *read;
+    } rows[] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"a \"b\" \\ c\n\r\t\x1b\x7f", "a \"b\" \\ c\n\r\t\x1b\x7f"},
+        {"\xc3\xa9 \xf0\x9f\x98\x80", "\xc3\xa9 \xf0\x9f\x98\x80"},
+        {"\xff \xc3", "\xef\xbf\xbd \xef\xbf\xbd"},
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+    log_set_format(LOG_FORMAT_JSON);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        log_event(LOG_LEVEL_WARN, "m", rows[i].value, "field", rows[i].value, NULL);
+        json_t *object = receive_object();
+        assert_field(object, "level", "warn");
+        assert_field(object, "module", "m");
+        assert_field(object, "msg", rows[i].read);
+        assert_field(object, "field", rows[i].read);
+        assert_int_equal(json_object_size(object), 5);
+        json_decref(object);
+    }
+}
+
+/* Wherever the cut falls: between fields, in an escape, in a character of several bytes. */
+static void test_cut_json_is_json(void **state)
+{
+    (void)state;
+    static char big[LOG_RECORD_BYTES + 64];
+    static const char *const fillers[] = {"x", "\n", "\"", "\x01", "\xf0\x9f\x98\x80", "\xff"};
+    log_set_format(LOG_FORMAT_JSON);
+    for (size_t f = 0; f < sizeof fillers / sizeof *fillers; f++)
+        for (size_t count = LOG_RECORD_BYTES - 200; count < LOG_RECORD_BYTES; count++) {
+            size_t width = strlen(fillers[f]), used = 0;
+            for (; used + width <= count; used += width)
+                memcpy(big + used, fillers[f], width);
+            big[used] = '\0';
+            log_event(LOG_LEVEL_WARN, "m", "long", "big", big, "more", "behind it", NULL);
+            json_t *object = receive_object();
+            assert_field(object, "msg", "long");
+            json_decref(object);
+        }
+}
+
+static void *log_elsewhere(void *data)
+{
+    log_set_job(data);
+    log_write(LOG_LEVEL_WARN, "m", "elsewhere");
+    return NULL;
+}
+
+static void test_job(void **state)
+{
+    (void)state;
+    char other[] = "other job";
+    pthread_t thread;
+    assert_null(log_set_job("one"));
+    log_write(LOG_LEVEL_WARN, "m", "here");
+    assert_record("level=warn module=m job=one msg=here\n");
+    assert_int_equal(pthread_create(&thread, NULL, log_elsewhere, other), 0);
+    pthread_join(thread, NULL);
+    assert_record("level=warn module=m job=\"other job\" msg=elsewhere\n");
+    assert_string_equal(log_job(), "one");
+    log_set_format(LOG_FORMAT_JSON);
+    log_write(LOG_LEVEL_WARN, "m", "here");
+    json_t *object = receive_object();
+    assert_field(object, "job", "one");
+    json_decref(object);
+    assert_string_equal(log_set_job(NULL), "one");
+    log_write(LOG_LEVEL_WARN, "m", "nobody's");
+    object = receive_object();
+    assert_null(json_object_get(object, "job"));
+    json_decref(object);
 }
 
 static int hidden, most_hidden, shown;
@@ -157,6 +258,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_records),
         TEST(test_too_long_is_cut),
+        TEST(test_json),
+        TEST(test_cut_json_is_json),
+        TEST(test_job),
         TEST(test_hooks_and_threads),
         TEST(test_a_closed_log_fails_nothing),
     };

@@ -187,9 +187,15 @@ static void test_environment(void **state)
         {"WARPGYM_PORT=tcp://10.0.0.1:10907", NULL},
         {"WARPGYM_PORT_10907_TCP_ADDR=10.0.0.1", NULL},
         {"WARPGYM_SERVICE_HOST=10.0.0.1", NULL},
+        {"WARPGYM_SERVER_SERVICE_HOST=10.0.0.1", NULL},
+        {"WARPGYM_SERVER_SERVICE_PORT_HTTP=10907", NULL},
+        {"WARPGYM_SERVER_PORT=tcp://10.0.0.1:10907", NULL},
+        {"WARPGYM_SERVER_PORT_10907_TCP_PORT=10907", NULL},
+        {"WARPGYM_SERVER_PORTAL=1", "there is no setting WARPGYM_SERVER_PORTAL"},
         {"WARPGYM_", NULL},
         {"WARPGYM_RUN_THREADS=five", "WARPGYM_RUN_THREADS: run.threads: 'five' is not"},
         {"WARPGYM_RUN_THREAD=5", "no setting WARPGYM_RUN_THREAD; did you mean WARPGYM_RUN_THREADS"},
+        {"WARPGYM_LOG=debug", NULL},
         {"WARPGYM_RUM_THREADS=5", "did you mean WARPGYM_RUN_THREADS?"},
         {"WARPGYM_RUN_SOMETHING_ELSE=5", "there is no setting WARPGYM_RUN_SOMETHING_ELSE"},
     };
@@ -200,11 +206,80 @@ static void test_environment(void **state)
         char *environment[] = {variable, NULL};
         settings_init(&settings);
         int result = settings_read_environment(&settings, environment, &err);
-        assert_int_equal(result < 0, rows[i].error != NULL);
+        if ((result < 0) != (rows[i].error != NULL))
+            fail_msg("%s: %s", rows[i].variable, result < 0 ? err.text : "accepted");
         if (rows[i].error)
             assert_error(&err, rows[i].error);
         settings_deinit(&settings);
         mem_free(variable);
+    }
+}
+
+/* KernelGYM's names: what they set, and what is another program's. */
+static void test_kernelgym_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variables[5]; /* NULL-terminated */
+        const char *path, *value, *source;
+    } rows[] = {
+        {{"API_HOST=0.0.0.0", "API_PORT=8001"}, "server.listen", "0.0.0.0:8001", "API_HOST"},
+        {{"API_HOST=::1"}, "server.listen", "[::1]:10907", "API_HOST"},
+        {{"API_PORT=8001"}, "server.listen", "127.0.0.1:8001", "API_PORT"},
+        {{"API_PORT=tcp://10.0.0.1:80"}, "server.listen", "127.0.0.1:10907", NULL},
+        {{"API_PORT=70000"}, "server.listen", "127.0.0.1:10907", NULL},
+        {{"API_HOST=https://api.example.com"}, "server.listen", "127.0.0.1:10907", NULL},
+        {{"API_HOST=", "API_PORT="}, "server.listen", "127.0.0.1:10907", NULL},
+        {{"API_PORT=8001", "WARPGYM_SERVER_LISTEN=[::1]:9"},
+         "server.listen",
+         "[::1]:9",
+         "WARPGYM_SERVER_LISTEN"},
+        {{"REDIS_HOST=head"}, "queue.url", "redis://head:6379", "REDIS_HOST"},
+        {{"REDIS_HOST=fd00::1", "REDIS_PORT=7000", "REDIS_DB=2", "REDIS_PASSWORD=a:b@c/ %"},
+         "queue.url",
+         "redis://:a%3Ab%40c%2F%20%25@[fd00::1]:7000/2",
+         "REDIS_HOST"},
+        {{"REDIS_PORT=tcp://10.0.0.1:6379"}, "queue.url", "", NULL},
+        {{"REDIS_HOST=head", "REDIS_PORT=tcp://10.0.0.1:6379"},
+         "queue.url",
+         "redis://head:6379",
+         "REDIS_HOST"},
+        {{"REDIS_PASSWORD=secret"}, "queue.url", "", NULL},
+        {{"GPU_DEVICES=[0, 1]"}, "gpu.devices", "0,1", "GPU_DEVICES"},
+        {{"GPU_DEVICES=3"}, "gpu.devices", "3", "GPU_DEVICES"},
+        {{"GPU_DEVICES=[]"}, "gpu.devices", "all", NULL},
+        {{"GPU_DEVICES=none"}, "gpu.devices", "all", NULL},
+        {{"LOG_LEVEL=WARNING"}, "log.level", "warn", "LOG_LEVEL"},
+        {{"LOG_LEVEL=debug"}, "log.level", "debug", "LOG_LEVEL"},
+        {{"LOG_LEVEL=trace"}, "log.level", "warn", NULL},
+        {{"WARPGYM_LOG=info", "LOG_LEVEL=debug"}, "log.level", "info", "WARPGYM_LOG"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct settings settings;
+        struct err err = {0};
+        settings_init(&settings);
+        if (settings_read_environment(&settings, (char *const *)rows[i].variables, &err) < 0)
+            fail_msg("%s: %s", rows[i].variables[0], err.text);
+        const struct {
+            const char *path, *value, *source;
+        } found[] = {
+            {"server.listen", settings.server_listen, settings.source[SETTING_server_listen]},
+            {"queue.url", settings.queue_url, settings.source[SETTING_queue_url]},
+            {"gpu.devices", settings.gpu_devices, settings.source[SETTING_gpu_devices]},
+            {"log.level", settings.log_level, settings.source[SETTING_log_level]},
+        };
+        for (size_t f = 0; f < sizeof found / sizeof *found; f++) {
+            bool meant = strcmp(found[f].path, rows[i].path) == 0;
+            assert_true(meant || !found[f].source);
+            if (!meant)
+                continue;
+            assert_string_equal(found[f].value, rows[i].value);
+            if (rows[i].source)
+                assert_string_equal(found[f].source, rows[i].source);
+            else
+                assert_null(found[f].source);
+        }
+        settings_deinit(&settings);
     }
 }
 
@@ -222,7 +297,7 @@ static void test_precedence(void **state)
     struct settings settings;
     struct err err = {0};
     settings_init(&settings);
-    if (settings_load(&settings, &err) < 0)
+    if (settings_load(&settings, NULL, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(settings_assign(&settings, "run.threads=3", &err), 0);
     assert_int_equal(settings.run_threads, 3);
@@ -235,7 +310,7 @@ static void test_precedence(void **state)
     settings_deinit(&settings);
     file_remove_tree(path);
     settings_init(&settings);
-    assert_int_equal(settings_load(&settings, &err), ERR_MISSING);
+    assert_int_equal(settings_load(&settings, NULL, &err), ERR_MISSING);
     assert_error(&err, "WARPGYM_CONFIG: /tmp/");
     settings_deinit(&settings);
     unsetenv("WARPGYM_CONFIG");
@@ -277,6 +352,7 @@ static void test_shown_values_read_back(void **state)
     assert_string_equal(two.python_path, one.python_path);
     assert_true(two.timing_target == one.timing_target);
     memcpy(two.origin, one.origin, sizeof two.origin);
+    memcpy(two.source, one.source, sizeof two.source);
     settings_show(&two, &again);
     assert_string_equal(text.data, again.data);
     buf_deinit(&text);
@@ -313,6 +389,82 @@ static void test_secret(void **state)
     }
 }
 
+static void test_secrets_are_not_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *assignment, *secret;
+    } rows[] = {{"server.token=correct-horse", "correct-horse"},
+                {"queue.url=redis://me:battery@head", "battery"},
+                {"queue.url=redis://:staple@head:1/2", "staple"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct settings settings;
+        struct err err = {0};
+        struct buf text;
+        settings_init(&settings);
+        buf_init(&text, 100000);
+        assert_int_equal(settings_assign(&settings, rows[i].assignment, &err), 0);
+        settings_show(&settings, &text);
+        assert_null(strstr(text.data, rows[i].secret));
+        assert_non_null(strstr(text.data, ": not shown # command line\n"));
+        buf_deinit(&text);
+        settings_deinit(&settings);
+    }
+}
+
+/* Whatever is known of a machine, the file reads back to it. */
+static void test_template(void **state)
+{
+    (void)state;
+    static const struct settings_choice choices[] = {
+        {"run.threads", "7", "Because."},
+        {"python.path", "/a \"b\" \\ c", "One line.\nAnother line."},
+        {"gpu.devices", NULL, "There is none here."},
+    };
+    for (size_t count = 0; count <= sizeof choices / sizeof *choices; count++) {
+        struct settings settings;
+        struct err err = {0};
+        struct buf text;
+        settings_init(&settings);
+        buf_init(&text, 100000);
+        settings_template("A heading\nof two lines.", choices, count, &text);
+        if (settings_read_yaml(&settings, "t", text.data, text.len, &err) < 0)
+            fail_msg("%s\n%s", err.text, text.data);
+        size_t given = 0;
+        for (size_t i = 0; i < SETTINGS_COUNT; i++)
+            given += settings.origin[i] != ORIGIN_DEFAULT;
+        assert_int_equal(given, count < 2 ? count : 2);
+        assert_int_equal(settings.run_threads, count > 0 ? 7 : 0);
+        if (count > 1)
+            assert_string_equal(settings.python_path, choices[1].value);
+        for (const char *line = text.data; *line; line += strcspn(line, "\n") + 1)
+            assert_true(strcspn(line, "\n") <= 100);
+        assert_non_null(strstr(text.data, "# A heading\n# of two lines.\n"));
+        assert_int_equal(strstr(text.data, "# There is none here.\n  # devices: \"all\"\n") != NULL,
+                         count == 3);
+        buf_deinit(&text);
+        settings_deinit(&settings);
+    }
+}
+
+/* The files that are written have each section once. */
+static void test_sections_stand_together(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {
+#define X(field, path, kind, standard, low, high, help) path,
+        SETTINGS(X)
+#undef X
+    };
+    for (size_t i = 1; i < SETTINGS_COUNT; i++)
+        for (size_t j = 0; j + 1 < i; j++) {
+            size_t section = strcspn(paths[i], ".") + 1;
+            if (strncmp(paths[i], paths[j], section) == 0 &&
+                strncmp(paths[i], paths[i - 1], section) != 0)
+                fail_msg("%s stands apart from %s", paths[i], paths[j]);
+        }
+}
+
 static void test_descriptions(void **state)
 {
     (void)state;
@@ -336,10 +488,14 @@ int main(void)
         cmocka_unit_test(test_assignments),
         cmocka_unit_test(test_yaml),
         cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_kernelgym_names),
         cmocka_unit_test(test_precedence),
         cmocka_unit_test(test_values_that_do_not_go_together),
         cmocka_unit_test(test_shown_values_read_back),
         cmocka_unit_test(test_secret),
+        cmocka_unit_test(test_secrets_are_not_shown),
+        cmocka_unit_test(test_template),
+        cmocka_unit_test(test_sections_stand_together),
         cmocka_unit_test(test_descriptions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,12 @@ PATIENCE_S = 60
 PR_SET_CHILD_SUBREAPER = 36
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
+# KernelGYM's names count as settings, too.
+KERNELGYM = {
+    *("API_HOST", "API_PORT", "REDIS_HOST", "REDIS_PORT", "REDIS_DB", "REDIS_PASSWORD"),
+    *("GPU_DEVICES", "LOG_LEVEL"),
+}
+
 SPIN = """#include <stddef.h>
 #include <sys/prctl.h>
 void solution(const float *x, float *y, size_t rows, size_t cols)
@@ -135,7 +141,8 @@ class Warpgym:
         self.running = []
         self.temporary = self.folder / "temporary"
         self.environment = {
-            key: value for key, value in os.environ.items() if not key.startswith("WARPGYM_")
+            key: value for key, value in os.environ.items()
+            if not key.startswith("WARPGYM_") and key not in KERNELGYM
         }
         self.environment |= {
             "HOME": str(self.folder / "home"),

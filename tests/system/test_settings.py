@@ -31,10 +31,13 @@ def test_describe_has_every_setting(warpgym):
 def test_precedence(warpgym, tmp_path):
     key = "run.timeout_ms"
     assert origin(warpgym("settings"), key) == ("10s", "default")
-    write(tmp_path / "config" / "warpgym" / "config.yaml", "run:\n  timeout_ms: 4s\n")
-    assert origin(warpgym("settings"), key) == ("4s", "file")
+    file = write(tmp_path / "config" / "warpgym" / "config.yaml", "run:\n  timeout_ms: 4s\n")
+    assert origin(warpgym("settings"), key) == ("4s", f"file {file}:2")
     variable = {"WARPGYM_RUN_TIMEOUT_MS": "5000"}
-    assert origin(warpgym("settings", environment=variable), key) == ("5s", "environment")
+    assert origin(warpgym("settings", environment=variable), key) == (
+        "5s",
+        "environment WARPGYM_RUN_TIMEOUT_MS",
+    )
     run = warpgym("settings", "--set", f"{key}=6500", environment=variable)
     assert origin(run, key) == ("6500ms", "command line")
 

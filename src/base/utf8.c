@@ -1,0 +1,27 @@
+#include "base/utf8.h"
+
+size_t utf8_sequence(const char *text, size_t left)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    if (at[0] < 0x80)
+        return 1;
+    size_t length = at[0] <= 0xDF ? 2 : at[0] <= 0xEF ? 3 : 4;
+    if (at[0] < 0xC2 || at[0] > 0xF4 || left < length)
+        return 0;
+    unsigned char low = at[0] == 0xE0 ? 0xA0 : at[0] == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = at[0] == 0xED ? 0x9F : at[0] == 0xF4 ? 0x8F : 0xBF;
+    if (at[1] < low || at[1] > high)
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+    return length;
+}
+
+bool utf8_is_valid(const char *bytes, size_t count)
+{
+    size_t length = 1;
+    for (size_t i = 0; i < count && length > 0; i += length)
+        length = utf8_sequence(bytes + i, count - i);
+    return length > 0;
+}

@@ -1,0 +1,220 @@
+/* config: the settings file: one made for this machine, checked, and what counts in the end. */
+#include "cli/cli.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "cli/config_machine.h"
+#include "queue/redis_url.h"
+#include "server/http_listen.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OUT_BYTES ((size_t)1 << 20)
+#define FILE_MODE 0600 /* it may hold a token */
+
+/* The one word that a command takes, or `standard`; NULL after a complaint. */
+static const char *one_word(const struct cli_words *words, const char *standard)
+{
+    if (words->count > 1)
+        cli_fail(EXIT_USAGE, "one FILE at a time");
+    else if (words->count == 0 && !standard)
+        cli_fail(EXIT_USAGE, "no home directory; name a FILE");
+    else
+        return words->count ? words->items[0] : standard;
+    return NULL;
+}
+
+static void write_template(const struct settings *settings, const struct examination *found,
+                           const char *file, struct buf *out)
+{
+    struct config_machine machine;
+    char host[128] = "this machine", date[32] = "";
+    char *header;
+    time_t now = time(NULL);
+    struct tm parts;
+    (void)!gethostname(host, sizeof host - 1);
+    if (localtime_r(&now, &parts))
+        strftime(date, sizeof date, "%Y-%m-%d", &parts);
+    header = mem_printf("Settings of warpgym %s on %s, made by `warpgym config init` on %s.\n"
+                        "What is commented out shows its default. The command line and the "
+                        "environment (WARPGYM_SECTION_NAME) go before this file.\n"
+                        "After a change: warpgym config check %s",
+                        WARPGYM_VERSION, host, date, file);
+    config_machine_init(&machine, settings, found);
+    settings_template(header, machine.choices, machine.count, out);
+    config_machine_deinit(&machine);
+    mem_free(header);
+}
+
+static int save(const char *file, const struct buf *text, struct err *err)
+{
+    const char *slash = strrchr(file, '/');
+    if (slash && slash > file) {
+        char *directory = mem_printf("%.*s", (int)(slash - file), file);
+        int result = file_make_directories(directory, 0755, err);
+        mem_free(directory);
+        if (result < 0)
+            return result;
+    }
+    return file_write_atomic(file, text->data, text->len, FILE_MODE, err);
+}
+
+/* Before the machine is examined, which takes seconds. */
+static int may_save(const char *file, bool force, struct err *err)
+{
+    bool there = strcmp(file, "-") != 0 && !force && file_exists(file);
+    return there ? err_set(err, ERR_INPUT, "%s is there already; --force replaces it", file) : 0;
+}
+
+static int init(const char *file, bool force, struct err *err)
+{
+    struct settings settings;
+    struct examination *found = mem_alloc(sizeof *found);
+    struct buf text;
+    settings_init(&settings);
+    buf_init(&text, OUT_BYTES);
+    int result = may_save(file, force, err);
+    if (result == 0)
+        result = settings_read_environment(&settings, environ, err);
+    if (result == 0)
+        result = examine(&settings, found, err);
+    if (result == 0) {
+        write_template(&settings, found, file, &text);
+        if (strcmp(file, "-") == 0) {
+            cli_print(&text);
+        } else {
+            result = save(file, &text, err);
+            if (result == 0)
+                printf("%s\n", file);
+        }
+    }
+    buf_deinit(&text);
+    settings_deinit(&settings);
+    mem_free(found);
+    return result;
+}
+
+int config_init_main(int argc, char **argv)
+{
+    bool force = false;
+    struct cli_words words = {0};
+    const struct cli_option options[] = {
+        OPTION_FLAG('f', "force", &force, "replace the FILE that is there"),
+        OPTION_END,
+    };
+    struct err err;
+    int status;
+    if (!cli_parse(config_init_main, options, argc, argv, &words, &status))
+        return status;
+    char *standard = paths_config_file();
+    const char *file = one_word(&words, standard);
+    if (!file)
+        status = EXIT_USAGE;
+    else if (init(file, force, &err) < 0)
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    else
+        status = EXIT_PASSED;
+    mem_free(standard);
+    cli_words_deinit(&words);
+    return status;
+}
+
+/* What only those know who use the values. */
+static int check_places(const struct settings *settings, struct err *err)
+{
+    struct sockaddr_storage address;
+    struct redis_url url;
+    socklen_t count;
+    const char *queue = settings->queue_url;
+    if (http_listen_parse(settings->server_listen, &address, &count, err) < 0)
+        return err_prefix(err, "server.listen");
+    if (!http_listen_is_loopback(&address) && !*settings->server_token &&
+        !settings->server_insecure)
+        return err_set(err, ERR_INPUT,
+                       "server.listen: others reach %s: set server.token, or server.insecure",
+                       settings->server_listen);
+    if (strncmp(queue, "redis://", strlen("redis://")) == 0)
+        return redis_url_parse(&url, queue + strlen("redis://"), err) < 0
+                   ? err_prefix(err, "queue.url")
+                   : 0;
+    if (*queue && strncmp(queue, "sqlite:", strlen("sqlite:")) != 0)
+        return err_set(err, ERR_INPUT, "queue.url: begins with neither sqlite: nor redis://");
+    return 0;
+}
+
+static int check(const char *file, struct err *err)
+{
+    struct settings settings;
+    struct stat facts;
+    settings_init(&settings);
+    int result = settings_read_file(&settings, file, err);
+    if (result == 0) {
+        result = settings_check(&settings, err);
+        if (result == 0)
+            result = check_places(&settings, err);
+        if (result < 0)
+            err_prefix(err, "%s", file);
+    }
+    bool secret = *settings.server_token || strchr(settings.queue_url, '@');
+    if (result == 0 && secret && stat(file, &facts) == 0 && (facts.st_mode & 077))
+        cli_fail(0, "%s holds a secret and others may read it: chmod 600", file);
+    settings_deinit(&settings);
+    return result;
+}
+
+int config_check_main(int argc, char **argv)
+{
+    struct cli_words words = {0};
+    const struct cli_option options[] = {OPTION_END};
+    struct err err;
+    int status;
+    if (!cli_parse(config_check_main, options, argc, argv, &words, &status))
+        return status;
+    char *standard = paths_config_file();
+    const char *file = one_word(&words, standard);
+    if (!file)
+        status = EXIT_USAGE;
+    else if (check(file, &err) < 0)
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    else
+        status = printf("%s: good\n", file) < 0 ? EXIT_INFRASTRUCTURE : EXIT_PASSED;
+    mem_free(standard);
+    cli_words_deinit(&words);
+    return status;
+}
+
+int config_show_main(int argc, char **argv)
+{
+    struct cli_words sets = {0};
+    struct cli_words words = {0};
+    const struct cli_option options[] = {
+        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as other commands take it"),
+        OPTION_END,
+    };
+    struct settings settings;
+    struct err err;
+    struct buf out;
+    int status;
+    if (!cli_parse(config_show_main, options, argc, argv, &words, &status))
+        return status;
+    buf_init(&out, OUT_BYTES);
+    if (cli_settings(&settings, &sets, &err) < 0) {
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else {
+        buf_printf(&out, "# %s%s\n", settings.file ? "file: " : "no file was read",
+                   settings.file ? settings.file : "");
+        settings_show(&settings, &out);
+        settings_deinit(&settings);
+        status = EXIT_PASSED;
+    }
+    cli_print(&out);
+    buf_deinit(&out);
+    cli_words_deinit(&words);
+    cli_words_deinit(&sets);
+    return status;
+}

@@ -1,0 +1,162 @@
+"""`warpgym config`: a file for this machine, whether one is valid, and what counts."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import stat
+
+import pytest
+from support import PASSED, USAGE, fast, write
+from test_settings import origin
+
+
+@pytest.fixture(scope="module")
+def made(module_warpgym, tmp_path_factory):
+    file = tmp_path_factory.mktemp("config") / "below" / "config.yaml"
+    run = module_warpgym("config", "init", file)
+    assert run.status == PASSED, run
+    assert run.out == f"{file}\n"
+    return file
+
+
+def test_init_writes_what_reads_back(warpgym, made):
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    run = warpgym("config", "check", made)
+    assert (run.status, run.out, run.err) == (PASSED, f"{made}: good\n", "")
+    shown = warpgym("config", "show", "--config", made)
+    assert shown.status == PASSED and shown.out.startswith(f"# file: {made}\n")
+    assert origin(shown, "log.format")[0] == '"json"'
+    assert origin(shown, "log.format")[1].startswith(f"file {made}:")
+    assert origin(shown, "check.trials") == ("3", "default")
+
+
+def test_init_has_every_setting_with_its_default(warpgym, made):
+    text = made.read_text(encoding="utf-8")
+    for row in warpgym("settings", "--markdown").out.splitlines()[2:]:
+        section, name = row.split("`")[1].split(".")
+        (body,) = re.findall(rf"^{section}:\n((?:  .*\n|\n)*)", text, re.MULTILINE)
+        assert re.search(rf"^  (# )?{name}: ", body, re.MULTILINE), name
+    # Without the comment signs it is a file of defaults, and valid too.
+    defaults = re.sub(r"^  # ([a-z_0-9]+: )", r"  \1", text, flags=re.MULTILINE)
+    run = warpgym("config", "check", write(warpgym.folder / "defaults.yaml", defaults))
+    assert run.status == PASSED, run
+
+
+def test_init_replaces_only_when_told(warpgym, made):
+    copy = shutil.copy(made, warpgym.folder / "mine.yaml")
+    run = warpgym("config", "init", copy)
+    assert run.status == USAGE and "--force replaces it" in run.complaint
+    assert made.read_bytes() == (warpgym.folder / "mine.yaml").read_bytes()
+
+
+def test_init_finds_a_free_port(warpgym):
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", 10907))
+            taken.listen()
+        except OSError:
+            pass  # somebody else has it: as good
+        file = warpgym.folder / "config" / "warpgym" / "config.yaml"
+        assert warpgym("config", "init").out == f"{file}\n"
+    text = file.read_text(encoding="utf-8")
+    port = int(re.search(r'^  listen: "127\.0\.0\.1:(\d+)"', text, re.MULTILINE)[1])
+    assert port > 10907 and f"{port} is the first free port" in text
+    assert warpgym("config", "init", "--force").status == PASSED
+
+
+REFUSED = [
+    ("server:\n  listem: x\n", ":2:11: there is no setting 'server.listem'; did you mean"),
+    ("sever:\n  listen: x\n", ":1:1: there is no section 'sever'; did you mean 'server'?"),
+    ("run: {threads: many}\n", "is not a whole number"),
+    ("log: {level: loud}\n", 'log.level is "loud"; it may be error, warn, info, debug'),
+    ("server: {listen: '127.0.0.1:99999'}\n", "server.listen: "),
+    ("server: {listen: '0.0.0.0:80'}\n", "set server.token, or server.insecure"),
+    ("queue: {url: 'http://head'}\n", "queue.url: begins with neither sqlite: nor redis://"),
+    ("queue: {url: 'redis://'}\n", "queue.url: "),
+    ("run: [\n", "config.yaml:"),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), REFUSED)
+def test_check_says_what_is_wrong(warpgym, text, says):
+    run = warpgym("config", "check", write(warpgym.folder / "config.yaml", text))
+    assert run.status == USAGE and says in run.complaint
+    assert str(warpgym.folder / "config.yaml") in run.complaint
+
+
+def test_check_needs_its_file(warpgym):
+    run = warpgym("config", "check")
+    assert run.status == USAGE and "warpgym/config.yaml" in run.complaint
+
+
+def test_check_warns_of_a_secret_that_others_may_read(warpgym):
+    file = write(warpgym.folder / "config.yaml", "server: {token: correct-horse}\n")
+    file.chmod(0o644)
+    run = warpgym("config", "check", file)
+    assert run.status == PASSED and "chmod 600" in run.err and "horse" not in run.err
+    file.chmod(0o600)
+    assert warpgym("config", "check", file).err == ""
+
+
+def test_which_file_counts(warpgym, tmp_path):
+    key = "run.threads"
+    files = {
+        "named": write(tmp_path / "named.yaml", "run: {threads: 1}\n"),
+        "variable": write(tmp_path / "variable.yaml", "run: {threads: 2}\n"),
+        "user": write(tmp_path / "config" / "warpgym" / "config.yaml", "run: {threads: 3}\n"),
+    }
+    variable = {"WARPGYM_CONFIG": str(files["variable"])}
+    run = warpgym("config", "show", "--config", files["named"], environment=variable)
+    assert origin(run, key) == ("1", f"file {files['named']}:1")
+    assert origin(warpgym("config", "show", environment=variable), key)[0] == "2"
+    assert origin(warpgym("config", "show"), key)[0] == "3"
+    files["user"].unlink()
+    assert warpgym("config", "show").out.startswith("# no file was read\n")
+    missing = warpgym("config", "show", "--config", tmp_path / "none.yaml")
+    assert missing.status == USAGE and "none.yaml" in missing.complaint
+
+
+def test_the_file_of_all_users(warpgym, tmp_path):
+    """In a mount namespace, where /etc is the test's own."""
+    file = write(tmp_path / "etc" / "warpgym" / "config.yaml", "run: {threads: 4}\n")
+    if os.system("unshare -rm true 2>/dev/null") != 0:
+        pytest.skip("unshare -rm is refused here: no /etc of one's own")
+    wrapper = ["unshare", "-rm", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"']
+    run = warpgym("config", "show", wrapper=[*wrapper, str(file.parents[1])])
+    assert origin(run, "run.threads") == ("4", "file /etc/warpgym/config.yaml:1")
+    write(tmp_path / "config" / "warpgym" / "config.yaml", "check: {trials: 9}\n")
+    run = warpgym("config", "show", wrapper=[*wrapper, str(file.parents[1])])
+    assert origin(run, "run.threads")[1] == "default"
+
+
+def test_names_of_kernelgym(warpgym):
+    theirs = {
+        "API_HOST": "10.0.0.5",
+        "API_PORT": "8001",
+        "REDIS_HOST": "head",
+        "GPU_DEVICES": "[0,1]",
+        "LOG_LEVEL": "INFO",
+    }
+    run = warpgym("config", "show", environment=theirs)
+    assert origin(run, "server.listen") == ('"10.0.0.5:8001"', "environment API_HOST")
+    assert origin(run, "queue.url") == ('"redis://head:6379"', "environment REDIS_HOST")
+    assert origin(run, "gpu.devices") == ('"0,1"', "environment GPU_DEVICES")
+    assert origin(run, "log.level") == ('"info"', "environment LOG_LEVEL")
+    secret = warpgym("config", "show", environment=theirs | {"REDIS_PASSWORD": "correct-horse"})
+    assert "horse" not in secret.out and "# url: not shown # environment REDIS_HOST" in secret.out
+
+
+def test_log_as_json(warpgym):
+    run = warpgym.eval(
+        *("--problem", "relu", fast("relu")),
+        environment={"WARPGYM_LOG_FORMAT": "json", "WARPGYM_LOG": "debug"},
+    )
+    assert run.status == PASSED
+    records = [json.loads(line) for line in run.err.splitlines()]
+    assert records
+    for record in records:
+        assert {"time", "level", "module", "msg"} <= record.keys(), record
+    assert run.verdict["id"] in {record.get("job") for record in records}

@@ -2,6 +2,10 @@
  *
  *   time=2025-03-01T12:00:00.123Z level=warn module=compile msg="the cache is full" path=/var/x
  *
+ * or, where a machine collects them, one JSON object of texts a line:
+ *
+ *   {"time":"2025-03-01T12:00:00.123Z","level":"warn","module":"compile","msg":"…","path":"/var/x"}
+ *
  * Quiet by default: warnings and errors only. A record never fails and never blocks on anything but
  * the descriptor; what is too long is cut. Hooks let a progress bar take itself off the terminal
  * around each record. Threads: every function may be called from any of them.
@@ -18,6 +22,9 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBU
 void log_set_level(enum log_level level);
 /* Whether a record of that level would be written; asks before costly arguments. */
 bool log_enabled(enum log_level level);
+enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
+
+void log_set_format(enum log_format format);
 /* Standard error unless told otherwise; the descriptor stays the caller's. */
 void log_set_fd(int fd);
 

@@ -20,6 +20,7 @@ int problem_check_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int settings_main(int argc, char **argv);
 int worker_main(int argc, char **argv);
+int serve_main(int argc, char **argv);
 
 extern const struct cli_command cli_commands[];
 

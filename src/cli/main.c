@@ -31,6 +31,9 @@ int main(int argc, char **argv)
         log_set_level(LOG_LEVEL_DEBUG);
     else if (level && strcmp(level, "info") == 0)
         log_set_level(LOG_LEVEL_INFO);
+    const char *format = getenv("WARPGYM_LOG_FORMAT");
+    if (format && strcmp(format, "json") == 0)
+        log_set_format(LOG_FORMAT_JSON);
     if (argc < 2)
         return overview(EXIT_USAGE);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||

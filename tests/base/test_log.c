@@ -92,6 +92,25 @@ static void test_too_long_is_cut(void **state)
     assert_true(length > 0 && length <= LOG_RECORD_BYTES && text[length - 1] == '\n');
 }
 
+static void test_json(void **state)
+{
+    (void)state;
+    static char big[3 * LOG_RECORD_BYTES], text[2 * LOG_RECORD_BYTES];
+    log_set_format(LOG_FORMAT_JSON);
+    log_event(LOG_LEVEL_WARN, "m", "a \"b\"\n\x1b", "id", "\xc3\xa9\xff\xed\xa0\x80\\", NULL);
+    size_t length = received(text, sizeof text);
+    const char *behind = strstr(text, "\"level\"");
+    assert_true(length > 0 && strncmp(text, "{\"time\":\"2", 10) == 0 && behind);
+    assert_string_equal(behind, "\"level\":\"warn\",\"module\":\"m\",\"msg\":\"a \\\"b\\\"\\u000a\\u001b\","
+                                "\"id\":\"\xc3\xa9\\ufffd\\ufffd\\ufffd\\ufffd\\\\\"}\n");
+    memset(big, '"', sizeof big - 1);
+    log_event(LOG_LEVEL_WARN, "m", "long", "small", "1", "big", big, "more", "2", NULL);
+    length = received(text, sizeof text);
+    assert_true(length > 0 && length <= LOG_RECORD_BYTES);
+    assert_string_equal(text + length - strlen(",\"small\":\"1\"}\n"), ",\"small\":\"1\"}\n");
+    log_set_format(LOG_FORMAT_TEXT);
+}
+
 static int hidden, most_hidden, shown;
 
 static void hide(void *context)
@@ -157,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_records),
         TEST(test_too_long_is_cut),
+        TEST(test_json),
         TEST(test_hooks_and_threads),
         TEST(test_a_closed_log_fails_nothing),
     };

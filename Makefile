@@ -96,6 +96,7 @@ $(OBJ)/side/%.o: %.c $(FLAGS)
 $(OBJ)/src/judge/gpu_work.o: src/judge/gpu_work.cu
 $(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
 $(OBJ)/src/queue/redis_script.o: $(wildcard src/queue/redis/*.lua)
+$(OBJ)/src/server/openapi.o: src/server/openapi.json
 $(OBJ)/src/device/nvrtc_headers.o $(OBJ)/side/src/device/nvrtc_headers.o: \
 	$(wildcard src/device/headers/*)
 
@@ -149,7 +150,8 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/
 
 tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
 	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu \
-	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/bench/http_load
+	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/server/fake_worker \
+	$(ROOT)/build/bench/http_load
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)

@@ -32,6 +32,12 @@
 #define LIMIT_HTTP_SEGMENTS 16 /* of a path */
 #define LIMIT_HTTP_QUERY 32    /* names in a query */
 #define LIMIT_HTTP_TEXT_BYTES 1024
+#define LIMIT_BATCH_JOBS 1000                /* evaluations of one batch */
+#define LIMIT_WAIT_S 600                     /* of one long poll */
+#define LIMIT_VIEWS_BYTES ((size_t)64 << 20) /* answers that a server remembers */
+#define LIMIT_PAGE_BYTES ((size_t)32 << 20)  /* one page of a listing */
+#define LIMIT_FEED_EVENTS 16384              /* events that wait for their listeners */
+#define LIMIT_KNOWN_PROBLEMS 4096            /* whose hashes a server remembers */
 #define LIMIT_METRIC_SERIES 128              /* different label values of one metric */
 #define LIMIT_CASES_BYTES ((size_t)16 << 20) /* what describes the cases of a simple problem */
 #define LIMIT_JOB_ID_BYTES 255

@@ -23,6 +23,7 @@ int worker_main(int argc, char **argv);
 int config_init_main(int argc, char **argv);
 int config_check_main(int argc, char **argv);
 int config_show_main(int argc, char **argv);
+int serve_main(int argc, char **argv);
 
 extern const struct cli_command cli_commands[];
 

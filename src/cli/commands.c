@@ -30,6 +30,19 @@ const struct cli_command cli_commands[] = {
          "at once; its jobs go to others when their lease is over (queue.lease_ms).",
      .examples = "warpgym worker\nwarpgym worker --queue redis://queue.example --slots 32",
      .run = worker_main},
+    {.name = "serve",
+     .arguments = "",
+     .summary = "take evaluations over HTTP, and judge them",
+     .description =
+         "Serves warpgym's API under /v1 and KernelGYM's routes at the root. Prints the address "
+         "once it is ready; logs are JSON lines on standard error (WARPGYM_LOG_FORMAT=text, "
+         "WARPGYM_LOG=debug). SIGTERM lets requests and jobs end; what has not ended goes back to "
+         "the queue. A second one ends it at once. Nothing that was acknowledged is lost either "
+         "way.",
+     .examples = "warpgym serve\n"
+                 "warpgym serve --listen 0.0.0.0:10907 -s server.token=SECRET\n"
+                 "warpgym serve --workers none --queue redis://queue.example",
+     .run = serve_main},
     {.name = "problem list",
      .arguments = "",
      .summary = "the problems that there are",

@@ -191,7 +191,7 @@ static bool check_route(struct http_request *request, const struct heads *heads,
     }
     if (!check_origin(request, heads))
         return false;
-    if (allowed) {
+    if (!request->binding && allowed) {
         allow(request, allowed, "Allow");
         return refuse(request, 405, "method_not_allowed", "this path does not have that method");
     }

@@ -1,0 +1,188 @@
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/roots.h"
+#include "server/service.h"
+#include "worker/worker.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_MS 100
+#define STOP_MS 10000
+
+struct arguments {
+    const char *listen, *queue, *workers;
+    struct cli_words roots, sets;
+    bool no_worker; /* what `workers` says */
+};
+
+/* Logs are for machines here, and tell what happens: unless somebody said otherwise. */
+static void set_log(void)
+{
+    const char *format = getenv("WARPGYM_LOG_FORMAT");
+    if (!format || strcmp(format, "text") != 0)
+        log_set_format(LOG_FORMAT_JSON);
+    if (!getenv("WARPGYM_LOG"))
+        log_set_level(LOG_LEVEL_INFO);
+}
+
+/* SIGINT and SIGTERM end the wait; a second one ends the process (cli_catch_signals). */
+static void wait_for_signal(void)
+{
+    while (!cli_cancelled)
+        (void)poll(NULL, 0, LOOK_MS);
+}
+
+/* What the parts share, and which of them run. */
+struct house {
+    const struct settings *settings;
+    struct paths_list roots;
+    struct queue *queue;
+    struct metrics *metrics;
+    struct service *service;
+    struct worker *worker; /* NULL: none here */
+};
+
+static int start_worker(struct house *house, struct err *err)
+{
+    const struct worker_options options = {.settings = house->settings,
+                                           .queue = house->queue,
+                                           .roots = &house->roots,
+                                           .metrics = house->metrics};
+    return worker_start(&house->worker, &options, err);
+}
+
+/* Serves before the worker is there: what comes in meanwhile waits in the queue. */
+static int start(struct house *house, bool no_worker, struct err *err)
+{
+    const struct service_options options = {.settings = house->settings,
+                                            .queue = house->queue,
+                                            .metrics = house->metrics,
+                                            .roots = house->roots.items,
+                                            .root_count = house->roots.count};
+    int result = service_open(&house->service, &options, err);
+    if (result == 0)
+        result = service_start(house->service, err);
+    if (result < 0)
+        return result;
+    printf("warpgym: serving at %s, queue %s\n", service_address(house->service),
+           queue_name(house->queue));
+    fflush(stdout);
+    return no_worker ? 0 : start_worker(house, err);
+}
+
+/* Clients first: who waits is told to come again, and no more jobs come in. */
+static void stop(struct house *house)
+{
+    struct err err;
+    log_event(LOG_LEVEL_INFO, "serve", "stopping", NULL);
+    if (house->service && service_stop(house->service, STOP_MS, &err) < 0) {
+        /* Something hangs in a request: nothing can be freed, and nothing acknowledged is lost. */
+        log_event(LOG_LEVEL_ERROR, "serve", "stopped in the middle of a request", "why", err.text,
+                  NULL);
+        _Exit(EXIT_INFRASTRUCTURE);
+    }
+    if (house->worker)
+        worker_drain(house->worker, house->settings->worker_drain_ms);
+    worker_free(house->worker);
+    service_free(house->service);
+}
+
+static int serve(struct house *house, bool no_worker)
+{
+    struct err err;
+    int result = start(house, no_worker, &err);
+    int status = EXIT_PASSED;
+    if (result < 0)
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    else
+        wait_for_signal();
+    stop(house);
+    return status;
+}
+
+static int run(const struct arguments *arguments, const struct settings *settings)
+{
+    struct house house = {.settings = settings};
+    struct queue_options options;
+    struct err err;
+    if (cli_roots(&arguments->roots, settings, &house.roots, &err) < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    int status;
+    queue_options_read(&options, settings);
+    if (queue_open(&house.queue, settings->queue_url, &options, &err) < 0) {
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    } else {
+        house.metrics = metrics_new();
+        status = serve(&house, arguments->no_worker);
+        metrics_free(house.metrics);
+        queue_close(house.queue);
+    }
+    paths_list_deinit(&house.roots);
+    return status;
+}
+
+/* Options that are settings by another name. */
+static int assign(struct settings *settings, const char *path, const char *value, struct err *err)
+{
+    return value ? settings_set(settings, path, value, ORIGIN_COMMAND_LINE, err) : 0;
+}
+
+static int apply(struct arguments *arguments, struct settings *settings, struct err *err)
+{
+    int result = assign(settings, "server.listen", arguments->listen, err);
+    arguments->no_worker = arguments->workers && strcmp(arguments->workers, "none") == 0;
+    if (result == 0)
+        result = assign(settings, "queue.url", arguments->queue, err);
+    if (result == 0 && arguments->workers && !arguments->no_worker &&
+        assign(settings, "worker.slots", arguments->workers, err) < 0)
+        result = err_prefix(err, "--workers takes none or a number of slots");
+    return result < 0 ? result : settings_check(settings, err);
+}
+
+int serve_main(int argc, char **argv)
+{
+    struct arguments arguments = {.workers = NULL};
+    struct cli_words words = {0};
+    const struct cli_option options[] = {
+        OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
+                      "where to serve (server.listen); port 0: a free one"),
+        OPTION_STRING(0, "queue", &arguments.queue, "URL",
+                      "where jobs are kept (queue.url): sqlite:PATH or redis://HOST"),
+        OPTION_STRING(
+            'w', "workers", &arguments.workers, "N|none",
+            "how many jobs are judged here at a time (worker.slots); none: serve only, and "
+            "`warpgym worker` judges"),
+        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+                    "look for problems here first; may be repeated"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
+                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_END,
+    };
+    struct settings settings;
+    struct err err;
+    int status = EXIT_USAGE;
+    if (!cli_parse(serve_main, options, argc, argv, &words, &status))
+        return status;
+    if (words.count > 0) {
+        status = cli_fail(EXIT_USAGE, "serve: '%s' is too much; try `warpgym serve --help`",
+                          words.items[0]);
+    } else if (cli_settings(&settings, &arguments.sets, &err) < 0) {
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else {
+        if (apply(&arguments, &settings, &err) < 0) {
+            status = cli_fail(EXIT_USAGE, "%s", err.text);
+        } else {
+            set_log();
+            cli_catch_signals();
+            status = run(&arguments, &settings);
+        }
+        settings_deinit(&settings);
+    }
+    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.sets);
+    cli_words_deinit(&words);
+    return status;
+}

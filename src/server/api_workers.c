@@ -1,0 +1,47 @@
+/* api_workers: who judges, and what waits for it. */
+#include "base/json.h"
+#include "server/service_internal.h"
+
+static void workers(void *context, struct http_request *request, struct http_response *response)
+{
+    struct service *service = context;
+    json_t *answer = json_object();
+    (void)request;
+    json_put(answer, "workers", fleet_workers(service->fleet));
+    http_set_json(response, answer);
+}
+
+static json_t *stats_json(const struct queue_stats *stats)
+{
+    json_t *object = json_object(), *queued = json_object(), *ended = json_object();
+    for (int i = 0; i < QUEUE_PRIORITIES; i++)
+        json_put(queued, view_priority((enum queue_priority)i),
+                 json_pack("{s:I, s:I}", "depth", (json_int_t)stats->priorities[i].depth,
+                           "oldest_ms", (json_int_t)stats->priorities[i].oldest_ms));
+    for (size_t i = 0; i < stats->ended_count; i++)
+        json_put(ended, stats->ended[i].outcome, json_integer((json_int_t)stats->ended[i].count));
+    json_put(object, "queued", queued);
+    json_put(object, "running", json_integer((json_int_t)stats->running));
+    json_put(object, "kept", json_integer((json_int_t)stats->kept));
+    json_put(object, "ended", ended);
+    json_put(object, "lost_leases", json_integer((json_int_t)stats->lost_leases));
+    return object;
+}
+
+static void stats(void *context, struct http_request *request, struct http_response *response)
+{
+    struct service *service = context;
+    struct queue_stats now;
+    struct err err;
+    (void)request;
+    if (queue_stats(service->queue, &now, &err) < 0)
+        service_refuse_queue(response, &err);
+    else
+        http_set_json(response, stats_json(&now));
+}
+
+const struct http_route api_workers_routes[] = {
+    {HTTP_GET, "/v1/workers", workers, 0, 0},
+    {HTTP_GET, "/v1/stats", stats, HTTP_BLOCKS, 0},
+    {0},
+};

@@ -1,0 +1,26 @@
+/* catalogue: the problems that the server has, and their hashes, remembered for a moment.
+ *
+ * A submission that names a problem needs its hash. Reading and parsing it for each would cost more
+ * than everything else; so an edited problem counts from CATALOGUE_FRESH_MS later on.
+ *
+ * Threads: any. Roots are borrowed.
+ */
+#ifndef WARPGYM_SERVER_CATALOGUE_H
+#define WARPGYM_SERVER_CATALOGUE_H
+
+#include "base/err.h"
+#include "base/hash.h"
+
+#include <stddef.h>
+
+#define CATALOGUE_FRESH_MS 1000
+
+struct catalogue;
+
+struct catalogue *catalogue_new(const char *const *roots, size_t root_count);
+void catalogue_free(struct catalogue *catalogue);
+/* ERR_MISSING with the nearest id offered. */
+NODISCARD int catalogue_hash(struct catalogue *catalogue, const char *id, char hex[HASH_HEX_BYTES],
+                             struct err *err);
+
+#endif

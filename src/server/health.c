@@ -1,0 +1,184 @@
+/* health: whether it works, whether it may get work, and figures. */
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "server/kernelgym_report.h"
+#include "server/service_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/sysinfo.h>
+
+#define METRICS_BYTES ((size_t)16 << 20)
+
+static int64_t depth(const struct queue_stats *stats)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < QUEUE_PRIORITIES; i++)
+        sum += stats->priorities[i].depth;
+    return (int64_t)sum;
+}
+
+static int64_t ended(const struct queue_stats *stats, const char *outcome)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < stats->ended_count; i++)
+        if (!outcome || strcmp(stats->ended[i].outcome, outcome) == 0)
+            sum += stats->ended[i].count;
+    return (int64_t)sum;
+}
+
+/* NULL: it works. */
+static const char *trouble(struct service *service, struct err *err)
+{
+    if (queue_probe(service->queue, err) < 0)
+        return err->text;
+    if (fleet_taking(service->fleet, false) == 0)
+        return "no worker takes jobs";
+    return NULL;
+}
+
+static size_t count_gpus(const json_t *workers)
+{
+    size_t count = 0, i;
+    json_t *worker;
+    json_array_foreach(workers, i, worker)
+    {
+        count += json_array_size(json_object_get(worker, "devices"));
+    }
+    return count;
+}
+
+/* Of all machines; cuda:N as the order of their workers has it. */
+static size_t list_gpus(const json_t *workers, struct kernelgym_gpu *gpus, char (*names)[16])
+{
+    size_t count = 0, i, j;
+    json_t *worker, *device;
+    json_array_foreach(workers, i, worker)
+    {
+        json_array_foreach(json_object_get(worker, "devices"), j, device)
+        {
+            const char *kind = json_string_value(json_object_get(device, "kind"));
+            const char *state = json_string_value(json_object_get(device, "state"));
+            const json_t *bytes = json_object_get(device, "memory_bytes");
+            if (!kind || strcmp(kind, "cuda") != 0)
+                continue;
+            snprintf(names[count], sizeof names[count], "cuda:%zu", count);
+            gpus[count] = (struct kernelgym_gpu){
+                .device = names[count],
+                .name = json_string_value(json_object_get(device, "name")),
+                .memory_total_bytes = json_is_number(bytes) ? json_number_value(bytes) : -1,
+                .memory_used_bytes = -1,
+                .available = !state || strcmp(state, "quarantined") != 0,
+                .error = json_string_value(json_object_get(device, "why"))};
+            count++;
+        }
+    }
+    return count;
+}
+
+static void read_machine(struct kernelgym_health *health)
+{
+    struct sysinfo info;
+    health->cpu_percent = health->memory_percent = -1;
+    health->memory_total_bytes = health->memory_available_bytes = -1;
+    if (sysinfo(&info) < 0 || info.totalram == 0)
+        return;
+    double unit = info.mem_unit;
+    health->memory_total_bytes = (double)info.totalram * unit;
+    health->memory_available_bytes = (double)(info.freeram + info.bufferram) * unit;
+    health->memory_percent = 100 *
+                             (1 - health->memory_available_bytes / health->memory_total_bytes);
+}
+
+static void show_health(void *context, struct http_request *request, struct http_response *response)
+{
+    struct service *service = context;
+    struct queue_stats stats = {0};
+    struct err err;
+    (void)request;
+    struct kernelgym_health health = {.now_ms = service_now_ms(),
+                                      .trouble = trouble(service, &err),
+                                      .uptime_s = 1e-3 * clock_ms_since(service->opened_ns)};
+    json_t *workers = fleet_workers(service->fleet);
+    size_t room = count_gpus(workers) + 1;
+    struct kernelgym_gpu *gpus = mem_alloc(room * sizeof *gpus);
+    char(*names)[16] = mem_alloc(room * sizeof *names);
+    (void)service_stats(service, &stats);
+    read_machine(&health);
+    health.gpus = gpus;
+    health.gpu_count = list_gpus(workers, gpus, names);
+    health.pending = depth(&stats);
+    health.processing = (int64_t)stats.running;
+    health.completed = ended(&stats, NULL);
+    http_set_status(response, health.trouble ? 503 : 200);
+    http_set_json(response, kernelgym_health(&health));
+    mem_free(gpus);
+    mem_free(names);
+    json_decref(workers);
+}
+
+/* Whether a balancer may send it work: that there is nobody who judges is no reason against it. */
+static void show_ready(void *context, struct http_request *request, struct http_response *response)
+{
+    struct service *service = context;
+    struct err err;
+    (void)request;
+    if (http_stopping(service->http)) {
+        http_refuse(response, 503, "stopping", "the server stops");
+    } else if (queue_probe(service->queue, &err) < 0) {
+        service_refuse_queue(response, &err);
+    } else {
+        json_t *answer = json_object();
+        json_put(answer, "ready", json_true());
+        json_put(answer, "queue", json_text(queue_name(service->queue)));
+        http_set_json(response, answer);
+    }
+}
+
+static void set_kernelgym_metrics(struct service *service, struct http_response *response)
+{
+    struct queue_stats stats = {0};
+    (void)service_stats(service, &stats);
+    int64_t all = ended(&stats, NULL);
+    struct kernelgym_metrics metrics = {
+        .now_ms = service_now_ms(),
+        .processing_time_s = -1,
+        .throughput_per_hour = -1, /* of this server alone it would mislead */
+        .success_rate = all > 0 ? (double)ended(&stats, "passed") / (double)all : -1,
+        .gpu_percent = -1,
+        .memory_percent = -1,
+        .cpu_percent = -1,
+        .pending = depth(&stats),
+        .active = (int64_t)stats.running,
+        .completed = all,
+        .compilation_errors = ended(&stats, "compile_error") + ended(&stats, "load_error"),
+        .runtime_errors = ended(&stats, "runtime_error"),
+        .timeout_errors = ended(&stats, "timeout")};
+    http_set_json(response, kernelgym_metrics(&metrics));
+}
+
+static void show_metrics(void *context, struct http_request *request,
+                         struct http_response *response)
+{
+    struct service *service = context;
+    struct buf text;
+    const char *accept = http_header(request, "accept");
+    if (accept && strcasestr(accept, "application/json")) {
+        set_kernelgym_metrics(service, response);
+        return;
+    }
+    buf_init(&text, METRICS_BYTES);
+    metrics_write(service->options.metrics, &text);
+    size_t count = text.len;
+    http_set_taken(response, "text/plain; version=0.0.4; charset=utf-8", buf_take(&text), count);
+}
+
+const struct http_route health_routes[] = {
+    {HTTP_GET, "/health", show_health, HTTP_BLOCKS | HTTP_PUBLIC, 0},
+    {HTTP_GET, "/ready", show_ready, HTTP_BLOCKS | HTTP_PUBLIC, 0},
+    {HTTP_GET, "/metrics", show_metrics, 0, 0},
+    {0},
+};

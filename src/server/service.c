@@ -1,0 +1,157 @@
+#include "server/service_internal.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "server/kernelgym_reply.h"
+
+#include <string.h>
+#include <time.h>
+
+const struct http_route *const service_tables[] = {
+    api_evaluations_routes, api_batches_routes,          api_events_routes,
+    api_problems_routes,    api_workers_routes,          health_routes,
+    kernelgym_routes,       kernelgym_monitoring_routes, NULL,
+};
+
+int64_t service_now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+const char *service_address(const struct service *service)
+{
+    return http_address(service->http);
+}
+
+/* -------------------------------------------------------------------------------------- refusals */
+
+void service_refuse_queue(struct http_response *response, const struct err *err)
+{
+    if (err->code == ERR_MISSING)
+        http_refuse(response, 404, "not_found", "%s", err->text);
+    else if (err->code == ERR_INPUT)
+        http_refuse(response, 400, "bad_request", "%s", err->text);
+    else if (err->code == ERR_IO || err->code == ERR_TIMEOUT || err->code == ERR_LIMIT)
+        http_refuse_for(response, 503, SERVICE_RETRY_AFTER_S, "queue_away", "%s", err->text);
+    else
+        http_refuse(response, 500, err_name(err->code), "%s", err->text);
+}
+
+static bool is_ours(const struct http_request *request)
+{
+    const char *path = request ? http_path(request) : "";
+    return strncmp(path, "/v1/", 4) == 0 || strcmp(path, "/v1") == 0 ||
+           strcmp(path, "/openapi.json") == 0 || strcmp(path, "/ready") == 0;
+}
+
+void service_envelope(void *context, const struct http_error *error,
+                      const struct http_request *request, struct http_response *response)
+{
+    struct kernelgym_reply reply = {0};
+    struct err err;
+    if (!request || is_ours(request)) {
+        http_envelope_own(context, error, request, response);
+        return;
+    }
+    err_set(&err, ERR_INPUT, "%s", error->text);
+    if (error->status == 500)
+        kernelgym_refuse_fault(&reply, &err, service_now_ms());
+    else if (error->status == 400)
+        (void)kernelgym_refuse_body(&reply, &err, service_now_ms());
+    else
+        (void)kernelgym_refuse(&reply, error->status, KERNELGYM_NO_CODE, "%s", error->text);
+    if (reply.error_code)
+        http_set_header(response, "X-Error-Code", reply.error_code);
+    http_set_json(response, json_incref(reply.body));
+    kernelgym_reply_deinit(&reply);
+}
+
+bool service_wait_ms(const struct http_request *request, struct http_response *response,
+                     int64_t *wait_ms)
+{
+    int64_t wait_s = 0;
+    bool fine = http_query_int(request, "wait_s", 0, LIMIT_WAIT_S, &wait_s, response);
+    *wait_ms = wait_s * 1000;
+    return fine;
+}
+
+/* ------------------------------------------------------------------------------------------ life */
+
+static void init(struct service *service, const struct service_options *options)
+{
+    pthread_condattr_t monotonic;
+    service->options = *options;
+    service->settings = options->settings;
+    service->queue = options->queue;
+    service->opened_ns = clock_now_ns();
+    service->views = views_new();
+    service->fleet = fleet_new();
+    service->catalogue = catalogue_new(options->roots, options->root_count);
+    pthread_mutex_init(&service->keeper_lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&service->keeper_wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+int service_open(struct service **out, const struct service_options *options, struct err *err)
+{
+    struct service *service = mem_alloc(sizeof *service);
+    init(service, options);
+    keeper_metrics(service);
+    const struct http_options http = {.envelope = service_envelope,
+                                      .context = service,
+                                      .metrics = options->metrics};
+    int result = http_open(options->settings, &http, &service->http, err);
+    for (const struct http_route *const *table = service_tables; *table && result == 0; table++) {
+        size_t count = 0;
+        while ((*table)[count].methods)
+            count++;
+        result = http_add(service->http, *table, count, service, err);
+    }
+    if (result == 0)
+        result = feed_open(&service->feed, options->queue, err);
+    if (result < 0) {
+        service_free(service);
+        return result;
+    }
+    *out = service;
+    return 0;
+}
+
+int service_start(struct service *service, struct err *err)
+{
+    struct err away;
+    /* A store that is away now is no reason not to serve: it may come back. */
+    if (keeper_look(service, &away) < 0)
+        log_event(LOG_LEVEL_ERROR, "server", "the queue does not answer", "why", away.text, NULL);
+    int result = keeper_start(service, err);
+    return result < 0 ? result : http_start(service->http, err);
+}
+
+int service_stop(struct service *service, int64_t timeout_ms, struct err *err)
+{
+    int result = http_stop(service->http, timeout_ms, err);
+    keeper_stop(service);
+    return result;
+}
+
+void service_free(struct service *service)
+{
+    if (!service)
+        return;
+    keeper_stop(service);
+    feed_stop(service->feed); /* gives every handle back */
+    http_free(service->http);
+    feed_free(service->feed);
+    views_free(service->views);
+    fleet_free(service->fleet);
+    catalogue_free(service->catalogue);
+    pthread_cond_destroy(&service->keeper_wake);
+    pthread_mutex_destroy(&service->keeper_lock);
+    mem_free(service);
+}

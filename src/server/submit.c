@@ -1,0 +1,207 @@
+#include "server/submit.h"
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "judge/judge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FULL_RETRY_AFTER_S 5
+
+static void refuse(struct http_response *response, const char *where, const struct err *err)
+{
+    bool large = err->code == ERR_LIMIT;
+    http_refuse(response, large ? 413 : 400, large ? "too_large" : "bad_request", "%s%s%s",
+                where ? where : "", where ? ": " : "", err->text);
+}
+
+/* Where no GPU is there to be seen, a job for one goes to whoever may have one. */
+static const char *needs_of(struct service *service, const struct evaluation_request *request,
+                            const struct settings *settings)
+{
+    const char *language = candidate_language(request->candidate_name, request->candidate_source);
+    if (strcmp(language, "c") == 0 || strcmp(settings->torch_device, "cpu") == 0)
+        return "cpu";
+    return fleet_taking(service->fleet, true) > 0 ? "gpu" : "any";
+}
+
+/* Problem, candidate, settings and the devices that would judge it. */
+static int make_key(struct service *service, struct submission *submission, struct err *err)
+{
+    const struct evaluation_request *request = &submission->request;
+    char problem[HASH_HEX_BYTES] = "", content[HASH_HEX_BYTES], models[HASH_HEX_BYTES];
+    if (request->format == EVALUATION_KNOWN &&
+        catalogue_hash(service->catalogue, request->problem_id, problem, err) < 0)
+        return err->code;
+    if (!fleet_models(service->fleet, submission->needs, models))
+        return 0;
+    evaluation_request_hash(request, problem, content);
+    struct hash *hash = hash_new();
+    hash_update_string(hash, content);
+    hash_update_string(hash, models);
+    hash_finish(hash, submission->key);
+    return 0;
+}
+
+static int write_payload(const json_t *object, struct submission *submission, struct err *err)
+{
+    struct buf text;
+    buf_init(&text, LIMIT_QUEUE_BODY_BYTES + 1);
+    int result = json_line_write(object, &text, err);
+    if (result == 0) {
+        submission->payload_bytes = text.len - 1;
+        submission->payload = buf_take(&text);
+        submission->payload[submission->payload_bytes] = '\0';
+    } else {
+        buf_deinit(&text);
+    }
+    return result;
+}
+
+static int write_refusal(struct submission *submission, struct err *err)
+{
+    struct buf text;
+    json_t *verdict = evaluation_request_refusal(&submission->request, submission->request.refused);
+    buf_init(&text, LIMIT_QUEUE_BODY_BYTES + 1);
+    int result = json_line_write(verdict, &text, err);
+    json_decref(verdict);
+    if (result == 0)
+        submission->refusal = buf_take(&text);
+    else
+        buf_deinit(&text);
+    return result;
+}
+
+static int prepare(struct service *service, const json_t *object, struct submission *out,
+                   struct err *err)
+{
+    struct settings settings;
+    int result = evaluation_request_parse(object, &out->request, err);
+    if (result == 0)
+        result = write_payload(object, out, err);
+    if (result < 0 || out->request.refused) {
+        out->needs = "any";
+        return result < 0 ? result : write_refusal(out, err);
+    }
+    result = evaluation_request_settings(&out->request, service->settings, &settings, err);
+    if (result < 0)
+        return result;
+    out->needs = needs_of(service, &out->request, &settings);
+    settings_deinit(&settings);
+    return make_key(service, out, err);
+}
+
+bool submit_prepare(struct service *service, const json_t *object, const char *where,
+                    struct submission *out, struct http_response *response)
+{
+    struct err err;
+    *out = (struct submission){0};
+    if (prepare(service, object, out, &err) < 0) {
+        refuse(response, where, &err);
+        return false;
+    }
+    if (!out->key[0] || out->request.fresh)
+        return true;
+    int result = queue_find(service->queue, out->key, QUEUE_RESULT, &out->known, &err);
+    out->is_known = result == 0 && out->known.result;
+    if (result < 0 && result != ERR_MISSING) {
+        service_refuse_queue(response, &err);
+        return false;
+    }
+    return true;
+}
+
+void submit_deinit(struct submission *submission)
+{
+    mem_free(submission->payload);
+    mem_free(submission->refusal);
+    queue_job_deinit(&submission->known);
+}
+
+/* What the keeper counted and what came since; where that is too much, what is there now. */
+static bool has_room(struct service *service, size_t count, struct http_response *response)
+{
+    uint64_t most = (uint64_t)service->settings->server_queue_max;
+    for (int look = 0; look < 2; look++) {
+        struct queue_stats stats;
+        struct err err;
+        uint64_t depth = atomic_load(&service->put_since) + count;
+        if (look == 1 && keeper_look(service, &err) < 0)
+            break;
+        if (!service_stats(service, &stats))
+            return true;
+        if (look == 1)
+            depth = count;
+        for (size_t i = 0; i < QUEUE_PRIORITIES; i++)
+            depth += stats.priorities[i].depth;
+        if (depth <= most)
+            return true;
+    }
+    http_refuse_for(response, 429, FULL_RETRY_AFTER_S, "queue_full",
+                    "%llu jobs are queued at most (server.queue_max); try again later",
+                    (unsigned long long)most);
+    return false;
+}
+
+static void fill(const struct submission *from, const char *batch, struct queue_result *result,
+                 struct queue_submission *put)
+{
+    *put = (struct queue_submission){
+        .id = from->request.id,
+        .batch = batch,
+        .key = from->key[0] ? from->key : NULL,
+        .needs = from->needs,
+        .priority = (enum queue_priority)from->request.priority,
+        .force = from->request.fresh,
+        .payload = from->payload,
+        .payload_bytes = from->payload_bytes,
+    };
+    if (from->refusal)
+        *result = (struct queue_result){.outcome = "unsupported",
+                                        .reason = from->request.refused,
+                                        .bytes = from->refusal,
+                                        .count = strlen(from->refusal)};
+    else if (from->is_known)
+        *result = (struct queue_result){.outcome = from->known.outcome,
+                                        .reason = from->known.reason,
+                                        .bytes = from->known.result,
+                                        .count = from->known.result_bytes,
+                                        .answers_key = true};
+    if (from->refusal || from->is_known)
+        put->result = result;
+}
+
+bool submit_put(struct service *service, struct submission *submissions, size_t count,
+                const char *batch, struct queue_submission *puts, struct http_response *response)
+{
+    size_t judged = 0;
+    struct err err;
+    struct queue_result *results = mem_alloc((count + 1) * sizeof *results);
+    for (size_t i = 0; i < count; i++) {
+        fill(&submissions[i], batch, &results[i], &puts[i]);
+        judged += !puts[i].result;
+    }
+    bool done = judged == 0 || has_room(service, judged, response);
+    if (done && queue_put(service->queue, puts, count, &err) < 0) {
+        service_refuse_queue(response, &err);
+        done = false;
+    }
+    for (size_t i = 0; done && i < count; i++) {
+        puts[i].result = NULL; /* gone with this function */
+        if (puts[i].putting == QUEUE_PUT_NEW || puts[i].putting == QUEUE_PUT_REPLACED)
+            atomic_fetch_add(&service->put_since,
+                             !submissions[i].refusal && !submissions[i].is_known);
+    }
+    mem_free(results);
+    return done;
+}
+
+const char *submit_putting(const struct submission *submission, const struct queue_submission *put)
+{
+    static const char *const names[] = {"new", "joined", "answered", "replaced"};
+    if (put->putting == QUEUE_PUT_NEW && submission->is_known)
+        return "cached";
+    return names[put->putting];
+}

@@ -70,7 +70,7 @@ TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems python demo .venv)))
 
-.PHONY: all setup tests test test-gpu demo lint tidy format fuzz fuzzers bench bench-gpu dist clean help
+.PHONY: all setup tests test test-gpu demo lint tidy format fuzz fuzzers bench bench-gpu dist clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -80,7 +80,7 @@ all: $(BINARY) $(SIDE) $(SIDE_SO) $(TRACE_SO) $(LINKED) ## build ./warpgym (the 
 FLAGS := $(OBJ)/flags
 COMMAND := $(CC) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) $(LDFLAGS)
 ifneq ($(file <$(FLAGS)),$(COMMAND))
-.PHONY: $(FLAGS)
+.PHONY: $(FLAGS) faults
 endif
 $(FLAGS):
 	@$(shell mkdir -p $(@D))$(file >$@,$(COMMAND))
@@ -169,6 +169,11 @@ test-gpu: ## CUDA candidates, on a machine with a GPU and nvcc
 	+@$(SUBMAKE) all $(addprefix $(ROOT)/build/tests/gpu/,work facts)
 	@TEST_WARPGYM=$(abspath $(BINARY)) $(firstword $(wildcard .venv/bin/python3) python3) -m pytest \
 		-q -rs -p no:cacheprovider tests/gpu
+
+FAULT_TRIALS ?= 160
+faults: all ## servers, workers and Redis die at random, FAULT_TRIALS times for each store
+	@FAULT_TRIALS=$(FAULT_TRIALS) TEST_WARPGYM=$(abspath $(BINARY)) \
+		$(firstword $(wildcard .venv/bin/python3) python3) -m pytest -q -s -p no:cacheprovider tests/faults
 
 demo: setup ## build and judge a dozen candidates
 	+@$(SUBMAKE) all

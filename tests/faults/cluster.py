@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -43,9 +44,54 @@ def wait_for(condition, what, seconds=READY_S):
     raise AssertionError(f"never happened: {what}")
 
 
+class Network:
+    """A host of its own behind a cable that can be pulled: a network namespace and a veth pair."""
+
+    def __init__(self):
+        self.name = f"wg{os.getpid()}"
+        self.here, self.there = "10.231.77.1", "10.231.77.2"
+        self.inside = ["ip", "netns", "exec", self.name]
+        self.run("netns", "add", self.name)
+        self.run("link", "add", self.name, "type", "veth", "peer", f"{self.name}p")
+        self.run("link", "set", f"{self.name}p", "netns", self.name)
+        self.run("address", "add", f"{self.here}/30", "dev", self.name)
+        self.run("link", "set", self.name, "up")
+        self.run("-n", self.name, "address", "add", f"{self.there}/30", "dev", f"{self.name}p")
+        self.run("-n", self.name, "link", "set", f"{self.name}p", "up")
+        self.run("-n", self.name, "link", "set", "lo", "up")
+
+    @staticmethod
+    def run(*words):
+        subprocess.run(["ip", *words], check=True, capture_output=True, timeout=30)
+
+    @staticmethod
+    def why_not():
+        """Why there can be none here, or None."""
+        if not shutil.which("ip"):
+            return "no ip command here (./setup.sh installs iproute2)"
+        probe = subprocess.run(
+            ["unshare", "--net", "true"], capture_output=True, timeout=30, check=False
+        )
+        return None if probe.returncode == 0 else "no right to make a network namespace"
+
+    def pull(self):
+        self.run("link", "set", self.name, "down")
+
+    def plug(self):
+        self.run("link", "set", self.name, "up")
+
+    def close(self):
+        subprocess.run(["ip", "netns", "del", self.name], check=False, timeout=30)
+        subprocess.run(
+            ["ip", "link", "del", self.name], check=False, timeout=30, capture_output=True
+        )
+
+
 class Cluster:
-    def __init__(self, folder, store, servers=1, workers=1, slots=2):
+    def __init__(self, folder, store, servers=1, workers=1, slots=2, network=None):
+        """`network`: workers run there, and find Redis at its address."""
         self.folder, self.store, self.slots = Path(folder), store, slots
+        self.network = network
         self.environment = {
             key: value for key, value in os.environ.items() if not key.startswith("WARPGYM_")
         }
@@ -63,7 +109,7 @@ class Cluster:
             if store == "redis"
             else f"sqlite:{self.folder}/queue.db"
         )
-        self.processes = {}
+        self.processes, self.lives = {}, {}
         self.ports = {}
         if store == "redis":
             self.start("redis")
@@ -82,13 +128,21 @@ class Cluster:
         if name == "redis":
             place = self.folder / "redis"
             durable = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""]
-            port = ["--port", str(self.redis_port), "--bind", "127.0.0.1", "--dir", str(place)]
-            return ["redis-server", *port, *durable]
+            port = ["--port", str(self.redis_port), "--dir", str(place)]
+            hosts = [self.network.here] if self.network else []
+            open_to = ["--bind", "127.0.0.1", *hosts, "--protected-mode", "no"]
+            return ["redis-server", *port, *open_to, *durable]
         common = ["--queue", self.queue, *settings]
         if name.startswith("server"):
             listen = ["--listen", f"127.0.0.1:{self.ports[name]}", "--workers", "none"]
             return [str(WARPGYM), "serve", *listen, *common]
-        return [str(WARPGYM), "worker", "--slots", str(self.slots), *common]
+        self.lives[name] = self.lives.get(name, 0) + 1
+        called = ["--name", f"{name}-{self.lives[name]}"]
+        worker = [str(WARPGYM), "worker", *called, "--slots", str(self.slots), *common]
+        if not self.network:
+            return worker
+        worker[worker.index(self.queue)] = f"redis://{self.network.here}:{self.redis_port}"
+        return [*self.network.inside, *worker]
 
     def start(self, name):
         with (self.folder / f"{name}.log").open("ab") as log:
@@ -163,7 +217,7 @@ void solution(const float *x, float *y, size_t n)
 }
 """
 WRONG = RIGHT.replace("? x[i]", "? 2 * x[i]")
-ENDLESS = RIGHT.replace("for (size_t i = 0; i < n; i++)", "for (volatile size_t i = 0;; i %= n)")
+ENDLESS = RIGHT.replace("for (size_t i = 0; i < n; i++)", "for (volatile size_t i = 0;; i &= 1)")
 CRASHES = RIGHT.replace("x[i] > 0 ? x[i] : 0", "*(volatile float *)i")
 SOURCES = {"passed": RIGHT, "wrong": WRONG, "runtime_error": CRASHES}
 

@@ -219,7 +219,7 @@ $(ROOT)/build/bench/queue: $(OBJ)/bench/queue.o $(LIBRARY)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 
 bench: setup ## measure speed and precision (bench/run)
-	+@$(SUBMAKE) all $(ROOT)/build/bench/queue $(ROOT)/build/bench/http_load
+	+@$(SUBMAKE) all $(addprefix $(ROOT)/build/,bench/queue bench/http_load tests/server/http_echo)
 	@bench/run
 
 dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation

@@ -248,8 +248,29 @@ def queue(scratch):
         redis.wait()
 
 
+def http(_scratch):
+    """Answers per second on loopback, the server and its client on the same cores."""
+    load = ROOT / "build" / "bench" / "http_load"
+    server = subprocess.Popen(
+        [ROOT / "build" / "tests" / "server" / "http_echo"], stdout=subprocess.PIPE, text=True
+    )
+    address = server.stdout.readline().strip()
+    waiting = ["--waiters", "1000", "--wait-path", "/wait?ms=20000"]
+    for name, arguments in (
+        ("client alone", ["--limit"]),
+        ("64 connections", [address, "/items/abc"]),
+        ("and 1,000 that wait", [*waiting, address, "/items/abc"]),
+        ("on handler threads", [address, "/blocking?ms=0"]),
+    ):
+        run = subprocess.run([load, *arguments], capture_output=True, text=True, check=True)
+        print(f"  {name}: {run.stdout.splitlines()[0].partition(': ')[2]}")
+    server.terminate()
+    server.communicate(timeout=30)
+
+
 def main():
-    wanted = os.environ.get("BENCH_ONLY", "latency torch throughput self agreement queue").split()
+    everything = "latency torch throughput self agreement queue http"
+    wanted = os.environ.get("BENCH_ONLY", everything).split()
     print(f"{platform.platform()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
     for name, run in (
         ("latency", latency),
@@ -258,6 +279,7 @@ def main():
         ("self", self_speedup),
         ("agreement", agreement),
         ("queue", queue),
+        ("http", http),
     ):
         if name not in wanted:
             continue

@@ -200,7 +200,7 @@ int http_open(const struct settings *settings, const struct http_options *option
     server->id_prefix = (uint32_t)clock_secret();
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->calm, NULL);
-    timers_init(&server->timers);
+    http_timers_init(&server->timers);
     if (*settings->server_token)
         hash_bytes(settings->server_token, strlen(settings->server_token), server->token_hash);
     int result = http_listen_open(settings->server_listen, &server->listen, err);
@@ -381,7 +381,7 @@ void http_free(struct http_server *server)
     if (server->wake_fd >= 0)
         close(server->wake_fd);
     http_routes_deinit(&server->routes);
-    timers_deinit(&server->timers);
+    http_timers_deinit(&server->timers);
     pthread_cond_destroy(&server->calm);
     pthread_mutex_destroy(&server->lock);
     mem_free(server);

@@ -38,7 +38,7 @@ void http_connection_open(struct http_server *server, struct MHD_Connection *mhd
     name_remote(MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
                 connection->remote);
     pthread_mutex_init(&connection->lock, NULL);
-    timer_init(&connection->timer);
+    http_timer_init(&connection->timer);
     pthread_mutex_lock(&server->lock);
     connection->next = server->live;
     connection->back = &server->live;
@@ -53,8 +53,8 @@ void http_connection_open(struct http_server *server, struct MHD_Connection *mhd
 
 void http_connection_due(struct http_connection *connection, int64_t after_ms)
 {
-    int64_t due_ns = after_ms < 0 ? TIMER_NEVER : clock_now_ns() + after_ms * 1000000;
-    if (timers_set(&connection->server->timers, &connection->timer, due_ns))
+    int64_t due_ns = after_ms < 0 ? HTTP_TIMER_NEVER : clock_now_ns() + after_ms * 1000000;
+    if (http_timers_set(&connection->server->timers, &connection->timer, due_ns))
         http_watch_wake(connection->server);
 }
 
@@ -150,7 +150,7 @@ void http_connection_close(struct http_connection *connection)
     connection->fd = linger ? dup(connection->fd) : -1;
     connection->phase = linger && connection->fd >= 0 ? PHASE_LINGER : PHASE_DEAD;
     pthread_mutex_unlock(&connection->lock);
-    timers_remove(&server->timers, &connection->timer);
+    http_timers_remove(&server->timers, &connection->timer);
     metric_shift(server->connections, -1);
 
     pthread_mutex_lock(&server->lock);
@@ -167,7 +167,7 @@ void http_connection_close(struct http_connection *connection)
 
 void http_connection_free(struct http_connection *connection)
 {
-    timers_remove(&connection->server->timers, &connection->timer);
+    http_timers_remove(&connection->server->timers, &connection->timer);
     if (connection->fd >= 0)
         close(connection->fd);
     pthread_mutex_destroy(&connection->lock);

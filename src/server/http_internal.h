@@ -50,7 +50,7 @@ enum http_phase {
 };
 
 struct http_connection {
-    struct timer timer; /* first: the watcher finds the connection by it */
+    struct http_timer timer; /* first: the watcher finds the connection by it */
     struct http_server *server;
     struct MHD_Connection *mhd;
     int fd;
@@ -159,7 +159,7 @@ struct http_server {
     _Atomic bool stopping;
     struct http_pool pool;
 
-    struct timers timers;
+    struct http_timers timers;
     int epoll_fd, wake_fd;
     pthread_t watcher;
 

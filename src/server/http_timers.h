@@ -4,7 +4,7 @@
  * finds out when the old one comes up. So a keep-alive connection, which moves its deadline several
  * times per request, takes no lock for it.
  *
- * Ownership: a timer is its user's storage, and must be removed before that goes. Threads: timers_set
+ * Ownership: a timer is its user's storage, and must be removed before that goes. Threads: http_timers_set
  * from any, for one timer from one at a time; the others from any.
  */
 #ifndef WARPGYM_SERVER_HTTP_TIMERS_H
@@ -16,28 +16,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TIMER_NEVER INT64_MAX
+#define HTTP_TIMER_NEVER INT64_MAX
 
-struct timer {
+struct http_timer {
     _Atomic int64_t due_ns;
-    _Atomic int64_t queued_ns; /* where the heap has it; TIMER_NEVER: it is not in there */
+    _Atomic int64_t queued_ns; /* where the heap has it; HTTP_TIMER_NEVER: it is not in there */
     size_t place;
 };
 
-struct timers {
+struct http_timers {
     pthread_mutex_t lock;
-    struct timer **heap;
+    struct http_timer **heap;
     size_t count, capacity;
 };
 
-void timers_init(struct timers *timers);
-void timers_deinit(struct timers *timers);
+void http_timers_init(struct http_timers *timers);
+void http_timers_deinit(struct http_timers *timers);
 
-void timer_init(struct timer *timer);
+void http_timer_init(struct http_timer *timer);
 /* Whether it became the earliest of all: who sleeps until that one must be woken. */
-bool timers_set(struct timers *timers, struct timer *timer, int64_t due_ns);
-void timers_remove(struct timers *timers, struct timer *timer);
+bool http_timers_set(struct http_timers *timers, struct http_timer *timer, int64_t due_ns);
+void http_timers_remove(struct http_timers *timers, struct http_timer *timer);
 /* One that is due at `now_ns`, taken out; or NULL, and *next_ns is when to ask again at the latest. */
-struct timer *timers_pop(struct timers *timers, int64_t now_ns, int64_t *next_ns);
+struct http_timer *http_timers_pop(struct http_timers *timers, int64_t now_ns, int64_t *next_ns);
 
 #endif

@@ -21,10 +21,10 @@ void http_watch_wake(struct http_server *server)
 static int keep_deadlines(struct http_server *server)
 {
     int64_t next_ns, now_ns = clock_now_ns();
-    struct timer *timer;
-    while ((timer = timers_pop(&server->timers, now_ns, &next_ns)))
+    struct http_timer *timer;
+    while ((timer = http_timers_pop(&server->timers, now_ns, &next_ns)))
         http_connection_timeout((struct http_connection *)timer, now_ns);
-    return next_ns == TIMER_NEVER ? -1 : clock_left_ms(next_ns);
+    return next_ns == HTTP_TIMER_NEVER ? -1 : clock_left_ms(next_ns);
 }
 
 /* After the events of this round, which may name them; there can be no later ones. */
@@ -84,13 +84,13 @@ int http_watch_start(struct http_server *server, struct err *err)
 void http_watch_stop(struct http_server *server)
 {
     int64_t next_ns;
-    struct timer *timer;
+    struct http_timer *timer;
     pthread_mutex_lock(&server->lock);
     server->quit = true;
     pthread_mutex_unlock(&server->lock);
     http_watch_wake(server);
     pthread_join(server->watcher, NULL);
     bury_dead(server);
-    while ((timer = timers_pop(&server->timers, TIMER_NEVER - 1, &next_ns)))
-        http_connection_timeout((struct http_connection *)timer, TIMER_NEVER - 1);
+    while ((timer = http_timers_pop(&server->timers, HTTP_TIMER_NEVER - 1, &next_ns)))
+        http_connection_timeout((struct http_connection *)timer, HTTP_TIMER_NEVER - 1);
 }

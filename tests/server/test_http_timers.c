@@ -13,85 +13,85 @@
 static void test_order(void **state)
 {
     (void)state;
-    struct timers timers;
-    struct timer many[MANY];
+    struct http_timers timers;
+    struct http_timer many[MANY];
     int64_t next_ns, last_ns = -1;
-    timers_init(&timers);
+    http_timers_init(&timers);
     for (size_t i = 0; i < MANY; i++) {
-        timer_init(&many[i]);
+        http_timer_init(&many[i]);
         int64_t due_ns = (int64_t)(i * 7919 % MANY);
-        bool first = timers_set(&timers, &many[i], due_ns);
+        bool first = http_timers_set(&timers, &many[i], due_ns);
         assert_int_equal(first, timers.heap[0] == &many[i]);
     }
-    assert_null(timers_pop(&timers, -1, &next_ns));
+    assert_null(http_timers_pop(&timers, -1, &next_ns));
     assert_int_equal(next_ns, 0);
     for (size_t i = 0; i < MANY; i++) {
-        struct timer *timer = timers_pop(&timers, MANY, &next_ns);
+        struct http_timer *timer = http_timers_pop(&timers, MANY, &next_ns);
         assert_non_null(timer);
         assert_true(timer->due_ns > last_ns);
         last_ns = timer->due_ns;
     }
-    assert_null(timers_pop(&timers, MANY, &next_ns));
-    assert_int_equal(next_ns, TIMER_NEVER);
-    timers_deinit(&timers);
+    assert_null(http_timers_pop(&timers, MANY, &next_ns));
+    assert_int_equal(next_ns, HTTP_TIMER_NEVER);
+    http_timers_deinit(&timers);
 }
 
 /* Later: only the old time finds out. Earlier: at once. Never, and removed: not at all. */
 static void test_moved(void **state)
 {
     (void)state;
-    struct timers timers;
-    struct timer a, b;
+    struct http_timers timers;
+    struct http_timer a, b;
     int64_t next_ns;
-    timers_init(&timers);
-    timer_init(&a);
-    timer_init(&b);
-    assert_true(timers_set(&timers, &a, 10));
-    assert_false(timers_set(&timers, &b, 20));
-    assert_false(timers_set(&timers, &a, 30));
-    assert_null(timers_pop(&timers, 10, &next_ns));
+    http_timers_init(&timers);
+    http_timer_init(&a);
+    http_timer_init(&b);
+    assert_true(http_timers_set(&timers, &a, 10));
+    assert_false(http_timers_set(&timers, &b, 20));
+    assert_false(http_timers_set(&timers, &a, 30));
+    assert_null(http_timers_pop(&timers, 10, &next_ns));
     assert_int_equal(next_ns, 20);
-    assert_true(timers_set(&timers, &a, 5));
-    assert_ptr_equal(timers_pop(&timers, 5, &next_ns), &a);
-    assert_false(timers_set(&timers, &b, TIMER_NEVER));
-    assert_null(timers_pop(&timers, 1000, &next_ns));
-    assert_int_equal(next_ns, TIMER_NEVER);
-    assert_true(timers_set(&timers, &b, 40));
-    timers_remove(&timers, &b);
-    timers_remove(&timers, &b);
-    assert_null(timers_pop(&timers, 1000, &next_ns));
-    assert_true(timers_set(&timers, &a, 50)); /* popped ones can be set again */
-    assert_ptr_equal(timers_pop(&timers, 50, &next_ns), &a);
-    timers_deinit(&timers);
+    assert_true(http_timers_set(&timers, &a, 5));
+    assert_ptr_equal(http_timers_pop(&timers, 5, &next_ns), &a);
+    assert_false(http_timers_set(&timers, &b, HTTP_TIMER_NEVER));
+    assert_null(http_timers_pop(&timers, 1000, &next_ns));
+    assert_int_equal(next_ns, HTTP_TIMER_NEVER);
+    assert_true(http_timers_set(&timers, &b, 40));
+    http_timers_remove(&timers, &b);
+    http_timers_remove(&timers, &b);
+    assert_null(http_timers_pop(&timers, 1000, &next_ns));
+    assert_true(http_timers_set(&timers, &a, 50)); /* popped ones can be set again */
+    assert_ptr_equal(http_timers_pop(&timers, 50, &next_ns), &a);
+    http_timers_deinit(&timers);
 }
 
 /* Against a plain list: the earliest of all comes first whatever was moved and removed. */
 static void test_against_list(void **state)
 {
     (void)state;
-    struct timers timers;
-    struct timer many[MANY];
+    struct http_timers timers;
+    struct http_timer many[MANY];
     uint64_t seed = 1;
-    timers_init(&timers);
+    http_timers_init(&timers);
     for (size_t i = 0; i < MANY; i++)
-        timer_init(&many[i]);
+        http_timer_init(&many[i]);
     for (int64_t now_ns = 0; now_ns < 20000; now_ns++) {
         int64_t next_ns;
         seed = seed * 6364136223846793005U + 1442695040888963407U;
-        struct timer *moved = &many[(seed >> 33) % MANY];
+        struct http_timer *moved = &many[(seed >> 33) % MANY];
         if ((seed >> 60) == 0)
-            timers_remove(&timers, moved);
+            http_timers_remove(&timers, moved);
         else
-            timers_set(&timers, moved, now_ns + (int64_t)((seed >> 20) % 500));
-        int64_t earliest_ns = TIMER_NEVER;
+            http_timers_set(&timers, moved, now_ns + (int64_t)((seed >> 20) % 500));
+        int64_t earliest_ns = HTTP_TIMER_NEVER;
         for (size_t i = 0; i < MANY; i++)
             earliest_ns = many[i].due_ns < earliest_ns ? many[i].due_ns : earliest_ns;
-        struct timer *popped = timers_pop(&timers, now_ns, &next_ns);
+        struct http_timer *popped = http_timers_pop(&timers, now_ns, &next_ns);
         assert_int_equal(popped != NULL, earliest_ns <= now_ns);
         if (popped)
-            popped->due_ns = TIMER_NEVER; /* what its user does */
+            popped->due_ns = HTTP_TIMER_NEVER; /* what its user does */
     }
-    timers_deinit(&timers);
+    http_timers_deinit(&timers);
 }
 
 int main(void)

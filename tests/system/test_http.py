@@ -1,6 +1,8 @@
 """The HTTP layer under clients that are wrong, slow, gone or many."""
 
+import contextlib
 import json
+import random
 import re
 import socket
 
@@ -359,6 +361,46 @@ def test_continue(server):
         answer = client.send(head.format(100 << 20)).answer()
         assert answer.status == 413
         assert client.closed()
+
+
+def test_mutated_requests(server):
+    """Whatever bytes come, each connection ends, with answers or without, and the server goes on."""
+    seeds = [
+        b"GET /items/a%20b?a=1&b=2 HTTP/1.1\r\nHost: localhost\r\nUser-Agent: x\r\n\r\n",
+        b"POST /json HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b'Content-Length: 9\r\n\r\n{"a":[1]}',
+        chunked("/bytes", b"abc", b"defghi", b""),
+        b"POST /bytes HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+        b"Content-Length: 3\r\n\r\nabc",
+    ]
+    pieces = [
+        b"\r\n",
+        b"\n",
+        b"\0",
+        b" ",
+        b":",
+        b"%",
+        b"\xff",
+        b"0",
+        b"chunked",
+        b"-1",
+        b"A" * 9000,
+    ]
+    chance = random.Random(7)
+    for _ in range(1500):
+        data = bytearray(chance.choice(seeds))
+        for _ in range(chance.randrange(1, 4)):
+            at = chance.randrange(len(data))
+            if chance.random() < 0.5:
+                data[at : at + chance.randrange(4)] = chance.choice(pieces)
+            else:
+                data[at] = chance.randrange(256)
+        with server.client() as client, contextlib.suppress(ConnectionError):
+            client.send(bytes(data) * chance.randrange(1, 3))
+            client.socket.shutdown(socket.SHUT_WR)
+            while client.socket.recv(65536):
+                pass
+    assert server.get("/ping").status == 200
 
 
 # --- connections -----------------------------------------------------------------------------------

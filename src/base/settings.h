@@ -27,8 +27,10 @@
 /* X(field, path, kind, default, low, high, help) */
 #define SETTINGS(X)                                                                                \
     X(log_level, "log.level", STRING, "warn", 0, 0,                                                \
-      "What is logged on standard error: error, warn, info or debug; also WARPGYM_LOG")            \
-    X(log_format, "log.format", STRING, "text", 0, 0, "How: text, or json: one object a line")     \
+      "What is logged on standard error: error, warn, info or debug; also WARPGYM_LOG. Services "  \
+      "log info where nobody says otherwise")                                                      \
+    X(log_format, "log.format", STRING, "text", 0, 0,                                              \
+      "How: text, or json: one object a line. Services log json where nobody says otherwise")      \
     X(cache_directory, "cache.directory", STRING, "", 0, 0,                                        \
       "Where builds and measurements are kept; empty: $XDG_CACHE_HOME/warpgym")                    \
     X(cache_max_bytes, "cache.max_bytes", BYTES, "2GiB", 0, 1ULL << 50,                            \

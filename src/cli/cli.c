@@ -132,6 +132,14 @@ int cli_settings(struct settings *settings, const struct cli_words *assignments,
     return 0;
 }
 
+void cli_log_as_service(const struct settings *settings)
+{
+    if (settings->origin[SETTING_log_level] == ORIGIN_DEFAULT)
+        log_set_level(LOG_LEVEL_INFO);
+    if (settings->origin[SETTING_log_format] == ORIGIN_DEFAULT)
+        log_set_format(LOG_FORMAT_JSON);
+}
+
 static void on_signal(int signal)
 {
     if (cli_cancelled)

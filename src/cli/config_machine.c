@@ -280,8 +280,6 @@ void config_machine_init(struct config_machine *machine, const struct settings *
     struct cpu cpu;
     *machine = (struct config_machine){0};
     cpu_detect(&cpu);
-    choose(machine, "log.level", "info", "A service tells what it does.");
-    choose(machine, "log.format", "json", "For programs that collect logs; text: for people.");
     choose_store(machine, settings);
     choose_memory(machine, &cpu);
     choose_cpus(machine, &cpu);

@@ -34,10 +34,11 @@ static int work(const struct arguments *arguments, const struct settings *settin
     struct err err = {0};
     if (worker_start(&worker, &options, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
-    fprintf(stderr, "warpgym: %s takes jobs from %s\n", worker_name(worker), queue_name(queue));
+    printf("warpgym: %s takes jobs from %s\n", worker_name(worker), queue_name(queue));
+    fflush(stdout);
     wait_for_signal();
-    fprintf(stderr, "warpgym: no more jobs; those under way have %g s\n",
-            (double)settings->worker_drain_ms * 1e-3);
+    log_write(LOG_LEVEL_INFO, "worker", "no more jobs; those under way have %g s",
+              (double)settings->worker_drain_ms * 1e-3);
     worker_drain(worker, settings->worker_drain_ms);
     worker_free(worker);
     return EXIT_PASSED;
@@ -99,6 +100,7 @@ int worker_main(int argc, char **argv)
     } else if (cli_settings(&settings, &arguments.sets, &err) < 0) {
         status = cli_fail(EXIT_USAGE, "%s", err.text);
     } else {
+        cli_log_as_service(&settings);
         cli_catch_signals();
         status = apply(&arguments, &settings, &err) < 0 ? cli_fail(EXIT_USAGE, "%s", err.text)
                                                         : run(&arguments, &settings);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -94,11 +95,10 @@ static void finish(struct slot *slot, const json_t *verdict, const char *text)
            clock_ms_since(start_ns) < FINISH_MS)
         sleep_ms(PAUSE_MS);
     if (code < 0)
-        log_event(LOG_LEVEL_ERROR, "worker", "a verdict could not be delivered", "job",
-                  slot->job.id, "why", err.text, NULL);
+        log_event(LOG_LEVEL_ERROR, "worker", "a verdict could not be delivered", "why", err.text,
+                  NULL);
     else if (finishing == QUEUE_REFUSED)
-        log_event(LOG_LEVEL_INFO, "worker", "somebody else's verdict was first", "job",
-                  slot->job.id, NULL);
+        log_event(LOG_LEVEL_INFO, "worker", "somebody else's verdict was first", NULL);
 }
 
 static void hand_back(struct slot *slot, const char *why, bool counts)
@@ -106,7 +106,7 @@ static void hand_back(struct slot *slot, const char *why, bool counts)
     struct err err;
     if (queue_fail(slot->worker->options.queue, &slot->job, why, counts, &err) < 0)
         log_event(LOG_LEVEL_WARN, "worker", "a job could not be handed back; its lease will end",
-                  "job", slot->job.id, "why", err.text, NULL);
+                  "why", err.text, NULL);
 }
 
 /* The machine's fault, not that of what was asked. */
@@ -144,6 +144,14 @@ static void settle(struct slot *slot, json_t *verdict)
     free(text);
 }
 
+static void tell(const struct slot *slot, const json_t *verdict)
+{
+    char attempt[16];
+    snprintf(attempt, sizeof attempt, "%d", slot->job.attempt);
+    log_event(LOG_LEVEL_INFO, "worker", "judged", "status",
+              json_string_value(json_object_get(verdict, "status")), "attempt", attempt, NULL);
+}
+
 static void release(struct slot *slot)
 {
     struct worker *worker = slot->worker;
@@ -161,10 +169,13 @@ void *slot_run(void *argument)
     while (!is_draining(slot->worker)) {
         if (!take_job(slot))
             continue;
+        log_set_job(slot->job.id);
         look_once_more(slot);
         json_t *verdict = slot_judge(slot); /* short where it is stopped already */
+        tell(slot, verdict);
         settle(slot, verdict);
         json_decref(verdict);
+        log_set_job(NULL);
         release(slot);
     }
     session_free(slot->session);

@@ -27,8 +27,7 @@ def test_init_writes_what_reads_back(warpgym, made):
     assert (run.status, run.out, run.err) == (PASSED, f"{made}: good\n", "")
     shown = warpgym("config", "show", "--config", made)
     assert shown.status == PASSED and shown.out.startswith(f"# file: {made}\n")
-    assert origin(shown, "log.format")[0] == '"json"'
-    assert origin(shown, "log.format")[1].startswith(f"file {made}:")
+    assert origin(shown, "run.memory_bytes")[1].startswith(f"file {made}:")
     assert origin(shown, "check.trials") == ("3", "default")
 
 

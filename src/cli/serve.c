@@ -77,7 +77,6 @@ static int start(struct house *house, bool no_worker, struct err *err)
 static void stop(struct house *house)
 {
     struct err err;
-    log_event(LOG_LEVEL_INFO, "serve", "stopping", NULL);
     if (house->service && service_stop(house->service, STOP_MS, &err) < 0) {
         /* Something hangs in a request: nothing can be freed, and nothing acknowledged is lost. */
         log_event(LOG_LEVEL_ERROR, "serve", "stopped in the middle of a request", "why", err.text,
@@ -99,6 +98,8 @@ static int serve(struct house *house, bool no_worker)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
         wait_for_signal();
+    if (result == 0)
+        log_event(LOG_LEVEL_INFO, "serve", "stopping", NULL);
     stop(house);
     return status;
 }

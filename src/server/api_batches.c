@@ -130,8 +130,9 @@ static bool read_batch(json_t *body, const char **id, json_t **items,
     int result = json_check_keys(body, keys, 2, &err);
     if (result == 0)
         result = json_find_string(body, "id", id, &err);
-    if (result == 0 && *id && !evaluation_is_id(*id))
-        result = err_set(&err, ERR_INPUT, "'id' must have 1 to %d bytes and no control characters",
+    if (result == 0 && *id && (!evaluation_is_id(*id) || strchr(*id, '/')))
+        result = err_set(&err, ERR_INPUT,
+                         "'id' must have 1 to %d bytes, and neither control characters nor a '/'",
                          LIMIT_JOB_ID_BYTES);
     if (result == 0)
         result = json_get_array(body, "evaluations", items, &err);
@@ -155,11 +156,13 @@ static struct members *put_all(struct service *service, const char *id, const js
     while (fine && prepared < count) {
         char where[32];
         snprintf(where, sizeof where, "evaluations[%zu]", prepared);
-        fine = submit_prepare(service, json_array_get(items, prepared), where,
-                              &submissions[prepared], response);
+        const json_t *item = json_array_get(items, prepared);
+        if (!submit_check_id(item, where, response))
+            break;
+        fine = submit_prepare(service, item, where, &submissions[prepared], response);
         prepared++;
     }
-    if (fine && submit_put(service, submissions, count, id, puts, response)) {
+    if (fine && prepared == count && submit_put(service, submissions, count, id, puts, response)) {
         members = mem_alloc(sizeof *members);
         snprintf(members->id, sizeof members->id, "%s", id);
         members->count = count;

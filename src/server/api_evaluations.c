@@ -87,6 +87,8 @@ static void post(void *context, struct http_request *request, struct http_respon
     const json_t *body = http_json(request, response);
     if (!body)
         return;
+    if (!submit_check_id(body, NULL, response))
+        return;
     if (submit_prepare(service, body, NULL, &submission, response) &&
         submit_put(service, &submission, 1, NULL, &put, response)) {
         struct show show = {.putting = submit_putting(&submission, &put),

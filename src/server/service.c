@@ -44,7 +44,7 @@ void service_refuse_queue(struct http_response *response, const struct err *err)
 static bool is_ours(const struct http_request *request)
 {
     const char *path = request ? http_path(request) : "";
-    return strncmp(path, "/v1/", 4) == 0 || strcmp(path, "/v1") == 0 ||
+    return *path == '\0' || strncmp(path, "/v1/", 4) == 0 || strcmp(path, "/v1") == 0 ||
            strcmp(path, "/openapi.json") == 0 || strcmp(path, "/ready") == 0;
 }
 
@@ -53,7 +53,7 @@ void service_envelope(void *context, const struct http_error *error,
 {
     struct kernelgym_reply reply = {0};
     struct err err;
-    if (!request || is_ours(request)) {
+    if (is_ours(request)) {
         http_envelope_own(context, error, request, response);
         return;
     }

@@ -93,6 +93,17 @@ static int prepare(struct service *service, const json_t *object, struct submiss
     return make_key(service, out, err);
 }
 
+bool submit_check_id(const json_t *object, const char *where, struct http_response *response)
+{
+    struct err err;
+    const char *id = json_string_value(json_object_get(object, "id"));
+    if (!id || !strchr(id, '/'))
+        return true;
+    err_set(&err, ERR_INPUT, "'id' must not hold a '/': it is to be part of a path");
+    refuse(response, where, &err);
+    return false;
+}
+
 bool submit_prepare(struct service *service, const json_t *object, const char *where,
                     struct submission *out, struct http_response *response)
 {

@@ -26,6 +26,8 @@ struct submission {
 /* `where` goes before errors ("evaluations[3]"); NULL: nothing. submit_deinit in any case. */
 bool submit_prepare(struct service *service, const json_t *object, const char *where,
                     struct submission *out, struct http_response *response);
+/* Before it, where the id is to be part of a path of ours. */
+bool submit_check_id(const json_t *object, const char *where, struct http_response *response);
 void submit_deinit(struct submission *submission);
 
 /* puts: one for each submission, whose put_id and putting are what came of it. */

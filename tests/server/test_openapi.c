@@ -1,0 +1,154 @@
+/* The description of our API against the routes that there are. */
+#include "server/kernelgym_request.h"
+#include "server/openapi.h"
+#include "server/service_internal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ROUTES_LEAST 15
+
+static const struct {
+    unsigned method;
+    const char *name;
+} methods[] = {{HTTP_GET, "get"},
+               {HTTP_POST, "post"},
+               {HTTP_PUT, "put"},
+               {HTTP_PATCH, "patch"},
+               {HTTP_DELETE, "delete"}};
+
+/* "/v1/evaluations/:id" as "/v1/evaluations/{id}"; likewise what takes all of the rest. */
+static void template_of(const char *pattern, char *out, size_t size)
+{
+    const char *at = strpbrk(pattern, ":*");
+    if (!at) {
+        snprintf(out, size, "%s", pattern);
+        return;
+    }
+    size_t length = strcspn(at, "/");
+    snprintf(out, size, "%.*s{%.*s}%s", (int)(at - pattern), pattern, (int)length - 1, at + 1,
+             at + length);
+}
+
+static size_t operations(const json_t *paths)
+{
+    size_t count = 0;
+    const char *path;
+    json_t *item;
+    json_object_foreach((json_t *)paths, path, item) count += json_object_size(item);
+    return count;
+}
+
+static json_t *read(void)
+{
+    json_error_t error;
+    json_t *document = json_loads(openapi_json, JSON_REJECT_DUPLICATES, &error);
+    if (!document)
+        fail_msg("openapi.json:%d: %s", error.line, error.text);
+    return document;
+}
+
+static void check_row(const json_t *paths, const struct http_route *row, size_t *seen)
+{
+    char path[256];
+    template_of(row->pattern, path, sizeof path);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        if (!(row->methods & methods[i].method))
+            continue;
+        const json_t *operation = json_object_get(json_object_get(paths, path), methods[i].name);
+        if (!operation)
+            fail_msg("openapi.json has no %s %s", methods[i].name, path);
+        bool has_body = json_object_get(operation, "requestBody") != NULL;
+        assert_int_equal(has_body, row->body_max_bytes > 0);
+        ++*seen;
+    }
+}
+
+static void test_all_routes(void **state)
+{
+    (void)state;
+    size_t seen = 0;
+    json_t *document = read();
+    const json_t *paths = json_object_get(document, "paths");
+    for (const struct http_route *const *table = service_tables; *table; table++)
+        for (const struct http_route *row = *table; row->methods; row++)
+            if (*table != kernelgym_routes && *table != kernelgym_monitoring_routes)
+                check_row(paths, row, &seen);
+    assert_true(seen >= ROUTES_LEAST);
+    assert_int_equal(operations(paths), seen);
+    json_decref(document);
+}
+
+/* Every "$ref" leads somewhere. */
+static void check_references(const json_t *document, json_t *value)
+{
+    const char *key, *reference = json_string_value(json_object_get(value, "$ref"));
+    json_t *item;
+    size_t i;
+    if (reference) {
+        const json_t *at = document;
+        char copy[256], *rest = NULL;
+        assert_int_equal(strncmp(reference, "#/", 2), 0);
+        snprintf(copy, sizeof copy, "%s", reference + 2);
+        for (char *part = strtok_r(copy, "/", &rest); part; part = strtok_r(NULL, "/", &rest))
+            at = json_object_get(at, part);
+        if (!at)
+            fail_msg("%s is not there", reference);
+    }
+    json_object_foreach(value, key, item) check_references(document, item);
+    json_array_foreach(value, i, item) check_references(document, item);
+}
+
+static void test_references(void **state)
+{
+    (void)state;
+    json_t *document = read();
+    check_references(document, document);
+    json_decref(document);
+}
+
+/* Of KernelGYM's table, each row is served. */
+static void test_kernelgym_routes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *path;
+    } rows[] = {
+#define X(symbol, method, path, what) {method, path},
+        KERNELGYM_ROUTES(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t fixed = strcspn(rows[i].path, "{");
+        bool found = false;
+        for (const struct http_route *const *table = service_tables; *table; table++)
+            for (const struct http_route *row = *table; row->methods; row++) {
+                bool parameter = row->pattern[strcspn(row->pattern, ":")] == ':';
+                unsigned method = strcmp(rows[i].method, "GET") == 0    ? HTTP_GET
+                                  : strcmp(rows[i].method, "POST") == 0 ? HTTP_POST
+                                                                        : HTTP_DELETE;
+                found = found || (row->methods & method &&
+                                  strcspn(row->pattern, ":") == fixed &&
+                                  strncmp(row->pattern, rows[i].path, fixed) == 0 &&
+                                  parameter == (rows[i].path[fixed] == '{'));
+            }
+        if (!found)
+            fail_msg("%s %s is not served", rows[i].method, rows[i].path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_routes),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_kernelgym_routes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -19,6 +19,7 @@ const struct cli_command cli_commands[] = {
      .examples = "warpgym eval --problem softmax my_softmax.c\n"
                  "warpgym eval --problem level1/23 --problems ~/KernelBench answer.py\n"
                  "warpgym eval --jobs 2 --out verdicts.jsonl batch.jsonl\n"
+                 "warpgym eval --server http://gpu-box:10907 --problem softmax my_softmax.c\n"
                  "warpgym eval --json --problem ./my_problem a.c b.c | jq .status",
      .run = eval_main},
     {.name = "worker",

@@ -139,12 +139,12 @@ static void identify(struct verdict *verdict, const struct batch_task *task)
 }
 
 /* One that nobody judged. */
-static json_t *own_verdict(const struct batch_task *task, enum verdict_status status,
-                           const char *class_name, const char *message)
+static json_t *own_verdict(const struct batch_task *task, const char *device,
+                           enum verdict_status status, const char *class_name, const char *message)
 {
     struct verdict verdict;
     verdict_init(&verdict);
-    verdict.device = "";
+    verdict.device = device;
     identify(&verdict, task);
     verdict_fail(&verdict, status, class_name, message, NULL);
     json_t *object = verdict_json(&verdict);
@@ -167,7 +167,7 @@ json_t *eval_remote_verdict(const struct remote_evaluation *evaluation,
     if (!evaluation->verdict || !json_is_string(json_object_get(evaluation->verdict, "status"))) {
         const char *reason = evaluation->reason ? evaluation->reason
                                                 : "the server told no verdict";
-        json_t *made = own_verdict(task, status_of(evaluation), "queue", reason);
+        json_t *made = own_verdict(task, "", status_of(evaluation), "queue", reason);
         json_put(made, "id", json_text(evaluation->id));
         return made;
     }
@@ -215,7 +215,7 @@ static size_t sort_out(struct run *run, size_t count)
             run->sent[kept++] = task;
             continue;
         }
-        json_t *verdict = own_verdict(task, STATUS_COMPILE_ERROR, "source", err.text);
+        json_t *verdict = own_verdict(task, "cpu", STATUS_COMPILE_ERROR, "source", err.text);
         eval_report_json(run->report, verdict);
         json_decref(verdict);
     }

@@ -23,7 +23,11 @@ def plain_verdict(request):
     return {
         "schema": 1,
         "id": "0" * 32,
-        "problem": {"id": request["problem"].get("id", "inline/x"), "format": "native", "hash": "h"},
+        "problem": {
+            "id": request["problem"].get("id", "inline/x"),
+            "format": "native",
+            "hash": "h",
+        },
         "candidate": {"path": request["candidate"].get("name", "c"), "language": "c", "hash": "c"},
         "status": status,
         "compiled": True,
@@ -52,7 +56,7 @@ class Server:
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
 
     def __enter__(self):
         return self

@@ -1,4 +1,4 @@
-"""`warpgym eval --server` and `warpgym jobs` against a server that does what the test tells it to."""
+"""`warpgym eval --server` and `warpgym jobs`, against a server that does as the test says."""
 
 import json
 import shutil
@@ -60,7 +60,7 @@ def remote(warpgym, server, *arguments, **options):
     return warpgym.eval("--server", server.url, *arguments, **options)
 
 
-# --- eval ------------------------------------------------------------------------------------------
+# --- eval ----------------------------------------------------------------------------------------
 
 
 def test_verdicts_are_those_of_this_machine(warpgym, server):
@@ -279,7 +279,7 @@ def test_cancelled_by_somebody_else(warpgym, server):
     assert run.verdict["candidate"]["path"] == str(fast("relu"))
 
 
-# --- jobs ------------------------------------------------------------------------------------------
+# --- jobs ----------------------------------------------------------------------------------------
 
 
 def jobs(warpgym, server, *arguments, **options):

@@ -247,7 +247,7 @@ def get_batch(options: Options, name: str, wait_s: float = 0.0) -> Steps[Batch]:
 def evaluate_batch(
     options: Options, items: list[Mapping[str, Any]], timeout_s: float | None
 ) -> Steps[list[Evaluation]]:
-    """All submitted first, then waited for, in their order; what is left at the end is cancelled."""
+    """All submitted first, then waited for, in their order; what a failure leaves is cancelled."""
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     batches: list[Batch] = []
     found: list[Evaluation] = []

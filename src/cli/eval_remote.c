@@ -165,8 +165,7 @@ json_t *eval_remote_verdict(const struct remote_evaluation *evaluation,
                             const struct batch_task *task)
 {
     if (!evaluation->verdict || !json_is_string(json_object_get(evaluation->verdict, "status"))) {
-        const char *reason = evaluation->reason ? evaluation->reason
-                                                : "the server told no verdict";
+        const char *reason = evaluation->reason ? evaluation->reason : "the server told no verdict";
         json_t *made = own_verdict(task, "", status_of(evaluation), "queue", reason);
         json_put(made, "id", json_text(evaluation->id));
         return made;

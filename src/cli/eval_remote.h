@@ -14,7 +14,7 @@
 
 struct eval_remote {
     const struct settings *settings;
-    const char *url; /* NULL: client.url */
+    const char *url;                     /* NULL: client.url */
     const struct cli_words *assignments; /* of --set: those that a stranger may set go along */
     bool timing, fresh;
     int64_t at_once; /* 0: as many as the client sees fit */

@@ -84,8 +84,8 @@ static const struct problem *find_problem(struct eval_tasks *tasks, const char *
 
 /* One that stands in the batch itself: the same text is the same problem. */
 static const struct problem *take_problem(struct eval_tasks *tasks,
-                                          const struct evaluation_request *request,
-                                          json_t *sent, struct err *err)
+                                          const struct evaluation_request *request, json_t *sent,
+                                          struct err *err)
 {
     if (request->format == EVALUATION_KNOWN)
         return find_problem(tasks, request->problem_id, err);

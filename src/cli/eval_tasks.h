@@ -32,7 +32,8 @@ struct eval_tasks {
     struct eval_problem **problems;
     size_t problem_count;
     size_t complaints;
-    bool remote; /* a problem that is not here may be on the server: it has an id and nothing else */
+    bool
+        remote; /* a problem that is not here may be on the server: it has an id and nothing else */
 };
 
 void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *roots,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define OUT_BYTES ((size_t)64 << 20)
-#define PAGE 100         /* of a list: verdicts are some KB each */
+#define PAGE 100           /* of a list: verdicts are some KB each */
 #define FIRST_WAIT_MS 2000 /* while it is queued: how soon a watcher sees it run */
 
 struct arguments {
@@ -123,8 +123,9 @@ static void add_page(struct jobs *jobs, struct jobs_table *table, const json_t *
 static int list_all(struct jobs *jobs, struct jobs_table *table, struct err *err)
 {
     const struct arguments *arguments = &jobs->arguments;
-    struct remote_query query = {
-        .state = arguments->state, .batch = arguments->batch, .verdicts = true};
+    struct remote_query query = {.state = arguments->state,
+                                 .batch = arguments->batch,
+                                 .verdicts = true};
     size_t left = (size_t)arguments->limit;
     json_t *page = NULL;
     int result = 0;

@@ -20,8 +20,8 @@ struct jobs_table {
 
 struct jobs_table *jobs_table_new(void)
 {
-    static const char *const titles[] = {"id",      "state", "outcome", "problem", "candidate",
-                                         "speedup", "age",   ""};
+    static const char *const titles[] = {"id",        "state",   "outcome", "problem",
+                                         "candidate", "speedup", "age",     ""};
     struct jobs_table *table = mem_alloc(sizeof *table);
     table->table = table_new();
     table->now_s = (int64_t)time(NULL);

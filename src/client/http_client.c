@@ -125,7 +125,8 @@ int http_client_open(struct http_client **out, const struct http_client_options 
                      struct err *err)
 {
     *out = NULL;
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) /* counts, and may be called by any thread */
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) !=
+        CURLE_OK) /* counts, and may be called by any thread */
         return err_set(err, ERR_INTERNAL, "cannot start libcurl");
     struct http_client *client = mem_alloc(sizeof *client);
     client->options = *options;

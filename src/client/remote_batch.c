@@ -26,7 +26,7 @@ struct batch {
     const struct settings *settings;
     const char *url;
     const struct remote_work *work;
-    _Atomic int stop; /* the clients' `cancelled` */
+    _Atomic int stop;     /* the clients' `cancelled` */
     pthread_mutex_t lock; /* all below */
     pthread_cond_t changed;
     struct chunk *chunks;

@@ -35,7 +35,7 @@ CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -DWARPGYM_VERSION='"$(VERSION)"'
 HARDEN := -fstack-protector-strong $(if $(SAN),-fno-omit-frame-pointer,-D_FORTIFY_SOURCE=2)
 CFLAGS := -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(HARDEN) $(EXTRA_CFLAGS)
 LDFLAGS := -Wl,-z,relro,-z,now,--as-needed
-LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -lm -lpthread
+LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -lcurl -lm -lpthread
 
 MODULES := base problem device compile sandbox judge queue client worker lm retrieval policy gym \
 	rl server

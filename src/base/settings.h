@@ -146,7 +146,20 @@
     X(server_idle_timeout_ms, "server.idle_timeout_ms", DURATION, "75s", 1, 3600000,               \
       "Longest between two requests of one connection; then it is closed")                         \
     X(server_send_timeout_ms, "server.send_timeout_ms", DURATION, "60s", 1, 3600000,               \
-      "Longest that a client may take to read a response; then it is closed")
+      "Longest that a client may take to read a response; then it is closed")                      \
+    X(client_url, "client.url", STRING, "", 0, 0,                                                  \
+      "Server that `warpgym eval` and `warpgym jobs` use: http://host:10907; empty: eval judges "  \
+      "here")                                                                                      \
+    X(client_token, "client.token", SECRET, "", 0, 0,                                              \
+      "Bearer token for that server; empty: WARPGYM_TOKEN")                                        \
+    X(client_ca_file, "client.ca_file", STRING, "", 0, 0,                                          \
+      "Certificates (PEM) that a server on https may prove itself by; empty: the system's")        \
+    X(client_connect_timeout_ms, "client.connect_timeout_ms", DURATION, "5s", 1, 3600000,          \
+      "Longest that connecting to a server may take")                                              \
+    X(client_timeout_ms, "client.timeout_ms", DURATION, "60s", 1, 3600000,                         \
+      "Longest that an answer may take, beside what the server was asked to wait")                 \
+    X(client_patience_ms, "client.patience_ms", DURATION, "2m", 0, 86400000,                       \
+      "How long a server that is away or too busy is asked again before that is an error")
 
 #define SETTINGS_TYPE_STRING const char *
 #define SETTINGS_TYPE_SECRET const char *

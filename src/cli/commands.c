@@ -19,6 +19,7 @@ const struct cli_command cli_commands[] = {
      .examples = "warpgym eval --problem softmax my_softmax.c\n"
                  "warpgym eval --problem level1/23 --problems ~/KernelBench answer.py\n"
                  "warpgym eval --jobs 2 --out verdicts.jsonl batch.jsonl\n"
+                 "warpgym eval --server http://gpu-box:10907 --problem softmax my_softmax.c\n"
                  "warpgym eval --json --problem ./my_problem a.c b.c | jq .status",
      .run = eval_main},
     {.name = "worker",
@@ -62,6 +63,31 @@ const struct cli_command cli_commands[] = {
          "every weight. Exit status 1 when a problem can be gamed.",
      .examples = "warpgym problem check ./my_problem\nwarpgym problem check --all",
      .run = problem_check_main},
+    {.name = "jobs list",
+     .arguments = "",
+     .summary = "evaluations of a server, the newest first",
+     .examples = "warpgym jobs list --state running\n"
+                 "warpgym jobs list --server http://gpu-box:10907 --limit 100 --json | jq .outcome",
+     .run = jobs_list_main},
+    {.name = "jobs show",
+     .arguments = "ID...",
+     .summary = "evaluations of a server: their verdicts, or how far they are",
+     .description = "Exit status as of `warpgym eval`; what has not ended counts as passed.",
+     .examples = "warpgym jobs show 3fd1c0\nwarpgym jobs show --json 3fd1c0 | jq .verdict",
+     .run = jobs_show_main},
+    {.name = "jobs watch",
+     .arguments = "ID...",
+     .summary = "follow evaluations of a server to their ends",
+     .description = "Tells each change of state on standard error and prints the verdicts at the "
+                    "end. Exit status as of `warpgym eval`; an interrupt ends the watching and "
+                    "cancels nothing.",
+     .examples = "warpgym jobs watch 3fd1c0",
+     .run = jobs_watch_main},
+    {.name = "jobs cancel",
+     .arguments = "ID...",
+     .summary = "stop evaluations of a server, queued or running",
+     .examples = "warpgym jobs cancel 3fd1c0\nwarpgym jobs cancel --batch nightly-7",
+     .run = jobs_cancel_main},
     {.name = "doctor",
      .arguments = "",
      .summary = "what this machine offers: sandbox layers, compilers, devices",

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/eval_remote.h"
 #include "cli/eval_report.h"
 #include "cli/eval_tasks.h"
 #include "cli/roots.h"
@@ -11,9 +12,9 @@
 #include <unistd.h>
 
 struct arguments {
-    const char *problem, *out;
+    const char *problem, *out, *server;
     struct cli_words roots, sets, candidates;
-    bool json, quiet, timing;
+    bool json, quiet, timing, local, fresh;
     int64_t jobs;
 };
 
@@ -26,6 +27,8 @@ static int exit_status(const struct eval_report *report, const struct eval_tasks
 {
     if (result == ERR_CANCELLED)
         return EXIT_INTERRUPTED;
+    if (result == ERR_INPUT || result == ERR_MISSING)
+        return EXIT_USAGE;
     if (result < 0 || report->broken > 0 || report->write_failed)
         return EXIT_INFRASTRUCTURE;
     if (tasks->complaints > 0)
@@ -33,13 +36,49 @@ static int exit_status(const struct eval_report *report, const struct eval_tasks
     return report->failed > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
 }
 
-static int judge_all(const struct arguments *arguments, const struct settings *settings,
-                     struct eval_tasks *tasks, struct eval_report *report)
+static bool is_remote(const struct arguments *arguments, const struct settings *settings)
+{
+    return !arguments->local && (arguments->server || settings->client_url[0]);
+}
+
+static int judge_here(const struct arguments *arguments, const struct settings *settings,
+                      const struct eval_tasks *tasks, size_t count, struct eval_report *report,
+                      struct err *err)
 {
     struct judge_options options = {.settings = settings,
                                     .cancelled = &cli_cancelled,
                                     .no_timing = !arguments->timing};
     struct judge *judge;
+    int jobs = arguments->jobs > 0 ? (int)arguments->jobs : 1;
+    int result = judge_open(&judge, &options, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < count; i++)
+        judge_warm(judge, tasks->items[i].problem->format, tasks->items[i].candidate.path);
+    result = batch_run(judge, tasks->items, count, jobs, &cli_cancelled, eval_report_verdict,
+                       eval_report_tick, report, err);
+    judge_close(judge);
+    return result;
+}
+
+static int judge_there(const struct arguments *arguments, const struct settings *settings,
+                       struct eval_tasks *tasks, size_t count, struct eval_report *report,
+                       struct err *err)
+{
+    struct eval_remote remote = {.settings = settings,
+                                 .url = arguments->server,
+                                 .assignments = &arguments->sets,
+                                 .timing = arguments->timing,
+                                 .fresh = arguments->fresh,
+                                 .at_once = arguments->jobs,
+                                 .cancelled = &cli_cancelled,
+                                 .tasks = tasks};
+    return eval_remote_run(&remote, count, report, err);
+}
+
+static int judge_all(const struct arguments *arguments, const struct settings *settings,
+                     struct eval_tasks *tasks, struct eval_report *report)
+{
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
     size_t count = tasks->count;
@@ -48,18 +87,14 @@ static int judge_all(const struct arguments *arguments, const struct settings *s
         fprintf(stderr, "warpgym: %zu already judged in %s\n", skipped, report->out_path);
     if (count == 0)
         return exit_status(report, tasks, 0);
-    if (judge_open(&judge, &options, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
-    for (size_t i = 0; i < count; i++)
-        judge_warm(judge, tasks->items[i].problem->format, tasks->items[i].candidate.path);
     bool quiet = arguments->quiet || count == 1;
     report->progress = progress_new(STDERR_FILENO, "judging", count, quiet);
     log_set_hooks(progress_hide, progress_show, report->progress);
-    int result = batch_run(judge, tasks->items, count, (int)arguments->jobs, &cli_cancelled,
-                           eval_report_verdict, eval_report_tick, report, &err);
+    int result = is_remote(arguments, settings)
+                     ? judge_there(arguments, settings, tasks, count, report, &err)
+                     : judge_here(arguments, settings, tasks, count, report, &err);
     log_set_hooks(NULL, NULL, NULL);
     eval_report_finish(report, clock_ms_since(start_ns) * 1e-3);
-    judge_close(judge);
     if (result == ERR_CANCELLED)
         fprintf(stderr, "warpgym: interrupted; %" PRIu64 " of %zu judged\n",
                 report->passed + report->failed, count);
@@ -78,6 +113,7 @@ static int run(const struct arguments *arguments, const struct settings *setting
     if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     eval_tasks_init(&tasks, &roots, say);
+    tasks.remote = is_remote(arguments, settings);
     for (size_t i = 0; i < arguments->candidates.count; i++)
         eval_tasks_add(&tasks, arguments->problem, arguments->candidates.items[i]);
     if (eval_report_init(&report, arguments->json, arguments->timing, arguments->out, &err) < 0)
@@ -92,17 +128,24 @@ static int run(const struct arguments *arguments, const struct settings *setting
 
 int eval_main(int argc, char **argv)
 {
-    struct arguments arguments = {.timing = true, .jobs = 1};
+    struct arguments arguments = {.timing = true};
     const struct cli_option options[] = {
         OPTION_STRING('p', "problem", &arguments.problem, "ID|PATH",
                       "the problem: an id (`warpgym problem list`), a problem directory, or a "
                       "KernelBench-style module"),
         OPTION_LIST(0, "problems", &arguments.roots, "DIR",
                     "look for problems here first (a KernelBench checkout, say); may be repeated"),
-        OPTION_INT('j', "jobs", &arguments.jobs, 1, 1024, "N", "evaluations at the same time"),
+        OPTION_INT('j', "jobs", &arguments.jobs, 1, 1024, "N",
+                   "evaluations at the same time; 1, with a server 1000"),
         OPTION_FLAG(0, "timing", &arguments.timing, "how fast, too; without: correctness only"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_GROUP("Where"),
+        OPTION_STRING(0, "server", &arguments.server, "URL",
+                      "have a server judge (http://HOST:PORT); client.url sets it for good"),
+        OPTION_FLAG(0, "local", &arguments.local, "judge here, whatever client.url says"),
+        OPTION_FLAG(0, "fresh", &arguments.fresh,
+                    "on a server: judge again what it has a verdict for"),
         OPTION_GROUP("Output"),
         OPTION_FLAG(0, "json", &arguments.json, "one verdict a line instead of the table"),
         OPTION_STRING('o', "out", &arguments.out, "FILE",

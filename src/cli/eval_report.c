@@ -176,36 +176,68 @@ static void add_time(struct table *table, double ms)
         table_cell(table, STYLE_NONE, "%.3f ms", ms);
 }
 
-static void add_row(struct eval_report *report, const struct verdict *verdict)
+static double number_of(const json_t *object, const char *first, const char *second)
+{
+    const json_t *value = json_object_get(object, first);
+    if (second)
+        value = json_object_get(value, second);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static const char *text_of(const json_t *object, const char *first, const char *second)
+{
+    const json_t *value = json_object_get(object, first);
+    if (second)
+        value = json_object_get(value, second);
+    return json_is_string(value) ? json_string_value(value) : "";
+}
+
+/* What a person should know first. */
+static const char *note_of(const json_t *verdict, bool meaningful)
+{
+    const json_t *warnings = json_object_get(json_object_get(verdict, "integrity"), "warnings");
+    const json_t *warning = json_array_get(warnings, 0);
+    const json_t *error = json_object_get(verdict, "error");
+    if (json_is_object(error))
+        return text_of(error, "message", NULL);
+    const char *note = text_of(verdict, "timing", "note");
+    if (!meaningful && note[0])
+        return note;
+    return strcmp(text_of(warning, "code", NULL), "H41") != 0 ? text_of(warning, "evidence", NULL)
+                                                              : "";
+}
+
+static void add_speedup(struct table *table, const json_t *timing)
+{
+    const json_t *interval = json_object_get(timing, "speedup_interval");
+    const json_t *low = json_array_get(interval, 0), *high = json_array_get(interval, 1);
+    double value = number_of(timing, "speedup", NULL), off = INFINITY;
+    if (json_is_number(low) && json_is_number(high))
+        off = (json_number_value(high) - json_number_value(low)) / 2;
+    table_cell(table, value >= 1 ? STYLE_GOOD : STYLE_WARN, "%.2fx ±%.2f", value, off);
+    add_time(table, number_of(timing, "candidate", "median"));
+    add_time(table, number_of(timing, "reference", "median"));
+}
+
+static void add_row(struct eval_report *report, const json_t *verdict)
 {
     struct table *table = report->table;
-    struct interval speedup;
-    bool passed = verdict->status == STATUS_PASSED;
-    const char *name = verdict->candidate_path;
+    const json_t *timing = json_object_get(verdict, "timing");
+    const char *status = text_of(verdict, "status", NULL);
+    bool passed = strcmp(status, verdict_status_name(STATUS_PASSED)) == 0;
+    bool meaningful = !json_is_false(json_object_get(timing, "meaningful"));
+    const char *name = text_of(verdict, "candidate", "path");
     size_t length = strlen(name);
-    verdict_speedup(verdict, &speedup);
-    table_cell(table, STYLE_NONE, "%s", verdict->problem_id);
+    table_cell(table, STYLE_NONE, "%s", text_of(verdict, "problem", "id"));
     table_cell(table, STYLE_NONE, "%s%s", length > 44 ? "…" : "",
                length > 44 ? name + length - 43 : name);
-    table_cell(table, passed ? STYLE_GOOD : STYLE_BAD, "%s", verdict_status_name(verdict->status));
-    if (passed && verdict->case_count > 0 && verdict->timing_meaningful) {
-        double off = (speedup.high - speedup.low) / 2;
-        table_cell(table, speedup.value >= 1 ? STYLE_GOOD : STYLE_WARN, "%.2fx ±%.2f",
-                   speedup.value, off);
-        add_time(table, verdict->cases[0].candidate.median);
-        add_time(table, verdict->cases[0].reference.median);
-    } else {
+    table_cell(table, passed ? STYLE_GOOD : STYLE_BAD, "%s", status);
+    if (passed && json_object_get(timing, "candidate") && meaningful)
+        add_speedup(table, timing);
+    else
         for (int i = 0; i < 3; i++)
             table_cell(table, STYLE_FAINT, "-");
-    }
-    const char *note = "";
-    if (verdict->error_message)
-        note = verdict->error_message;
-    else if (!verdict->timing_meaningful && verdict->timing_note)
-        note = verdict->timing_note;
-    else if (verdict->warning_count > 0 && strcmp(verdict->warnings[0].code, "H41") != 0)
-        note = verdict->warnings[0].evidence;
-    table_cell(table, STYLE_FAINT, "%.90s", note);
+    table_cell(table, STYLE_FAINT, "%.90s", note_of(verdict, meaningful));
 }
 
 static void write_out(struct eval_report *report, const struct buf *line)
@@ -219,34 +251,53 @@ static void write_out(struct eval_report *report, const struct buf *line)
     }
 }
 
-void eval_report_verdict(void *context, const struct batch_task *task,
-                         const struct verdict *verdict)
+/* A server's text is a stranger's. */
+static void keep_profile(struct eval_report *report, const json_t *verdict)
 {
-    struct eval_report *report = context;
+    buf_reset(&report->profile);
+    if (report->passed + report->failed > 1)
+        return;
+    buf_puts(&report->profile, text_of(verdict, "profile", "text"));
+    for (char *at = report->profile.data; *at; at++)
+        if (((unsigned char)*at < 0x20 && *at != '\n') || *at == 0x7F)
+            *at = '?';
+}
+
+void eval_report_json(struct eval_report *report, const json_t *verdict)
+{
     struct buf line;
-    struct err ignored;
-    (void)task;
-    report->passed += verdict->status == STATUS_PASSED;
-    report->failed += verdict->status != STATUS_PASSED;
-    report->broken += verdict->status == STATUS_INFRASTRUCTURE_ERROR;
-    json_t *object = verdict_json(verdict);
+    struct err err;
+    const char *status = text_of(verdict, "status", NULL);
+    bool passed = strcmp(status, verdict_status_name(STATUS_PASSED)) == 0;
+    report->passed += passed;
+    report->failed += !passed;
+    report->broken += strcmp(status, verdict_status_name(STATUS_INFRASTRUCTURE_ERROR)) == 0;
     buf_init(&line, LINE_BYTES);
-    if (json_line_write(object, &line, &ignored) == 0) {
+    if (json_line_write(verdict, &line, &err) == 0) {
         write_out(report, &line);
         if (report->json) {
             progress_hide(report->progress);
             cli_print(&line);
             progress_show(report->progress);
         }
+    } else {
+        report->write_failed = true;
+        log_write(LOG_LEVEL_ERROR, "eval", "a verdict is not kept: %s", err.text);
     }
-    json_decref(object);
     buf_deinit(&line);
     if (report->table)
         add_row(report, verdict);
-    buf_reset(&report->profile);
-    if (report->passed + report->failed == 1)
-        profile_text(verdict, &report->profile);
-    progress_add(report->progress, verdict->status == STATUS_PASSED);
+    keep_profile(report, verdict);
+    progress_add(report->progress, passed);
+}
+
+void eval_report_verdict(void *context, const struct batch_task *task,
+                         const struct verdict *verdict)
+{
+    json_t *object = verdict_json(verdict);
+    (void)task;
+    eval_report_json(context, object);
+    json_decref(object);
 }
 
 void eval_report_tick(void *context)

@@ -7,6 +7,8 @@
 #include "cli/table.h"
 #include "judge/batch.h"
 
+#include <jansson.h>
+
 struct eval_report {
     bool json;
     bool timed; /* what the output file holds without a time is judged again */
@@ -31,6 +33,9 @@ void eval_report_deinit(struct eval_report *report);
 /* Removes from `tasks` (count updated) what the output file already holds a final verdict for: the
  * same problem (its hash), candidate text and path. Returns how many. */
 size_t eval_report_skip(const struct eval_report *report, struct batch_task *tasks, size_t *count);
+
+/* One verdict (docs/verdict.md), of this process or of a server. Not from two threads at a time. */
+void eval_report_json(struct eval_report *report, const json_t *verdict);
 
 /* For batch_run. */
 void eval_report_verdict(void *context, const struct batch_task *task,

@@ -30,6 +30,7 @@ void eval_tasks_deinit(struct eval_tasks *tasks)
     for (size_t i = 0; i < tasks->problem_count; i++) {
         if (tasks->problems[i]->loaded)
             problem_deinit(&tasks->problems[i]->problem);
+        json_decref(tasks->problems[i]->sent);
         mem_free(tasks->problems[i]->wanted);
         mem_free(tasks->problems[i]);
     }
@@ -53,6 +54,17 @@ static void keep_problem(struct eval_tasks *tasks, struct eval_problem *made, co
     tasks->problems[tasks->problem_count++] = made;
 }
 
+/* Whether one that cannot be found here is left to the server. */
+static bool leave_to_server(struct eval_tasks *tasks, struct eval_problem *made, const char *id,
+                            const struct err *err)
+{
+    if (!tasks->remote || err->code != ERR_MISSING || id[0] == '/' || id[0] == '.')
+        return false;
+    made->problem = (struct problem){0};
+    made->problem.id = arena_strdup(&made->problem.arena, id);
+    return true;
+}
+
 /* Loaded once; an unknown one complains each time it is asked for. */
 static const struct problem *find_problem(struct eval_tasks *tasks, const char *wanted,
                                           struct err *err)
@@ -61,7 +73,8 @@ static const struct problem *find_problem(struct eval_tasks *tasks, const char *
         if (strcmp(tasks->problems[i]->wanted, wanted) == 0)
             return &tasks->problems[i]->problem;
     struct eval_problem *made = mem_alloc(sizeof *made);
-    if (suite_load(tasks->roots->items, tasks->roots->count, wanted, &made->problem, err) < 0) {
+    if (suite_load(tasks->roots->items, tasks->roots->count, wanted, &made->problem, err) < 0 &&
+        !leave_to_server(tasks, made, wanted, err)) {
         mem_free(made);
         return NULL;
     }
@@ -71,8 +84,11 @@ static const struct problem *find_problem(struct eval_tasks *tasks, const char *
 
 /* One that stands in the batch itself: the same text is the same problem. */
 static const struct problem *take_problem(struct eval_tasks *tasks,
-                                          const struct evaluation_request *request, struct err *err)
+                                          const struct evaluation_request *request, json_t *sent,
+                                          struct err *err)
 {
+    if (request->format == EVALUATION_KNOWN)
+        return find_problem(tasks, request->problem_id, err);
     struct eval_problem *made = mem_alloc(sizeof *made);
     int result = evaluation_request_problem(request, tasks->roots->items, tasks->roots->count,
                                             &made->problem, err);
@@ -87,6 +103,7 @@ static const struct problem *take_problem(struct eval_tasks *tasks,
         mem_free(made);
         return NULL;
     }
+    made->sent = json_incref(sent);
     keep_problem(tasks, made, made->problem.hash);
     return &made->problem;
 }
@@ -167,7 +184,8 @@ static int add_text(struct eval_tasks *tasks, const struct pair *pair, const cha
     const struct problem *problem = find_problem(tasks, pair->problem, err);
     if (!problem)
         return err->code;
-    const char *extension = problem->format == PROBLEM_TORCH ? "py" : "c";
+    bool torch = problem->format == PROBLEM_TORCH || strstr(pair->source, "class ModelNew");
+    const char *extension = torch ? "py" : "c";
     char *name = pair->name ? mem_strdup(pair->name) : mem_printf("%s.%s", place, extension);
     add_task(tasks, problem, name, mem_strdup(pair->source), strlen(pair->source));
     mem_free(name);
@@ -186,7 +204,7 @@ static int add_request(struct eval_tasks *tasks, const json_t *object, const cha
         result = evaluation_request_parse(object, &request, err);
     if (result < 0 || !request.candidate_source)
         return result;
-    problem = take_problem(tasks, &request, err);
+    problem = take_problem(tasks, &request, json_object_get(object, "problem"), err);
     if (!problem)
         return err->code;
     char *name = mem_printf("%s/%s", place, request.candidate_name);

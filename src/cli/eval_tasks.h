@@ -15,9 +15,12 @@
 #include "base/paths.h"
 #include "judge/batch.h"
 
+#include <jansson.h>
+
 struct eval_problem {
-    struct problem problem;
-    char *wanted; /* as it was asked for */
+    struct problem problem; /* a task's `problem` points here */
+    char *wanted;           /* as it was asked for */
+    json_t *sent;           /* as a batch brought it, for a server; NULL: otherwise */
     bool loaded;
 };
 
@@ -29,6 +32,8 @@ struct eval_tasks {
     struct eval_problem **problems;
     size_t problem_count;
     size_t complaints;
+    bool
+        remote; /* a problem that is not here may be on the server: it has an id and nothing else */
 };
 
 void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *roots,

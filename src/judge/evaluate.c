@@ -31,12 +31,9 @@ static int admit(struct session *session)
 {
     struct verdict *verdict = session->verdict;
     const struct candidate *text = session->text;
-    struct err err = {0};
+    struct err err;
     char message[512];
-    if (text->bytes > LIMIT_SOURCE_BYTES)
-        err_set(&err, ERR_INPUT, "%s: larger than the %zu bytes that a candidate may have",
-                text->path, LIMIT_SOURCE_BYTES);
-    if (err.code < 0 || file_check_text(text->path, text->text, text->bytes, &err) < 0) {
+    if (candidate_check(text, &err) < 0) {
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "source", err.text, NULL);
         return -1;
     }

@@ -62,6 +62,10 @@ void session_evaluate(struct session *session, const struct problem *problem,
                       const struct candidate *candidate, const struct evaluation_terms *terms,
                       struct verdict *verdict);
 
+/* Why no compiler should see it: too large, or no text. Its verdict is then compile_error, class
+ * "source". */
+NODISCARD int candidate_check(const struct candidate *candidate, struct err *err);
+
 /* "c", "cuda", "python", "triton", "torch-cuda", by file name and text. */
 const char *candidate_language(const char *path, const char *text);
 

@@ -1,0 +1,35 @@
+"""Client of a warpgym server. Needs the standard library alone, and no PyTorch.
+
+    from warpgym.client import Client
+
+    with Client("http://gpu-box:10907") as gym:
+        verdict = gym.evaluate("softmax", source)
+        print(verdict["status"], verdict["timing"])
+
+`AsyncClient` has the same methods as coroutines. Both ask again where a server is away or busy, so
+every evaluation has an id before it is sent: what is submitted twice is judged once.
+"""
+
+from .aio import AsyncClient
+from .errors import Error, NotFound, ProtocolError, Refused, Unreachable
+from .requests import native_problem, request, simple_problem, torch_problem
+from .sync import Client
+from .types import Batch, Evaluation, Event, Verdict
+
+__all__ = [
+    "AsyncClient",
+    "Batch",
+    "Client",
+    "Error",
+    "Evaluation",
+    "Event",
+    "NotFound",
+    "ProtocolError",
+    "Refused",
+    "Unreachable",
+    "Verdict",
+    "native_problem",
+    "request",
+    "simple_problem",
+    "torch_problem",
+]

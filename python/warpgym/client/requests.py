@@ -1,0 +1,73 @@
+"""Requests in the form that a server takes, and problems as text."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+
+def torch_problem(source: str, entry_point: str = "Model") -> dict[str, Any]:
+    """A KernelBench-style module; candidates define the class of that name with New behind it."""
+    return {"format": "torch", "source": source, "entry_point": entry_point}
+
+
+def native_problem(yaml: str, source: str, cuda: str | None = None) -> dict[str, Any]:
+    """problem.yaml, reference.c and reference.cu, as texts."""
+    problem = {"format": "native", "yaml": yaml, "source": source}
+    return problem if cuda is None else problem | {"cuda": cuda}
+
+
+def simple_problem(
+    cases: str | list[Any] | None = None, entry_point: str = "ModelNew", compare: bool = True
+) -> dict[str, Any]:
+    """No reference: cases are a module's text, a list, or brought by the candidate."""
+    problem = {"format": "simple", "entry_point": entry_point, "compare": compare}
+    return problem if cases is None else problem | {"cases": cases}
+
+
+def draw_id() -> str:
+    return uuid.uuid4().hex
+
+
+def request(
+    problem: str | Mapping[str, Any],
+    candidate: str | Mapping[str, Any],
+    *,
+    id: str | None = None,
+    name: str | None = None,
+    language: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    timing: bool = True,
+    timeout_s: float | None = None,
+    priority: str | None = None,
+    fresh: bool = False,
+    notes: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """One evaluation. `problem`: an id of the server's, or what the functions above make;
+    `candidate`: its text. `name` tells its language by its end (.c, .cu, .py); `timeout_s` is the
+    longest that judging may take, `notes` are kept and given back."""
+    made: dict[str, Any] = {"id": id or draw_id()}
+    made["problem"] = {"id": problem} if isinstance(problem, str) else dict(problem)
+    made["candidate"] = {"source": candidate} if isinstance(candidate, str) else dict(candidate)
+    if name is not None:
+        made["candidate"]["name"] = name
+    if language is not None:
+        made["candidate"]["language"] = language
+    if settings:
+        made["settings"] = dict(settings)
+    if not timing:
+        made["timing"] = False
+    if timeout_s is not None:
+        made["timeout_ms"] = max(1, round(timeout_s * 1000))
+    if priority is not None:
+        made["priority"] = priority
+    if fresh:
+        made["fresh"] = True
+    if notes is not None:
+        made["notes"] = dict(notes)
+    return made
+
+
+def with_id(item: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(item) if item.get("id") else dict(item) | {"id": draw_id()}

@@ -1,0 +1,163 @@
+"""What a server tells, with types. docs/verdict.md says what the fields mean."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypedDict
+
+from .errors import ProtocolError
+
+ENDED = ("done", "cancelled")
+STATES = ("queued", "running", *ENDED)
+
+
+class Problem(TypedDict):
+    id: str
+    format: str
+    hash: str
+
+
+class Candidate(TypedDict):
+    path: str
+    language: str
+    hash: str
+
+
+class Finding(TypedDict):
+    code: str
+    evidence: str
+
+
+class Integrity(TypedDict):
+    violations: list[Finding]
+    warnings: list[Finding]
+
+
+class Correctness(TypedDict):
+    trials: int
+    passed: int
+    max_absolute_error: float | None
+    max_relative_error: float | None
+    first_mismatch: dict[str, Any] | None
+
+
+class Summary(TypedDict):
+    median: float | None
+    quartiles: list[float | None]
+    n: int
+
+
+class Timing(TypedDict, total=False):
+    sizes: str
+    candidate: Summary
+    reference: Summary
+    speedup: float | None
+    speedup_interval: list[float | None]
+    roofline_fraction: float | None
+    meaningful: bool
+    note: str | None
+    handover_us: float | None
+    clocks: dict[str, Any] | None
+    cases: list[dict[str, Any]]
+
+
+class Failure(TypedDict):
+    """Of the field `error`; `class` is a word of Python's, so this one is made by a call."""
+
+    message: str
+    excerpt: str | None
+
+
+class Verdict(TypedDict, total=False):
+    schema: int
+    id: str
+    problem: Problem
+    candidate: Candidate
+    device: str
+    environment: dict[str, Any]
+    status: str
+    compiled: bool
+    correct: bool
+    correctness: Correctness
+    cases: dict[str, Any]
+    timing: Timing | None
+    profile: dict[str, Any]
+    integrity: Integrity
+    build: dict[str, int]
+    stages_ms: dict[str, float]
+    calls_ms: dict[str, float | None]
+    error: Failure | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """One evaluation as it was when the server told of it."""
+
+    id: str
+    state: str
+    outcome: str | None = None
+    reason: str | None = None
+    verdict: Verdict | None = None
+    batch: str | None = None
+    priority: str = "normal"
+    attempt: int = 1
+    worker: str | None = None
+    created_at: str | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    timing_ms: dict[str, float] | None = None
+    notes: dict[str, Any] | None = None
+    putting: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome == "passed"
+
+    @classmethod
+    def of(cls, value: Any) -> Evaluation:
+        """From a server's JSON; fields that this client does not know are left out."""
+        if not isinstance(value, dict):
+            raise ProtocolError("an evaluation that is no object")
+        known = {field.name for field in dataclasses.fields(cls)}
+        fields = {key: item for key, item in value.items() if key in known}
+        if not isinstance(fields.get("id"), str) or fields.get("state") not in STATES:
+            raise ProtocolError("an evaluation without id or state")
+        verdict = fields.get("verdict")
+        if verdict is not None and not isinstance(verdict, dict):
+            raise ProtocolError("a verdict that is no object")
+        return cls(**fields)
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """Evaluations that were submitted together; `ids` in the order of their requests."""
+
+    id: str
+    ids: tuple[str, ...]
+    states: dict[str, int]
+    outcomes: dict[str, int]
+
+    @property
+    def ended(self) -> bool:
+        return not self.states.get("queued") and not self.states.get("running")
+
+    @classmethod
+    def of(cls, value: Any) -> Batch:
+        try:
+            ids = tuple(str(item["id"]) for item in value.get("evaluations") or [])
+            return cls(str(value["id"]), ids, dict(value["states"]), dict(value["outcomes"]))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ProtocolError(f"a batch that is none: {error!r}") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """One server-sent event: "state" at each change, "verdict" at the end."""
+
+    name: str
+    data: Any
+    id: str | None = None

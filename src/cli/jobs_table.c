@@ -1,0 +1,107 @@
+#include "cli/jobs_table.h"
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define OUT_BYTES ((size_t)64 << 20)
+
+struct jobs_table {
+    struct table *table;
+    size_t rows;
+    int64_t now_s;
+};
+
+struct jobs_table *jobs_table_new(void)
+{
+    static const char *const titles[] = {"id",        "state",   "outcome", "problem",
+                                         "candidate", "speedup", "age",     ""};
+    struct jobs_table *table = mem_alloc(sizeof *table);
+    table->table = table_new();
+    table->now_s = (int64_t)time(NULL);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_column(table->table, titles[i], i == 5 || i == 6 ? TABLE_RIGHT : TABLE_LEFT);
+    return table;
+}
+
+void jobs_table_free(struct jobs_table *table)
+{
+    if (!table)
+        return;
+    table_free(table->table);
+    mem_free(table);
+}
+
+void jobs_table_age(const char *created_at, int64_t now_s, char *text, size_t text_bytes)
+{
+    struct tm when = {0};
+    *text = '\0';
+    if (!created_at || !strptime(created_at, "%Y-%m-%dT%H:%M:%S", &when))
+        return;
+    int64_t age_s = now_s - (int64_t)timegm(&when);
+    if (age_s < 0)
+        age_s = 0;
+    if (age_s < 120)
+        snprintf(text, text_bytes, "%" PRId64 " s", age_s);
+    else if (age_s < 7200)
+        snprintf(text, text_bytes, "%" PRId64 " min", age_s / 60);
+    else if (age_s < 172800)
+        snprintf(text, text_bytes, "%" PRId64 " h", age_s / 3600);
+    else
+        snprintf(text, text_bytes, "%" PRId64 " d", age_s / 86400);
+}
+
+static const char *text_of(const json_t *object, const char *first, const char *second)
+{
+    const char *text = json_string_value(json_object_get(json_object_get(object, first), second));
+    return text ? text : "-";
+}
+
+static const char *tail(const char *text, size_t most)
+{
+    size_t length = strlen(text);
+    text += length > most ? length - most : 0;
+    while (((unsigned char)*text & 0xC0) == 0x80) /* not amid a character */
+        text++;
+    return text;
+}
+
+void jobs_table_add(struct jobs_table *table, const struct remote_evaluation *evaluation)
+{
+    struct table *out = table->table;
+    const json_t *timing = json_object_get(evaluation->verdict, "timing");
+    const json_t *speedup = json_object_get(timing, "speedup");
+    const char *outcome = evaluation->outcome ? evaluation->outcome : "-";
+    bool ended = remote_is_ended(evaluation), passed = strcmp(outcome, "passed") == 0;
+    char age[32];
+    jobs_table_age(evaluation->created_at, table->now_s, age, sizeof age);
+    table_cell(out, STYLE_NONE, "%s", evaluation->id);
+    table_cell(out, ended ? STYLE_FAINT : STYLE_NONE, "%s", remote_state_name(evaluation->state));
+    table_cell(out, passed ? STYLE_GOOD : (ended ? STYLE_BAD : STYLE_NONE), "%.32s", outcome);
+    table_cell(out, STYLE_NONE, "%.48s", text_of(evaluation->verdict, "problem", "id"));
+    table_cell(out, STYLE_NONE, "%s", tail(text_of(evaluation->verdict, "candidate", "path"), 32));
+    if (json_is_number(speedup))
+        table_cell(out, STYLE_NONE, "%.2fx", json_number_value(speedup));
+    else
+        table_cell(out, STYLE_FAINT, "-");
+    table_cell(out, STYLE_FAINT, "%s", age);
+    table_cell(out, STYLE_FAINT, "%.60s", evaluation->reason ? evaluation->reason : "");
+    table->rows++;
+}
+
+void jobs_table_print(const struct jobs_table *table)
+{
+    struct buf out;
+    if (table->rows == 0)
+        return;
+    buf_init(&out, OUT_BYTES);
+    table_render(table->table, style_wanted(STDOUT_FILENO), &out);
+    cli_print(&out);
+    buf_deinit(&out);
+}

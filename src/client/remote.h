@@ -1,0 +1,97 @@
+/* remote: the evaluations of a server (its API under /v1, docs/remote.md).
+ *
+ * An *evaluation* is the object that the server tells of one: id, state, outcome, verdict. What comes
+ * back is checked to have the fields of struct remote_evaluation before anybody sees it; a verdict is
+ * the server's own JSON and believed to be one.
+ *
+ * Everything may be asked twice (http_client.h): evaluations and batches that bring no id get one here,
+ * before they are sent.
+ *
+ * Ownership: JSON handed out is the caller's (json_decref); a struct remote_evaluation borrows from the
+ * object that it was read from. Threads: as http_client, one thread at a time.
+ * Errors: those of http_client, and its refusals; ERR_PROTOCOL for an answer that is none.
+ */
+#ifndef WARPGYM_CLIENT_REMOTE_H
+#define WARPGYM_CLIENT_REMOTE_H
+
+#include "base/err.h"
+#include "base/settings.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define REMOTE_STANDARD_URL "http://127.0.0.1:10907"
+#define REMOTE_ID_BYTES 33
+#define REMOTE_WAIT_MS 20000 /* of one long poll */
+
+struct remote;
+
+/* X(symbol, name) */
+#define REMOTE_STATES(X)                                                                           \
+    X(REMOTE_QUEUED, "queued")                                                                     \
+    X(REMOTE_RUNNING, "running")                                                                   \
+    X(REMOTE_DONE, "done")                                                                         \
+    X(REMOTE_CANCELLED, "cancelled")
+
+enum remote_state {
+#define X(symbol, name) symbol,
+    REMOTE_STATES(X)
+#undef X
+        REMOTE_STATE_COUNT
+};
+
+struct remote_evaluation {
+    const char *id;
+    enum remote_state state;
+    const char *outcome, *reason, *worker, *created_at; /* NULL: not told */
+    int64_t attempt;
+    const json_t *verdict; /* an object; NULL: none, or not asked for */
+};
+
+/* `url` NULL: the setting client.url, or REMOTE_STANDARD_URL. `cancelled` as in http_client.h. */
+NODISCARD int remote_open(struct remote **out, const struct settings *settings, const char *url,
+                          const _Atomic int *cancelled, struct err *err);
+/* NULL is fine. */
+void remote_close(struct remote *remote);
+
+/* The bytes of one answer as an evaluation: what a stranger may have sent. */
+NODISCARD int remote_read(const json_t *object, struct remote_evaluation *evaluation,
+                          struct err *err);
+/* The same of a page of remote_list. */
+NODISCARD int remote_read_list(const json_t *list, struct err *err);
+bool remote_is_ended(const struct remote_evaluation *evaluation);
+const char *remote_state_name(enum remote_state state);
+void remote_draw_id(char id[REMOTE_ID_BYTES]);
+
+/* `request`: docs/remote.md; it gets an id where it has none. */
+NODISCARD int remote_submit(struct remote *remote, json_t *request, json_t **evaluation,
+                            struct err *err);
+/* All of them or none, in one transaction of the server. Each request gets an id where it has none;
+ * `id` is the batch's. */
+NODISCARD int remote_submit_batch(struct remote *remote, const char *id, json_t *requests,
+                                  struct err *err);
+
+/* As it is, once it has ended or wait_ms have passed; 0: at once. */
+NODISCARD int remote_get(struct remote *remote, const char *id, int64_t wait_ms,
+                         json_t **evaluation, struct err *err);
+/* Until it has ended. */
+NODISCARD int remote_wait(struct remote *remote, const char *id, json_t **evaluation,
+                          struct err *err);
+
+struct remote_query {
+    const char *state, *batch; /* NULL: any */
+    const char *before;        /* NULL: from the newest */
+    int64_t limit;             /* 1 to 1000 */
+    bool verdicts;
+};
+
+/* *list: {"evaluations": [...newest first], "before": where the next page begins, or null}. */
+NODISCARD int remote_list(struct remote *remote, const struct remote_query *query, json_t **list,
+                          struct err *err);
+
+/* ERR_MISSING: not there; ERR_INPUT: it had ended before. */
+NODISCARD int remote_cancel(struct remote *remote, const char *id, struct err *err);
+NODISCARD int remote_cancel_batch(struct remote *remote, const char *id, struct err *err);
+
+#endif

@@ -1,0 +1,127 @@
+/* What a server may tell of evaluations, and what is made of it. */
+#include "client/remote.h"
+
+#include "base/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static json_t *parsed(const char *text)
+{
+    json_t *object = json_loads(text, JSON_DECODE_ANY, NULL);
+    if (!object)
+        fail_msg("%s", text);
+    return object;
+}
+
+static void test_accepted(void **state)
+{
+    static const struct {
+        const char *text;
+        enum remote_state state;
+        bool ended, verdict;
+        const char *outcome;
+    } rows[] = {
+        {"{\"id\": \"x\", \"state\": \"queued\"}", REMOTE_QUEUED, false, false, NULL},
+        {"{\"id\": \"x\", \"state\": \"running\", \"worker\": \"w\", \"verdict\": null, \"new\": "
+         "1}",
+         REMOTE_RUNNING, false, false, NULL},
+        {"{\"id\": \"x\", \"state\": \"done\", \"outcome\": \"wrong\", \"verdict\": {}}",
+         REMOTE_DONE, true, true, "wrong"},
+        {"{\"id\": \"x\", \"state\": \"cancelled\", \"outcome\": \"cancelled\", \"reason\": \"y\"}",
+         REMOTE_CANCELLED, true, false, "cancelled"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct remote_evaluation read;
+        struct err err = {0};
+        json_t *object = parsed(rows[i].text);
+        if (remote_read(object, &read, &err) < 0)
+            fail_msg("row %zu: %s", i, err.text);
+        assert_string_equal(read.id, "x");
+        assert_int_equal(read.state, rows[i].state);
+        assert_int_equal(read.attempt, 1);
+        assert_int_equal(remote_is_ended(&read), rows[i].ended);
+        assert_int_equal(read.verdict != NULL, rows[i].verdict);
+        assert_int_equal(read.outcome != NULL, rows[i].outcome != NULL);
+        if (rows[i].outcome)
+            assert_string_equal(read.outcome, rows[i].outcome);
+        json_decref(object);
+    }
+}
+
+static void test_refused(void **state)
+{
+    static const char *const rows[] = {
+        "[]",
+        "{}",
+        "7",
+        "{\"id\": 7, \"state\": \"done\"}",
+        "{\"id\": \"x\"}",
+        "{\"id\": \"x\", \"state\": \"finished\"}",
+        "{\"id\": \"x\", \"state\": \"done\", \"verdict\": \"passed\"}",
+        "{\"id\": \"x\", \"state\": \"done\", \"outcome\": {}}",
+        "{\"id\": \"x\", \"state\": \"done\", \"attempt\": \"one\"}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct remote_evaluation read;
+        struct err err = {0};
+        json_t *object = parsed(rows[i]);
+        assert_int_equal(remote_read(object, &read, &err), ERR_PROTOCOL);
+        assert_int_equal(err.code, ERR_PROTOCOL);
+        assert_true(err.text[0] != '\0');
+        json_decref(object);
+    }
+}
+
+static void test_lists(void **state)
+{
+    static const struct {
+        const char *text;
+        int result;
+    } rows[] = {
+        {"{\"evaluations\": []}", 0},
+        {"{\"evaluations\": [{\"id\": \"x\", \"state\": \"done\"}], \"before\": \"9\"}", 0},
+        {"{\"evaluations\": [], \"before\": null}", 0},
+        {"{\"evaluations\": [{\"id\": \"x\", \"state\": \"done\"}, 7]}", ERR_PROTOCOL},
+        {"{\"evaluations\": {}}", ERR_PROTOCOL},
+        {"{\"evaluations\": [], \"before\": 9}", ERR_PROTOCOL},
+        {"[]", ERR_PROTOCOL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct err err = {0};
+        json_t *list = parsed(rows[i].text);
+        if (remote_read_list(list, &err) != rows[i].result)
+            fail_msg("row %zu: %s", i, err.text);
+        json_decref(list);
+    }
+}
+
+static void test_ids(void **state)
+{
+    char one[REMOTE_ID_BYTES], two[REMOTE_ID_BYTES];
+    (void)state;
+    remote_draw_id(one);
+    remote_draw_id(two);
+    assert_int_equal(strlen(one), REMOTE_ID_BYTES - 1);
+    assert_string_not_equal(one, two);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_ids),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

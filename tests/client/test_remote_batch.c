@@ -1,0 +1,241 @@
+/* remote_batch against a server that ends what is asked for, refuses some, and counts. */
+#include "client/remote_batch.h"
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "server/http.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BOUND_MS 60000
+#define COUNT 230
+
+struct world {
+    struct settings settings;
+    struct http_server *server;
+    _Atomic int batches, singles, cancelled, refuse, never, largest;
+};
+
+static json_t *evaluation(const char *id, const char *state)
+{
+    return json_pack("{s:s, s:s, s:{s:s}}", "id", id, "state", state, "verdict", "status",
+                     "passed");
+}
+
+static bool is_bad(const struct world *world, const json_t *request)
+{
+    return world->refuse && json_is_true(json_object_get(request, "bad"));
+}
+
+static void put_one(void *context, struct http_request *request, struct http_response *response)
+{
+    struct world *world = context;
+    const json_t *body = http_json(request, response);
+    if (!body)
+        return;
+    world->singles++;
+    if (is_bad(world, body)) {
+        http_refuse(response, 400, "bad", "no such problem");
+        return;
+    }
+    http_set_status(response, 202);
+    http_set_json(response, evaluation(json_string_value(json_object_get(body, "id")), "queued"));
+}
+
+static void put_many(void *context, struct http_request *request, struct http_response *response)
+{
+    struct world *world = context;
+    const json_t *body = http_json(request, response);
+    if (!body)
+        return;
+    const json_t *items = json_object_get(body, "evaluations");
+    int count = (int)json_array_size(items);
+    world->batches++;
+    world->largest = count > world->largest ? count : world->largest;
+    for (int i = 0; i < count; i++)
+        if (is_bad(world, json_array_get(items, (size_t)i))) {
+            http_refuse(response, 400, "bad", "evaluations[%d]: no such problem", i);
+            return;
+        }
+    http_set_status(response, 202);
+    http_set_json(response, json_pack("{s:O}", "id", json_object_get(body, "id")));
+}
+
+static void get_one(void *context, struct http_request *request, struct http_response *response)
+{
+    struct world *world = context;
+    http_set_json(response,
+                  evaluation(http_parameter(request, "id"), world->never ? "running" : "done"));
+}
+
+static void cancel(void *context, struct http_request *request, struct http_response *response)
+{
+    struct world *world = context;
+    (void)request;
+    world->cancelled++;
+    http_set_json(response, json_object());
+}
+
+static const struct http_route routes[] = {
+    {HTTP_POST, "/v1/evaluations", put_one, 0, 65536},
+    {HTTP_POST, "/v1/batches", put_many, 0, 16 << 20},
+    {HTTP_GET, "/v1/evaluations/:id", get_one, 0, 0},
+    {HTTP_DELETE, "/v1/batches/:id", cancel, 0, 0},
+};
+
+static int begin(void **state)
+{
+    struct world *world = mem_alloc(sizeof *world);
+    struct http_options options = {0};
+    struct err err;
+    settings_init(&world->settings);
+    *state = world;
+    if (settings_assign(&world->settings, "server.listen=127.0.0.1:0", &err) < 0 ||
+        http_open(&world->settings, &options, &world->server, &err) < 0 ||
+        http_add(world->server, routes, sizeof routes / sizeof *routes, world, &err) < 0 ||
+        http_start(world->server, &err) < 0)
+        return -1;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct world *world = *state;
+    struct err err;
+    int result = http_stop(world->server, BOUND_MS, &err);
+    http_free(world->server);
+    settings_deinit(&world->settings);
+    mem_free(world);
+    return result;
+}
+
+struct seen {
+    int reported[COUNT], refused[COUNT];
+    int ticks;
+    _Atomic int cancelled;
+    bool cancel_at_tick;
+};
+
+static json_t *make(void *context, size_t index)
+{
+    (void)context;
+    return json_pack("{s:i, s:b}", "number", (int)index, "bad", index % 50 == 7);
+}
+
+static void report(void *context, size_t index, const struct remote_evaluation *one)
+{
+    struct seen *seen = context;
+    assert_string_equal(json_string_value(json_object_get(one->verdict, "status")), "passed");
+    seen->reported[index]++;
+}
+
+static void refuse(void *context, size_t index, const struct err *err)
+{
+    struct seen *seen = context;
+    assert_non_null(strstr(err->text, "no such problem"));
+    seen->refused[index]++;
+}
+
+static void tick(void *context)
+{
+    struct seen *seen = context;
+    seen->ticks++;
+    seen->cancelled = seen->cancel_at_tick;
+}
+
+static int run(struct world *world, struct seen *seen, size_t count, size_t at_once,
+               struct err *err)
+{
+    struct remote_work work = {.count = count,
+                               .at_once = at_once,
+                               .make = make,
+                               .report = report,
+                               .refuse = refuse,
+                               .tick = tick,
+                               .context = seen};
+    world->batches = world->singles = world->cancelled = world->largest = 0;
+    return remote_batch_run(&world->settings, http_address(world->server), &work, &seen->cancelled,
+                            err);
+}
+
+static void test_all(void **state)
+{
+    static const struct {
+        size_t count, at_once;
+        int largest;
+    } rows[] = {{0, 0, 0}, {1, 0, 1}, {COUNT, 0, LIMIT_CLIENT_BATCH_JOBS}, {COUNT, 9, 9}};
+    struct world *world = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct seen seen = {0};
+        struct err err = {0};
+        if (run(world, &seen, rows[i].count, rows[i].at_once, &err) < 0)
+            fail_msg("row %zu: %s", i, err.text);
+        for (size_t k = 0; k < COUNT; k++)
+            assert_int_equal(seen.reported[k], k < rows[i].count);
+        assert_int_equal(world->largest, rows[i].largest);
+        assert_int_equal(world->cancelled, 0);
+        assert_int_equal(world->singles, 0);
+    }
+}
+
+static void test_refused(void **state)
+{
+    struct world *world = *state;
+    struct seen seen = {0};
+    struct err err = {0};
+    world->refuse = 1;
+    int result = run(world, &seen, COUNT, 0, &err);
+    world->refuse = 0;
+    assert_int_equal(result, 0);
+    for (size_t k = 0; k < COUNT; k++) {
+        assert_int_equal(seen.refused[k], k % 50 == 7);
+        assert_int_equal(seen.reported[k], k % 50 != 7);
+    }
+}
+
+static void test_cancelled(void **state)
+{
+    struct world *world = *state;
+    struct seen seen = {.cancel_at_tick = true};
+    struct err err = {0};
+    world->never = 1;
+    int result = run(world, &seen, COUNT, 0, &err);
+    world->never = 0;
+    assert_int_equal(result, ERR_CANCELLED);
+    assert_true(world->cancelled >= 1);
+    for (size_t k = 0; k < COUNT; k++)
+        assert_int_equal(seen.reported[k], 0);
+}
+
+static void test_away(void **state)
+{
+    struct world *world = *state;
+    struct seen seen = {0};
+    struct err err = {0};
+    struct remote_work work = {
+        .count = 5, .make = make, .report = report, .refuse = refuse, .context = &seen};
+    assert_int_equal(settings_assign(&world->settings, "client.patience_ms=0", &err), 0);
+    assert_int_equal(remote_batch_run(&world->settings, "http://127.0.0.1:1", &work, NULL, &err),
+                     ERR_IO);
+    assert_non_null(strstr(err.text, "127.0.0.1:1"));
+    assert_int_equal(remote_batch_run(&world->settings, "nonsense", &work, NULL, &err), ERR_INPUT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_away),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -62,7 +62,4 @@ void session_evaluate(struct session *session, const struct problem *problem,
                       const struct candidate *candidate, const struct evaluation_terms *terms,
                       struct verdict *verdict);
 
-/* "c", "cuda", "python", "triton", "torch-cuda", by file name and text. */
-const char *candidate_language(const char *path, const char *text);
-
 #endif

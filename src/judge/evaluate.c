@@ -66,8 +66,7 @@ static int choose_for_native(struct session *session)
 {
     const struct problem *problem = session->problem;
     const char *reference = problem->cuda_text;
-    if (!session->language->gpu ||
-        gpu_pool_list(&session->judge->gpus, &session->no_gpu) < 0 ||
+    if (!session->language->gpu || gpu_pool_list(&session->judge->gpus, &session->no_gpu) < 0 ||
         device_compiler(session->judge, device_only(problem, session->text->text),
                         &session->no_gpu) < 0)
         return 0;

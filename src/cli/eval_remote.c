@@ -6,6 +6,7 @@
 #include "base/paths.h"
 #include "client/remote_batch.h"
 #include "judge/evaluation_request.h"
+#include "judge/language.h"
 
 #include <string.h>
 
@@ -134,7 +135,8 @@ static void identify(struct verdict *verdict, const struct batch_task *task)
     verdict->problem_format = problem_format_name(task->problem);
     verdict->problem_hash = task->problem->hash;
     verdict->candidate_path = task->candidate.path;
-    verdict->candidate_language = candidate_language(task->candidate.path, task->candidate.text);
+    verdict->candidate_language =
+        language_of(NULL, task->candidate.path, task->candidate.text)->name;
     hash_bytes(task->candidate.text, task->candidate.bytes, verdict->candidate_hash);
 }
 

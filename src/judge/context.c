@@ -274,11 +274,11 @@ static void warm_gpu(struct judge *judge, enum box_kind kind)
 static enum box_kind kind_of(struct judge *judge, enum problem_format format, const char *path)
 {
     struct err ignored;
-    const char *dot = strrchr(path, '.');
     if (format == PROBLEM_TORCH)
         return judge_torch_on_gpu(judge, judge->options.settings, &ignored) ? BOX_TORCH_CUDA
                                                                             : BOX_TORCH;
-    return dot && strcmp(dot, ".cu") == 0 && gpu_pool_list(&judge->gpus, &ignored) == 0
+    return language_of(&judge->languages, path, "")->gpu &&
+                   gpu_pool_list(&judge->gpus, &ignored) == 0
                ? BOX_CUDA
                : BOX_NATIVE;
 }

@@ -8,6 +8,7 @@
 #include "judge/build.h"
 #include "judge/gpus.h"
 #include "judge/judge.h"
+#include "judge/language.h"
 #include "judge/ready.h"
 #include "judge/reference.h"
 #include "judge/side.h"
@@ -19,6 +20,7 @@
 struct judge {
     struct judge_options options;
     struct toolchain toolchain;
+    struct languages languages; /* of the configuration */
     char *root, *cache, *state, *locks, *side_program, *python, *python_package;
     char *python_problem; /* why WARPGYM_PYTHON cannot be run; NULL */
     pthread_mutex_t lock; /* the lazily made parts below */
@@ -64,6 +66,7 @@ struct session {
     const char *job; /* as the log calls it; NULL: by its verdict */
     const struct problem *problem;
     const struct candidate *text;
+    const struct language *language; /* that it is written in */
     const struct settings *settings;
     const _Atomic int *cancelled;
     bool no_timing;

@@ -22,7 +22,8 @@ static void identify(struct session *session)
                                               : NULL;
     verdict->problem_hash = arena_strdup(&verdict->arena, problem->hash);
     verdict->candidate_path = arena_strdup(&verdict->arena, text->path);
-    verdict->candidate_language = candidate_language(text->path, text->text);
+    session->language = language_of(&session->judge->languages, text->path, text->text);
+    verdict->candidate_language = session->language->name;
     hash_bytes(text->text, text->bytes, verdict->candidate_hash);
 }
 
@@ -37,13 +38,13 @@ static int admit(struct session *session)
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "source", err.text, NULL);
         return -1;
     }
-    bool python = verdict->candidate_language[0] == 'p' || verdict->candidate_language[0] == 't';
-    bool torch = session->problem->format == PROBLEM_TORCH;
-    if (python == torch)
+    const struct language *language = session->language;
+    if (language->format == session->problem->format)
         return 0;
+    bool torch = session->problem->format == PROBLEM_TORCH;
     snprintf(message, sizeof message, "problem %s takes %s, and %s is %s", session->problem->id,
              torch ? "a Python module with ModelNew" : "C or CUDA source with `solution`",
-             text->path, python ? "Python" : "C or CUDA");
+             text->path, language->family);
     verdict_fail(verdict, STATUS_UNSUPPORTED, "format", message, NULL);
     return -1;
 }
@@ -60,13 +61,12 @@ static int use_gpu(struct session *session)
     return 0;
 }
 
-/* CUDA candidates run on a GPU, where there is one and the problem has a reference for it. */
+/* Languages for a GPU run on one, where there is one and the problem has a reference for it. */
 static int choose_for_native(struct session *session)
 {
     const struct problem *problem = session->problem;
     const char *reference = problem->cuda_text;
-    if (strcmp(session->verdict->candidate_language, "cuda") != 0 ||
-        gpu_pool_list(&session->judge->gpus, &session->no_gpu) < 0 ||
+    if (!session->language->gpu || gpu_pool_list(&session->judge->gpus, &session->no_gpu) < 0 ||
         device_compiler(session->judge, device_only(problem, session->text->text),
                         &session->no_gpu) < 0)
         return 0;
@@ -150,9 +150,8 @@ static int choose_device(struct session *session)
 static int evaluate(struct session *session)
 {
     struct verdict *verdict = session->verdict;
-    bool torch = session->problem->format == PROBLEM_TORCH;
-    bool interpreted = !session->gpu && strcmp(verdict->candidate_language, "triton") == 0;
-    int result = torch ? open_torch(session) : open_native(session);
+    bool interpreted = !session->gpu && session->language->interpreted;
+    int result = session->language->open(session);
     if (result == 0 && session->gpu)
         session->reference.side.work = session->candidate.work = session_work(session);
     if (result == 0)

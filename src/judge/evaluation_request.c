@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "judge/language.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,15 +18,6 @@ static const char *const priority_names[] = {
     EVALUATION_PRIORITIES(X)
 #undef X
 };
-
-/* What a language is called, and how a file of it ends. */
-static const struct {
-    const char *name, *file;
-} languages[] = {{"c", "candidate.c"},
-                 {"cuda", "candidate.cu"},
-                 {"python", "candidate.py"},
-                 {"triton", "candidate.py"},
-                 {"torch-cuda", "candidate.py"}};
 
 /* Neither paths nor libraries nor what the machine can bear: those are its owner's. */
 static const char *const allowed_settings[] = {
@@ -191,6 +183,19 @@ static const char *standard_name(const struct evaluation_request *request)
     return strstr(request->candidate_source, "__global__") ? "candidate.cu" : "candidate.c";
 }
 
+static int read_language(const char *name, struct evaluation_request *request, struct err *err)
+{
+    char names[256];
+    const struct language *language = language_named(name);
+    if (!language) {
+        language_names(names, sizeof names);
+        return err_set(err, ERR_INPUT, "'language' is '%.64s'; it must be one of %s", name, names);
+    }
+    if (!request->candidate_name)
+        request->candidate_name = language->file;
+    return 0;
+}
+
 static int read_candidate(const json_t *object, struct evaluation_request *request, struct err *err)
 {
     static const char *const keys[] = {"source", "name", "language"};
@@ -210,17 +215,8 @@ static int read_candidate(const json_t *object, struct evaluation_request *reque
         result = json_find_string(candidate, "language", &language, err);
     if (result == 0 && request->candidate_name)
         result = check_size("name", request->candidate_name, LIMIT_NAME_BYTES, err);
-    for (size_t i = 0; result == 0 && language && i < COUNT(languages); i++)
-        if (strcmp(language, languages[i].name) == 0) {
-            if (!request->candidate_name)
-                request->candidate_name = languages[i].file;
-            language = NULL;
-        }
     if (result == 0 && language)
-        result = err_set(err, ERR_INPUT,
-                         "'language' is '%.64s'; it must be one of c, cuda, python, triton, "
-                         "torch-cuda",
-                         language);
+        result = read_language(language, request, err);
     if (result == 0 && !request->candidate_name)
         request->candidate_name = standard_name(request);
     return result < 0 ? err_prefix(err, "candidate") : 0;

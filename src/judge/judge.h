@@ -66,7 +66,4 @@ void session_evaluate(struct session *session, const struct problem *problem,
  * "source". */
 NODISCARD int candidate_check(const struct candidate *candidate, struct err *err);
 
-/* "c", "cuda", "python", "triton", "torch-cuda", by file name and text. */
-const char *candidate_language(const char *path, const char *text);
-
 #endif

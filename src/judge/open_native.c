@@ -362,7 +362,7 @@ int open_native(struct session *session)
     struct artifact artifact = {0};
     struct preparation preparation;
     struct err err = {0};
-    bool cuda = strcmp(verdict->candidate_language, "cuda") == 0;
+    bool cuda = session->language->gpu;
     if (cuda && !session->gpu)
         return compile_only(session);
     int64_t start_ns = clock_now_ns();

@@ -236,7 +236,7 @@ static int trace_intervals(struct session *session, int fd, const struct trace_i
 static int profile_on_gpu(struct session *session)
 {
     struct err err;
-    bool triton = strcmp(session->verdict->candidate_language, "triton") == 0;
+    bool decoys = session->language->decoys;
     int fd = memfd_create("trace", MFD_CLOEXEC);
     if (fd < 0) {
         (void)!err_sys(&err, errno, "cannot make memory for a trace");
@@ -247,7 +247,7 @@ static int profile_on_gpu(struct session *session)
     int result = trace(session, fd, &alone);
     if (result == 0)
         result = trace_intervals(session, fd, &alone);
-    if (result == 0 && triton && !boxed_ended(&session->candidate.boxed))
+    if (result == 0 && decoys && !boxed_ended(&session->candidate.boxed))
         result = ablate(session);
     trial_end(session);
     close(fd);
@@ -268,7 +268,7 @@ static int profile_on_cpu(struct session *session)
         verdict->own_time_fraction = verdict->own_launch_fraction = 1;
         return 0;
     }
-    if (strcmp(verdict->candidate_language, "triton") == 0)
+    if (session->language->decoys)
         return ablate(session);
     verdict->own_time_fraction = verdict->own_launch_fraction = 0;
     verdict_warning(verdict, "H41",

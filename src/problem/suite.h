@@ -1,6 +1,6 @@
 /* suite: finding problems by name.
  *
- * A root is a directory of problems. Recognised, at any of these places below it:
+ * A root is a directory of problems. Found by the loaders (loader.h), at these places below it:
  *   [native/]NAME/problem.yaml        native, id NAME
  *   torch/NAME.py                     torch, id torch/NAME
  *   [KernelBench/]levelN/ID_Name.py   a KernelBench checkout as it is: id levelN/ID; levelN/ID_Name
@@ -14,10 +14,13 @@
 #include "base/err.h"
 #include "problem/problem.h"
 
+struct loader;
+
 struct suite_entry {
     const char *id;
     const char *path; /* of the directory (native) or the module (torch) */
     enum problem_format format;
+    const struct loader *loader; /* that found it: loader.h */
 };
 
 struct suite {

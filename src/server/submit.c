@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "judge/judge.h"
+#include "judge/language.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,8 +22,10 @@ static void refuse(struct http_response *response, const char *where, const stru
 static const char *needs_of(struct service *service, const struct evaluation_request *request,
                             const struct settings *settings)
 {
-    const char *language = candidate_language(request->candidate_name, request->candidate_source);
-    if (strcmp(language, "c") == 0 || strcmp(settings->torch_device, "cpu") == 0)
+    const struct language *language = language_of(NULL, request->candidate_name,
+                                                  request->candidate_source);
+    bool cpu = !language->gpu && language->format == PROBLEM_NATIVE;
+    if (cpu || strcmp(settings->torch_device, "cpu") == 0)
         return "cpu";
     return fleet_taking(service->fleet, true) > 0 ? "gpu" : "any";
 }

@@ -1,5 +1,6 @@
 /* Whole evaluations of small problems: what becomes of which candidate. */
 #include "judge/judge.h"
+#include "judge/language.h"
 
 #include "../support/judging.h"
 #include "base/clock.h"
@@ -315,7 +316,7 @@ static void test_language(void **state)
         {"a.py", "load_inline(cuda_sources=[source])", "torch-cuda"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        assert_string_equal(candidate_language(rows[i].path, rows[i].text), rows[i].language);
+        assert_string_equal(language_of(NULL, rows[i].path, rows[i].text)->name, rows[i].language);
     struct verdict verdict;
     judge_text(&problem, "a.py", "import torch\n", &verdict);
     assert_int_equal(verdict.status, STATUS_UNSUPPORTED);

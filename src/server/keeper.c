@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define KEEP_MS 1000
+#define EMPTY_MS 100 /* where nobody takes jobs: somebody may have come */
 
 int keeper_look(struct service *service, struct err *err)
 {
@@ -74,7 +75,8 @@ static void keep(struct service *service, bool *away)
 /* False: it is to end. */
 static bool rest(struct service *service)
 {
-    int64_t until_ns = clock_now_ns() + (int64_t)KEEP_MS * 1000000;
+    int64_t pause_ms = fleet_taking(service->fleet, false) > 0 ? KEEP_MS : EMPTY_MS;
+    int64_t until_ns = clock_now_ns() + pause_ms * 1000000;
     struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
     int result = 0;
     pthread_mutex_lock(&service->keeper_lock);

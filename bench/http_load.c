@@ -325,26 +325,27 @@ static bool read_option(struct options *options, const char *name, const char *v
 {
     const struct {
         const char *name, **text;
+    } texts[] = {{"--wait-path", &options->wait_path},
+                 {"--post", &options->post},
+                 {"--token", &options->token}};
+    const struct {
+        const char *name;
         size_t *count;
-    } rows[] = {
-        {"--connections", NULL, &options->connections},
-        {"--waiters", NULL, &options->waiters},
-        {"--wait-path", &options->wait_path, NULL},
-        {"--post", &options->post, NULL},
-        {"--token", &options->token, NULL},
-    };
+    } counts[] = {{"--connections", &options->connections}, {"--waiters", &options->waiters}};
     if (!value)
         return false;
     if (strcmp(name, "--seconds") == 0) {
         options->seconds = strtod(value, NULL);
         return options->seconds > 0;
     }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].name, name) == 0 && rows[i].text) {
-            *rows[i].text = value;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(texts[i].name, name) == 0) {
+            *texts[i].text = value;
             return true;
-        } else if (strcmp(rows[i].name, name) == 0) {
-            *rows[i].count = strtoul(value, NULL, 10);
+        }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (strcmp(counts[i].name, name) == 0) {
+            *counts[i].count = strtoul(value, NULL, 10);
             return true;
         }
     return false;

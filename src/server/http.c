@@ -131,6 +131,8 @@ static void complete(struct http_connection *connection, struct http_request *re
     connection->request = NULL;
     if (connection->phase != PHASE_DEAD)
         connection->phase = PHASE_IDLE;
+    if (connection->gone)
+        http_connection_no_more(connection);
     pthread_mutex_unlock(&connection->lock);
     http_connection_due(connection, server->settings->server_idle_timeout_ms);
     if (request->stream)
@@ -317,7 +319,7 @@ static struct under_way collect(struct http_server *server)
             found.items[found.count].stream = at->phase == PHASE_STREAM;
             found.items[found.count++].request = http_request_ref(at->request);
         } else if (at->phase == PHASE_IDLE && !at->closed)
-            shutdown(at->fd, SHUT_RD);
+            http_connection_no_more(at);
         pthread_mutex_unlock(&at->lock);
     }
     pthread_mutex_unlock(&server->lock);

@@ -61,8 +61,7 @@ struct http_connection {
     pthread_mutex_t lock; /* all below */
     enum http_phase phase;
     struct http_request *request; /* the one under way; a reference */
-    bool watched;                 /* by the watcher, for the client's going */
-    bool gone;                    /* and it went */
+    bool gone;                    /* the client sends no more: maybe it went */
     bool closed;
     struct http_connection *next, **back; /* of the server's list: the server's lock */
     bool buried;                          /* lingers; the watcher alone */
@@ -235,8 +234,10 @@ bool http_connection_enter(struct http_connection *connection, enum http_phase p
 /* With the lock held: a refusal straight to the socket, where libmicrohttpd takes no response. */
 void http_connection_last_words(struct http_connection *connection, struct http_request *request,
                                 int status, const char *code, const char *text);
-/* With the lock held: has the watcher tell when the client goes; at once, if it has. */
-void http_connection_watch(struct http_connection *connection);
+/* Has the watcher tell when the client goes; `again`: at once, if it has. */
+void http_connection_watch(struct http_connection *connection, bool again);
+/* With the lock held: nothing will come any more, and libmicrohttpd must notice. */
+void http_connection_no_more(struct http_connection *connection);
 /* Of the watcher. */
 void http_connection_timeout(struct http_connection *connection, int64_t now_ns);
 void http_connection_event(struct http_connection *connection);

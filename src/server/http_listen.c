@@ -18,6 +18,7 @@
 static int split(const char *text, char name[NAME_BYTES], long *port, struct err *err)
 {
     const char *colon = strrchr(text, ':'), *end;
+    name[0] = '\0';
     bool bracket = *text == '[';
     if (bracket) {
         const char *close = strchr(text, ']');

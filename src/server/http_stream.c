@@ -101,7 +101,8 @@ struct MHD_Response *http_stream_response(struct http_request *request)
 {
     struct http_connection *connection = request->connection;
     pthread_mutex_lock(&connection->lock);
-    http_connection_watch(connection);
+    if (connection->gone)
+        http_connection_watch(connection, true);
     pthread_mutex_unlock(&connection->lock);
     struct MHD_Response *made = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES,
                                                                   read_some, request->stream, NULL);

@@ -6,8 +6,9 @@
  * environment too where a variable is plainly meant for the table (WARPGYM_<section>_…, or nearly a
  * name in it); other WARPGYM_ variables pass, because container platforms invent some.
  *
- * Kinds: STRING as it stands. SECRET likewise, and never shown. INT, FLOAT. BOOL true/false, yes/no, on/off, 1/0. DURATION in ms, or
- * with a unit (250ms, 10s, 2m, 1h). BYTES, or with a unit (512MiB, 2GiB, 1GB).
+ * Kinds: STRING as it stands. SECRET likewise, and never shown. INT, FLOAT. BOOL true/false, yes/no,
+ * on/off, 1/0. DURATION in ms, or with a unit (250ms, 10s, 2m, 1h). BYTES, or with a unit (512MiB,
+ * 2GiB, 1GB).
  *
  * Ownership: strings live in the struct's arena. Threads: immutable once read; share it freely.
  */

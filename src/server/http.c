@@ -256,8 +256,8 @@ int http_start(struct http_server *server, struct err *err)
         http_watch_stop(server);
         return result;
     }
-    /* TURBO also keeps libmicrohttpd from ending its side of a socket before we hear that it closes:
-     * http_connection_close still has something to say there. */
+    /* TURBO also keeps libmicrohttpd from ending its side of a socket before we hear that it
+     * closes: http_connection_close still has something to say there. */
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
             MHD_USE_TURBO,

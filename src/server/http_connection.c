@@ -92,8 +92,8 @@ void http_connection_last_words(struct http_connection *connection, struct http_
     buf_deinit(&bytes);
 }
 
-/* Edge-triggered, for the connection's whole life. libmicrohttpd would not do: it asks for no word of
- * the other side's end, and misses it when it comes together with the last bytes. */
+/* Edge-triggered, for the connection's whole life. libmicrohttpd would not do: it asks for no word
+ * of the other side's end, and misses it when it comes together with the last bytes. */
 void http_connection_watch(struct http_connection *connection, bool again)
 {
     struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = connection};
@@ -107,7 +107,7 @@ void http_connection_no_more(struct http_connection *connection)
     shutdown(connection->fd, SHUT_RD);
 }
 
-/* ---------------------------------------------------------------------------------------- the end */
+/* -------------------------------------------------------------------------------------- the end */
 
 struct ending {
     bool peer_open;  /* it has not said that it sends no more */
@@ -132,10 +132,10 @@ static struct ending look(const struct http_connection *connection)
     return ending;
 }
 
-/* libmicrohttpd is about to close the socket. A line that is no request line it just hangs up on: the
- * first one of a connection gets our answer here. And where a client is still sending, closing would
- * reset the connection, and take from it the answer that it has not read yet: then the watcher gets a
- * descriptor of its own, and reads on for a moment. */
+/* libmicrohttpd is about to close the socket. A line that is no request line it just hangs up on:
+ * the first one of a connection gets our answer here. And where a client is still sending, closing
+ * would reset the connection, and take from it the answer that it has not read yet: then the
+ * watcher gets a descriptor of its own, and reads on for a moment. */
 void http_connection_close(struct http_connection *connection)
 {
     struct http_server *server = connection->server;

@@ -2,8 +2,8 @@
  *
  * Three kinds of threads meet here: libmicrohttpd's, each of which owns its connections and calls
  * on_* in http.c; handler threads (http_pool.c); and the watcher (http_watch.c), which keeps all
- * deadlines, notices clients that leave while nobody reads from them, and is the only one that frees
- * a struct http_connection, so that whatever it still has at hand is there.
+ * deadlines, notices clients that leave while nobody reads from them, and is the only one that
+ * frees a struct http_connection, so that whatever it still has at hand is there.
  *
  * A request goes through turns, and whoever takes one under the request's lock has it alone:
  *
@@ -12,9 +12,9 @@
  *                         ├ deadline ─► LATE ─► READY
  *                         └ gone, stop ─► GONE, READY with 503
  *
- * From RUN on a handler thread, and in WAIT, libmicrohttpd has the connection suspended: taking it out
- * of there is what resumes it. Locks are taken in the order stream, request, connection, and the
- * server's before a connection's; no callback of a user runs under one, but for the envelope.
+ * From RUN on a handler thread, and in WAIT, libmicrohttpd has the connection suspended: taking it
+ * out of there is what resumes it. Locks are taken in the order stream, request, connection, and
+ * the server's before a connection's; no callback of a user runs under one, but for the envelope.
  */
 #ifndef WARPGYM_SERVER_HTTP_INTERNAL_H
 #define WARPGYM_SERVER_HTTP_INTERNAL_H
@@ -176,8 +176,8 @@ struct http_request *http_request_ref(struct http_request *request);
 void http_request_unref(struct http_request *request);
 void http_request_keep_headers(struct http_request *request);
 
-/* http_admit.c: all that can be said of a request before its body. False: the response is a refusal;
- * *early: it must go out at once, because the body is not to be read. */
+/* http_admit.c: all that can be said of a request before its body. False: the response is a
+ * refusal; *early: it must go out at once, because the body is not to be read. */
 bool http_admit(struct http_request *request, const char *method, const char *version, bool *early);
 
 /* http_response.c */

@@ -1,18 +1,20 @@
 /* Asks an HTTP server the same thing over and over, and says how fast the answers come.
  *
- *   http_load [OPTION…] http://ADDRESS:PORT PATH      rate, p50, p99 and worst of the answers to PATH
- *   http_load [OPTION…] --limit                        the same of a responder inside that only writes a
- *                                                      fixed answer: what this client can measure at most
+ *   http_load [OPTION…] http://ADDRESS:PORT PATH
+ *                     rate, p50, p99 and worst of the answers to PATH
+ *   http_load [OPTION…] --limit
+ *                     the same of a responder inside that writes a fixed answer: what this client
+ *                     can measure at most
  *
  *   --connections N   that ask without pause, each the next thing after the last answer (64)
  *   --seconds S       to measure, after a tenth of it to warm up (5)
- *   --waiters N       further connections that ask --wait-path, and again when they get an answer (0)
+ *   --waiters N       further connections, that ask --wait-path, and again when answered (0)
  *   --wait-path PATH
  *   --post FILE       POST of that file, as JSON
  *   --token TOKEN
  *
- * One thread, epoll, keep-alive, no pipelining. Exit status 1 when a connection fails or an answer's status is
- * not 2xx.
+ * One thread, epoll, keep-alive, no pipelining. Exit status 1 when a connection fails or an
+ * answer's status is not 2xx.
  */
 #include "base/clock.h"
 #include "base/file.h"
@@ -59,7 +61,7 @@ struct tally {
     int64_t worst_ns;
 };
 
-/* --------------------------------------------------------------------------------------- latencies */
+/* ------------------------------------------------------------------------------------ latencies */
 
 /* 64 steps for each power of two: within 1.6 %. */
 static size_t slot_of(int64_t ns)
@@ -90,7 +92,7 @@ static double quantile_ms(const struct tally *tally, double part)
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------- connections */
+/* ---------------------------------------------------------------------------------- connections */
 
 static int connect_to(const struct sockaddr_in *address)
 {
@@ -175,7 +177,7 @@ static bool serve_answer(struct asker *asker, struct tally *tally)
     return ask(asker, now_ns);
 }
 
-/* ------------------------------------------------------------------------------------- measurement */
+/* ---------------------------------------------------------------------------------- measurement */
 
 static void run_for(int epoll_fd, double seconds, struct tally *tally)
 {
@@ -268,7 +270,7 @@ static int measure(const struct options *options, const struct sockaddr_in *addr
     return tally.refused || tally.broken || tally.answers == 0;
 }
 
-/* ------------------------------------------------------------------------------- trivial responder */
+/* ---------------------------------------------------------------------------- trivial responder */
 
 /* Any read is a request, and any request has the same answer. */
 static void *respond(void *argument)
@@ -313,7 +315,7 @@ static int measure_limit(struct options *options)
     return measure(options, &address);
 }
 
-/* ----------------------------------------------------------------------------------- command line */
+/* --------------------------------------------------------------------------------- command line */
 
 static int usage(const char *why)
 {
@@ -325,26 +327,27 @@ static bool read_option(struct options *options, const char *name, const char *v
 {
     const struct {
         const char *name, **text;
+    } texts[] = {{"--wait-path", &options->wait_path},
+                 {"--post", &options->post},
+                 {"--token", &options->token}};
+    const struct {
+        const char *name;
         size_t *count;
-    } rows[] = {
-        {"--connections", NULL, &options->connections},
-        {"--waiters", NULL, &options->waiters},
-        {"--wait-path", &options->wait_path, NULL},
-        {"--post", &options->post, NULL},
-        {"--token", &options->token, NULL},
-    };
+    } counts[] = {{"--connections", &options->connections}, {"--waiters", &options->waiters}};
     if (!value)
         return false;
     if (strcmp(name, "--seconds") == 0) {
         options->seconds = strtod(value, NULL);
         return options->seconds > 0;
     }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].name, name) == 0 && rows[i].text) {
-            *rows[i].text = value;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(texts[i].name, name) == 0) {
+            *texts[i].text = value;
             return true;
-        } else if (strcmp(rows[i].name, name) == 0) {
-            *rows[i].count = strtoul(value, NULL, 10);
+        }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (strcmp(counts[i].name, name) == 0) {
+            *counts[i].count = strtoul(value, NULL, 10);
             return true;
         }
     return false;

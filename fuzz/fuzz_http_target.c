@@ -1,5 +1,5 @@
-/* A target that is taken must be sound: text without NUL, no way up, every route's parameters there; and
- * what its parts say, encoded anew, must be taken as the same. */
+/* A target that is taken must be sound: text without NUL, no way up, every route's parameters
+ * there; and what its parts say, encoded anew, must be taken as the same. */
 #include "base/utf8.h"
 #include "server/http_listen.h"
 #include "server/http_routes.h"

@@ -1,9 +1,10 @@
 /* metrics: counters, gauges and histograms, as Prometheus reads them (text exposition 0.0.4).
  *
- * A module declares its metrics as a table and adds the table to a registry; a metric is then named by
- * the table's handle and the row's index. Labels have a name in the row and values at the update: the
- * first LIMIT_METRIC_SERIES different values of one metric get a series each, all others share the
- * value "other", so that what a stranger sends can't grow the registry without bound.
+ * A module declares its metrics as a table and adds the table to a registry; a metric is then named
+ * by the table's handle and the row's index. Labels have a name in the row and values at the
+ * update: the first LIMIT_METRIC_SERIES different values of one metric get a series each, all
+ * others share the value "other", so that what a stranger sends can't grow the registry without
+ * bound.
  *
  *   enum { REQUESTS, LATENCY };
  *   static const struct metric rows[] = {
@@ -14,8 +15,8 @@
  *   struct metric_table *table = metrics_add(metrics, rows, 2);
  *   metrics_count(table, REQUESTS, (const char *[]){"/v1/x", "200"}, 1);
  *
- * An update of a series that exists takes no lock. Updates never fail. Threads: any function from any
- * thread; metrics_free after the last one.
+ * An update of a series that exists takes no lock. Updates never fail. Threads: any function from
+ * any thread; metrics_free after the last one.
  */
 #ifndef WARPGYM_BASE_METRICS_H
 #define WARPGYM_BASE_METRICS_H
@@ -50,8 +51,8 @@ extern const double metric_seconds[METRIC_SECONDS];
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
 
-/* The rows must outlive the registry. A name that is there already, or that is none, is a defect and
- * ends the process. The handle is the registry's. */
+/* The rows must outlive the registry. A name that is there already, or that is none, is a defect
+ * and ends the process. The handle is the registry's. */
 struct metric_table *metrics_add(struct metrics *metrics, const struct metric *rows, size_t count);
 
 /* `labels`: a value for each name of the row, in its order; NULL where it has none. A table of NULL
@@ -62,7 +63,8 @@ void metrics_shift(struct metric_table *table, size_t row, const char *const *la
 void metrics_observe(struct metric_table *table, size_t row, const char *const *labels,
                      double value);
 
-/* The series of these labels, for hot paths that update one often: valid as long as the registry. */
+/* The series of these labels, for hot paths that update one often: valid as long as the registry.
+ * */
 struct metric_series *metrics_series(struct metric_table *table, size_t row,
                                      const char *const *labels);
 void metric_count(struct metric_series *series, uint64_t by);
@@ -70,7 +72,8 @@ void metric_set(struct metric_series *series, double value);
 void metric_shift(struct metric_series *series, double by);
 void metric_observe(struct metric_series *series, double value);
 
-/* Called before each rendering, from the thread that renders: for gauges that are asked, not told. */
+/* Called before each rendering, from the thread that renders: for gauges that are asked, not told.
+ * */
 void metrics_on_render(struct metrics *metrics, void (*refresh)(void *context), void *context);
 
 /* All of it, in the order in which it was added. */

@@ -131,6 +131,8 @@ static void complete(struct http_connection *connection, struct http_request *re
     connection->request = NULL;
     if (connection->phase != PHASE_DEAD)
         connection->phase = PHASE_IDLE;
+    if (connection->gone)
+        http_connection_no_more(connection);
     pthread_mutex_unlock(&connection->lock);
     http_connection_due(connection, server->settings->server_idle_timeout_ms);
     if (request->stream)
@@ -254,8 +256,8 @@ int http_start(struct http_server *server, struct err *err)
         http_watch_stop(server);
         return result;
     }
-    /* TURBO also keeps libmicrohttpd from ending its side of a socket before we hear that it closes:
-     * http_connection_close still has something to say there. */
+    /* TURBO also keeps libmicrohttpd from ending its side of a socket before we hear that it
+     * closes: http_connection_close still has something to say there. */
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
             MHD_USE_TURBO,
@@ -317,7 +319,7 @@ static struct under_way collect(struct http_server *server)
             found.items[found.count].stream = at->phase == PHASE_STREAM;
             found.items[found.count++].request = http_request_ref(at->request);
         } else if (at->phase == PHASE_IDLE && !at->closed)
-            shutdown(at->fd, SHUT_RD);
+            http_connection_no_more(at);
         pthread_mutex_unlock(&at->lock);
     }
     pthread_mutex_unlock(&server->lock);

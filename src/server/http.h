@@ -1,8 +1,9 @@
 /* http: an HTTP/1.1 server of routes, over libmicrohttpd, which nothing outside this module sees.
  *
- * A route is a row {methods, pattern, handler, flags, body limit}. The layer reads a request as far as
- * it is allowed to, answers by itself what never reaches a handler (docs/http.md has the list), and
- * calls the handler with a whole request and an empty response. The handler does one of three things:
+ * A route is a row {methods, pattern, handler, flags, body limit}. The layer reads a request as far
+ * as it is allowed to, answers by itself what never reaches a handler (docs/http.md has the list),
+ * and calls the handler with a whole request and an empty response. The handler does one of three
+ * things:
  *
  *   answers    fills the response and returns
  *   postpones  http_postpone: keeps a struct http_waiter, which anybody answers later, from any
@@ -12,18 +13,18 @@
  * Threads. Handlers run on the few threads that serve all connections, so they must not block: no
  * file, no database, no lock that is held for long. A handler that has to is marked HTTP_BLOCKS and
  * runs on one of `server.handler_threads` threads. Everything else may be called from any thread at
- * any time, except what takes a struct http_request or http_response: those belong to the handler until
- * it returns. Callbacks of waiters and streams run with no lock of the layer held, and must not block
- * either. `release` may also run within http_answer, http_drop and http_stream_close: give handles
- * back outside of any lock that it takes.
+ * any time, except what takes a struct http_request or http_response: those belong to the handler
+ * until it returns. Callbacks of waiters and streams run with no lock of the layer held, and must
+ * not block either. `release` may also run within http_answer, http_drop and http_stream_close:
+ * give handles back outside of any lock that it takes.
  *
  * Ownership. What request accessors return lives until the handler has returned, with http_postpone
- * until `release` is called. Responses own what is put into them. A handle (waiter, stream) is the caller's until
- * it is given back, exactly once: http_answer or http_drop, http_stream_close. The layer keeps it valid
- * until then, even when the client is long gone.
+ * until `release` is called. Responses own what is put into them. A handle (waiter, stream) is the
+ * caller's until it is given back, exactly once: http_answer or http_drop, http_stream_close. The
+ * layer keeps it valid until then, even when the client is long gone.
  *
- * Errors. Every status of 400 and above that the layer makes, or a handler with http_refuse, gets its
- * body from the server's envelope, so that two APIs on one port can have two shapes of error.
+ * Errors. Every status of 400 and above that the layer makes, or a handler with http_refuse, gets
+ * its body from the server's envelope, so that two APIs on one port can have two shapes of error.
  *
  * A server's lifetime: http_open (bound, not accepting), http_start, http_stop, http_free.
  */
@@ -82,8 +83,8 @@ struct http_route {
 
 /* ------------------------------------------------------------------------------------- server */
 
-/* What a refusal says. `code` is for programs ("not_found"), `text` for people: one sentence without
- * a full stop. */
+/* What a refusal says. `code` is for programs ("not_found"), `text` for people: one sentence
+ * without a full stop. */
 struct http_error {
     int status;
     const char *code;
@@ -91,8 +92,8 @@ struct http_error {
     int retry_after_s; /* 0: no Retry-After */
 };
 
-/* Writes the body of a refusal (http_set_json, http_set_bytes); status and the headers that belong to
- * it are there already. `request` is NULL where what came could not be read as a request. */
+/* Writes the body of a refusal (http_set_json, http_set_bytes); status and the headers that belong
+ * to it are there already. `request` is NULL where what came could not be read as a request. */
 typedef void (*http_envelope)(void *context, const struct http_error *error,
                               const struct http_request *request, struct http_response *response);
 
@@ -158,13 +159,13 @@ const char *http_header(const struct http_request *request, const char *name);
 /* Never NULL; NUL-terminated, which is not counted. */
 const char *http_body(const struct http_request *request, size_t *count);
 /* The body as an object or array: strict JSON of at most JSON_DEPTH_MAX levels, no key twice. NULL:
- * the response is a refusal already (400, or 415 where Content-Type is no JSON): return. Parsed once;
- * the request's. */
+ * the response is a refusal already (400, or 415 where Content-Type is no JSON): return. Parsed
+ * once; the request's. */
 json_t *http_json(struct http_request *request, struct http_response *response);
 /* "127.0.0.1", "::1": without port. */
 const char *http_remote(const struct http_request *request);
-/* The client's X-Request-Id if it is a plain word of at most 64 bytes, else one of our own. It is in
- * the response's header of that name, in the access log and in the own envelope. */
+/* The client's X-Request-Id if it is a plain word of at most 64 bytes, else one of our own. It is
+ * in the response's header of that name, in the access log and in the own envelope. */
 const char *http_request_id(const struct http_request *request);
 
 /* ----------------------------------------------------------------------------------- response */
@@ -187,8 +188,8 @@ void http_refuse(struct http_response *response, int status, const char *code, c
 void http_refuse_for(struct http_response *response, int status, int retry_after_s,
                      const char *code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* From a struct err: ERR_INPUT 400, ERR_MISSING 404, ERR_LIMIT 429, ERR_TIMEOUT 504, ERR_UNSUPPORTED
- * 501, ERR_CANCELLED 409, ERR_IO 503 with Retry-After, others 500. */
+/* From a struct err: ERR_INPUT 400, ERR_MISSING 404, ERR_LIMIT 429, ERR_TIMEOUT 504,
+ * ERR_UNSUPPORTED 501, ERR_CANCELLED 409, ERR_IO 503 with Retry-After, others 500. */
 void http_refuse_err(struct http_response *response, const struct err *err);
 
 /* ------------------------------------------------------------------------------------- waiters */
@@ -196,26 +197,28 @@ void http_refuse_err(struct http_response *response, const struct err *err);
 /* All but `late` may be NULL. */
 struct http_wait {
     int64_t timeout_ms; /* at least 1 */
-    /* The deadline passed: called as the request's handler once more, with `context` of this wait; it
-     * fills the response and must not postpone again. The handle stays the caller's. */
+    /* The deadline passed: called as the request's handler once more, with `context` of this wait;
+     * it fills the response and must not postpone again. The handle stays the caller's. */
     http_handler late;
-    /* The client went away, or the server stops (then the client gets 503): nobody needs an answer. */
+    /* The client went away, or the server stops (then the client gets 503): nobody needs an answer.
+     * */
     void (*gone)(void *context);
-    /* Last use of context: after the handle was given back and every other callback has returned. */
+    /* Last use of context: after the handle was given back and every other callback has returned.
+     * */
     void (*release)(void *context);
     void *context;
 };
 
-/* From within a handler, once; the response that the handler has must be left alone from here on. The
- * waiter may be answered by another thread before this has returned to the handler. */
+/* From within a handler, once; the response that the handler has must be left alone from here on.
+ * The waiter may be answered by another thread before this has returned to the handler. */
 struct http_waiter *http_postpone(struct http_request *request, const struct http_wait *wait);
 
 /* A response to fill for a waiter. The caller's, until http_answer or http_response_free. */
 struct http_response *http_response_new(struct http_waiter *waiter);
 void http_response_free(struct http_response *response);
 
-/* Both give the handle back; http_answer takes the response. False: the client was gone, or `late` was
- * first. Nothing that was durable before is less so: the answer was just not delivered. */
+/* Both give the handle back; http_answer takes the response. False: the client was gone, or `late`
+ * was first. Nothing that was durable before is less so: the answer was just not delivered. */
 bool http_answer(struct http_waiter *waiter, struct http_response *response);
 /* No answer is to come (`late` or `gone` was called): a request that still waits gets 500. */
 void http_drop(struct http_waiter *waiter);
@@ -235,15 +238,16 @@ struct http_event {
     const char *data; /* any lines */
 };
 
-/* What the client saw last, for handlers that can resume; NULL: nothing, or this is its first visit. */
+/* What the client saw last, for handlers that can resume; NULL: nothing, or this is its first
+ * visit. */
 const char *http_last_event_id(const struct http_request *request);
 
-/* From within a handler, once, instead of answering: status 200, text/event-stream. A comment goes out
- * each 15 s, so that a dead client is noticed and middle boxes keep the connection. */
+/* From within a handler, once, instead of answering: status 200, text/event-stream. A comment goes
+ * out each 15 s, so that a dead client is noticed and middle boxes keep the connection. */
 struct http_stream *http_stream_open(struct http_request *request,
                                      const struct http_stream_options *options);
-/* False: the client is gone, or was dropped because of its backlog; `gone` has been or will be called.
- * Never waits. */
+/* False: the client is gone, or was dropped because of its backlog; `gone` has been or will be
+ * called. Never waits. */
 bool http_stream_send(struct http_stream *stream, const struct http_event *event);
 /* Gives the handle back. What was sent before still goes out, then the response ends. */
 void http_stream_close(struct http_stream *stream);

@@ -121,7 +121,8 @@ static bool knows_token(const struct http_server *server, const char *authorizat
 }
 
 /* Another page's scripts may send requests that need no permission to be sent: they are known by
- * their Origin, and refused unless they come from the host that they go to, or from a listed one. */
+ * their Origin, and refused unless they come from the host that they go to, or from a listed one.
+ * */
 static bool check_origin(struct http_request *request, const struct heads *heads)
 {
     const char *origins = request->server->settings->server_allowed_origins;

@@ -48,6 +48,7 @@ void http_connection_open(struct http_server *server, struct MHD_Connection *mhd
     pthread_mutex_unlock(&server->lock);
     metric_shift(server->connections, 1);
     *context = connection;
+    http_connection_watch(connection, false);
     http_connection_due(connection, server->settings->server_header_timeout_ms);
 }
 
@@ -91,18 +92,22 @@ void http_connection_last_words(struct http_connection *connection, struct http_
     buf_deinit(&bytes);
 }
 
-/* Edge-triggered: set once for the connection's life, and told again by a change of the entry. */
-void http_connection_watch(struct http_connection *connection)
+/* Edge-triggered, for the connection's whole life. libmicrohttpd would not do: it asks for no word
+ * of the other side's end, and misses it when it comes together with the last bytes. */
+void http_connection_watch(struct http_connection *connection, bool again)
 {
     struct epoll_event event = {.events = EPOLLRDHUP | EPOLLET, .data.ptr = connection};
-    int operation = connection->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    if (connection->watched && !connection->gone)
-        return;
-    if (epoll_ctl(connection->server->epoll_fd, operation, connection->fd, &event) == 0)
-        connection->watched = true;
+    (void)epoll_ctl(connection->server->epoll_fd, again ? EPOLL_CTL_MOD : EPOLL_CTL_ADD,
+                    connection->fd, &event);
 }
 
-/* ---------------------------------------------------------------------------------------- the end */
+/* What has come is still read; then libmicrohttpd finds the end. */
+void http_connection_no_more(struct http_connection *connection)
+{
+    shutdown(connection->fd, SHUT_RD);
+}
+
+/* -------------------------------------------------------------------------------------- the end */
 
 struct ending {
     bool peer_open;  /* it has not said that it sends no more */
@@ -127,10 +132,10 @@ static struct ending look(const struct http_connection *connection)
     return ending;
 }
 
-/* libmicrohttpd is about to close the socket. A line that is no request line it just hangs up on: the
- * first one of a connection gets our answer here. And where a client is still sending, closing would
- * reset the connection, and take from it the answer that it has not read yet: then the watcher gets a
- * descriptor of its own, and reads on for a moment. */
+/* libmicrohttpd is about to close the socket. A line that is no request line it just hangs up on:
+ * the first one of a connection gets our answer here. And where a client is still sending, closing
+ * would reset the connection, and take from it the answer that it has not read yet: then the
+ * watcher gets a descriptor of its own, and reads on for a moment. */
 void http_connection_close(struct http_connection *connection)
 {
     struct http_server *server = connection->server;
@@ -143,8 +148,7 @@ void http_connection_close(struct http_connection *connection)
                                    "this is not an HTTP request");
         connection->linger = true;
     }
-    if (connection->watched)
-        epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
+    epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
     connection->closed = true;
     bool linger = ending.peer_open && (connection->linger || ending.said) && !stopping;
     connection->fd = linger ? dup(connection->fd) : -1;
@@ -276,6 +280,8 @@ void http_connection_event(struct http_connection *connection)
         connection->gone = true;
         if (connection->request && (phase == PHASE_WAIT || phase == PHASE_STREAM))
             request = http_request_ref(connection->request);
+        else if (phase == PHASE_IDLE || phase == PHASE_BODY)
+            http_connection_no_more(connection);
     }
     pthread_mutex_unlock(&connection->lock);
     if (!request)

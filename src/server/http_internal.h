@@ -2,8 +2,8 @@
  *
  * Three kinds of threads meet here: libmicrohttpd's, each of which owns its connections and calls
  * on_* in http.c; handler threads (http_pool.c); and the watcher (http_watch.c), which keeps all
- * deadlines, notices clients that leave while nobody reads from them, and is the only one that frees
- * a struct http_connection, so that whatever it still has at hand is there.
+ * deadlines, notices clients that leave while nobody reads from them, and is the only one that
+ * frees a struct http_connection, so that whatever it still has at hand is there.
  *
  * A request goes through turns, and whoever takes one under the request's lock has it alone:
  *
@@ -12,9 +12,9 @@
  *                         ├ deadline ─► LATE ─► READY
  *                         └ gone, stop ─► GONE, READY with 503
  *
- * From RUN on a handler thread, and in WAIT, libmicrohttpd has the connection suspended: taking it out
- * of there is what resumes it. Locks are taken in the order stream, request, connection, and the
- * server's before a connection's; no callback of a user runs under one, but for the envelope.
+ * From RUN on a handler thread, and in WAIT, libmicrohttpd has the connection suspended: taking it
+ * out of there is what resumes it. Locks are taken in the order stream, request, connection, and
+ * the server's before a connection's; no callback of a user runs under one, but for the envelope.
  */
 #ifndef WARPGYM_SERVER_HTTP_INTERNAL_H
 #define WARPGYM_SERVER_HTTP_INTERNAL_H
@@ -61,8 +61,7 @@ struct http_connection {
     pthread_mutex_t lock; /* all below */
     enum http_phase phase;
     struct http_request *request; /* the one under way; a reference */
-    bool watched;                 /* by the watcher, for the client's going */
-    bool gone;                    /* and it went */
+    bool gone;                    /* the client sends no more: maybe it went */
     bool closed;
     struct http_connection *next, **back; /* of the server's list: the server's lock */
     bool buried;                          /* lingers; the watcher alone */
@@ -177,8 +176,8 @@ struct http_request *http_request_ref(struct http_request *request);
 void http_request_unref(struct http_request *request);
 void http_request_keep_headers(struct http_request *request);
 
-/* http_admit.c: all that can be said of a request before its body. False: the response is a refusal;
- * *early: it must go out at once, because the body is not to be read. */
+/* http_admit.c: all that can be said of a request before its body. False: the response is a
+ * refusal; *early: it must go out at once, because the body is not to be read. */
 bool http_admit(struct http_request *request, const char *method, const char *version, bool *early);
 
 /* http_response.c */
@@ -235,8 +234,10 @@ bool http_connection_enter(struct http_connection *connection, enum http_phase p
 /* With the lock held: a refusal straight to the socket, where libmicrohttpd takes no response. */
 void http_connection_last_words(struct http_connection *connection, struct http_request *request,
                                 int status, const char *code, const char *text);
-/* With the lock held: has the watcher tell when the client goes; at once, if it has. */
-void http_connection_watch(struct http_connection *connection);
+/* Has the watcher tell when the client goes; `again`: at once, if it has. */
+void http_connection_watch(struct http_connection *connection, bool again);
+/* With the lock held: nothing will come any more, and libmicrohttpd must notice. */
+void http_connection_no_more(struct http_connection *connection);
 /* Of the watcher. */
 void http_connection_timeout(struct http_connection *connection, int64_t now_ns);
 void http_connection_event(struct http_connection *connection);

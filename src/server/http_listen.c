@@ -47,8 +47,10 @@ static int split(const char *text, char name[NAME_BYTES], long *port, struct err
 int http_listen_parse(const char *text, struct sockaddr_storage *out, socklen_t *count,
                       struct err *err)
 {
-    char name[NAME_BYTES], service[8];
-    long port;
+    char name[NAME_BYTES] = "", service[8];
+    long port = 0;
+    *out = (struct sockaddr_storage){0};
+    *count = 0;
     int result = split(text, name, &port, err);
     if (result < 0)
         return result;
@@ -59,7 +61,6 @@ int http_listen_parse(const char *text, struct sockaddr_storage *out, socklen_t 
     if (code != 0)
         return err_set(err, ERR_INPUT, "there is no address '%.100s': %s", name,
                        gai_strerror(code));
-    *out = (struct sockaddr_storage){0};
     memcpy(out, found->ai_addr, found->ai_addrlen);
     *count = found->ai_addrlen;
     freeaddrinfo(found);
@@ -102,8 +103,8 @@ static void name_it(struct http_listen *listen)
 
 int http_listen_open(const char *text, struct http_listen *out, struct err *err)
 {
-    struct sockaddr_storage address;
-    socklen_t count;
+    struct sockaddr_storage address = {0};
+    socklen_t count = 0;
     const int one = 1, zero = 0;
     *out = (struct http_listen){.fd = -1};
     int result = http_listen_parse(text, &address, &count, err);
@@ -149,7 +150,7 @@ bool http_is_listed(const char *name, size_t count, const char *names)
 
 bool http_host_fits(const char *host, const char *names)
 {
-    char name[NAME_BYTES];
+    char name[NAME_BYTES] = "";
     long port;
     struct in6_addr ignored;
     if (split(host, name, &port, NULL) < 0)

@@ -1,8 +1,8 @@
 /* http_listen: the address that a server is bound to, and who may be meant by it.
  *
- * Who is bound to loopback answers only to names that mean loopback (and to those of server.allowed_hosts):
- * a page in a browser on this machine may make its own name resolve to 127.0.0.1, and would otherwise
- * read every answer (DNS rebinding).
+ * Who is bound to loopback answers only to names that mean loopback (and to those of
+ * server.allowed_hosts): a page in a browser on this machine may make its own name resolve to
+ * 127.0.0.1, and would otherwise read every answer (DNS rebinding).
  */
 #ifndef WARPGYM_SERVER_HTTP_LISTEN_H
 #define WARPGYM_SERVER_HTTP_LISTEN_H
@@ -23,7 +23,8 @@ struct http_listen {
     char address[INET6_ADDRSTRLEN + 16]; /* "http://[::1]:10907" */
 };
 
-/* "127.0.0.1:10907", "[::1]:0", "::1", "localhost": ERR_INPUT for what is none. Names are looked up. */
+/* "127.0.0.1:10907", "[::1]:0", "::1", "localhost": ERR_INPUT for what is none. Names are looked
+ * up. */
 NODISCARD int http_listen_parse(const char *text, struct sockaddr_storage *out, socklen_t *count,
                                 struct err *err);
 bool http_listen_is_loopback(const struct sockaddr_storage *address);

@@ -235,12 +235,12 @@ void http_response_write(const struct http_response *response, struct buf *out)
     buf_append(out, response->body, response->count);
 }
 
-/* ------------------------------------------------------------------ libmicrohttpd's own refusals */
+/* ----------------------------------------------------------------- libmicrohttpd's own refusals */
 
 /* What libmicrohttpd can't read it refuses by itself, with a page of HTML and without a word to us,
  * and it makes that page with the function of its interface that is defined here: a program's own
- * definition comes before a library's. Where a library is linked so that it keeps to its own, status
- * and headers are the same and the page stays. We never call this function. */
+ * definition comes before a library's. Where a library is linked so that it keeps to its own,
+ * status and headers are the same and the page stays. We never call this function. */
 struct MHD_Response *MHD_create_response_from_buffer(size_t size, void *buffer,
                                                      enum MHD_ResponseMemoryMode mode)
 {
@@ -254,8 +254,8 @@ struct MHD_Response *MHD_create_response_from_buffer(size_t size, void *buffer,
         {"syntactically", "malformed", "this is not an HTTP request"},
     };
     (void)mode;
-    /* A length that is no number is refused by 0.9.75 with the head of the response twice: without a
-     * body, the second is behind the end and hurts nobody. */
+    /* A length that is no number is refused by 0.9.75 with the head of the response twice: without
+     * a body, the second is behind the end and hurts nobody. */
     if (memmem(buffer, size, "Content-Length", strlen("Content-Length")))
         return MHD_create_response_from_buffer_with_free_callback(0, mem_strdup(""), mem_free);
     size_t i = 0, count = sizeof rows / sizeof *rows;

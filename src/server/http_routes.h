@@ -1,7 +1,8 @@
 /* http_routes: which row of which table a path belongs to.
  *
- * Rows are kept in the order in which they are tried: plain segments before ":name" before "*name", at
- * the leftmost place where two patterns differ. Built before the server starts, and only read then.
+ * Rows are kept in the order in which they are tried: plain segments before ":name" before "*name",
+ * at the leftmost place where two patterns differ. Built before the server starts, and only read
+ * then.
  */
 #ifndef WARPGYM_SERVER_HTTP_ROUTES_H
 #define WARPGYM_SERVER_HTTP_ROUTES_H

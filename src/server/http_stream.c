@@ -10,7 +10,8 @@
 #define BLOCK_BYTES ((size_t)16 << 10)
 #define BEATS_MAX 4 /* without a byte read by the client, though there were some: it is dropped */
 
-/* Freed with its request. The layer's reference goes when libmicrohttpd is done with the response. */
+/* Freed with its request. The layer's reference goes when libmicrohttpd is done with the response.
+ * */
 struct http_stream {
     struct http_request *request;
     struct http_stream_options options;
@@ -66,7 +67,7 @@ void http_stream_free(struct http_stream *stream)
     mem_free(stream);
 }
 
-/* ------------------------------------------------------------------------------ to libmicrohttpd */
+/* ----------------------------------------------------------------------------- to libmicrohttpd */
 
 static ssize_t read_some(void *context, uint64_t position, char *out, size_t max_bytes)
 {
@@ -101,7 +102,8 @@ struct MHD_Response *http_stream_response(struct http_request *request)
 {
     struct http_connection *connection = request->connection;
     pthread_mutex_lock(&connection->lock);
-    http_connection_watch(connection);
+    if (connection->gone)
+        http_connection_watch(connection, true);
     pthread_mutex_unlock(&connection->lock);
     struct MHD_Response *made = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES,
                                                                   read_some, request->stream, NULL);
@@ -136,7 +138,7 @@ static void drop(struct http_stream *stream)
     wake(stream);
 }
 
-/* ----------------------------------------------------------------------------------------- events */
+/* --------------------------------------------------------------------------------------- events */
 
 /* A line of its own for each line of the value; what ends a line is "\n", "\r" or "\r\n". */
 static void append_lines(struct buf *out, const char *field, const char *text)

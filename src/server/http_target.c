@@ -85,7 +85,7 @@ static void join_path(struct arena *arena, size_t count, struct http_target *out
 static int add_pair(const char *text, size_t count, struct arena *arena, struct http_target *out,
                     struct err *err)
 {
-    struct http_pair pair;
+    struct http_pair pair = {"", ""};
     const char *equals = memchr(text, '=', count);
     size_t length = equals ? (size_t)(equals - text) : count;
     int result = decode("query", text, length, arena, &pair.name, err);

@@ -2,11 +2,11 @@
  *
  *   /v1/evaluations/a%20b/events?after=7&name=x+y
  *
- * A path is its segments: split first, decoded after, so that an encoded '/' is never a border. It is
- * refused where it could mean two things to two readers: a '%' without two digits, an encoded NUL, '/'
- * or control character, bytes that are not UTF-8, a segment "." or "..". Query values may hold any
- * text but NUL. A name that comes twice is refused: which one counts is everybody's guess. An absolute
- * target (http://host/path) is taken for its path.
+ * A path is its segments: split first, decoded after, so that an encoded '/' is never a border. It
+ * is refused where it could mean two things to two readers: a '%' without two digits, an encoded
+ * NUL, '/' or control character, bytes that are not UTF-8, a segment "." or "..". Query values may
+ * hold any text but NUL. A name that comes twice is refused: which one counts is everybody's guess.
+ * An absolute target (http://host/path) is taken for its path.
  *
  * Ownership: everything lives in the caller's arena.
  */

@@ -70,8 +70,8 @@ static void take_out(struct http_timers *timers, struct http_timer *timer)
     settle(timers, place);
 }
 
-/* The store comes before the look at queued_ns, here as in http_timers_pop, which stores queued_ns before
- * it looks at due_ns: one of the two sees what the other did. */
+/* The store comes before the look at queued_ns, here as in http_timers_pop, which stores queued_ns
+ * before it looks at due_ns: one of the two sees what the other did. */
 bool http_timers_set(struct http_timers *timers, struct http_timer *timer, int64_t due_ns)
 {
     atomic_store(&timer->due_ns, due_ns);

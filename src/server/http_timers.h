@@ -1,11 +1,11 @@
 /* http_timers: deadlines that are moved far more often than they pass.
  *
- * A heap whose order is allowed to be too early: moving a deadline later only stores it, and the heap
- * finds out when the old one comes up. So a keep-alive connection, which moves its deadline several
- * times per request, takes no lock for it.
+ * A heap whose order is allowed to be too early: moving a deadline later only stores it, and the
+ * heap finds out when the old one comes up. So a keep-alive connection, which moves its deadline
+ * several times per request, takes no lock for it.
  *
- * Ownership: a timer is its user's storage, and must be removed before that goes. Threads: http_timers_set
- * from any, for one timer from one at a time; the others from any.
+ * Ownership: a timer is its user's storage, and must be removed before that goes. Threads:
+ * http_timers_set from any, for one timer from one at a time; the others from any.
  */
 #ifndef WARPGYM_SERVER_HTTP_TIMERS_H
 #define WARPGYM_SERVER_HTTP_TIMERS_H
@@ -37,7 +37,8 @@ void http_timer_init(struct http_timer *timer);
 /* Whether it became the earliest of all: who sleeps until that one must be woken. */
 bool http_timers_set(struct http_timers *timers, struct http_timer *timer, int64_t due_ns);
 void http_timers_remove(struct http_timers *timers, struct http_timer *timer);
-/* One that is due at `now_ns`, taken out; or NULL, and *next_ns is when to ask again at the latest. */
+/* One that is due at `now_ns`, taken out; or NULL, and *next_ns is when to ask again at the latest.
+ * */
 struct http_timer *http_timers_pop(struct http_timers *timers, int64_t now_ns, int64_t *next_ns);
 
 #endif

@@ -18,7 +18,8 @@ enum MHD_Result http_turn_queue(struct http_request *request)
                                stream ? HTTP_HEARTBEAT_NS / 1000000
                                       : request->server->settings->server_send_timeout_ms))
         return MHD_NO;
-    /* After the phase is there to be seen: then http_stop finds the stream, or it finds http_stop. */
+    /* After the phase is there to be seen: then http_stop finds the stream, or it finds http_stop.
+     * */
     if (stream && atomic_load(&request->server->stopping))
         http_stream_stop(request->stream);
     request->status = request->reply->status;

@@ -24,7 +24,8 @@ struct http_waiter *http_postpone(struct http_request *request, const struct htt
     request->turn = TURN_WAIT;
     pthread_mutex_lock(&connection->lock);
     connection->phase = PHASE_WAIT;
-    http_connection_watch(connection);
+    if (connection->gone)
+        http_connection_watch(connection, true);
     pthread_mutex_unlock(&connection->lock);
     /* After the turn is there to be seen: then http_stop finds it, or it finds http_stop. */
     bool stopping = atomic_load(&request->server->stopping);

@@ -1,5 +1,5 @@
-/* A server for the tests of the HTTP layer (tests/system/test_http.py), with a route for each way in which a
- * handler can behave.
+/* A server for the tests of the HTTP layer (tests/system/test_http.py), with a route for each way
+ * in which a handler can behave.
  *
  *   http_echo [KEY=VALUE…]    settings; prints its address, and stops at SIGTERM
  */
@@ -28,7 +28,7 @@ struct echo {
     int streams_gone, streams_released;
 };
 
-/* ----------------------------------------------------------------------------------------- plain */
+/* ---------------------------------------------------------------------------------------- plain */
 
 static void ping(void *context, struct http_request *request, struct http_response *response)
 {
@@ -41,7 +41,7 @@ static void ping(void *context, struct http_request *request, struct http_respon
 static json_t *described(const struct http_request *request)
 {
     static const char *const names[] = {"a", "b", "after", ""};
-    json_t *value = json_object(), *query = json_object();
+    json_t *value = json_object(), *pairs = json_object();
     size_t count;
     (void)http_body(request, &count);
     json_put(value, "method", json_integer(http_method(request)));
@@ -52,8 +52,8 @@ static json_t *described(const struct http_request *request)
     json_put(value, "agent", json_text(http_header(request, "user-agent")));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (http_query(request, names[i]))
-            json_put(query, names[i], json_text(http_query(request, names[i])));
-    json_put(value, "query", query);
+            json_put(pairs, names[i], json_text(http_query(request, names[i])));
+    json_put(value, "query", pairs);
     return value;
 }
 
@@ -151,7 +151,7 @@ static void show_metrics(void *context, struct http_request *request,
     buf_deinit(&text);
 }
 
-/* --------------------------------------------------------------------------------------- waiting */
+/* -------------------------------------------------------------------------------------- waiting */
 
 static void add(struct echo *echo, int *counter, int by)
 {
@@ -261,7 +261,7 @@ static void counters(void *context, struct http_request *request, struct http_re
     http_set_json(response, value);
 }
 
-/* ---------------------------------------------------------------------------------------- events */
+/* --------------------------------------------------------------------------------------- events */
 
 static void stream_gone(void *context)
 {
@@ -321,7 +321,7 @@ static void close_all(void *context, struct http_request *request, struct http_r
     ping(context, request, response);
 }
 
-/* -------------------------------------------------------------------------------------- the program */
+/* ---------------------------------------------------------------------------------- the program */
 
 static void envelope(void *context, const struct http_error *error,
                      const struct http_request *request, struct http_response *response)

@@ -17,6 +17,15 @@ PROGRAM = HOUSE / "build" / "tests" / "server" / "http_echo"
 _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
+GET = "GET {} HTTP/1.1\r\nHost: localhost\r\n{}\r\n"
+
+
+def chunked(target, *chunks, headers=""):
+    head = (
+        f"POST {target} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n{headers}\r\n"
+    )
+    return head.encode() + b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in chunks)
+
 
 class Answer:
     def __init__(self, status, headers, body):

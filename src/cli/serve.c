@@ -19,12 +19,11 @@ struct arguments {
 };
 
 /* Logs are for machines here, and tell what happens: unless somebody said otherwise. */
-static void set_log(void)
+static void set_log(const struct settings *settings)
 {
-    const char *format = getenv("WARPGYM_LOG_FORMAT");
-    if (!format || strcmp(format, "text") != 0)
+    if (settings->origin[SETTING_log_format] == ORIGIN_DEFAULT)
         log_set_format(LOG_FORMAT_JSON);
-    if (!getenv("WARPGYM_LOG"))
+    if (settings->origin[SETTING_log_level] == ORIGIN_DEFAULT)
         log_set_level(LOG_LEVEL_INFO);
 }
 
@@ -176,7 +175,7 @@ int serve_main(int argc, char **argv)
         if (apply(&arguments, &settings, &err) < 0) {
             status = cli_fail(EXIT_USAGE, "%s", err.text);
         } else {
-            set_log();
+            set_log(&settings);
             cli_catch_signals();
             status = run(&arguments, &settings);
         }

@@ -134,6 +134,7 @@ int http_target_parse(const char *text, struct arena *arena, struct http_target 
     size_t count = strcspn(text, "?");
     if (*text != '/')
         return err_set(err, ERR_INPUT, "the target does not begin with /");
+    out->path = arena_strndup(arena, text, count); /* as it came, for who refuses it */
     int result = parse_path(text, count, arena, out, err);
     if (result < 0)
         return result;

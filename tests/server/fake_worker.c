@@ -138,7 +138,7 @@ static void *work(void *argument)
     const struct queue_claim claim = {.worker = worker->name,
                                       .needs = needs,
                                       .needs_count = worker->gpu ? 3 : 2,
-                                      .timeout_ms = 1000};
+                                      .timeout_ms = 200};
     while (!stopping) {
         struct queue_job job;
         bool got = false;

@@ -1,0 +1,142 @@
+"""Bodies that are none, to every route: each gets an answer of its own, and the server lives on."""
+
+import json
+import random
+
+import pytest
+import serving
+from serving import evaluation
+
+POSTS = [
+    "/v1/evaluations",
+    "/v1/evaluations?wait_s=1",
+    "/v1/batches",
+    "/evaluate",
+    "/evaluate/batch",
+    "/workflow/submit",
+    "/debug/validate",
+    "/node/allocate",
+    "/worker/register",
+    "/worker/heartbeat",
+    "/monitoring/clear-error-history/x",
+]
+OTHERS = [
+    ("GET", "/v1/evaluations"),
+    ("GET", "/v1/evaluations/x"),
+    ("DELETE", "/v1/evaluations/x"),
+    ("GET", "/v1/evaluations/x/events"),
+    ("GET", "/v1/batches/x"),
+    ("DELETE", "/v1/batches/x"),
+    ("GET", "/v1/batches/x/events"),
+    ("GET", "/v1/problems"),
+    ("GET", "/v1/problems/x"),
+    ("GET", "/v1/workers"),
+    ("GET", "/v1/stats"),
+    ("GET", "/openapi.json"),
+    ("GET", "/metrics"),
+    ("GET", "/health"),
+    ("GET", "/ready"),
+    ("GET", "/"),
+    ("GET", "/status/x"),
+    ("GET", "/results/x"),
+    ("GET", "/workflow/results/x"),
+    ("DELETE", "/tasks/x"),
+    ("GET", "/queue/status"),
+    ("GET", "/workers/status"),
+    ("GET", "/monitoring/problematic-codes"),
+    ("GET", "/monitoring/retry-queue"),
+    ("GET", "/monitoring/worker-health"),
+]
+BODIES = [
+    b"",
+    b"\x00",
+    b"\xff\xfe{}",
+    b"null",
+    b"[]",
+    b"{",
+    b'{"a": 1, "a": 2}',
+    b'{"problem": {"id": "softmax\\u0000"}, "candidate": {"source": "x"}}',
+    b"[" * 100000,
+    b'{"a":' * 100000,
+    b'{"evaluations": [' + b"{}," * 999 + b"{}]}",
+    b'{"tasks": [' + b"[]," * 99 + b"[]]}",
+    b'{"id": 1e999}',
+    b'{"x": "\xed\xa0\x80"}',
+    b'"' + b"x" * 1000000 + b'"',
+    b"{}" * 1000,
+    b'{"problem": [], "candidate": {}, "settings": 1, "notes": []}',
+]
+SEED = 20260131
+MUTATIONS = 300
+
+
+@pytest.fixture(scope="module")
+def server(module_warpgym):
+    with serving.serving(module_warpgym, worker=False) as running:
+        yield running
+
+
+def check(answer):
+    assert 200 <= answer.status < 600 and answer.status != 500 or "missing" in answer.text, answer
+    if answer.headers["Content-Type"] == "application/json":
+        json.loads(answer.text)
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_bodies_that_are_none(server, path):
+    for body in BODIES:
+        for kind in ("application/json", "text/plain", "application/json; charset=utf-16"):
+            answer = server.post(path, body, headers={"Content-Type": kind})
+            check(answer)
+            if path.startswith(("/v1", "/evaluate", "/workflow")):
+                assert answer.status in (400, 415, 500), (body[:50], answer)
+    assert server.process.poll() is None
+
+
+@pytest.mark.parametrize("method, path", OTHERS)
+def test_bodies_where_none_belongs(server, method, path):
+    assert server.ask(method, path, b"{}" * 100).status == 413
+    for other in {"GET", "PUT", "POST", "PATCH", "DELETE"} - {method}:
+        answer = server.ask(other, path, b"{}")
+        check(answer)
+        assert answer.status != 200, (other, path)
+
+
+def mutated(generator, text):
+    data = bytearray(text)
+    for _ in range(generator.randint(1, 8)):
+        at = generator.randrange(len(data))
+        match generator.randrange(4):
+            case 0:
+                data[at] = generator.randrange(256)
+            case 1:
+                del data[at : at + generator.randint(1, 40)]
+            case 2:
+                data[at:at] = data[at : at + generator.randint(1, 40)]
+            case _:
+                data[at:at] = generator.choice([b"{", b"]", b'"', b"\\u0000", b"-", b"null", b","])
+        if not data:
+            break
+    return bytes(data)
+
+
+def test_requests_with_mistakes(server):
+    """Whatever a slip of the pen makes of a good request: accepted or refused, never a fault."""
+    generator = random.Random(SEED)
+    task = json.loads((serving.VECTORS / "request.json").read_text(encoding="utf-8"))
+    good = [
+        ("/v1/evaluations", json.dumps(evaluation(id="m", notes={"a": [1, 2]})).encode()),
+        ("/v1/batches", json.dumps({"evaluations": [evaluation(), evaluation()]}).encode()),
+        ("/debug/validate", json.dumps(task).encode()),
+        ("/evaluate/batch", json.dumps({"batch_id": "b", "tasks": [task] * 2}).encode()),
+    ]
+    for _ in range(MUTATIONS):
+        path, body = generator.choice(good)
+        body = mutated(generator, body)
+        if path == "/evaluate/batch":  # what is still good would be waited for
+            connection = server.connect()
+            connection.request("POST", path, body, {"Content-Type": "application/json"})
+            connection.close()
+            continue
+        check(server.post(path, body))
+    assert server.get("/ready").status == 200

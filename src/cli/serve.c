@@ -6,7 +6,6 @@
 
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LOOK_MS 100
@@ -17,16 +16,6 @@ struct arguments {
     struct cli_words roots, sets;
     bool no_worker; /* what `workers` says */
 };
-
-/* Logs are for machines here, and tell what happens: unless somebody said otherwise. */
-static void set_log(void)
-{
-    const char *format = getenv("WARPGYM_LOG_FORMAT");
-    if (!format || strcmp(format, "text") != 0)
-        log_set_format(LOG_FORMAT_JSON);
-    if (!getenv("WARPGYM_LOG"))
-        log_set_level(LOG_LEVEL_INFO);
-}
 
 /* SIGINT and SIGTERM end the wait; a second one ends the process (cli_catch_signals). */
 static void wait_for_signal(void)
@@ -176,7 +165,7 @@ int serve_main(int argc, char **argv)
         if (apply(&arguments, &settings, &err) < 0) {
             status = cli_fail(EXIT_USAGE, "%s", err.text);
         } else {
-            set_log();
+            cli_log_as_service(&settings);
             cli_catch_signals();
             status = run(&arguments, &settings);
         }

@@ -133,8 +133,7 @@ static void test_kernelgym_routes(void **state)
                 unsigned method = strcmp(rows[i].method, "GET") == 0    ? HTTP_GET
                                   : strcmp(rows[i].method, "POST") == 0 ? HTTP_POST
                                                                         : HTTP_DELETE;
-                found = found || (row->methods & method &&
-                                  strcspn(row->pattern, ":") == fixed &&
+                found = found || (row->methods & method && strcspn(row->pattern, ":") == fixed &&
                                   strncmp(row->pattern, rows[i].path, fixed) == 0 &&
                                   parameter == (rows[i].path[fixed] == '{'));
             }

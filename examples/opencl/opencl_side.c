@@ -275,10 +275,11 @@ static void map(struct opencl *opencl, const struct warpgym_side_map *wanted, in
             continue;
         if (opencl->buffers[i])
             clReleaseMemObject(opencl->buffers[i]);
-        opencl->buffers[i] = clCreateBuffer(
-            opencl->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-            wanted->arguments[i].count * element_bytes[parameter->element],
-            opencl->memory + wanted->arguments[i].offset, &error);
+        opencl->buffers[i] = clCreateBuffer(opencl->context,
+                                            CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                            wanted->arguments[i].count *
+                                                element_bytes[parameter->element],
+                                            opencl->memory + wanted->arguments[i].offset, &error);
         check(error, "cannot make a buffer");
         check(clSetKernelArg(opencl->kernel, i, sizeof(cl_mem), &opencl->buffers[i]),
               parameter->name);
@@ -302,8 +303,7 @@ static size_t value_of(const struct opencl *opencl, const char *name, size_t len
 
 static size_t global_size(const struct opencl *opencl)
 {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     const char *text = remark(opencl->source, "global");
     size_t items = 1;
     if (!text) {

@@ -15,6 +15,8 @@ packages=(
     libmicrohttpd-dev libcurl4-openssl-dev uthash-dev libcmocka-dev redis-server iproute2
     jq patchelf
 )
+# What only tests use: OpenCL C as a language from outside.
+test_packages=(pocl-opencl-icd ocl-icd-opencl-dev)
 lint_packages=(clang clang-tidy clang-format libclang-rt-14-dev)
 requirements=python/requirements.txt
 venv=.venv
@@ -119,7 +121,7 @@ make_venv() {
 
 [ "${1:-}" = lint ] && packages+=("${lint_packages[@]}")
 if command -v dpkg-query >/dev/null; then
-    install_packages "${packages[@]}"
+    install_packages "${packages[@]}" "${test_packages[@]}"
 else
     say "not a Debian system; it must bring: ${packages[*]}"
 fi

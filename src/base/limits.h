@@ -11,6 +11,8 @@
 #define LIMIT_DIAGNOSTICS_BYTES ((size_t)64 << 10) /* what a compiler may print */
 #define LIMIT_TRACE_BYTES ((size_t)16 << 20)       /* one launch trace */
 #define LIMIT_ARGUMENTS 24                         /* arguments of a native problem */
+#define LIMIT_LANGUAGES 32                         /* from outside */
+#define LIMIT_LANGUAGE_WORDS 64                    /* of a list in a language's file */
 #define LIMIT_SIZES 8                              /* size names of a native problem */
 #define LIMIT_SIZE_SETS 16                         /* rows under check:, time: or draw: */
 #define LIMIT_DIMENSIONS 8                         /* dimensions of one tensor */

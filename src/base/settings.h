@@ -114,6 +114,8 @@
       "How often a worker says that it lives; after three times this long nobody believes it")     \
     X(worker_drain_ms, "worker.drain_ms", DURATION, "30s", 0, 86400000,                            \
       "How long a worker that is to stop waits for its jobs before it hands them back")            \
+    X(languages_path, "languages.path", STRING, "", 0, 0,                                          \
+      "Directories of languages from outside (docs/extending.md), separated by colons")            \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
       "Directories of problems, separated by colons, searched before the ones that come along")    \
     X(server_listen, "server.listen", STRING, "127.0.0.1:10907", 0, 0,                             \

@@ -6,6 +6,7 @@
 #include "cli/eval_report.h"
 #include "cli/eval_tasks.h"
 #include "cli/roots.h"
+#include "judge/external.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -108,12 +109,17 @@ static int run(const struct arguments *arguments, const struct settings *setting
     struct paths_list roots;
     struct eval_tasks tasks;
     struct eval_report report;
+    struct arena arena = {0};
     struct err err = {0};
     int status = EXIT_USAGE;
     if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     eval_tasks_init(&tasks, &roots, say);
     tasks.remote = is_remote(arguments, settings);
+    if (external_load(&tasks.languages, &arena, settings->languages_path, &err) < 0) {
+        status = cli_fail(cli_status(&err), "%s", err.text);
+        goto out;
+    }
     for (size_t i = 0; i < arguments->candidates.count; i++)
         eval_tasks_add(&tasks, arguments->problem, arguments->candidates.items[i]);
     if (eval_report_init(&report, arguments->json, arguments->timing, arguments->out, &err) < 0)
@@ -121,8 +127,10 @@ static int run(const struct arguments *arguments, const struct settings *setting
     else if (tasks.count > 0)
         status = judge_all(arguments, settings, &tasks, &report);
     eval_report_deinit(&report);
+out:
     eval_tasks_deinit(&tasks);
     paths_list_deinit(&roots);
+    arena_deinit(&arena);
     return status;
 }
 

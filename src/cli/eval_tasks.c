@@ -285,11 +285,6 @@ static bool ends_with(const char *text, const char *end)
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-static bool is_source(const char *name)
-{
-    return ends_with(name, ".c") || ends_with(name, ".cu") || ends_with(name, ".py");
-}
-
 /* `problem: ID` within the first lines, behind a comment sign. */
 static bool problem_in_text(const char *path, char *id, size_t id_bytes)
 {
@@ -357,7 +352,7 @@ static void add_directory(struct eval_tasks *tasks, const char *problem, const c
         char *deeper = mem_printf("%s%s%s", below, below[0] ? "/" : "", names[i]->d_name);
         if (file_is_directory(full) && depth < DIRECTORY_DEPTH)
             add_directory(tasks, problem, full, deeper, depth + 1);
-        else if (is_source(names[i]->d_name))
+        else if (language_has_ending(&tasks->languages, names[i]->d_name))
             add_source(tasks, problem, full, below);
         mem_free(full);
         mem_free(deeper);

@@ -14,6 +14,7 @@
 
 #include "base/paths.h"
 #include "judge/batch.h"
+#include "judge/language.h"
 
 #include <jansson.h>
 
@@ -27,6 +28,7 @@ struct eval_problem {
 struct eval_tasks {
     const struct paths_list *roots;
     void (*complain)(const struct err *err);
+    struct languages languages; /* the caller's, beside ours: what counts as a source */
     struct batch_task *items;
     size_t count, capacity;
     struct eval_problem **problems;

@@ -234,6 +234,8 @@ int side_call(struct side *side, uint32_t mode, uint64_t noise, int64_t timeout_
               struct side_time *time, struct err *err)
 {
     struct wire_call call = {.type = WIRE_CALL, .mode = mode, .noise = noise, .calls = side->calls};
+    if (side->program)
+        call.noise = 0; /* nothing that it has to know */
     int result = boxed_freeze(&side->boxed, err);
     if (result == 0)
         result = make_pinned(side, err);

@@ -6,6 +6,7 @@
 #include "base/paths.h"
 #include "device/awake.h"
 #include "device/cupti.h"
+#include "judge/external.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -49,6 +50,10 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     made->weight_secret = clock_secret();
     made->root = paths_root();
     made->side_program = paths_side_program(err);
+    result = external_load(&made->languages, &made->languages_arena,
+                           options->settings->languages_path, err);
+    if (result < 0)
+        goto out;
     made->locks = made->side_program ? paths_lock_directory(err) : NULL;
     if (!made->side_program || !made->locks) {
         result = ERR_MISSING;
@@ -91,6 +96,7 @@ void judge_close(struct judge *judge)
     standby_close(judge->nvrtc);
     gpu_pool_deinit(&judge->gpus);
     toolchain_deinit(&judge->toolchain);
+    arena_deinit(&judge->languages_arena);
     pthread_mutex_destroy(&judge->lock);
     pthread_mutex_destroy(&judge->work_lock);
     mem_free(judge->root);
@@ -218,6 +224,7 @@ int judge_standby(struct judge *judge, enum box_kind kind, struct standby **stan
         [BOX_CUDA] = {&judge->cuda, start_cuda},
         [BOX_TORCH_CUDA] = {&judge->torch_cuda, start_torch_cuda},
         [BOX_BUILD] = {&judge->native, start_native},
+        [BOX_PROGRAM] = {&judge->native, start_native},
     };
     pthread_mutex_lock(&judge->lock);
     int result = *kinds[kind].server ? 0 : kinds[kind].start(judge, err);

@@ -21,6 +21,7 @@ struct judge {
     struct judge_options options;
     struct toolchain toolchain;
     struct languages languages; /* of the configuration */
+    struct arena languages_arena;
     char *root, *cache, *state, *locks, *side_program, *python, *python_package;
     char *python_problem; /* why WARPGYM_PYTHON cannot be run; NULL */
     pthread_mutex_t lock; /* the lazily made parts below */
@@ -175,6 +176,14 @@ int fault_room(struct session *session, const struct err *err); /* nobody's: the
 /* open_native.c, open_torch.c: stages "compile" and "load". 0 or -1 (the verdict says why). */
 int open_native(struct session *session);
 int open_torch(struct session *session);
+int open_external(struct session *session);
+/* open_native.c: the way of a native candidate, as far as it is the same for every language. */
+struct way {
+    int (*compile)(struct way *self, struct session *session); /* 0 or -1, likewise */
+    /* The candidate's side. What fails is the candidate's fault, as fault_candidate has it. */
+    int (*open)(struct way *self, struct session *session, struct err *err);
+};
+int session_open(struct session *session, struct way *way);
 /* The reference side alone; nothing to do where it stands ready. */
 int native_reference(struct session *session);
 int torch_reference(struct session *session);

@@ -95,11 +95,19 @@ const struct language *language_named(const char *name)
     return NULL;
 }
 
+bool language_owns(const char *ending)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (has_ending(&rows[i], ending))
+            return true;
+    return false;
+}
+
 bool language_has_ending(const struct languages *more, const char *path)
 {
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && more && i < more->count; i++)
-        if (strcmp(dot, strrchr(more->rows[i].file, '.')) == 0)
+        if (has_ending(&more->rows[i], path))
             return true;
     for (size_t i = 0; dot && i < ROWS; i++)
         if (strcmp(dot, strrchr(rows[i].file, '.')) == 0)

@@ -50,6 +50,8 @@ const struct language *language_of(const struct languages *more, const char *pat
                                    const char *text);
 /* One of ours by its name; NULL: there is none. */
 const struct language *language_named(const char *name);
+/* Whether an ending (".py") is one of ours'. */
+bool language_owns(const char *ending);
 /* Whether a file's name ends as a candidate's does as a rule (`file`), in any language. */
 bool language_has_ending(const struct languages *more, const char *path);
 /* "c, cuda, …": ours. */

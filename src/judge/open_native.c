@@ -356,18 +356,14 @@ int native_reference(struct session *session)
     return make_reference(&preparation) < 0 ? preparation.fault(session, &preparation.err) : 0;
 }
 
-int open_native(struct session *session)
+int session_open(struct session *session, struct way *way)
 {
     struct verdict *verdict = session->verdict;
-    struct artifact artifact = {0};
     struct preparation preparation;
     struct err err = {0};
-    bool cuda = session->language->gpu;
-    if (cuda && !session->gpu)
-        return compile_only(session);
     int64_t start_ns = clock_now_ns();
     prepare_begin(&preparation, session);
-    int result = compile_candidate(session, cuda, &artifact);
+    int result = way->compile(way, session);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
     if (session->gpu) {
         (void)!prepare_end(&preparation);
@@ -376,8 +372,7 @@ int open_native(struct session *session)
             preparation.result = make_reference(&preparation);
     }
     start_ns = clock_now_ns();
-    if (result == 0 && open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
-                                 &artifact, NULL, &err) < 0)
+    if (result == 0 && way->open(way, session, &err) < 0)
         result = fault_candidate(session, &err);
     prepare_work(session);
     prepare_slot(&preparation);
@@ -392,6 +387,34 @@ int open_native(struct session *session)
     else
         shared_free(&preparation.slot);
     verdict->stages_ms[STAGE_LOAD] = clock_ms_since(start_ns);
-    artifact_deinit(&artifact);
+    return result;
+}
+
+/* C and CUDA. */
+struct native_way {
+    struct way way; /* first */
+    struct artifact artifact;
+};
+
+static int native_compile(struct way *self, struct session *session)
+{
+    struct native_way *way = (struct native_way *)(void *)self;
+    return compile_candidate(session, session->language->gpu, &way->artifact);
+}
+
+static int native_start(struct way *self, struct session *session, struct err *err)
+{
+    struct native_way *way = (struct native_way *)(void *)self;
+    return open_side(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
+                     &way->artifact, NULL, err);
+}
+
+int open_native(struct session *session)
+{
+    struct native_way way = {.way = {native_compile, native_start}};
+    if (session->language->gpu && !session->gpu)
+        return compile_only(session);
+    int result = session_open(session, &way.way);
+    artifact_deinit(&way.artifact);
     return result;
 }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "judge/oracle.h"
+#include "judge/program.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -65,9 +66,8 @@ void side_take_failure(struct side *side, const struct wire_failed *failed)
         side->failed.failure = FAILED_RUN;
 }
 
-/* One message of the wanted type, or what came instead. */
-static int expect(struct side *side, uint32_t type, int64_t deadline_ns,
-                  union wire_message *message, int descriptors[WIRE_DESCRIPTORS], struct err *err)
+int side_expect(struct side *side, uint32_t type, int64_t deadline_ns, union wire_message *message,
+                int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
     size_t bytes;
     int result = await(side, deadline_ns, err);
@@ -96,9 +96,10 @@ static int finish_open(struct side *side, int64_t deadline_ns, struct wire_opene
 {
     union wire_message *message = mem_alloc(sizeof *message);
     int descriptors[WIRE_DESCRIPTORS];
-    int result = expect(side, WIRE_OPENED, deadline_ns, message, descriptors, err);
+    int result = side_expect(side, side->program ? WIRE_PROGRAM_OPENED : WIRE_OPENED, deadline_ns,
+                             message, descriptors, err);
     if (result == 0) {
-        side->boxed.layers |= message->opened.layers;
+        side->boxed.layers |= side->program ? 0 : message->opened.layers;
         if (opened)
             *opened = message->opened;
         if (opened_descriptors)
@@ -108,6 +109,19 @@ static int finish_open(struct side *side, int64_t deadline_ns, struct wire_opene
     }
     mem_free(message);
     return result;
+}
+
+static int send_open(struct side *side, const struct side_start *start, struct err *err)
+{
+    const void *message = start->message;
+    size_t bytes = sizeof *start->message;
+    if (start->program) {
+        message = start->program->open;
+        bytes = sizeof *start->program->open;
+    }
+    int result = wire_send(side->boxed.channel, message, bytes, start->descriptors,
+                           start->descriptor_count, err);
+    return result == ERR_CRASH && start->program ? side_explain_end(side, err) : result;
 }
 
 int side_open(struct side *side, const struct side_start *start, struct wire_opened *opened,
@@ -120,6 +134,7 @@ int side_open(struct side *side, const struct side_start *start, struct wire_ope
     side->builder = start->builder;
     side->gpu = start->gpu;
     side->slot_outputs = start->slot_outputs;
+    side->program = start->program != NULL;
     side->answer = mem_alloc(sizeof *side->answer);
     side->scratch = start->box->scratch[0] ? mem_strdup(start->box->scratch) : NULL;
     int result = 0;
@@ -136,8 +151,10 @@ int side_open(struct side *side, const struct side_start *start, struct wire_ope
         return err_set(err, ERR_MISSING, "the box has no scratch");
     int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
     side_hold_begin(side, start->hold_bytes);
-    result = wire_send(side->boxed.channel, start->message, sizeof *start->message,
-                       start->descriptors, start->descriptor_count, err);
+    if (start->program)
+        result = side_become(side, start->program, deadline_ns, err);
+    if (result == 0)
+        result = send_open(side, start, err);
     if (result == 0)
         result = finish_open(side, deadline_ns, opened, opened_descriptors, err);
     return result;
@@ -155,7 +172,7 @@ static int exchange(struct side *side, const void *message, size_t bytes, const 
     if (result < 0)
         return result == ERR_CRASH ? side_explain_end(side, err) : result;
     union wire_message *received = mem_alloc(sizeof *received);
-    result = expect(side, answer, deadline_ns, received, ignored, err);
+    result = side_expect(side, answer, deadline_ns, received, ignored, err);
     if (result == 0) {
         side->answers = false;
         close_all(ignored);
@@ -200,6 +217,17 @@ static bool has_mirror(const struct side *side)
     return !side->gpu || side->slot_outputs;
 }
 
+/* MAP, in the words that the side knows. */
+static int tell_map(struct side *side, const struct wire_map *map, const int *descriptors,
+                    uint32_t count, int64_t timeout_ms, struct err *err)
+{
+    struct warpgym_side_map public;
+    if (!side->program)
+        return exchange(side, map, sizeof *map, descriptors, count, WIRE_MAPPED, timeout_ms, err);
+    side_describe_map(side, &public);
+    return exchange(side, &public, sizeof public, descriptors, count, WIRE_MAPPED, timeout_ms, err);
+}
+
 int side_map(struct side *side, const struct layout *layout, const struct layout *largest,
              uint32_t slots, bool with_oracle, int64_t timeout_ms, struct err *err)
 {
@@ -235,7 +263,7 @@ int side_map(struct side *side, const struct layout *layout, const struct layout
     if (side->mapped)
         count = 0;
     if (result == 0)
-        result = exchange(side, &map, sizeof map, descriptors, count, WIRE_MAPPED, timeout_ms, err);
+        result = tell_map(side, &map, descriptors, count, timeout_ms, err);
     side->mapped |= result == 0;
     return result;
 }

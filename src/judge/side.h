@@ -74,6 +74,7 @@ struct side {
     char *scratch;     /* host directory to remove with the side; NULL: none */
     uint32_t role;     /* enum wire_role */
     bool slot_outputs; /* native: outputs lie in the slot, whatever the side says */
+    bool program;      /* a language's from outside */
     const _Atomic int *cancelled;
     const struct seat *seat; /* NULL: its calls are not timed; the caller's */
     struct layout layout;
@@ -114,9 +115,18 @@ struct side_time {
     double own_ms;    /* the call alone by the side's own clock: its word, and worth no more */
 };
 
+/* A language's program from outside: what a boxed process becomes, and what it is told: program.c.
+ */
+struct side_program {
+    const char *const *argv, *const *environment; /* NULL-terminated */
+    const char *const *readable;                  /* in its box; NULL-terminated */
+    const struct warpgym_side_open *open;
+};
+
 struct side_start {
     struct standby *standby;
     const struct box *box;
+    const struct side_program *program; /* sent its own `open` in place of `message`; NULL: none */
     const struct boxed *boxed; /* one that is in such a box already (taken over); NULL: none */
     const struct wire_open *message; /* as wire.h has it, with its descriptors (not consumed) */
     const int *descriptors;
@@ -172,6 +182,20 @@ uint32_t side_asks(const struct side *side);
 NODISCARD int side_serve(struct side *side, int64_t *deadline_ns, struct err *err);
 /* Where `bytes` bytes lie, in the judge's context; 0: in no memory that the side has told of. */
 cuda_at side_locate(const struct side *side, uint64_t address, uint64_t bytes);
+
+/* side.c: one message of that type before the deadline. ERR_INPUT: FAILED came instead
+ * (side->failed). `descriptors` are the caller's on success, else there are none. */
+NODISCARD int side_expect(struct side *side, uint32_t type, int64_t deadline_ns,
+                          union wire_message *message, int descriptors[WIRE_DESCRIPTORS],
+                          struct err *err);
+
+/* program.c. The boxed process becomes the program and says HELLO. ERR_IO: it cannot; no candidate
+ * has to do with that. */
+NODISCARD int side_become(struct side *side, const struct side_program *program,
+                          int64_t deadline_ns, struct err *err);
+/* Its MAP. */
+struct warpgym_side_map;
+void side_describe_map(const struct side *side, struct warpgym_side_map *map);
 
 /* hold.c. Beyond what the side holds when it begins, it may hold so much, and a context; 0: its box
  * bounds it. A side that holds more is killed: ERR_INPUT, and side->failed says so. */

@@ -108,6 +108,9 @@ int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
     struct boxed boxed;
     struct ready *ready = start->boxed ? NULL : judge_ready(judge, unit, kind);
     make_box(judge, unit, kind, arguments_bytes, box);
+    for (const char *const *path = start->program ? start->program->readable : NULL; path && *path;
+         path++)
+        box_allow(box, *path);
     if (start->boxed)
         boxed = *start->boxed;
     if (start->boxed || (ready && ready_take(ready, start->cancelled, &boxed)))

@@ -29,6 +29,9 @@ size_t wire_length(uint32_t type)
         return sizeof(struct wire_warm);
     case WIRE_WAKE:
         return sizeof(struct wire_wake);
+    case WIRE_HELLO:
+    case WIRE_PROGRAM_OPENED:
+        return sizeof(struct wire_word);
     case WIRE_AWAKE:
     case WIRE_MAPPED:
     case WIRE_FILLED:

@@ -15,6 +15,13 @@
  *                             BUILT {artifact} ─►
  *          SEGMENT {memory} ◄─ GPU memory in which its tensors will lie from now on
  *
+ * Languages from outside speak a part of it, which stays as it is (judge/program.h):
+ *
+ *          HELLO {version} ─►
+ *   PROGRAM_OPEN {names, source}         ─► load          ─► PROGRAM_OPENED | FAILED
+ *   PROGRAM_MAP  {offsets, memory}       ─► map           ─► MAPPED | FAILED
+ *   CALL                                 ─► run once      ─► DONE | FAILED
+ *
  * A message is one struct below, little-endian as the machine has it, plus file descriptors. It is
  * never longer than WIRE_BYTES. From a candidate, everything is a claim: sizes are checked, texts
  * are shown and not believed, addresses are only ever read through the kernel.
@@ -51,6 +58,11 @@ enum wire_type {
     WIRE_SEGMENT,
     WIRE_WAKE,
     WIRE_AWAKE,
+    /* of programs from outside, in the place of OPEN, OPENED and MAP: include/warpgym_side.h */
+    WIRE_HELLO,
+    WIRE_PROGRAM_OPEN,
+    WIRE_PROGRAM_OPENED,
+    WIRE_PROGRAM_MAP,
 };
 
 enum wire_role {
@@ -201,6 +213,11 @@ struct wire_built {
     char text[WIRE_TEXT_BYTES];
 };
 
+/* HELLO, PROGRAM_OPENED: struct warpgym_side_word. */
+struct wire_word {
+    uint32_t type, version;
+};
+
 union wire_message {
     uint32_t type;
     struct wire_open open;
@@ -215,6 +232,7 @@ union wire_message {
     struct wire_built built;
     struct wire_warm warm;
     struct wire_segment segment;
+    struct wire_word word;
     char bytes[WIRE_BYTES];
 };
 

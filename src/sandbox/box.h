@@ -54,6 +54,7 @@ enum box_kind {
     BOX_CUDA,       /* as BOX_NATIVE, and the GPU's device files; `paths`: where the driver lies */
     BOX_TORCH_CUDA, /* both of these */
     BOX_BUILD,      /* a compiler: may fork and execute what is readable */
+    BOX_PROGRAM,    /* a program of somebody else's, and what it reads: executed once (program.h) */
 };
 
 /* What a box is made of; plain bytes, sent to the standby server. */
@@ -97,8 +98,10 @@ bool box_gpu_device(const struct box *box, uint32_t index, char path[BOX_DEVICE_
 NODISCARD int box_mount(const struct box *box, uint32_t *layers, struct err *err); /* mount.c */
 NODISCARD int box_landlock(const struct box *box, bool own_root, struct err *err); /* landlock.c */
 int box_landlock_abi(void);                                                        /* 0: none */
-enum box_filter { FILTER_RUN, FILTER_CUDA, FILTER_BUILD, FILTER_COUNT };
+enum box_filter { FILTER_RUN, FILTER_CUDA, FILTER_BUILD, FILTER_PROGRAM, FILTER_COUNT };
 NODISCARD int box_filter_prepare(struct err *err); /* before the first fork: filter.c */
 NODISCARD int box_filter_load(enum box_filter filter, struct err *err);
+/* Ahead of FILTER_PROGRAM: nothing can be executed but by this very address of a path. */
+NODISCARD int box_filter_execute_at(const char *path, struct err *err);
 
 #endif

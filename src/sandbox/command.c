@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/passing.h"
+#include "sandbox/words.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,59 +19,24 @@
 
 #define COMPILER_NICE 10 /* it can wait for a call of another evaluation, which is short */
 
-#define COMMAND_BYTES 32768
-#define COMMAND_STRINGS 512
 #define SPAWN_TIMEOUT_MS 10000
-
-/* argv and environment as NUL-terminated strings behind their counts. */
-struct command_message {
-    uint32_t argument_count, environment_count, bytes;
-    char text[COMMAND_BYTES];
-};
-
-static int pack(const char *const *strings, uint32_t *count, struct command_message *message)
-{
-    for (; strings && *strings; strings++, (*count)++) {
-        size_t bytes = strlen(*strings) + 1;
-        if (message->bytes + bytes > sizeof message->text || *count >= COMMAND_STRINGS - 1)
-            return -1;
-        memcpy(message->text + message->bytes, *strings, bytes);
-        message->bytes += (uint32_t)bytes;
-    }
-    return 0;
-}
-
-static void unpack(char **at, char **strings, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        strings[i] = *at;
-        *at += strlen(*at) + 1;
-    }
-    strings[count] = NULL;
-}
 
 int command_serve(int channel, const struct box *box, uint32_t layers, command_main *resident)
 {
-    static struct command_message message; /* the judge is trusted; still one at a time */
-    char *arguments[COMMAND_STRINGS];
-    char *environment[COMMAND_STRINGS];
-    char *at = message.text;
+    static struct words words; /* large */
+    char *arguments[WORDS_MAX];
+    char *environment[WORDS_MAX];
     struct err err = {0};
     int output;
-    if (passing_receive(channel, &message, sizeof message, &output, 1, &err) !=
-            (ssize_t)sizeof message ||
-        output < 0)
+    if (passing_receive(channel, &words, sizeof words, &output, 1, &err) != (ssize_t)sizeof words ||
+        output < 0 || !words_unpack(&words, arguments, environment))
         return 125;
-    unpack(&at, arguments, message.argument_count);
-    if (!arguments[0])
-        return 125;
-    unpack(&at, environment, message.environment_count);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     (void)setpriority(PRIO_PROCESS, 0, COMPILER_NICE);
     if (box_lock(box, &layers, &err) == 0) {
         if (resident)
-            return resident((int)message.argument_count, arguments);
+            return resident((int)words.argument_count, arguments);
         execve(arguments[0], arguments, environment);
     }
     dprintf(STDERR_FILENO, "%s: %s\n", arguments[0], err.text[0] ? err.text : strerror(errno));
@@ -131,7 +97,7 @@ static int follow(struct sandbox_runner *self, const struct command *command, st
 static int run_boxed(struct sandbox_runner *self, const struct command *command,
                      struct outcome *outcome, struct err *err)
 {
-    struct command_message *message = mem_alloc(sizeof *message);
+    struct words *words = mem_alloc(sizeof *words);
     struct box *box = mem_alloc(sizeof *box);
     struct boxed boxed = {.channel = -1, .pid_fd = -1};
     int ends[2] = {-1, -1};
@@ -139,9 +105,8 @@ static int run_boxed(struct sandbox_runner *self, const struct command *command,
     describe_box(self, command, box);
     if (geteuid() == 0 && chown(command->directory, BOX_NOBODY, BOX_NOBODY) < 0)
         result = err_sys(err, errno, "%s: cannot hand it to the sandbox", command->directory);
-    if (result == 0 && (pack(command->argv, &message->argument_count, message) < 0 ||
-                        pack(command->environment, &message->environment_count, message) < 0))
-        result = err_set(err, ERR_LIMIT, "%s: too many or too long arguments", command->argv[0]);
+    if (result == 0)
+        result = words_pack(words, command->argv, command->environment, err);
     if (result == 0 && pipe2(ends, O_CLOEXEC) < 0)
         result = err_sys(err, errno, "cannot make a pipe");
     struct standby *server = command->resident ? self->resident : self->standby;
@@ -149,7 +114,7 @@ static int run_boxed(struct sandbox_runner *self, const struct command *command,
         result = err_set(err, ERR_UNSUPPORTED, "%s: nobody has loaded it", command->argv[0]);
     if (result == 0)
         result = standby_spawn(server, box, SPAWN_TIMEOUT_MS, &boxed, err);
-    if (result == 0 && passing_send(boxed.channel, message, sizeof *message, &ends[1], 1, err) < 0)
+    if (result == 0 && passing_send(boxed.channel, words, sizeof *words, &ends[1], 1, err) < 0)
         result = err_sys(err, errno, "cannot hand the command to the sandbox");
     if (ends[1] >= 0)
         close(ends[1]);
@@ -164,7 +129,7 @@ static int run_boxed(struct sandbox_runner *self, const struct command *command,
         outcome->signal = WIFSIGNALED(boxed.status) ? WTERMSIG(boxed.status) : 0;
     }
     mem_free(box);
-    mem_free(message);
+    mem_free(words);
     return result;
 }
 

@@ -171,9 +171,10 @@ int box_lock(const struct box *box, uint32_t *layers, struct err *err)
             *layers |= BIT(LAYER_LANDLOCK);
     }
     if (!(box->forbid & BIT(LAYER_SECCOMP))) {
-        enum box_filter filter = box->kind == BOX_BUILD ? FILTER_BUILD
-                                 : box_has_gpu(box)     ? FILTER_CUDA
-                                                        : FILTER_RUN;
+        enum box_filter filter = box->kind == BOX_BUILD     ? FILTER_BUILD
+                                 : box->kind == BOX_PROGRAM ? FILTER_PROGRAM
+                                 : box_has_gpu(box)         ? FILTER_CUDA
+                                                            : FILTER_RUN;
         if (box_filter_load(filter, &why) == 0)
             *layers |= BIT(LAYER_SECCOMP);
     }

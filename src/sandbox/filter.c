@@ -4,6 +4,7 @@
  * FILTER_RUN     what computing needs: memory, threads, files (Landlock says which), its channel
  * FILTER_CUDA    the same, ioctl (which reaches the driver's device files) and a listening socket
  * FILTER_BUILD   the same and what starting a compiler needs
+ * FILTER_PROGRAM FILTER_RUN and execve, which box_filter_execute_at has reduced to one call
  *
  * Arguments are checked where the call alone says too little: clone only makes threads, tgkill only
  * aborts, prctl only names threads. clone3 hides its flags behind a pointer: ENOSYS makes the C
@@ -240,6 +241,8 @@ static int make_program(enum box_filter filter, struct sock_fprog *program, stru
     if (filter == FILTER_BUILD)
         for (size_t i = 0; i < sizeof build_calls / sizeof *build_calls; i++)
             bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, build_calls[i], 0);
+    if (filter == FILTER_PROGRAM)
+        bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(execve), 0);
     bad |= add_argument_rules(context, filter);
     bad |= seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (bad) {
@@ -287,4 +290,18 @@ int box_filter_load(enum box_filter filter, struct err *err)
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &programs[filter]) != 0)
         return err_sys(err, errno, "cannot load the system-call filter");
     return 0;
+}
+
+/* A filter of its own, because its program differs each time: of several, the strictest counts. */
+int box_filter_execute_at(const char *path, struct err *err)
+{
+    scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
+    if (!context)
+        return err_set(err, ERR_UNSUPPORTED, "libseccomp cannot start a filter");
+    int bad = seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(execve), 1,
+                               SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)(uintptr_t)path));
+    if (bad == 0)
+        bad = seccomp_load(context);
+    seccomp_release(context);
+    return bad ? err_sys(err, -bad, "cannot load the filter for execve") : 0;
 }

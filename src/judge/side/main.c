@@ -1,7 +1,8 @@
 /* warpgym-side: the standby server for native candidates and for compilers (sandbox/standby.h).
  * Started by the judge with the control socket as descriptor 3; of no use by hand.
  *
- *   warpgym-side                    candidates on the CPU, compilers
+ *   warpgym-side                    candidates on the CPU, compilers, programs of
+ *                                   languages from outside
  *   warpgym-side --cuda LIBRARY     candidates on a GPU: the driver's library, and what objects
  *                                   that nvcc made want, are loaded before there is a fence around
  *                                   them; the driver starts behind it: no fork survives a start.
@@ -11,6 +12,7 @@
 #include "judge/side/device_code.h"
 #include "judge/side/native.h"
 #include "sandbox/command.h"
+#include "sandbox/program.h"
 #include "sandbox/server.h"
 
 #include <dlfcn.h>
@@ -60,6 +62,8 @@ int main(int argc, char **argv)
         return 0;
     if (compiler)
         return command_serve(channel, &box, layers, device_code_compile);
+    if (box.kind == BOX_PROGRAM)
+        return program_serve(channel, &box, layers);
     return box.kind == BOX_BUILD ? command_serve(channel, &box, layers, NULL)
                                  : native_serve(channel, &box, layers, driver, &tracing);
 }

@@ -1,8 +1,8 @@
 """A server of the API under /v1 that does what a test tells it to.
 
 `judge(request)` makes the verdict of each evaluation in a thread of its own; what it returns is
-what clients get. `faults` is a list of what befalls the next requests, one each: a status, "cut" (the
-connection ends), "half" (in the middle of the answer), "garbage" (no JSON).
+what clients get. `faults` is a list of what befalls the next requests, one each: a status, "cut"
+(the connection ends), "half" (in the middle of the answer), "garbage" (no JSON).
 """
 
 import contextlib

@@ -1,0 +1,197 @@
+"""`warpgym eval --server`, `warpgym jobs` and the Python client against the real `warpgym serve`:
+the same tasks get the verdicts that they get here."""
+
+import asyncio
+import contextlib
+import re
+import shutil
+import signal
+import sys
+
+import pytest
+from support import (
+    HOUSE,
+    INTERRUPTED,
+    PASSED,
+    SOME_FAILED,
+    SPIN,
+    USAGE,
+    Warpgym,
+    fast,
+    kernelbench_module,
+    problem_folder,
+    statuses,
+    wait_until,
+    write,
+    write_lines,
+    wrong,
+)
+
+sys.path.insert(0, str(HOUSE / "python"))
+
+from warpgym.client import AsyncClient, Client, NotFound, Refused, request  # noqa: E402
+
+# What two runs on the same texts need not share.
+VARYING = ("id", "stages_ms", "calls_ms", "environment", "profile")
+
+
+@contextlib.contextmanager
+def serving(warpgym, *arguments):
+    """The address of a server that judges two at a time."""
+    log = (warpgym.folder / "serve.log").open("wb")
+    process = warpgym.start(
+        "serve", "--listen", "127.0.0.1:0", "--workers", 2, *arguments, stderr=log
+    )
+    line = process.stdout.readline().decode()
+    found = re.search(r"http://\S+\d", line)
+    assert found, line + (warpgym.folder / "serve.log").read_text()
+    try:
+        yield found.group()
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
+        log.close()
+    assert process.returncode == 0, (warpgym.folder / "serve.log").read_text()
+
+
+@pytest.fixture(scope="module")
+def warpgym(tmp_path_factory, cache):
+    """One for all: what a test leaves is looked for when the server has ended, too."""
+    runner = Warpgym(tmp_path_factory.mktemp("serve"), cache)
+    yield runner
+    runner.check_nothing_left()
+
+
+@pytest.fixture(scope="module")
+def house(warpgym):
+    with serving(warpgym) as url:
+        yield url
+
+
+def stripped(verdict):
+    kept = {key: value for key, value in verdict.items() if key not in VARYING}
+    if kept.get("correctness"):  # secret inputs differ
+        kept["correctness"] = {key: kept["correctness"][key] for key in ("trials", "passed")}
+    if kept["status"] == "wrong":
+        kept["error"] = kept["error"]["class"]
+    return kept
+
+
+def tasks(folder):
+    own = shutil.copytree(problem_folder("softmax"), folder / "mine" / "softmax")
+    module = write(folder / "square.py", kernelbench_module())
+    answer = write(folder / "answer.py", kernelbench_module().replace("Model", "ModelNew"))
+    lines = [
+        {"problem": "softmax", "candidate": str(fast("softmax"))},
+        {"problem": "softmax", "candidate": str(wrong("softmax"))},
+        {"problem": "relu", "candidate": str(fast("relu"))},
+        {"problem": str(own), "candidate": str(fast("softmax"))},
+        {"problem": "softmax", "source": "int x", "name": "broken.c"},
+        {"problem": "softmax", "source": "int y;", "name": "nothing.c"},
+        {"problem": "softmax", "candidate": str(answer)},
+        {"problem": str(module), "candidate": str(answer)},
+        {"problem": "softmax", "candidate": str(write(folder / "nul.c", b"int\0x;"))},
+        {
+            "problem": {"format": "torch", "source": module.read_text()},
+            "candidate": {"source": answer.read_text(), "name": "inline.py"},
+        },
+    ]
+    return write_lines(folder / "tasks.jsonl", lines), len(lines)
+
+
+def test_the_same_verdicts(warpgym, house):
+    batch, count = tasks(warpgym.folder)
+    here = warpgym.eval(batch)
+    there = warpgym.eval("--server", house, batch)
+    assert here.status == there.status == SOME_FAILED, there
+
+    def key(verdict):
+        return verdict["candidate"]["path"], verdict["problem"]["id"], verdict["problem"]["hash"]
+
+    mine, theirs = sorted(here.verdicts, key=key), sorted(there.verdicts, key=key)
+    assert len(mine) == len(theirs) == count
+    for one, other in zip(mine, theirs, strict=True):
+        assert stripped(one) == stripped(other)
+
+
+def test_table_and_times(warpgym, house):
+    run = warpgym("eval", "--server", house, "--problem", "softmax", fast("softmax"))
+    assert run.status == PASSED, run
+    assert re.search(r"softmax .*passed +\d+\.\d\dx", run.out) and "1 of 1 passed" in run.out
+
+
+def test_unknown_problem(warpgym, house):
+    lines = [
+        {"problem": "relu", "candidate": str(fast("relu"))},
+        {"problem": "no_such_problem", "candidate": str(fast("relu")), "name": "x.c"},
+    ]
+    run = warpgym.eval("--server", house, write_lines(warpgym.folder / "all.jsonl", lines))
+    assert "passed" in statuses(run.verdicts)
+    # Refused at once, or judged to be one that nobody here can judge.
+    assert run.status in (USAGE, SOME_FAILED) and "no_such_problem" in run.out + run.err
+
+
+def test_interrupt_cancels(warpgym, house):
+    spin = write(warpgym.folder / "spin.c", SPIN)
+    lines = [{"problem": "softmax", "candidate": str(spin)}] * 5
+    batch = write_lines(warpgym.folder / "spin.jsonl", lines)
+    settings = ["--set", "run.timeout_ms=10m"]
+    process = warpgym.start("eval", "--server", house, "--fresh", "--quiet", *settings, batch)
+    with Client(house) as gym:
+        wait_until(lambda: list(gym.evaluations(state="running")), "some are running")
+        mine = [one.id for one in gym.evaluations(limit=5)]
+        process.send_signal(signal.SIGINT)
+        assert warpgym.finish(process, timeout=60).status == INTERRUPTED
+        assert {gym.wait(one, 60).outcome for one in mine} == {"cancelled"}
+
+
+def test_jobs(warpgym, house):
+    with Client(house) as gym:
+        ended = gym.batch([request("relu", fast("relu").read_text(), timing=False)])
+    (one,) = ended
+    assert one.passed
+    rows = warpgym("jobs", "list", "--server", house).out
+    assert one.id in rows and "relu" in rows and "passed" in rows
+    shown = warpgym("jobs", "show", "--server", house, one.id)
+    assert shown.status == PASSED and "1 of 1 passed" in shown.out
+    watched = warpgym("jobs", "watch", "--json", "--server", house, one.id)
+    assert watched.status == PASSED and watched.verdict["status"] == "passed"
+    run = warpgym("jobs", "cancel", "--server", house, one.id)
+    assert run.status == USAGE and one.id in run.complaint
+    assert warpgym("jobs", "show", "--server", house, "nope").status == USAGE
+
+
+def test_python_clients(house):
+    source = fast("relu").read_text()
+    with Client(house) as gym:
+        verdict = gym.evaluate("relu", source, timing=False, notes={"step": 1})
+        assert verdict["status"] == "passed" and verdict["problem"]["id"] == "relu"
+        submitted = gym.submit("relu", "int x", name="a.c", priority="high", notes={"step": 2})
+        assert gym.wait(submitted.id).verdict["status"] == "compile_error"
+        told = gym.get(submitted.id)
+        assert told.notes == {"step": 2} and told.priority == "high" and told.created_at
+        batch = gym.submit_batch([request("relu", "int y", name="b.c")], id="three")
+        assert wait_until(lambda: gym.get_batch("three", 20).ended, "ended")
+        assert gym.get_batch("three").outcomes == {"compile_error": 1}
+        events = list(gym.events(batch.ids[0]))
+        assert events[-1].name == "verdict"
+        assert events[-1].data["verdict"]["status"] == "compile_error"
+        assert [one.id for one in gym.evaluations(batch="three")] == [*batch.ids]
+        newest = [one.id for one in gym.evaluations(limit=150)]
+        assert len(newest) == len(set(newest)) and submitted.id in newest
+        assert gym.problems() and gym.workers() and gym.stats()
+        with pytest.raises(NotFound):
+            gym.get("nope")
+        with pytest.raises(Refused, match="priority"):
+            gym.submit("relu", source, priority="soon")
+
+    async def many():
+        async with AsyncClient(house) as gym:
+            one = await asyncio.gather(
+                *(gym.evaluate("relu", source, timing=False, name=f"{i}.c") for i in range(8))
+            )
+            return one, [event.name async for event in gym.events(batch="three")]
+
+    verdicts, names = asyncio.run(many())
+    assert {one["status"] for one in verdicts} == {"passed"}
+    assert names

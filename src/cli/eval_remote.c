@@ -18,7 +18,7 @@ struct run {
     const struct batch_task **sent;
 };
 
-/* ---------------------------------------------------------------------------------------- requests */
+/* ------------------------------------------------------------------------------------- requests */
 
 /* "--set KEY=VALUE" as a request has it; what concerns this end alone stays here. */
 static int read_assignments(const struct cli_words *assignments, json_t **settings, struct err *err)
@@ -117,7 +117,7 @@ static json_t *make(void *context, size_t index)
     return request;
 }
 
-/* ---------------------------------------------------------------------------------------- verdicts */
+/* ------------------------------------------------------------------------------------- verdicts */
 
 static enum verdict_status status_of(const struct remote_evaluation *evaluation)
 {
@@ -232,7 +232,7 @@ int eval_remote_run(const struct eval_remote *remote, size_t count, struct eval_
         return result;
     char *root = paths_root();
     run.own_suite = mem_printf("%s/problems/", root);
-    run.sent = mem_alloc((count + 1) * sizeof *run.sent);
+    run.sent = mem_alloc((count + 1) * sizeof(const struct batch_task *));
     struct remote_work work = {.count = sort_out(&run, count),
                                .at_once = (size_t)remote->at_once,
                                .make = make,

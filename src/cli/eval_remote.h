@@ -1,8 +1,8 @@
 /* eval_remote: the tasks of `warpgym eval` judged by a server, with the same report.
  *
- * A problem goes as its id where it was named by its id and is one of our own suite or not here at all,
- * which is then the server's to find; any other goes as text. Verdicts come back with the problem's id
- * and the candidate's path as they are known here.
+ * A problem goes as its id where it was named by its id and is one of our own suite or not here at
+ * all, which is then the server's to find; any other goes as text. Verdicts come back with the
+ * problem's id and the candidate's path as they are known here.
  */
 #ifndef WARPGYM_CLI_EVAL_REMOTE_H
 #define WARPGYM_CLI_EVAL_REMOTE_H
@@ -26,8 +26,8 @@ struct eval_remote {
 NODISCARD int eval_remote_run(const struct eval_remote *remote, size_t count,
                               struct eval_report *report, struct err *err);
 
-/* Of an evaluation that has ended: its verdict, or where the server has none, one that says so. A new
- * reference. `task` NULL: nothing is known of it here. */
+/* Of an evaluation that has ended: its verdict, or where the server has none, one that says so. A
+ * new reference. `task` NULL: nothing is known of it here. */
 struct remote_evaluation;
 json_t *eval_remote_verdict(const struct remote_evaluation *evaluation,
                             const struct batch_task *task);

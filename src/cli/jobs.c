@@ -104,7 +104,7 @@ static void print_line(const json_t *object)
     buf_deinit(&out);
 }
 
-/* ------------------------------------------------------------------------------------------- list */
+/* ----------------------------------------------------------------------------------------- list */
 
 static void add_page(struct jobs *jobs, struct jobs_table *table, const json_t *page, size_t *left)
 {
@@ -172,7 +172,7 @@ int jobs_list_main(int argc, char **argv)
     return jobs_close(&jobs);
 }
 
-/* ------------------------------------------------------------------------------------ show, watch */
+/* ---------------------------------------------------------------------------------- show, watch */
 
 /* What has ended, as eval prints it. */
 struct endings {
@@ -306,7 +306,7 @@ int jobs_watch_main(int argc, char **argv)
     return jobs_close(&jobs);
 }
 
-/* ----------------------------------------------------------------------------------------- cancel */
+/* --------------------------------------------------------------------------------------- cancel */
 
 int jobs_cancel_main(int argc, char **argv)
 {

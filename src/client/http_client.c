@@ -32,7 +32,7 @@ struct http_client {
     bool too_large;
 };
 
-/* ---------------------------------------------------------------------------------------- opening */
+/* -------------------------------------------------------------------------------------- opening */
 
 static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
 {
@@ -176,7 +176,7 @@ const char *http_client_url(const struct http_client *client)
     return client->url;
 }
 
-/* ---------------------------------------------------------------------------------------- one call */
+/* ------------------------------------------------------------------------------------- one call */
 
 static bool cancelled(const struct http_client *client)
 {
@@ -341,7 +341,7 @@ void http_client_rest(struct http_client *client, int64_t ms)
         curl_multi_poll(client->multi, NULL, 0, left < STEP_MS ? left : STEP_MS, NULL);
 }
 
-/* ---------------------------------------------------------------------------------------- refusals */
+/* ------------------------------------------------------------------------------------- refusals */
 
 /* {"error": {"message": …}}, {"detail": …}; a text of another server is cut short. */
 static void say(const struct http_client_answer *answer, char *text, size_t text_bytes)

@@ -1,17 +1,17 @@
-/* http_client: requests to one HTTP server, over libcurl, which nothing outside this file's .c sees.
+/* http_client: requests to one HTTP server, over libcurl, which nothing outside http_client.c sees.
  *
  *   call            one method, path and body; its answer is whole and bounded, whatever the status
- *   again           a server that is away, drops the connection, or says 429, 502, 503 or 504 is asked
- *                   again, later and later, for `patience_ms`; Retry-After is kept to. So every call
- *                   must be one that may be made twice: ids are drawn by the caller, not by the server
+ *   again           a server that is away, drops the connection, or says 429, 502, 503 or 504 is
+ *                   asked again, later and later, for `patience_ms`; Retry-After is kept to. So
+ *                   every call must be one that may be made twice: the caller draws the ids
  *   never           redirects are not followed (a token would go along), certificates are always
  *                   verified, nothing waits longer than it was told to
  *
  * Until a server has answered once, one that refuses the connection or has no address is not waited
  * for longer than HTTP_CLIENT_FIRST_MS: a mistyped URL is not worth two minutes.
  *
- * Ownership: strings of the options are copied. Threads: one client belongs to one thread at a time; it
- * keeps its connection from call to call, so a thread that calls often keeps its client.
+ * Ownership: strings of the options are copied. Threads: one client belongs to one thread at a
+ * time; it keeps its connection from call to call, so a thread that calls often keeps its client.
  * Errors: ERR_INPUT (a URL that is none, a certificate that is not trusted), ERR_IO (no answer),
  * ERR_TIMEOUT, ERR_LIMIT (the answer is too large), ERR_CANCELLED.
  */
@@ -68,9 +68,9 @@ void http_client_answer_deinit(struct http_client_answer *answer);
 /* Sleeps, or less where somebody cancels. */
 void http_client_rest(struct http_client *client, int64_t ms);
 
-/* What a status of 300 and above says: "URL: the server's own words (404)". Its code: ERR_MISSING for
- * 401, 403 and 404 (nothing that this token may see), ERR_IO for 429 and 5xx, ERR_UNSUPPORTED for 501,
- * ERR_INPUT for other 4xx, ERR_PROTOCOL for what no warpgym answers. */
+/* What a status of 300 and above says: "URL: the server's own words (404)". Its code: ERR_MISSING
+ * for 401, 403 and 404 (nothing that this token may see), ERR_IO for 429 and 5xx, ERR_UNSUPPORTED
+ * for 501, ERR_INPUT for other 4xx, ERR_PROTOCOL for what no warpgym answers. */
 int http_client_refusal(const struct http_client *client, const struct http_client_answer *answer,
                         struct err *err);
 

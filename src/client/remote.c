@@ -65,7 +65,7 @@ void remote_close(struct remote *remote)
     mem_free(remote);
 }
 
-/* ---------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 int remote_read(const json_t *object, struct remote_evaluation *evaluation, struct err *err)
 {
@@ -133,7 +133,7 @@ void remote_draw_id(char id[REMOTE_ID_BYTES])
     snprintf(id, REMOTE_ID_BYTES, "%016" PRIx64 "%016" PRIx64, clock_secret(), clock_secret());
 }
 
-/* ---------------------------------------------------------------------------------------- asking */
+/* --------------------------------------------------------------------------------------- asking */
 
 struct ask {
     const char *method;
@@ -241,7 +241,7 @@ int remote_get(struct remote *remote, const char *id, int64_t wait_ms, json_t **
 
 int remote_wait(struct remote *remote, const char *id, json_t **evaluation, struct err *err)
 {
-    struct remote_evaluation read;
+    struct remote_evaluation read = {0};
     for (;;) {
         int64_t asked_ns = clock_now_ns();
         int result = get(remote, id, REMOTE_WAIT_MS, evaluation, &read, err);

@@ -1,14 +1,14 @@
 /* remote: the evaluations of a server (its API under /v1, docs/remote.md).
  *
- * An *evaluation* is the object that the server tells of one: id, state, outcome, verdict. What comes
- * back is checked to have the fields of struct remote_evaluation before anybody sees it; a verdict is
- * the server's own JSON and believed to be one.
+ * An *evaluation* is the object that the server tells of one: id, state, outcome, verdict. What
+ * comes back is checked to have the fields of struct remote_evaluation before anybody sees it; a
+ * verdict is the server's own JSON and believed to be one.
  *
- * Everything may be asked twice (http_client.h): evaluations and batches that bring no id get one here,
- * before they are sent.
+ * Everything may be asked twice (http_client.h): evaluations and batches that bring no id get one
+ * here, before they are sent.
  *
- * Ownership: JSON handed out is the caller's (json_decref); a struct remote_evaluation borrows from the
- * object that it was read from. Threads: as http_client, one thread at a time.
+ * Ownership: JSON handed out is the caller's (json_decref); a struct remote_evaluation borrows from
+ * the object that it was read from. Threads: as http_client, one thread at a time.
  * Errors: those of http_client, and its refusals; ERR_PROTOCOL for an answer that is none.
  */
 #ifndef WARPGYM_CLIENT_REMOTE_H

@@ -54,7 +54,7 @@ static void fail(struct batch *batch, const struct err *err)
     pthread_cond_broadcast(&batch->changed);
 }
 
-/* ------------------------------------------------------------------------------------- submitting */
+/* ----------------------------------------------------------------------------------- submitting */
 
 /* How many may go out now; waits until that is at least one. 0: the end. */
 static size_t room(struct batch *batch)
@@ -161,7 +161,7 @@ static void *submit_all(void *argument)
     return NULL;
 }
 
-/* ---------------------------------------------------------------------------------------- waiting */
+/* -------------------------------------------------------------------------------------- waiting */
 
 /* With the lock held. */
 static struct chunk *chunk_of(struct batch *batch, size_t index)
@@ -241,7 +241,7 @@ static void *wait_all(void *argument)
     return NULL;
 }
 
-/* ---------------------------------------------------------------------------------------- the end */
+/* -------------------------------------------------------------------------------------- the end */
 
 static void cancel_chunk(struct remote *remote, const struct chunk *chunk, int64_t deadline_ns)
 {

@@ -1,12 +1,13 @@
 /* remote_batch: many evaluations on a server, the counterpart of judge/batch.h.
  *
  * Requests go out in batches and are waited for by long polls of a few threads, first come first
- * served, so that verdicts come back about as they are finished. A batch that the server refuses for
- * one request in it is sent again one by one: the others are still judged. However it ends, nothing
- * that was submitted stays behind: what has not ended is cancelled, for REMOTE_CANCEL_MS at most.
+ * served, so that verdicts come back about as they are finished. A batch that the server refuses
+ * for one request in it is sent again one by one: the others are still judged. However it ends,
+ * nothing that was submitted stays behind: what has not ended is cancelled, for REMOTE_CANCEL_MS at
+ * most.
  *
- * Threads: `make` and `refuse` are called by one thread of the batch, `report` by several but never two
- * at a time; `tick` by the caller's. None of refuse, report and tick runs beside another.
+ * Threads: `make` and `refuse` are called by one thread of the batch, `report` by several but never
+ * two at a time; `tick` by the caller's. None of refuse, report and tick runs beside another.
  */
 #ifndef WARPGYM_CLIENT_REMOTE_BATCH_H
 #define WARPGYM_CLIENT_REMOTE_BATCH_H

@@ -25,13 +25,13 @@
 #define BIG_BYTES ((size_t)1 << 20)
 #define BOUND_S 60 /* a hang is told from slowness by a bound that no slow machine reaches */
 
-/* ------------------------------------------------------------------------------------- our layer */
+/* ------------------------------------------------------------------------------------ our layer */
 
 struct world {
     struct settings settings;
     struct http_server *server;
-    _Atomic int busy; /* so many times, then it is not */
-    struct http_waiter *waiter;
+    _Atomic int busy;                     /* so many times, then it is not */
+    _Atomic(struct http_waiter *) waiter; /* of the last request to be silent at */
 };
 
 static void echo(void *context, struct http_request *request, struct http_response *response)
@@ -268,7 +268,7 @@ static void test_refusals(void **state)
     http_client_close(client);
 }
 
-/* ----------------------------------------------------------------------------------------- sockets */
+/* -------------------------------------------------------------------------------------- sockets */
 
 /* Says its answer to so many connections, one after the other, and closes each. */
 struct raw {

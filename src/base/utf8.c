@@ -1,19 +1,19 @@
 #include "base/utf8.h"
 
-size_t utf8_sequence(const char *text, size_t left)
+size_t utf8_sequence(const char *at, size_t left)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    if (at[0] < 0x80)
+    const unsigned char *byte = (const unsigned char *)at;
+    if (byte[0] < 0x80)
         return 1;
-    size_t length = at[0] <= 0xDF ? 2 : at[0] <= 0xEF ? 3 : 4;
-    if (at[0] < 0xC2 || at[0] > 0xF4 || left < length)
+    size_t length = byte[0] <= 0xDF ? 2 : byte[0] <= 0xEF ? 3 : 4;
+    if (byte[0] < 0xC2 || byte[0] > 0xF4 || left < length)
         return 0;
-    unsigned char low = at[0] == 0xE0 ? 0xA0 : at[0] == 0xF0 ? 0x90 : 0x80;
-    unsigned char high = at[0] == 0xED ? 0x9F : at[0] == 0xF4 ? 0x8F : 0xBF;
-    if (at[1] < low || at[1] > high)
+    unsigned char low = byte[0] == 0xE0 ? 0xA0 : byte[0] == 0xF0 ? 0x90 : 0x80;
+    unsigned char high = byte[0] == 0xED ? 0x9F : byte[0] == 0xF4 ? 0x8F : 0xBF;
+    if (byte[1] < low || byte[1] > high)
         return 0;
     for (size_t i = 2; i < length; i++)
-        if ((at[i] & 0xC0) != 0x80)
+        if ((byte[i] & 0xC0) != 0x80)
             return 0;
     return length;
 }

@@ -13,8 +13,8 @@ struct config_machine {
     struct arena arena; /* holds what they point to */
 };
 
-/* `found`: as doctor finds the machine. Looks besides for memory, disks, ports and addresses. Always
- * says something; what cannot be found out keeps its default. */
+/* `found`: as doctor finds the machine. Looks besides for memory, disks, ports and addresses.
+ * Always says something; what cannot be found out keeps its default. */
 void config_machine_init(struct config_machine *machine, const struct settings *settings,
                          const struct examination *found);
 void config_machine_deinit(struct config_machine *machine);

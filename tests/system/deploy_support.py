@@ -11,7 +11,7 @@ from support import ROOT
 
 DEPLOY = ROOT / "deploy"
 
-# --- YAML, by the library that warpgym reads it with -----------------------------------------------
+# YAML, by the library that warpgym reads it with
 
 FYPCF_QUIET = 1
 FYECF_MODE_JSON_ONELINE = 4 << 20
@@ -47,7 +47,7 @@ def strings(value):
             yield from strings(one)
 
 
-# --- containers, as far as they are system calls ---------------------------------------------------
+# containers, as far as they are system calls
 
 SCMP_ACT_ALLOW, SCMP_ACT_ERRNO, SCMP_CMP_MASKED_EQ = 0x7FFF0000, 0x00050000, 7
 EPERM, ENOSYS, PR_SET_NO_NEW_PRIVS = 1, 38, 38

@@ -163,7 +163,7 @@ def test_the_image_is_built_from_what_there_is():
     assert re.search(r"^USER 10001:10001$", text, re.MULTILINE)
 
 
-# --- what a container must allow ------------------------------------------------------------------
+# what a container must allow
 
 
 def missing(warpgym, wrapper):
@@ -227,7 +227,7 @@ def test_standard_filter(warpgym):
     assert {"Landlock", "seccomp filter"} <= set(sandbox["layers"])
 
 
-# --- the archive ------------------------------------------------------------------------------------
+# the archive
 
 
 def test_archive_runs_in_an_empty_environment(tmp_path):

@@ -1,8 +1,8 @@
 """docs/deploy.md, command by command: a head and two nodes, in a network of the test's own.
 
-The blocks that say who runs them (```sh head) run as they stand, each role in a folder and a shell of
-its own, which go on from block to block. All share one network namespace, in which `head` is this
-machine; so ports are those of the page, and free.
+The blocks that say who runs them (```sh head) run as they stand, each role in a folder and a
+shell of its own, which go on from block to block. All share one network namespace, in which
+`head` is this machine; so ports are those of the page, and free.
 """
 
 import contextlib

@@ -1,4 +1,7 @@
-"""deploy/slurm/warpgym.sbatch as Slurm would run it, with a stand-in for srun: two nodes that are this one."""
+"""deploy/slurm/warpgym.sbatch as Slurm would run it, with a stand-in for srun.
+
+Both of its nodes are this machine.
+"""
 
 import json
 import os

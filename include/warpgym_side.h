@@ -15,7 +15,7 @@
  *
  * The judge believes nothing but that an answer came: it holds the clock, makes the inputs, reads
  * the outputs, and stops the program (SIGSTOP) between two calls. A message that is not the one
- * waited for, has another length, or comes unasked, ends the evaluation.
+ * waited for, is too short, or comes unasked, ends the evaluation.
  *
  * This header needs nothing of warpgym, and changes only together with WARPGYM_SIDE_VERSION.
  */

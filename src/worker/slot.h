@@ -1,7 +1,7 @@
 /* slot: one job at a time, from its payload to its verdict; and what the beat may know of it.
  *
- * Between a slot's thread and the worker's beat stands the worker's lock: `state`, `job`, `stop` and
- * `deadline_ns` are changed with it. The judge reads `stop` alone, which is atomic.
+ * Between a slot's thread and the worker's beat stands the worker's lock: `state`, `job`, `stop`
+ * and `deadline_ns` are changed with it. The judge reads `stop` alone, which is atomic.
  */
 #ifndef WARPGYM_WORKER_SLOT_H
 #define WARPGYM_WORKER_SLOT_H

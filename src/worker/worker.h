@@ -5,10 +5,10 @@
  *     ▲                 ▲ stop
  *     └── renew, note ── beat ◄── who cancels, deadlines  one thread
  *
- * What a slot does with a device (compile without it, share it to check, have it alone to time) is the
- * judge's business. A job whose payload is no evaluation request ends with a verdict that says so. A
- * verdict that blames the machine (infrastructure_error, but for a problem's own reference) hands the
- * job back, for another attempt, perhaps elsewhere.
+ * What a slot does with a device (compile without it, share it to check, have it alone to time) is
+ * the judge's business. A job whose payload is no evaluation request ends with a verdict that says
+ * so. A verdict that blames the machine (infrastructure_error, but for a problem's own reference)
+ * hands the job back, for another attempt, perhaps elsewhere.
  *
  * A job that is cancelled is stopped at once; so is one that this worker lost to another one, whose
  * verdict nobody would take, and one that took longer than its request gives it.
@@ -40,8 +40,8 @@ NODISCARD int worker_start(struct worker **out, const struct worker_options *opt
                            struct err *err);
 const char *worker_name(const struct worker *worker);
 
-/* Takes no more jobs, and waits until those it has have ended. What is not over after `timeout_ms` is
- * stopped and handed back as if it had never been taken. The queue's claims end, too
+/* Takes no more jobs, and waits until those it has have ended. What is not over after `timeout_ms`
+ * is stopped and handed back as if it had never been taken. The queue's claims end, too
  * (queue_interrupt): other workers of the same struct queue take nothing more. */
 void worker_drain(struct worker *worker, int64_t timeout_ms);
 /* After worker_drain. NULL is fine. */

@@ -108,7 +108,8 @@ def test_a_program_that_does_not_begin_is_nobodys_fault(warpgym, language, word,
 
 
 def test_what_compiles_beforehand(warpgym, language):
-    script = '#!/bin/sh\ngrep -q honest "$1" || { echo "$1:1:1: error: no"; exit 1; }\ncp "$1" "$2"\n'
+    check = 'grep -q honest "$1" || { echo "$1:1:1: error: no"; exit 1; }'
+    script = f'#!/bin/sh\n{check}\ncp "$1" "$2"\n'
     compiler = write(language / "compiler", script)
     compiler.chmod(0o755)
     readable = "[/bin, /usr/bin]"

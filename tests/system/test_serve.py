@@ -34,7 +34,7 @@ def refusal(answer, status, code=None):
     return error["message"]
 
 
-# --- one evaluation ------------------------------------------------------------------------------
+# --- one evaluation -------------------------------------------------------------------------------
 
 
 def test_an_evaluation_with_all_its_fields(server):
@@ -180,7 +180,7 @@ def test_needs(idle):
     cpu.stop()
 
 
-# --- cancelling ----------------------------------------------------------------------------------
+# --- cancelling -----------------------------------------------------------------------------------
 
 
 def test_cancel_a_queued_one(idle):
@@ -214,7 +214,7 @@ def test_cancel_what_ended_or_never_was(server):
     refusal(server.get("/v1/evaluations/" + "y" * 300), 404, "not_found")
 
 
-# --- lists ---------------------------------------------------------------------------------------
+# --- lists ----------------------------------------------------------------------------------------
 
 
 def test_lists_and_pages(idle):
@@ -235,7 +235,7 @@ def test_lists_and_pages(idle):
     assert len(idle.get("/v1/evaluations?state=queued").json["evaluations"]) == 24
 
 
-# --- batches -------------------------------------------------------------------------------------
+# --- batches --------------------------------------------------------------------------------------
 
 
 def test_a_batch(server):
@@ -293,7 +293,7 @@ def test_cancel_a_batch(server):
     refusal(server.get("/v1/batches/none"), 404)
 
 
-# --- events --------------------------------------------------------------------------------------
+# --- events ---------------------------------------------------------------------------------------
 
 
 def test_events_of_an_evaluation(idle):
@@ -341,7 +341,7 @@ def test_events_of_everything(server):
     assert connection_made.result(support.TIMEOUT_S).status == 200
 
 
-# --- problems, workers, figures --------------------------------------------------------------------
+# --- problems, workers, figures -------------------------------------------------------------------
 
 
 def test_problems(idle):
@@ -393,7 +393,7 @@ def test_openapi(idle):
     assert document["openapi"] == "3.1.0" and "/v1/evaluations/{id}" in document["paths"]
 
 
-# --- refusals ------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 
 BAD_EVALUATIONS = [
     ({}, "problem"),
@@ -474,7 +474,8 @@ def test_a_full_queue(warpgym):
 
 def test_token(warpgym):
     with serving.serving(warpgym, "-s", "server.token=sesame", worker=False) as server:
-        for path in ("/v1/evaluations", "/v1/events", "/openapi.json", "/metrics", "/", "/status/x"):
+        closed = ("/v1/evaluations", "/v1/events", "/openapi.json", "/metrics", "/", "/status/x")
+        for path in closed:
             assert server.get(path).status == 401, path
         assert server.get("/ready").status == 200 and server.get("/health").status == 503
         server.token = "sesame"
@@ -483,7 +484,7 @@ def test_token(warpgym):
         assert server.get("/v1/evaluations").status == 401
 
 
-# --- life and death --------------------------------------------------------------------------------
+# --- life and death -------------------------------------------------------------------------------
 
 
 def test_starts_fast_and_says_where(idle):

@@ -10,7 +10,8 @@
  *
  * Kinds: STRING as it stands. SECRET likewise, and never shown; URL, not shown where it holds a
  * password. INT, FLOAT. BOOL true/false, yes/no, on/off, 1/0. DURATION in ms, or with a unit
- * (250ms, 10s, 2m, 1h). BYTES, or with a unit (512MiB, 2GiB, 1GB). A section's settings stand together.
+ * (250ms, 10s, 2m, 1h). BYTES, or with a unit (512MiB, 2GiB, 1GB). A section's settings stand
+ * together.
  *
  * Ownership: strings live in the struct's arena. Threads: immutable once read; share it freely.
  */
@@ -196,7 +197,8 @@ void settings_init(struct settings *settings);
 void settings_deinit(struct settings *settings);
 
 /* A file, then the environment. The file is the named one or $WARPGYM_CONFIG, which must exist,
- * else the first that is there of $XDG_CONFIG_HOME/warpgym/config.yaml and /etc/warpgym/config.yaml. */
+ * else the first that is there of $XDG_CONFIG_HOME/warpgym/config.yaml and
+ * /etc/warpgym/config.yaml. */
 NODISCARD int settings_load(struct settings *settings, const char *file, struct err *err);
 /* One "key=value" of the command line. */
 NODISCARD int settings_assign(struct settings *settings, const char *assignment, struct err *err);

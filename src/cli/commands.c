@@ -37,7 +37,8 @@ const struct cli_command cli_commands[] = {
      .description =
          "Serves warpgym's API under /v1 and KernelGYM's routes at the root. Prints the address "
          "once it is ready; logs are JSON lines on standard error (settings "
-         "log.format, log.level). SIGTERM lets requests and jobs end; what has not ended goes back to "
+         "log.format, log.level). SIGTERM lets requests and jobs end; what has not ended goes back "
+         "to "
          "the queue. A second one ends it at once. Nothing that was acknowledged is lost either "
          "way.",
      .examples = "warpgym serve\n"

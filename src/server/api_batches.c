@@ -1,7 +1,7 @@
 /* api_batches: many evaluations in one commit, followed as one.
  *
- * A job belongs to the batch that it was first put with. One that was there already (joined, answered)
- * is named in the answer of the POST, which waits for it, too, but stays where it was. */
+ * A job belongs to the batch that it was first put with. One that was there already (joined,
+ * answered) is named in the answer of the POST, which waits for it, too, but stays where it was. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------------------------- summaries */
+/* ------------------------------------------------------------------------------------ summaries */
 
 void batch_counts_add(struct batch_counts *counts, const struct queue_job *job)
 {
@@ -78,7 +78,7 @@ int batch_each(struct service *service, const char *id,
     return result;
 }
 
-/* -------------------------------------------------------------------------------------- the POST */
+/* ------------------------------------------------------------------------------------- the POST */
 
 struct members {
     char id[QUEUE_ID_BYTES];
@@ -219,7 +219,7 @@ static void post(void *context, struct http_request *request, struct http_respon
     members_free(members);
 }
 
-/* ------------------------------------------------------------------------------------ the others */
+/* ----------------------------------------------------------------------------------- the others */
 
 struct look {
     char id[QUEUE_ID_BYTES];

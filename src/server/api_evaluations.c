@@ -140,7 +140,7 @@ static void cancel(void *context, struct http_request *request, struct http_resp
     http_set_json(response, answered);
 }
 
-/* ----------------------------------------------------------------------------------------- lists */
+/* ---------------------------------------------------------------------------------------- lists */
 
 struct list {
     struct queue_filter filter;
@@ -171,8 +171,8 @@ static bool read_list(const struct http_request *request, struct list *list,
     return false;
 }
 
-/* Appends what fits into a page. Says how many jobs it is done with; fewer than `count`: the page is
- * full. One that was removed in between is left out. */
+/* Appends what fits into a page. Says how many jobs it is done with; fewer than `count`: the page
+ * is full. One that was removed in between is left out. */
 static int write_page(struct service *service, const struct list *list,
                       const struct queue_job *jobs, size_t count, struct buf *out, size_t *done,
                       struct err *err)

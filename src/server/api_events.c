@@ -53,7 +53,7 @@ static void send_json(struct events *events, const char *name, json_t *value, co
     json_decref(value);
 }
 
-/* ----------------------------------------------------------------------------------------- looks */
+/* ---------------------------------------------------------------------------------------- looks */
 
 static enum feed_look look_evaluation(struct feed_listener *listener,
                                       const struct queue_event *event)
@@ -164,7 +164,7 @@ static enum feed_look look_all(struct feed_listener *listener, const struct queu
     return FEED_WAIT;
 }
 
-/* ------------------------------------------------------------------------------------------ life */
+/* ----------------------------------------------------------------------------------------- life */
 
 static void drop(struct feed_listener *listener)
 {

@@ -35,7 +35,7 @@ struct feed {
     struct feed_listener *added, *cancelled;
 };
 
-/* ------------------------------------------------------------------------------------------ keys */
+/* ----------------------------------------------------------------------------------------- keys */
 
 void feed_key_job(char key[FEED_KEY_BYTES], const char *id)
 {
@@ -52,7 +52,7 @@ void feed_key_all(char key[FEED_KEY_BYTES])
     snprintf(key, FEED_KEY_BYTES, "*");
 }
 
-/* ----------------------------------------------------------------------------------------- inbox */
+/* ---------------------------------------------------------------------------------------- inbox */
 
 static void tell(struct queue_watcher *watcher, const struct queue_event *events, size_t count)
 {
@@ -100,7 +100,7 @@ void feed_cancel(struct feed *feed, struct feed_listener *listener)
     pthread_mutex_unlock(&feed->lock);
 }
 
-/* ---------------------------------------------------------------------------------------- thread */
+/* --------------------------------------------------------------------------------------- thread */
 
 static void enter(struct feed *feed, struct feed_listener *listener)
 {
@@ -267,7 +267,7 @@ static void *run(void *argument)
     return NULL;
 }
 
-/* ------------------------------------------------------------------------------------------ life */
+/* ----------------------------------------------------------------------------------------- life */
 
 int feed_open(struct feed **out, struct queue *queue, struct err *err)
 {

@@ -1,15 +1,15 @@
 /* feed: whoever waits for changes of the queue, without a thread of its own.
  *
- * A listener names a job, a batch or everything. One thread reads what the queue tells and calls the
- * listeners that it concerns; it is also the only one that knows which listeners there are, so that
- * nothing is locked while they look.
+ * A listener names a job, a batch or everything. One thread reads what the queue tells and calls
+ * the listeners that it concerns; it is also the only one that knows which listeners there are, so
+ * that nothing is locked while they look.
  *
  *   queue's thread ──events──►┐
  *   handlers ──feed_add──────►│ inbox ──► the feed's thread ──► look ──► answers, or waits on
  *   HTTP's ──feed_cancel─────►┘
  *
- * A listener is looked at once right after it was added: whatever happened before that is seen then,
- * and everything later is told. Where events were missed, all listeners are looked at.
+ * A listener is looked at once right after it was added: whatever happened before that is seen
+ * then, and everything later is told. Where events were missed, all listeners are looked at.
  *
  * Ownership: a listener's storage is its maker's; from feed_add on the feed has it until it calls
  * `drop`, once, on its thread. Errors: none; a look that cannot read the queue says so and is
@@ -57,8 +57,8 @@ void feed_stop(struct feed *feed);
 void feed_free(struct feed *feed);
 
 void feed_add(struct feed *feed, struct feed_listener *listener);
-/* From any thread, any number of times, even before feed_add: it will be dropped, and maybe looked at
- * once more before. Not after `drop`. */
+/* From any thread, any number of times, even before feed_add: it will be dropped, and maybe looked
+ * at once more before. Not after `drop`. */
 void feed_cancel(struct feed *feed, struct feed_listener *listener);
 
 #endif

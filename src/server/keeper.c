@@ -1,5 +1,6 @@
-/* keeper: the thread that keeps house for a service: leases that ran out, old jobs, and what is to be
- * known of queue and workers without asking them for each request. Declared in service_internal.h. */
+/* keeper: the thread that keeps house for a service: leases that ran out, old jobs, and what is to
+ * be known of queue and workers without asking them for each request. Declared in
+ * service_internal.h. */
 #include "server/service_internal.h"
 
 #include "base/clock.h"
@@ -115,7 +116,7 @@ void keeper_stop(struct service *service)
     service->keeping = false;
 }
 
-/* --------------------------------------------------------------------------------------- metrics */
+/* -------------------------------------------------------------------------------------- metrics */
 
 enum row {
     ROW_DEPTH,

@@ -31,7 +31,7 @@ static void queue_status(void *context, struct http_request *request,
                                             (int64_t)stats.priorities[QUEUE_LOW].depth));
 }
 
-/* --------------------------------------------------------------------------------------- workers */
+/* -------------------------------------------------------------------------------------- workers */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -163,7 +163,7 @@ static void allocate(void *context, struct http_request *request, struct http_re
     json_decref(query);
 }
 
-/* ------------------------------------------------------------------------------------ monitoring */
+/* ----------------------------------------------------------------------------------- monitoring */
 
 /* Candidates that crash a device cost nobody but themselves: no history of them is needed. */
 static void problematic(void *context, struct http_request *request, struct http_response *response)

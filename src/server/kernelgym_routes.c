@@ -24,7 +24,7 @@ void kernelgym_send(struct http_response *response, struct kernelgym_reply *repl
     kernelgym_reply_deinit(reply);
 }
 
-/* ----------------------------------------------------------------------------- a job, and its task */
+/* -------------------------------------------------------------------------- a job, and its task */
 
 struct task {
     struct kernelgym_job job;
@@ -107,7 +107,7 @@ static void send_or_missing(struct http_response *response, const char *id, json
         refuse_task(response, id, &missing);
 }
 
-/* ------------------------------------------------------------------------------------- submitting */
+/* ----------------------------------------------------------------------------------- submitting */
 
 struct tasks {
     char (*ids)[QUEUE_ID_BYTES];
@@ -283,7 +283,7 @@ static void validate(void *context, struct http_request *request, struct http_re
         http_set_json(response, kernelgym_validation(&asked));
 }
 
-/* ---------------------------------------------------------------------------------------- looking */
+/* -------------------------------------------------------------------------------------- looking */
 
 static void status(void *context, struct http_request *request, struct http_response *response)
 {

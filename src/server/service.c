@@ -27,7 +27,7 @@ const char *service_address(const struct service *service)
     return http_address(service->http);
 }
 
-/* -------------------------------------------------------------------------------------- refusals */
+/* ------------------------------------------------------------------------------------- refusals */
 
 void service_refuse_queue(struct http_response *response, const struct err *err)
 {
@@ -79,7 +79,7 @@ bool service_wait_ms(const struct http_request *request, struct http_response *r
     return fine;
 }
 
-/* ------------------------------------------------------------------------------------------ life */
+/* ----------------------------------------------------------------------------------------- life */
 
 static void init(struct service *service, const struct service_options *options)
 {

@@ -58,7 +58,8 @@ extern const struct http_route *const service_tables[];
 int64_t service_now_ms(void);
 /* What the keeper saw last; false: nothing yet. */
 bool service_stats(struct service *service, struct queue_stats *stats);
-/* Of an error of the queue: 404 no such job, 400, 503 with Retry-After where the store is away or full. */
+/* Of an error of the queue: 404 no such job, 400, 503 with Retry-After where the store is away or
+ * full. */
 void service_refuse_queue(struct http_response *response, const struct err *err);
 /* The envelope of refusals, by whose route it is. */
 void service_envelope(void *context, const struct http_error *error,

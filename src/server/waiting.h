@@ -11,7 +11,8 @@ struct waiting {
     const char *const *ids; /* copied */
     size_t count;
     int64_t timeout_ms;
-    /* Fills the response. `ended`: all of them have, or the queue has forgotten them; else the time is
+    /* Fills the response. `ended`: all of them have, or the queue has forgotten them; else the
+     * time is
      * over. On the feed's thread or a handler's. */
     void (*answer)(struct service *service, void *context, bool ended,
                    struct http_response *response);

@@ -341,7 +341,7 @@ def test_events_of_everything(server):
     assert connection_made.result(support.TIMEOUT_S).status == 200
 
 
-# --- problems, workers, figures --------------------------------------------------------------------
+# --- problems, workers, figures -------------------------------------------------------------------
 
 
 def test_problems(idle):
@@ -474,7 +474,8 @@ def test_a_full_queue(warpgym):
 
 def test_token(warpgym):
     with serving.serving(warpgym, "-s", "server.token=sesame", worker=False) as server:
-        for path in ("/v1/evaluations", "/v1/events", "/openapi.json", "/metrics", "/", "/status/x"):
+        paths = ("/v1/evaluations", "/v1/events", "/openapi.json", "/metrics", "/", "/status/x")
+        for path in paths:
             assert server.get(path).status == 401, path
         assert server.get("/ready").status == 200 and server.get("/health").status == 503
         server.token = "sesame"
@@ -483,7 +484,7 @@ def test_token(warpgym):
         assert server.get("/v1/evaluations").status == 401
 
 
-# --- life and death --------------------------------------------------------------------------------
+# --- life and death -------------------------------------------------------------------------------
 
 
 def test_starts_fast_and_says_where(idle):

@@ -1,7 +1,8 @@
 /* view: an evaluation as our own API shows it.
  *
  *   {"id", "batch", "state", "priority", "created_at", "started_at", "ended_at", "attempt",
- *    "worker", "outcome", "reason", "timing_ms": {"waited", "judged"}, "notes", "verdict"}
+ * "worker",
+ *    "outcome", "reason", "timing_ms": {"waited", "judged"}, "notes", "verdict"}
  *
  * Notes stand in the payload and the verdict is the result, so showing a job takes reading and
  * parsing both. Views are therefore remembered, and a remembered one is used only where the job's

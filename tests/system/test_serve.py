@@ -474,8 +474,8 @@ def test_a_full_queue(warpgym):
 
 def test_token(warpgym):
     with serving.serving(warpgym, "-s", "server.token=sesame", worker=False) as server:
-        closed = ("/v1/evaluations", "/v1/events", "/openapi.json", "/metrics", "/", "/status/x")
-        for path in closed:
+        paths = ("/v1/evaluations", "/v1/events", "/openapi.json", "/metrics", "/", "/status/x")
+        for path in paths:
             assert server.get(path).status == 401, path
         assert server.get("/ready").status == 200 and server.get("/health").status == 503
         server.token = "sesame"

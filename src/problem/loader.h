@@ -1,9 +1,9 @@
 /* loader: a form that problems are written in, one row for each.
  *
- * A row says which files and directories are such problems, where they lie below a root of problems
- * and what they are called, and makes a struct problem of one. Problems of all forms are then judged
- * in one of two ways (enum problem_format). So a new form is a file like loader_torch.c, and its row
- * in load.c.
+ * A row says which files and directories are such problems, where they lie below a root of
+ * problems and what they are called, and makes a struct problem of one. Problems of all forms are
+ * then judged in one of two ways (enum problem_format). So a new form is a file like
+ * loader_torch.c, and its row in load.c.
  *
  * Rows are immutable. Threads: any.
  */
@@ -42,8 +42,8 @@ struct loader {
     int (*load)(struct problem *problem, const char *path, const char *id, struct err *err);
     /* All that lie below a root, by directory listings alone. */
     void (*list)(struct suite_listing *listing, const char *root);
-    /* A path at which a problem of that id lies below a root, without a listing; the caller's; NULL:
-     * only a listing can tell. */
+    /* A path at which a problem of that id lies below a root, without a listing; the caller's;
+     * NULL: only a listing can tell. */
     char *(*find)(const char *root, const char *id);
     /* Another name of the problem at `path` than its id; NULL: there is none. */
     bool (*is_called)(const char *path, const char *name);

@@ -46,10 +46,11 @@ static int count_descriptors(void)
     return count;
 }
 
-static const uint32_t types[] = {WIRE_OPEN,   WIRE_OPENED, WIRE_MAP,     WIRE_MAPPED, WIRE_FILL,
-                                 WIRE_FILLED, WIRE_CALL,   WIRE_DONE,    WIRE_FAILED, WIRE_BUILD,
-                                 WIRE_BUILT,  WIRE_WARM,   WIRE_SEGMENT, WIRE_WAKE,   WIRE_AWAKE,
-                                 WIRE_HELLO,  WIRE_PROGRAM_OPENED};
+static const uint32_t types[] = {WIRE_OPEN,          WIRE_OPENED, WIRE_MAP,   WIRE_MAPPED,
+                                 WIRE_FILL,          WIRE_FILLED, WIRE_CALL,  WIRE_DONE,
+                                 WIRE_FAILED,        WIRE_BUILD,  WIRE_BUILT, WIRE_WARM,
+                                 WIRE_SEGMENT,       WIRE_WAKE,   WIRE_AWAKE, WIRE_HELLO,
+                                 WIRE_PROGRAM_OPENED};
 
 /* A message of this type in which no byte behind the type is the same as its neighbour. */
 static void make(uint32_t type, size_t bytes)

@@ -190,7 +190,8 @@ static int read_language(struct reading *reading, struct language *language,
 static int parse(struct reading *reading, struct language *language, struct external *external,
                  const char *name, const char *text, size_t bytes)
 {
-    *language = (struct language){.format = PROBLEM_NATIVE,
+    *language = (struct language){.name = "",
+                                  .format = PROBLEM_NATIVE,
                                   .open = open_external,
                                   .external = external};
     int result = yaml_parse(&reading->yaml, reading->arena, name, text, bytes, reading->err);
@@ -231,6 +232,20 @@ static void identify(struct external *external, const char *text)
     hash_finish(hash, external->hash);
 }
 
+static int check_unique(const struct languages *languages, const struct language *language,
+                        const char *path, struct err *err)
+{
+    for (size_t i = 0; i < languages->count; i++)
+        if (strcmp(languages->rows[i].name, language->name) == 0)
+            return err_set(err, ERR_INPUT, "%s: there is another language '%s'", path,
+                           language->name);
+    for (size_t i = 0; language->endings[i]; i++)
+        if (language_has_ending(languages, language->endings[i]))
+            return err_set(err, ERR_INPUT, "%s: another language has the ending %s", path,
+                           language->endings[i]);
+    return 0;
+}
+
 static int load_file(struct languages *languages, struct language *language, struct arena *arena,
                      const char *directory, const char *path, struct err *err)
 {
@@ -245,14 +260,8 @@ static int load_file(struct languages *languages, struct language *language, str
         result = check_program(path, external->run[0], err);
     if (result == 0 && external->compile)
         result = check_program(path, external->compile[0], err);
-    for (size_t i = 0; result == 0 && i < languages->count; i++)
-        if (strcmp(languages->rows[i].name, language->name) == 0)
-            result = err_set(err, ERR_INPUT, "%s: there is another language '%s'", path,
-                             language->name);
-    for (size_t i = 0; result == 0 && language->endings[i]; i++)
-        if (language_has_ending(languages, language->endings[i]))
-            result = err_set(err, ERR_INPUT, "%s: another language has the ending %s", path,
-                             language->endings[i]);
+    if (result == 0)
+        result = check_unique(languages, language, path, err);
     if (result == 0)
         identify(external, text);
     mem_free(text);

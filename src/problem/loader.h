@@ -1,9 +1,9 @@
 /* loader: a form that problems are written in, one row for each.
  *
- * A row says which files and directories are such problems, where they lie below a root of problems
- * and what they are called, and makes a struct problem of one. Problems of all forms are then
- * judged in one of two ways (enum problem_format). So a new form is a file like loader_torch.c, and
- * its row in load.c.
+ * A row says which files and directories are such problems, where they lie below a root of
+ * problems and what they are called, and makes a struct problem of one. Problems of all forms are
+ * then judged in one of two ways (enum problem_format). So a new form is a file like
+ * loader_torch.c, and its row in load.c.
  *
  * Rows are immutable. Threads: any.
  */

@@ -108,8 +108,10 @@ def test_a_program_that_does_not_begin_is_nobodys_fault(warpgym, language, word,
 
 
 def test_what_compiles_beforehand(warpgym, language):
-    check = 'grep -q honest "$1" || { echo "$1:1:1: error: no"; exit 1; }'
-    script = f'#!/bin/sh\n{check}\ncp "$1" "$2"\n'
+    script = """#!/bin/sh
+grep -q honest "$1" || { echo "$1:1:1: error: no"; exit 1; }
+cp "$1" "$2"
+"""
     compiler = write(language / "compiler", script)
     compiler.chmod(0o755)
     readable = "[/bin, /usr/bin]"
@@ -165,8 +167,7 @@ def opencl(tmp_path_factory):
     (folder / "opencl_side").unlink(missing_ok=True)
     if not Path("/etc/OpenCL/vendors/pocl.icd").exists():
         pytest.skip("there is no PoCL here: apt-get install pocl-opencl-icd ocl-icd-opencl-dev")
-    built = subprocess.run(["make", "-s", "-C", folder], capture_output=True, text=True)
-    assert built.returncode == 0, built.stderr
+    subprocess.run(["make", "-s", "-C", folder], check=True)
     return folder
 
 

@@ -3,8 +3,8 @@
  * A row says how a language is recognised, which problems it solves, where it runs, and which
  * function brings a candidate of it to two sides that stand ready. Everything else in the judge
  * asks the row, never the name. So a new language is a row in language.c, and a file with its
- * function where none of those that are there will do. Languages that live outside of this source come from
- * the configuration (external.h) and look the same.
+ * function where none of those that are there will do. Languages that live outside of this source
+ * come from the configuration (external.h) and look the same.
  *
  * Rows are immutable. Threads: any.
  */

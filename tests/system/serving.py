@@ -37,7 +37,7 @@ class Server:
     def __init__(self, warpgym, *arguments, queue=None, **options):
         self.warpgym = warpgym
         self.queue = queue or f"sqlite:{warpgym.folder / 'queue.db'}"
-        self.log = open(warpgym.folder / "serve.log", "ab")
+        self.log = (warpgym.folder / "serve.log").open("ab")  # noqa: SIM115 - as long as it serves
         self.token = None
         started = time.monotonic()
         self.process = warpgym.start(

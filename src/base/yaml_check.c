@@ -20,6 +20,11 @@ int yaml_check(const char *name, const char *text, size_t count, struct err *err
             line++;
             column = 0;
             comment = false;
+        } else if (text[i] == '%' && is_among(before, "\r\n")) {
+            return err_set(err, ERR_INPUT,
+                           "%s:%d:%d: a directive (%%) is not read here: quote a percent sign with "
+                           "which a line begins",
+                           name, line, column);
         } else if (text[i] == '#' && is_among(before, " \t\r\n")) {
             comment = true;
         } else if (text[i] == '?' && !comment && is_among(before, " \t\r\n{[,-:") &&

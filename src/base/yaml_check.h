@@ -1,7 +1,8 @@
 /* yaml_check: what must not reach the YAML library.
  *
- * libfyaml 0.7 crashes on some explicit keys (`? key`) with tabs in them. Neither settings nor
- * problems need that notation, so it is refused before the library sees it. Pure.
+ * libfyaml 0.7 crashes on some explicit keys (`? key`) with tabs in them, and reads some directives
+ * (`%NAME`) that are no UTF-8 for ever. Nobody here needs these notations, so they are refused
+ * before the library sees them. Pure.
  */
 #ifndef WARPGYM_BASE_YAML_CHECK_H
 #define WARPGYM_BASE_YAML_CHECK_H
@@ -10,7 +11,7 @@
 
 #include <stddef.h>
 
-/* ERR_INPUT, with `name` and the place, where the text has an explicit key. */
+/* ERR_INPUT, with `name` and the place, where the text has an explicit key or a directive. */
 NODISCARD int yaml_check(const char *name, const char *text, size_t count, struct err *err);
 
 #endif

@@ -25,6 +25,11 @@ static const struct {
     {"a: [b,?\tc]", "x:1:7:"},
     {"- ?\n", "x:1:3:"},
     {"?", "x:1:1:"},
+    {"a: 5 %", NULL},
+    {"  % a", NULL},
+    {"%YAML 1.2\n", "x:1:1:"},
+    {"name: c\n%nd\xca\xd9: [a]\nb: c", "x:2:1:"}, /* libfyaml 0.7.12 never comes back from it */
+    {"a: b\r%c", "x:1:6:"},
 };
 
 static void test_explicit_keys(void **state)

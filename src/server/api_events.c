@@ -78,6 +78,7 @@ static enum feed_look look_evaluation(struct feed_listener *listener,
     return ended ? FEED_OVER : FEED_WAIT;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static int tell_member(struct events *events, const struct queue_job *row, struct err *err)
 {
     struct sent *sent;
@@ -177,6 +178,7 @@ static void gone(void *context)
     feed_cancel(events->service->feed, &events->listener);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static void release(void *context)
 {
     struct events *events = context;

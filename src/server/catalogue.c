@@ -34,6 +34,7 @@ struct catalogue *catalogue_new(const char *const *roots, size_t root_count)
     return catalogue;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static void forget(struct catalogue *catalogue)
 {
     struct known *known, *next;
@@ -52,6 +53,7 @@ void catalogue_free(struct catalogue *catalogue)
     mem_free(catalogue);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static bool recall(struct catalogue *catalogue, const char *id, char hex[HASH_HEX_BYTES])
 {
     struct known *known;
@@ -64,6 +66,7 @@ static bool recall(struct catalogue *catalogue, const char *id, char hex[HASH_HE
     return fresh;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static void remember(struct catalogue *catalogue, const char *id, const char *hex)
 {
     struct known *known;

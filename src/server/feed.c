@@ -102,6 +102,7 @@ void feed_cancel(struct feed *feed, struct feed_listener *listener)
 
 /* --------------------------------------------------------------------------------------- thread */
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static void enter(struct feed *feed, struct feed_listener *listener)
 {
     struct channel *channel;
@@ -114,6 +115,7 @@ static void enter(struct feed *feed, struct feed_listener *listener)
     DL_APPEND(channel->listeners, listener);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static void leave(struct feed *feed, struct feed_listener *listener)
 {
     struct channel *channel;
@@ -153,6 +155,7 @@ static void look(struct feed *feed, struct feed_listener *listener, const struct
     enter(feed, listener);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static void wake(struct feed *feed, const char *key, const struct queue_event *event)
 {
     struct channel *channel;
@@ -168,6 +171,7 @@ static void wake(struct feed *feed, const char *key, const struct queue_event *e
     }
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static void wake_all(struct feed *feed)
 {
     struct channel *channels = feed->channels, *channel, *next_channel;
@@ -294,6 +298,7 @@ int feed_open(struct feed **out, struct queue *queue, struct err *err)
     return 0;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static void drop_all(struct feed *feed)
 {
     struct channel *channel, *next_channel;

@@ -129,24 +129,24 @@ enum row {
     ROW_COUNT
 };
 
+#define GAUGE(metric, text, ...)                                                                   \
+    {                                                                                              \
+        .name = (metric), .help = (text), .kind = METRIC_GAUGE, .labels = { __VA_ARGS__ }          \
+    }
+
+/* Ends and lost leases are the store's, shared by all servers on it: gauges, so that nobody adds
+ * them up over servers. */
 static const struct metric rows[] = {
-    [ROW_DEPTH] = {"warpgym_queue_depth", "Jobs that wait", METRIC_GAUGE, {"priority"}},
-    [ROW_OLDEST] = {"warpgym_queue_oldest_seconds",
-                    "How long the oldest job that waits has waited",
-                    METRIC_GAUGE,
-                    {"priority"}},
-    [ROW_RUNNING] = {"warpgym_queue_running", "Jobs that workers hold", METRIC_GAUGE, {NULL}},
-    [ROW_KEPT] = {"warpgym_queue_kept", "Ended jobs that are still there", METRIC_GAUGE, {NULL}},
-    /* Of the store, shared by all servers on it: a gauge to whoever adds servers up. */
-    [ROW_ENDED] = {"warpgym_queue_ended_jobs",
-                   "Jobs that ended since the queue was made",
-                   METRIC_GAUGE,
-                   {"outcome"}},
-    [ROW_LOST] = {"warpgym_queue_lost_leases",
-                  "Jobs whose worker went silent, since the queue was made",
-                  METRIC_GAUGE,
-                  {NULL}},
-    [ROW_WORKERS] = {"warpgym_workers", "Workers that take jobs", METRIC_GAUGE, {"kind"}},
+    [ROW_DEPTH] = GAUGE("warpgym_queue_depth", "Jobs that wait", "priority"),
+    [ROW_OLDEST] = GAUGE("warpgym_queue_oldest_seconds",
+                         "How long the oldest job that waits has waited", "priority"),
+    [ROW_RUNNING] = GAUGE("warpgym_queue_running", "Jobs that workers hold", NULL),
+    [ROW_KEPT] = GAUGE("warpgym_queue_kept", "Ended jobs that are still there", NULL),
+    [ROW_ENDED] = GAUGE("warpgym_queue_ended_jobs", "Jobs that ended since the queue was made",
+                        "outcome"),
+    [ROW_LOST] = GAUGE("warpgym_queue_lost_leases",
+                       "Jobs whose worker went silent, since the queue was made", NULL),
+    [ROW_WORKERS] = GAUGE("warpgym_workers", "Workers that take jobs", "kind"),
 };
 
 static void refresh(void *context)

@@ -147,7 +147,7 @@ static void answer_tasks(struct service *service, void *context, bool ended,
                          struct http_response *response)
 {
     const struct tasks *tasks = context;
-    struct err err;
+    struct err err = {0};
     if (!ended) {
         http_refuse(response, 504, "timeout", "Task %.255s has not ended yet", tasks->ids[0]);
         return;

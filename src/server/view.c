@@ -161,7 +161,7 @@ struct views *views_new(void)
 /* With the lock held. */
 static void forget(struct views *views, struct remembered *one)
 {
-    HASH_DEL(views->all, one);
+    HASH_DEL(views->all, one); /* NOLINT(clang-analyzer-core.NullDereference): it is in there */
     views->bytes -= one->view->bytes;
     view_unref(one->view);
     mem_free(one);
@@ -185,6 +185,7 @@ static bool same(const struct queue_job *a, const struct queue_job *b)
            a->result_bytes == b->result_bytes;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static struct view *recall(struct views *views, const struct queue_job *row)
 {
     struct remembered *one;
@@ -203,6 +204,7 @@ static struct view *recall(struct views *views, const struct queue_job *row)
     return view;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): uthash's macros nest deeper than we do */
 static void remember(struct views *views, struct view *view)
 {
     struct remembered *one;

@@ -38,8 +38,8 @@ NODISCARD int service_start(struct service *service, struct err *err);
 const char *service_address(const struct service *service);
 
 /* Accepts nobody any more, ends every wait and stream (the clients are told to come again), and
- * lets requests under way end. ERR_TIMEOUT when one has not: then service_free would wait for it.
- * */
+ * lets requests under way end. ERR_TIMEOUT when one has not: then service_free would wait for
+ * it. */
 NODISCARD int service_stop(struct service *service, int64_t timeout_ms, struct err *err);
 /* After service_stop, or without service_start. NULL is fine. */
 void service_free(struct service *service);

@@ -11,8 +11,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Of each connection: request line, headers, trailers, and what is read of a body at a time. */
-#define CONNECTION_MEMORY_BYTES ((size_t)32 << 10)
 #define SPARE_DESCRIPTORS 128
 
 static const struct metric rows[ROW_COUNT] = {
@@ -43,140 +41,6 @@ static const struct metric rows[ROW_COUNT] = {
                      NULL,
                      0},
 };
-
-/* ------------------------------------------------------------------- called by libmicrohttpd */
-
-static struct http_connection *connection_of(struct MHD_Connection *mhd)
-{
-    return MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-}
-
-static void *on_request_line(void *context, const char *target, struct MHD_Connection *mhd)
-{
-    struct http_connection *connection = connection_of(mhd);
-    struct http_request *request = http_request_new(connection, target);
-    (void)context;
-    pthread_mutex_lock(&connection->lock);
-    connection->request = request;
-    pthread_mutex_unlock(&connection->lock);
-    return request;
-}
-
-static size_t leave_escaped(void *context, struct MHD_Connection *mhd, char *text)
-{
-    (void)context, (void)mhd;
-    return strlen(text);
-}
-
-static enum MHD_Result begin(struct http_request *request, const char *method, const char *version)
-{
-    struct http_connection *connection = request->connection;
-    bool early;
-    request->admitted = true;
-    request->refused = !http_admit(request, method, version, &early);
-    if (request->refused && request->has_body && early) {
-        connection->linger = true;
-        return http_turn_queue(request);
-    }
-    if (!request->has_body)
-        return MHD_YES;
-    int64_t timeout_ms = request->server->settings->server_body_timeout_ms;
-    return http_connection_enter(connection, PHASE_BODY, timeout_ms) ? MHD_YES : MHD_NO;
-}
-
-static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, const char *url,
-                                 const char *method, const char *version, const char *bytes,
-                                 size_t *count, void **request_context)
-{
-    struct http_request *request = *request_context;
-    (void)context, (void)mhd, (void)url;
-    if (!request->admitted)
-        return begin(request, method, version);
-    if (*count > 0) {
-        size_t given = *count;
-        *count = 0;
-        return http_turn_receive(request, bytes, given);
-    }
-    return http_turn_proceed(request);
-}
-
-static void account(const struct http_request *request)
-{
-    struct http_server *server = request->server;
-    char status[16], spent[32];
-    const char *route = request->binding ? request->binding->route->pattern : "none";
-    double seconds = clock_ms_since(request->started_ns) * 1e-3;
-    snprintf(status, sizeof status, "%d", request->status);
-    if (request->status == 0)
-        snprintf(status, sizeof status, "none"); /* the client was gone first */
-    metrics_count(server->metrics, ROW_REQUESTS, (const char *[]){route, status}, 1);
-    metrics_observe(server->metrics, ROW_SECONDS, &route, seconds);
-    if (!log_enabled(LOG_LEVEL_DEBUG))
-        return;
-    snprintf(spent, sizeof spent, "%.3f", 1e3 * seconds);
-    log_event(LOG_LEVEL_DEBUG, "http", "request", "request", request->id, "client", request->remote,
-              "method", request->method_name, "path", request->target.path, "status", status, "ms",
-              spent, NULL);
-}
-
-/* Sent, or the client is gone; in any case libmicrohttpd is done with the request. */
-static void complete(struct http_connection *connection, struct http_request *request)
-{
-    struct http_server *server = request->server;
-    connection->answered++;
-    pthread_mutex_lock(&request->lock);
-    request->connection = NULL;
-    pthread_mutex_unlock(&request->lock);
-    pthread_mutex_lock(&connection->lock);
-    connection->request = NULL;
-    if (connection->phase != PHASE_DEAD)
-        connection->phase = PHASE_IDLE;
-    if (connection->gone)
-        http_connection_no_more(connection);
-    pthread_mutex_unlock(&connection->lock);
-    http_connection_due(connection, server->settings->server_idle_timeout_ms);
-    if (request->stream)
-        http_stream_over(request->stream);
-    account(request);
-    bool active = request->active;
-    http_request_unref(request);
-    pthread_mutex_lock(&server->lock);
-    server->active -= active;
-    if (active && server->active == 0)
-        pthread_cond_broadcast(&server->calm);
-    pthread_mutex_unlock(&server->lock);
-}
-
-static void on_completed(void *context, struct MHD_Connection *mhd, void **request_context,
-                         enum MHD_RequestTerminationCode code)
-{
-    (void)context, (void)code;
-    complete(connection_of(mhd), *request_context);
-}
-
-static void on_connection(void *context, struct MHD_Connection *mhd, void **socket_context,
-                          enum MHD_ConnectionNotificationCode code)
-{
-    struct http_connection *connection = *socket_context;
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        http_connection_open(context, mhd, socket_context);
-        return;
-    }
-    if (connection->request) /* out of memory in the middle: nobody told that it is over */
-        complete(connection, connection->request);
-    http_connection_close(connection);
-}
-
-static void on_log(void *context, const char *format, va_list args)
-{
-    char text[512];
-    (void)context;
-    if (!log_enabled(LOG_LEVEL_DEBUG))
-        return;
-    vsnprintf(text, sizeof text, format, args);
-    text[strcspn(text, "\n")] = '\0';
-    log_write(LOG_LEVEL_DEBUG, "http", "%s", text);
-}
 
 /* --------------------------------------------------------------------------------------- server */
 
@@ -226,6 +90,22 @@ int http_add(struct http_server *server, const struct http_route *routes, size_t
     return http_routes_add(&server->routes, routes, count, context, err);
 }
 
+static void tell_loops(struct http_server *server, enum http_command command)
+{
+    for (size_t i = 0; i < server->loop_count; i++)
+        http_loop_tell(&server->loops[i], command);
+}
+
+static void stop_loops(struct http_server *server)
+{
+    tell_loops(server, HTTP_QUIT);
+    for (size_t i = 0; i < server->loop_count; i++)
+        http_loop_join(&server->loops[i]);
+    mem_free(server->loops);
+    server->loops = NULL;
+    server->loop_count = 0;
+}
+
 /* As many connections as the settings say need as many descriptors, whatever the shell's limit. */
 static unsigned connections_max(const struct settings *settings)
 {
@@ -244,6 +124,23 @@ static unsigned connections_max(const struct settings *settings)
     return (unsigned)(limit.rlim_cur / 2);
 }
 
+/* All loops, or none. */
+static int start_loops(struct http_server *server, struct err *err)
+{
+    size_t count = (size_t)server->settings->server_threads;
+    unsigned each = connections_max(server->settings) / (unsigned)count;
+    server->loops = mem_alloc(count * sizeof *server->loops);
+    for (; server->loop_count < count; server->loop_count++) {
+        int result = http_loop_start(&server->loops[server->loop_count], server, each ? each : 1,
+                                     err);
+        if (result < 0) {
+            stop_loops(server);
+            return result;
+        }
+    }
+    return 0;
+}
+
 int http_start(struct http_server *server, struct err *err)
 {
     const struct settings *settings = server->settings;
@@ -256,21 +153,8 @@ int http_start(struct http_server *server, struct err *err)
         http_watch_stop(server);
         return result;
     }
-    /* TURBO also keeps libmicrohttpd from ending its side of a socket before we hear that it
-     * closes: http_connection_close still has something to say there. */
-    server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
-            MHD_USE_TURBO,
-        0, NULL, NULL, on_access, server, MHD_OPTION_EXTERNAL_LOGGER, on_log, server,
-        MHD_OPTION_LISTEN_SOCKET, server->listen.fd, MHD_OPTION_THREAD_POOL_SIZE,
-        (unsigned)settings->server_threads, MHD_OPTION_CONNECTION_LIMIT, connections_max(settings),
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)settings->server_max_per_address,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY_BYTES, MHD_OPTION_STRICT_FOR_CLIENT,
-        0, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, server, MHD_OPTION_UNESCAPE_CALLBACK,
-        leave_escaped, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_END);
-    if (!server->daemon) {
-        result = err_sys(err, errno, "cannot start the HTTP server at %s", http_address(server));
+    result = start_loops(server, err);
+    if (result < 0) {
         http_pool_stop(&server->pool);
         http_watch_stop(server);
         return result;
@@ -357,7 +241,8 @@ int http_stop(struct http_server *server, int64_t timeout_ms, struct err *err)
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
     if (!server->started || atomic_exchange(&server->stopping, true))
         return 0;
-    MHD_quiesce_daemon(server->daemon);
+    tell_loops(server, HTTP_QUIET);
+    http_listen_close(&server->listen);
     end_waits(server);
     if (wait_for_calm(server, deadline_ns))
         return 0;
@@ -374,7 +259,7 @@ void http_free(struct http_server *server)
         if (!http_stopping(server))
             (void)!http_stop(server, 0, &ignored);
         http_pool_stop(&server->pool);
-        MHD_stop_daemon(server->daemon);
+        stop_loops(server);
         http_watch_stop(server);
     }
     http_listen_close(&server->listen);

@@ -29,10 +29,21 @@ static void name_remote(const struct sockaddr *address, char out[INET6_ADDRSTRLE
     snprintf(out, INET6_ADDRSTRLEN, "%s", four ? text + sizeof mapped - 1 : text);
 }
 
-void http_connection_open(struct http_server *server, struct MHD_Connection *mhd, void **context)
+/* With the server's lock held. */
+static bool is_too_many(const struct http_server *server, const char *remote)
 {
+    int64_t max = server->settings->server_max_per_address, count = 0;
+    for (const struct http_connection *at = server->live; at && max > 0; at = at->next)
+        count += strcmp(at->remote, remote) == 0;
+    return max > 0 && count >= max;
+}
+
+void http_connection_open(struct http_loop *loop, struct MHD_Connection *mhd, void **context)
+{
+    struct http_server *server = loop->server;
     struct http_connection *connection = mem_alloc(sizeof *connection);
     connection->server = server;
+    connection->loop = loop;
     connection->mhd = mhd;
     connection->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     name_remote(MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr,
@@ -40,6 +51,7 @@ void http_connection_open(struct http_server *server, struct MHD_Connection *mhd
     pthread_mutex_init(&connection->lock, NULL);
     http_timer_init(&connection->timer);
     pthread_mutex_lock(&server->lock);
+    bool many = is_too_many(server, connection->remote);
     connection->next = server->live;
     connection->back = &server->live;
     if (server->live)
@@ -50,6 +62,16 @@ void http_connection_open(struct http_server *server, struct MHD_Connection *mhd
     *context = connection;
     http_connection_watch(connection, false);
     http_connection_due(connection, server->settings->server_header_timeout_ms);
+    if (many) { /* nobody else knows it yet */
+        connection->phase = PHASE_DEAD;
+        shutdown(connection->fd, SHUT_RDWR);
+    }
+}
+
+void http_connection_resume(struct http_connection *connection)
+{
+    MHD_resume_connection(connection->mhd);
+    http_loop_wake(connection->loop);
 }
 
 void http_connection_due(struct http_connection *connection, int64_t after_ms)

@@ -1,7 +1,7 @@
 /* http_internal: what the files of the HTTP layer share, and nobody else includes.
  *
- * Three kinds of threads meet here: libmicrohttpd's, each of which owns its connections and calls
- * on_* in http.c; handler threads (http_pool.c); and the watcher (http_watch.c), which keeps all
+ * Three kinds of threads meet here: loops (http_loop.c), each of which owns its connections and a
+ * libmicrohttpd that calls us about them; handler threads (http_pool.c); and the watcher (http_watch.c), which keeps all
  * deadlines, notices clients that leave while nobody reads from them, and is the only one that
  * frees a struct http_connection, so that whatever it still has at hand is there.
  *
@@ -52,6 +52,7 @@ enum http_phase {
 struct http_connection {
     struct http_timer timer; /* first: the watcher finds the connection by it */
     struct http_server *server;
+    struct http_loop *loop;
     struct MHD_Connection *mhd;
     int fd;
     char remote[INET6_ADDRSTRLEN];
@@ -130,6 +131,17 @@ struct http_request {
     struct http_request *next; /* in the queue of handler threads */
 };
 
+enum http_command { HTTP_RUN, HTTP_QUIET /* accept nobody any more */, HTTP_QUIT };
+
+/* A thread and the connections that it serves. */
+struct http_loop {
+    struct http_server *server;
+    struct MHD_Daemon *daemon;
+    pthread_t thread;
+    int wake_fd;
+    _Atomic int command; /* enum http_command */
+};
+
 struct http_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;
@@ -153,7 +165,8 @@ struct http_server {
     struct metric_table *metrics;
     struct metric_series *connections, *waiting, *streams;
 
-    struct MHD_Daemon *daemon;
+    struct http_loop *loops;
+    size_t loop_count;
     bool started;
     _Atomic bool stopping;
     struct http_pool pool;
@@ -210,6 +223,14 @@ void http_stream_lost(struct http_stream *stream);
 void http_stream_stop(struct http_stream *stream);
 void http_stream_over(struct http_stream *stream); /* libmicrohttpd is done with it */
 
+/* http_loop.c */
+NODISCARD int http_loop_start(struct http_loop *loop, struct http_server *server,
+                              unsigned connections_max, struct err *err);
+void http_loop_wake(struct http_loop *loop);
+void http_loop_tell(struct http_loop *loop, enum http_command command);
+/* After HTTP_QUIT, and when no connection is suspended. */
+void http_loop_join(struct http_loop *loop);
+
 /* http_pool.c */
 NODISCARD int http_pool_start(struct http_pool *pool, size_t threads, size_t queue_max,
                               struct err *err);
@@ -223,9 +244,11 @@ void http_watch_stop(struct http_server *server);
 void http_watch_wake(struct http_server *server);
 
 /* http_connection.c */
-void http_connection_open(struct http_server *server, struct MHD_Connection *mhd, void **context);
+void http_connection_open(struct http_loop *loop, struct MHD_Connection *mhd, void **context);
 void http_connection_close(struct http_connection *connection);
 void http_connection_free(struct http_connection *connection);
+/* Of one that is suspended, from any thread. */
+void http_connection_resume(struct http_connection *connection);
 /* Moves its deadline, `after_ms` from now; negative: there is none. */
 void http_connection_due(struct http_connection *connection, int64_t after_ms);
 /* False: it is dead. */

@@ -118,7 +118,7 @@ static void wake(struct http_stream *stream)
     if (!stream->parked)
         return;
     stream->parked = false;
-    MHD_resume_connection(stream->request->connection->mhd);
+    http_connection_resume(stream->request->connection);
 }
 
 /* With the lock held: whoever is stuck in sending notices by the socket. */

@@ -74,7 +74,7 @@ static enum MHD_Result start(struct http_request *request)
     http_refuse_for(&request->response, 503, HTTP_RETRY_AFTER_S, "busy",
                     "too many requests wait already");
     set_turn(request, TURN_READY);
-    MHD_resume_connection(request->connection->mhd);
+    http_connection_resume(request->connection);
     return MHD_YES;
 }
 
@@ -114,7 +114,7 @@ void http_turn_run(struct http_request *request)
         return;
     pthread_mutex_lock(&request->lock);
     request->turn = TURN_READY;
-    MHD_resume_connection(request->connection->mhd);
+    http_connection_resume(request->connection);
     pthread_mutex_unlock(&request->lock);
 }
 

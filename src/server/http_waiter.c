@@ -68,7 +68,7 @@ bool http_answer(struct http_waiter *waiter, struct http_response *response)
         if (!response->filled)
             http_refuse(response, 500, "internal", "the server has no answer to this");
         request->reply = response;
-        MHD_resume_connection(request->connection->mhd);
+        http_connection_resume(request->connection);
     }
     pthread_mutex_unlock(&request->lock);
     if (delivered)
@@ -98,7 +98,7 @@ void http_waiter_late(struct http_request *request, int64_t now_ns)
         bool pooled = request->binding->route->flags & HTTP_BLOCKS &&
                       http_pool_push(&request->server->pool, request);
         if (!pooled)
-            MHD_resume_connection(request->connection->mhd);
+            http_connection_resume(request->connection);
     }
     pthread_mutex_unlock(&request->lock);
 }
@@ -114,7 +114,7 @@ static void end(struct http_request *request, enum http_turn turn)
                         "the server stops");
     }
     if (ended)
-        MHD_resume_connection(request->connection->mhd);
+        http_connection_resume(request->connection);
     pthread_mutex_unlock(&request->lock);
     if (!ended)
         return;

@@ -134,7 +134,7 @@ int redis_connect(struct redis_store *store, int timeout_ms, redisContext **out,
     if (result == 0 && (redisSetTimeout(context, timeout) != REDIS_OK ||
                         redisEnableKeepAlive(context) != REDIS_OK))
         result = redis_broken(store, context, err);
-    if (result == 0) {
+    if (result == 0 && context) {
         redis_reply_bound(&store->functions, context->reader);
         result = greet(store, context, err);
     }

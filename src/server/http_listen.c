@@ -89,13 +89,15 @@ static void name_it(struct http_listen *listen)
         return;
     bool six = bound.ss_family == AF_INET6;
     if (six) {
-        const struct sockaddr_in6 *address = (const struct sockaddr_in6 *)&bound;
-        inet_ntop(AF_INET6, &address->sin6_addr, text, sizeof text);
-        listen->port = ntohs(address->sin6_port);
+        struct sockaddr_in6 address;
+        memcpy(&address, &bound, sizeof address);
+        inet_ntop(AF_INET6, &address.sin6_addr, text, sizeof text);
+        listen->port = ntohs(address.sin6_port);
     } else {
-        const struct sockaddr_in *address = (const struct sockaddr_in *)&bound;
-        inet_ntop(AF_INET, &address->sin_addr, text, sizeof text);
-        listen->port = ntohs(address->sin_port);
+        struct sockaddr_in address;
+        memcpy(&address, &bound, sizeof address);
+        inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+        listen->port = ntohs(address.sin_port);
     }
     snprintf(listen->address, sizeof listen->address, six ? "http://[%s]:%d" : "http://%s:%d", text,
              listen->port);

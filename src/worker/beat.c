@@ -69,8 +69,8 @@ static void renew(struct worker *worker)
 {
     size_t most = worker->slot_count;
     struct held held = {.jobs = mem_alloc(most * sizeof *held.jobs),
-                        .list = mem_alloc(most * sizeof *held.list),
-                        .slots = mem_alloc(most * sizeof *held.slots),
+                        .list = mem_alloc(most * sizeof(const struct queue_job *)),
+                        .slots = mem_alloc(most * sizeof(struct slot *)),
                         .standings = mem_alloc(most * sizeof *held.standings)};
     struct err err;
     int result = 0;

@@ -56,13 +56,13 @@ struct worker {
 };
 
 /* slot.c: the thread. */
-void *slot_run(void *slot);
+void *slot_run(void *argument);
 /* verdict.c: judges the job of a busy slot. The verdict is the caller's; never NULL. */
 json_t *slot_judge(struct slot *slot);
 /* With the lock: it stops, unless it was stopped before. */
 void slot_stop(struct slot *slot, int why);
 /* beat.c: the thread. */
-void *worker_beat(void *worker);
+void *worker_beat(void *argument);
 /* note.c: what the board says of it: a new reference. */
 json_t *worker_note(struct worker *worker);
 /* count.c: rows of the worker's metrics, and what one verdict adds to them. */

@@ -1,9 +1,10 @@
 /* http_internal: what the files of the HTTP layer share, and nobody else includes.
  *
  * Three kinds of threads meet here: loops (http_loop.c), each of which owns its connections and a
- * libmicrohttpd that calls us about them; handler threads (http_pool.c); and the watcher (http_watch.c), which keeps all
- * deadlines, notices clients that leave while nobody reads from them, and is the only one that
- * frees a struct http_connection, so that whatever it still has at hand is there.
+ * libmicrohttpd that calls us about them; handler threads (http_pool.c); and the watcher
+ * (http_watch.c), which keeps all deadlines, notices clients that leave while nobody reads from
+ * them, and is the only one that frees a struct http_connection, so that whatever it still has at
+ * hand is there.
  *
  * A request goes through turns, and whoever takes one under the request's lock has it alone:
  *

@@ -1,9 +1,10 @@
 /* http_internal: what the files of the HTTP layer share, and nobody else includes.
  *
  * Three kinds of threads meet here: loops (http_loop.c), each of which owns its connections and a
- * libmicrohttpd that calls us about them; handler threads (http_pool.c); and the watcher (http_watch.c), which keeps all
- * deadlines, notices clients that leave while nobody reads from them, and is the only one that
- * frees a struct http_connection, so that whatever it still has at hand is there.
+ * libmicrohttpd that calls us about them; handler threads (http_pool.c); and the watcher
+ * (http_watch.c), which keeps all deadlines, notices clients that leave while nobody reads from
+ * them, and is the only one that frees a struct http_connection, so that whatever it still has at
+ * hand is there.
  *
  * A request goes through turns, and whoever takes one under the request's lock has it alone:
  *
@@ -56,7 +57,7 @@ struct http_connection {
     struct MHD_Connection *mhd;
     int fd;
     char remote[INET6_ADDRSTRLEN];
-    uint64_t answered; /* requests; libmicrohttpd's threads alone */
+    uint64_t answered; /* requests; the loop's thread alone */
     bool linger;       /* the client may still be sending: likewise */
 
     pthread_mutex_t lock; /* all below */

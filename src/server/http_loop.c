@@ -166,7 +166,8 @@ static void *run(void *argument)
             quiet = true;
             close(MHD_quiesce_daemon(loop->daemon));
         }
-        /* No connection has a timeout of libmicrohttpd's: either something is to be done, or not. */
+        /* No connection has a timeout of libmicrohttpd's: either something is to be done, or not.
+         * */
         bool busy = MHD_get_timeout(loop->daemon, &left_ms) == MHD_YES && left_ms == 0;
         if (poll(polled, 2, busy ? 0 : -1) > 0 && polled[1].revents)
             (void)!read(loop->wake_fd, &ignored, sizeof ignored);
@@ -185,8 +186,8 @@ int http_loop_start(struct http_loop *loop, struct http_server *server, unsigned
     loop->server = server;
     loop->wake_fd = eventfd(0, EFD_CLOEXEC);
     atomic_init(&loop->command, HTTP_RUN);
-    /* TURBO also keeps libmicrohttpd from ending its side of a socket before we hear that it closes:
-     * http_connection_close still has something to say there. */
+    /* TURBO also keeps libmicrohttpd from ending its side of a socket before we hear that it
+     * closes: http_connection_close still has something to say there. */
     if (listen_fd >= 0 && loop->wake_fd >= 0)
         loop->daemon = MHD_start_daemon(
             MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_TURBO, 0, NULL,

@@ -62,9 +62,11 @@ void http_connection_open(struct http_loop *loop, struct MHD_Connection *mhd, vo
     *context = connection;
     http_connection_watch(connection, false);
     http_connection_due(connection, server->settings->server_header_timeout_ms);
-    if (many) { /* nobody else knows it yet */
+    if (many) {
+        pthread_mutex_lock(&connection->lock);
         connection->phase = PHASE_DEAD;
         shutdown(connection->fd, SHUT_RDWR);
+        pthread_mutex_unlock(&connection->lock);
     }
 }
 

@@ -57,7 +57,7 @@ struct http_connection {
     struct MHD_Connection *mhd;
     int fd;
     char remote[INET6_ADDRSTRLEN];
-    uint64_t answered; /* requests; libmicrohttpd's threads alone */
+    uint64_t answered; /* requests; the loop's thread alone */
     bool linger;       /* the client may still be sending: likewise */
 
     pthread_mutex_t lock; /* all below */

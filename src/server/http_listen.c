@@ -82,23 +82,19 @@ bool http_listen_is_loopback(const struct sockaddr_storage *address)
 /* What was really bound: port 0 has become one. */
 static void name_it(struct http_listen *listen)
 {
-    struct sockaddr_storage bound = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } bound = {.six = {0}};
     socklen_t count = sizeof bound;
     char text[INET6_ADDRSTRLEN] = "?";
-    if (getsockname(listen->fd, (struct sockaddr *)&bound, &count) < 0)
+    if (getsockname(listen->fd, &bound.any, &count) < 0)
         return;
-    bool six = bound.ss_family == AF_INET6;
-    if (six) {
-        struct sockaddr_in6 address;
-        memcpy(&address, &bound, sizeof address);
-        inet_ntop(AF_INET6, &address.sin6_addr, text, sizeof text);
-        listen->port = ntohs(address.sin6_port);
-    } else {
-        struct sockaddr_in address;
-        memcpy(&address, &bound, sizeof address);
-        inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
-        listen->port = ntohs(address.sin_port);
-    }
+    bool six = bound.any.sa_family == AF_INET6;
+    const void *address = six ? (const void *)&bound.six.sin6_addr : &bound.four.sin_addr;
+    inet_ntop(bound.any.sa_family, address, text, sizeof text);
+    listen->port = ntohs(six ? bound.six.sin6_port : bound.four.sin_port);
     snprintf(listen->address, sizeof listen->address, six ? "http://[%s]:%d" : "http://%s:%d", text,
              listen->port);
 }

@@ -167,7 +167,7 @@ static void *run(void *argument)
             close(MHD_quiesce_daemon(loop->daemon));
         }
         /* No connection has a timeout of libmicrohttpd's: either something is to be done, or not.
-         *  */
+         * */
         bool busy = MHD_get_timeout(loop->daemon, &left_ms) == MHD_YES && left_ms == 0;
         if (poll(polled, 2, busy ? 0 : -1) > 0 && polled[1].revents)
             (void)!read(loop->wake_fd, &ignored, sizeof ignored);

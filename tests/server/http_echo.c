@@ -41,20 +41,20 @@ static void ping(void *context, struct http_request *request, struct http_respon
 static json_t *described(const struct http_request *request)
 {
     static const char *const names[] = {"a", "b", "after", ""};
-    json_t *value = json_object(), *pairs = json_object();
+    json_t *told = json_object(), *pairs = json_object();
     size_t count;
     (void)http_body(request, &count);
-    json_put(value, "method", json_integer(http_method(request)));
-    json_put(value, "path", json_text(http_path(request)));
-    json_put(value, "pattern", json_text(http_pattern(request)));
-    json_put(value, "bytes", json_integer((json_int_t)count));
-    json_put(value, "remote", json_text(http_remote(request)));
-    json_put(value, "agent", json_text(http_header(request, "user-agent")));
+    json_put(told, "method", json_integer(http_method(request)));
+    json_put(told, "path", json_text(http_path(request)));
+    json_put(told, "pattern", json_text(http_pattern(request)));
+    json_put(told, "bytes", json_integer((json_int_t)count));
+    json_put(told, "remote", json_text(http_remote(request)));
+    json_put(told, "agent", json_text(http_header(request, "user-agent")));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (http_query(request, names[i]))
             json_put(pairs, names[i], json_text(http_query(request, names[i])));
-    json_put(value, "query", pairs);
-    return value;
+    json_put(told, "query", pairs);
+    return told;
 }
 
 static void describe(void *context, struct http_request *request, struct http_response *response)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import socket
 
 import pytest
@@ -51,6 +52,22 @@ def test_end_of_connection(server):
         client.send(GET.format("/ping", ""))
         client.socket.shutdown(socket.SHUT_WR)
         assert client.answer().status == 200
+
+
+@pytest.mark.parametrize("count", [1, 127, 128, 129, 256])
+def test_many_at_the_same_instant(count):
+    """libmicrohttpd's own thread would sleep on 128 events: nobody comes to wake it here."""
+    with Server("server.threads=1") as server:
+        clients = [server.client() for _ in range(count)]
+        for client in clients:
+            assert client.send(GET.format("/ping", "")).answer().status == 200
+        server.process.send_signal(signal.SIGSTOP)
+        for client in clients:
+            client.send(GET.format("/ping", ""))
+        server.process.send_signal(signal.SIGCONT)
+        for client in clients:
+            assert client.answer().status == 200
+            client.close()
 
 
 def test_byte_by_byte(server):

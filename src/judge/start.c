@@ -122,8 +122,9 @@ int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
     if (box_has_gpu(box) && start->message->role == WIRE_CANDIDATE)
         start->hold_bytes = memory_for(judge, arguments_bytes); /* hold.c instead */
     if (result == 0) {
+        bool own_root = !judge->no_own_root; /* another thread may find out meanwhile */
         result = try_start(judge, box, side, start, opened, opened_descriptors, err);
-        if (result == ERR_MISSING && !judge->no_own_root) {
+        if (result == ERR_MISSING && own_root) {
             side_close(side);
             judge->no_own_root = true;
             start->boxed = NULL;

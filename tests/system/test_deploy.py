@@ -221,7 +221,7 @@ def test_standard_filter(warpgym):
         ),
         wrapper=[*as_user(), *FILTERED],
     )
-    assert run.verdict["status"] == "passed"
+    assert run.verdict["status"] == "passed", run.verdict["error"]
     sandbox = run.verdict["environment"]["sandbox"]
     assert set(sandbox["missing"]) == NAMESPACES
     assert {"Landlock", "seccomp filter"} <= set(sandbox["layers"])

@@ -227,7 +227,7 @@ dist: setup ## dist/warpgym-VERSION-linux-ARCH.tar.gz, runs without installation
 	@scripts/dist $(VERSION)
 
 clean: ## remove what was built (.venv stays)
-	rm -rf build dist warpgym
+	rm -rf build dist warpgym python/build python/*.egg-info
 
 help:
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile

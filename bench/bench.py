@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+import service
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WARPGYM = ROOT / "warpgym"
 NATIVE = ROOT / "problems" / "native"
@@ -269,7 +271,7 @@ def http(_scratch):
 
 
 def main():
-    everything = "latency torch throughput self agreement queue http"
+    everything = "latency torch throughput self agreement queue http service split"
     wanted = os.environ.get("BENCH_ONLY", everything).split()
     print(f"{platform.platform()}, {os.cpu_count()} cores, {time.strftime('%Y-%m-%d')}")
     for name, run in (
@@ -280,6 +282,8 @@ def main():
         ("agreement", agreement),
         ("queue", queue),
         ("http", http),
+        ("service", service.load),
+        ("split", service.split),
     ):
         if name not in wanted:
             continue

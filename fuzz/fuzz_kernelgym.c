@@ -77,6 +77,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_request(&request, body);
     else
         check_reply(&reply);
+    if (kernelgym_validate_parse(body, NOW_MS, &request, &reply) == 0)
+        check_request(&request, body);
+    else
+        check_reply(&reply);
     if (kernelgym_workflow_parse(body, NOW_MS, &request, &reply) == 0)
         check_request(&request, body);
     else

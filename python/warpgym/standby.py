@@ -28,8 +28,8 @@ def load_library():
     library.server_receive.argtypes = [ctypes.c_int, pointer, ctypes.POINTER(ctypes.c_int)]
     library.server_enter.argtypes = [pointer, ctypes.c_int, ctypes.POINTER(ctypes.c_uint32)]
     library.box_lock.argtypes = [pointer, ctypes.POINTER(ctypes.c_uint32), pointer]
-    library.box_unshare.argtypes = [pointer]
-    library.box_unshare.restype = ctypes.c_uint32
+    library.box_unshare.argtypes = [pointer, ctypes.POINTER(ctypes.c_uint32)]
+    library.box_unshare.restype = ctypes.c_bool
     library.box_allow.argtypes = [pointer, ctypes.c_char_p]
     library.box_filter_prepare.argtypes = [pointer]
     return library
@@ -164,7 +164,9 @@ def main():
             library.box_allow(box, path)
         outer = os.fork()
         if outer == 0:
-            layers = ctypes.c_uint32(library.box_unshare(box))
+            layers = ctypes.c_uint32()
+            if not library.box_unshare(box, ctypes.byref(layers)):
+                os._exit(1)
             inner = os.fork()
             if inner != 0:
                 os._exit(library.server_announce(channel.value, inner) != 0)

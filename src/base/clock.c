@@ -1,6 +1,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
@@ -24,6 +25,24 @@ int clock_left_ms(int64_t deadline_ns)
         return 0;
     int64_t left_ms = (left + 999999) / 1000000;
     return left_ms > 1 << 30 ? 1 << 30 : (int)left_ms;
+}
+
+int64_t clock_wall_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void clock_text(int64_t wall_ms, char text[CLOCK_TEXT_BYTES])
+{
+    struct tm parts;
+    time_t seconds = (time_t)(wall_ms / 1000);
+    text[0] = '\0';
+    if (wall_ms < 0 || !gmtime_r(&seconds, &parts) || parts.tm_year > 9999 - 1900)
+        return;
+    size_t length = strftime(text, CLOCK_TEXT_BYTES, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text + length, CLOCK_TEXT_BYTES - length, ".%03dZ", (int)(wall_ms % 1000));
 }
 
 uint64_t clock_secret(void)

@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include "base/clock.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
 
@@ -180,6 +181,13 @@ json_t *json_told(double value)
 json_t *json_text(const char *text)
 {
     return text ? json_text_bytes(text, strlen(text)) : json_null();
+}
+
+json_t *json_time(int64_t wall_ms)
+{
+    char text[CLOCK_TEXT_BYTES];
+    clock_text(wall_ms, text);
+    return json_text(wall_ms != 0 && *text ? text : NULL);
 }
 
 json_t *json_text_bytes(const char *bytes, size_t count)

@@ -55,6 +55,8 @@ json_t *json_number(double value);
  */
 json_t *json_told(double value);
 json_t *json_text(const char *text);
+/* Wall-clock time as text (clock_text); null for 0, which stands for "not yet". */
+json_t *json_time(int64_t wall_ms);
 json_t *json_text_bytes(const char *bytes, size_t count);
 /* Sets object[key], taking over the value's reference; a process without memory ends here. */
 void json_put(json_t *object, const char *key, json_t *value);

@@ -1,12 +1,13 @@
 #include "base/log_record.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static _Atomic int threshold = LOG_LEVEL_WARN;
@@ -68,13 +69,8 @@ void log_set_hooks(void (*hide)(void *context), void (*show)(void *context), voi
 static void begin(struct log_record *record, enum log_level level, const char *module,
                   const char *message)
 {
-    struct timespec now;
-    struct tm parts;
-    char stamp[64];
-    clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &parts);
-    size_t length = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(stamp + length, sizeof stamp - length, ".%03ldZ", now.tv_nsec / 1000000);
+    char stamp[CLOCK_TEXT_BYTES];
+    clock_text(clock_wall_ms(), stamp);
     log_record_init(record, (enum log_format)atomic_load(&record_format));
     log_record_field(record, "time", stamp);
     log_record_field(record, "level", log_level_names[level]);

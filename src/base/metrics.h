@@ -44,6 +44,12 @@ struct metric {
     size_t bound_count;
 };
 
+/* A row of a gauge: name, help, names of labels. */
+#define METRIC_GAUGE_ROW(metric, text, ...)                                                        \
+    {                                                                                              \
+        .name = (metric), .help = (text), .kind = METRIC_GAUGE, .labels = { __VA_ARGS__ }          \
+    }
+
 /* 1 ms to 60 s. */
 #define METRIC_SECONDS 15
 extern const double metric_seconds[METRIC_SECONDS];
@@ -63,8 +69,8 @@ void metrics_shift(struct metric_table *table, size_t row, const char *const *la
 void metrics_observe(struct metric_table *table, size_t row, const char *const *labels,
                      double value);
 
-/* The series of these labels, for hot paths that update one often: valid as long as the registry.
- * */
+/* The series of these labels, for hot paths that update one often. It lives as long as the
+ * registry. */
 struct metric_series *metrics_series(struct metric_table *table, size_t row,
                                      const char *const *labels);
 void metric_count(struct metric_series *series, uint64_t by);
@@ -72,8 +78,8 @@ void metric_set(struct metric_series *series, double value);
 void metric_shift(struct metric_series *series, double by);
 void metric_observe(struct metric_series *series, double value);
 
-/* Called before each rendering, from the thread that renders: for gauges that are asked, not told.
- * */
+/* Called before each rendering, from the thread that renders: for gauges that are asked, and not
+ * told. */
 void metrics_on_render(struct metrics *metrics, void (*refresh)(void *context), void *context);
 
 /* All of it, in the order in which it was added. */

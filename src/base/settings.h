@@ -115,6 +115,8 @@
       "How often a worker says that it lives; after three times this long nobody believes it")     \
     X(worker_drain_ms, "worker.drain_ms", DURATION, "30s", 0, 86400000,                            \
       "How long a worker that is to stop waits for its jobs before it hands them back")            \
+    X(worker_listen, "worker.listen", STRING, "", 0, 0,                                            \
+      "Address and port for the /metrics and /health of `warpgym worker`; empty: none")            \
     X(languages_path, "languages.path", STRING, "", 0, 0,                                          \
       "Directories of languages from outside (docs/extending.md), separated by colons")            \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
@@ -219,6 +221,8 @@ void settings_describe(struct buf *out);
 void settings_describe_markdown(struct buf *out);
 /* The values as a YAML file that reads back to the same, each with its origin as a comment. */
 void settings_show(const struct settings *settings, struct buf *out);
+/* The values of one section ("check"), a line each and nothing else. */
+void settings_show_section(const struct settings *settings, const char *section, struct buf *out);
 
 /* What is known of one setting on a machine. */
 struct settings_choice {

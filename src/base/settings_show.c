@@ -182,6 +182,19 @@ void settings_show(const struct settings *settings, struct buf *out)
     }
 }
 
+void settings_show_section(const struct settings *settings, const char *section, struct buf *out)
+{
+    size_t length = strlen(section);
+    for (size_t i = 0; i < SETTINGS_COUNT; i++) {
+        const char *path = settings_rows[i].path;
+        if (strncmp(path, section, length) != 0 || path[length] != '.')
+            continue;
+        buf_printf(out, "%s: ", path);
+        show_row(settings, &settings_rows[i], out);
+        buf_puts(out, "\n");
+    }
+}
+
 /* Filled to 100 columns; a text's own line breaks stay. */
 static void put_comment(struct buf *out, const char *indent, const char *text)
 {

@@ -43,9 +43,9 @@ bool cli_parse(int (*run)(int argc, char **argv), const struct cli_option *optio
 NODISCARD int cli_settings(struct settings *settings, const struct cli_words *assignments,
                            struct err *err);
 
-/* For commands that run until they are stopped: JSON at level info, where no setting says
- * otherwise. */
-void cli_log_as_service(const struct settings *settings);
+/* For commands that run until they are stopped, before their first thread: the log is JSON at level
+ * info, where no setting says otherwise, and memory stays within few arenas. */
+void cli_be_service(const struct settings *settings);
 
 /* "warpgym: TEXT" on standard error; returns the status. */
 int cli_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));

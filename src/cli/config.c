@@ -1,4 +1,4 @@
-/* config: the settings file: one made for this machine, checked, and what counts in the end. */
+/* config: the settings file: one made for this machine, and checked. */
 #include "cli/cli.h"
 
 #include "base/file.h"
@@ -124,20 +124,28 @@ int config_init_main(int argc, char **argv)
     return status;
 }
 
+static int check_listen(const struct settings *settings, const char *listen, struct err *err)
+{
+    struct sockaddr_storage address;
+    socklen_t count;
+    if (http_listen_parse(listen, &address, &count, err) < 0)
+        return err->code;
+    if (!http_listen_is_loopback(&address) && !*settings->server_token &&
+        !settings->server_insecure)
+        return err_set(err, ERR_INPUT, "others reach %s: set server.token, or server.insecure",
+                       listen);
+    return 0;
+}
+
 /* What only those know who use the values. */
 static int check_places(const struct settings *settings, struct err *err)
 {
-    struct sockaddr_storage address;
     struct redis_url url;
-    socklen_t count;
     const char *queue = settings->queue_url;
-    if (http_listen_parse(settings->server_listen, &address, &count, err) < 0)
+    if (check_listen(settings, settings->server_listen, err) < 0)
         return err_prefix(err, "server.listen");
-    if (!http_listen_is_loopback(&address) && !*settings->server_token &&
-        !settings->server_insecure)
-        return err_set(err, ERR_INPUT,
-                       "server.listen: others reach %s: set server.token, or server.insecure",
-                       settings->server_listen);
+    if (*settings->worker_listen && check_listen(settings, settings->worker_listen, err) < 0)
+        return err_prefix(err, "worker.listen");
     if (strncmp(queue, "redis://", strlen("redis://")) == 0)
         return redis_url_parse(&url, queue + strlen("redis://"), err) < 0
                    ? err_prefix(err, "queue.url")
@@ -185,36 +193,5 @@ int config_check_main(int argc, char **argv)
         status = printf("%s: good\n", file) < 0 ? EXIT_INFRASTRUCTURE : EXIT_PASSED;
     mem_free(standard);
     cli_words_deinit(&words);
-    return status;
-}
-
-int config_show_main(int argc, char **argv)
-{
-    struct cli_words sets = {0};
-    struct cli_words words = {0};
-    const struct cli_option options[] = {
-        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as other commands take it"),
-        OPTION_END,
-    };
-    struct settings settings;
-    struct err err;
-    struct buf out;
-    int status;
-    if (!cli_parse(config_show_main, options, argc, argv, &words, &status))
-        return status;
-    buf_init(&out, OUT_BYTES);
-    if (cli_settings(&settings, &sets, &err) < 0) {
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    } else {
-        buf_printf(&out, "# %s%s\n", settings.file ? "file: " : "no file was read",
-                   settings.file ? settings.file : "");
-        settings_show(&settings, &out);
-        settings_deinit(&settings);
-        status = EXIT_PASSED;
-    }
-    cli_print(&out);
-    buf_deinit(&out);
-    cli_words_deinit(&words);
-    cli_words_deinit(&sets);
     return status;
 }

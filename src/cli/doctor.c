@@ -24,13 +24,6 @@ static const struct {
 #undef X
 };
 
-void doctor_line(struct report *report, bool good, const char *name, const char *text)
-{
-    buf_puts(report->out, "  ");
-    style_puts(report->out, report->colour, good ? STYLE_GOOD : STYLE_WARN, good ? "ok  " : "--  ");
-    buf_printf(report->out, "%-24s %s\n", name, text);
-}
-
 static void report_sandbox(struct report *report, const struct examination *found)
 {
     char text[256];
@@ -73,6 +66,8 @@ static void report_tools(struct report *report, const struct examination *found)
         snprintf(text, sizeof text, "NVRTC %d.%d, %s", found->nvrtc_version / 1000,
                  found->nvrtc_version % 1000, found->nvrtc);
     doctor_line(report, !found->nvrtc_error[0], "device code", text);
+    for (size_t i = 0; i < found->language_count; i++)
+        doctor_line(report, true, found->languages[i].name, found->languages[i].program);
     buf_puts(report->out, "PyTorch\n");
     if (found->torch_error[0]) {
         doctor_line(report, false, "standby", found->torch_error);
@@ -106,6 +101,15 @@ static void report_machine(struct report *report, const struct examination *foun
                 found->cache[0] ? found->cache : "none can be written");
 }
 
+/* Those of languages.path. */
+static json_t *languages_json(const struct examination *found)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < found->language_count; i++)
+        json_put(object, found->languages[i].name, json_text(found->languages[i].program));
+    return object;
+}
+
 static json_t *as_json(const struct examination *found)
 {
     json_t *object = json_object();
@@ -121,6 +125,7 @@ static json_t *as_json(const struct examination *found)
     json_put(object, "nvcc", json_text(found->nvcc[0] ? found->nvcc : NULL));
     json_put(object, "nvrtc", json_text(found->nvrtc[0] ? found->nvrtc : NULL));
     json_put(object, "nvrtc_error", json_text(found->nvrtc_error[0] ? found->nvrtc_error : NULL));
+    json_put(object, "languages", languages_json(found));
     json_put(object, "python", json_text(found->python[0] ? found->python : NULL));
     json_put(object, "torch_error", json_text(found->torch_error[0] ? found->torch_error : NULL));
     json_put(object, "torch_load_ms", json_number(found->torch_load_ms));

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "cli/cli.h"
 #include "judge/profile_text.h"
 
@@ -258,9 +259,8 @@ static void keep_profile(struct eval_report *report, const json_t *verdict)
     if (report->passed + report->failed > 1)
         return;
     buf_puts(&report->profile, text_of(verdict, "profile", "text"));
-    for (char *at = report->profile.data; *at; at++)
-        if (((unsigned char)*at < 0x20 && *at != '\n') || *at == 0x7F)
-            *at = '?';
+    plain_text(report->profile.data, true);
+    report->profile.len = strlen(report->profile.data);
 }
 
 void eval_report_json(struct eval_report *report, const json_t *verdict)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/plain.h"
 #include "cli/eval_remote.h"
 #include "cli/jobs_table.h"
 #include "client/remote.h"
@@ -127,22 +128,18 @@ static int list_all(struct jobs *jobs, struct jobs_table *table, struct err *err
                                  .batch = arguments->batch,
                                  .verdicts = true};
     size_t left = (size_t)arguments->limit;
-    json_t *page = NULL;
-    int result = 0;
+    size_t wanted;
     do {
-        json_t *last = page;
+        json_t *page = NULL;
         query.limit = left < PAGE ? (int64_t)left : PAGE;
-        result = remote_list(jobs->remote, &query, &page, err);
-        json_decref(last); /* query.before lived in it */
+        int result = remote_list(jobs->remote, &query, &page, err);
         if (result < 0)
             return result;
-        size_t before = left;
+        wanted = left;
         add_page(jobs, table, page, &left);
-        query.before = json_string_value(json_object_get(page, "before"));
-        if (left == before)
-            break;
-    } while (query.before && left > 0);
-    json_decref(page);
+        query.before = json_integer_value(json_object_get(page, "before"));
+        json_decref(page);
+    } while (query.before > 0 && left > 0 && left < wanted);
     return 0;
 }
 
@@ -253,8 +250,12 @@ int jobs_show_main(int argc, char **argv)
 
 static void say_state(const struct remote_evaluation *evaluation)
 {
-    fprintf(stderr, "%.64s: %s%s%.64s\n", evaluation->id, remote_state_name(evaluation->state),
-            evaluation->worker ? " on " : "", evaluation->worker ? evaluation->worker : "");
+    char text[256];
+    snprintf(text, sizeof text, "%.64s: %s%s%.64s", evaluation->id,
+             remote_state_name(evaluation->state), evaluation->worker ? " on " : "",
+             evaluation->worker ? evaluation->worker : "");
+    plain_text(text, false);
+    fprintf(stderr, "%s\n", text);
 }
 
 /* Tells each state once; 0 when it has ended. */

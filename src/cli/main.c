@@ -11,7 +11,7 @@ static int overview(int status)
 {
     struct buf help;
     buf_init(&help, HELP_BYTES);
-    options_overview(cli_commands, style_width(STDOUT_FILENO), &help);
+    (void)options_overview(cli_commands, NULL, style_width(STDOUT_FILENO), &help);
     if (status == EXIT_PASSED)
         cli_print(&help);
     else
@@ -20,15 +20,50 @@ static int overview(int status)
     return status;
 }
 
+/* "jobs" stands for several commands, and is none itself. */
+static bool print_group(const char *word)
+{
+    struct buf help;
+    buf_init(&help, HELP_BYTES);
+    bool found = options_overview(cli_commands, word, style_width(STDOUT_FILENO), &help) > 0;
+    if (found)
+        cli_print(&help);
+    buf_deinit(&help);
+    return found;
+}
+
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+/* What comes behind `warpgym help`: a command, a group of them, or nothing. */
+static int help_with(int argc, char **argv)
+{
+    struct err err;
+    int used = 0;
+    if (argc == 0)
+        return overview(EXIT_PASSED);
+    if (argc == 1 && print_group(argv[0]))
+        return EXIT_PASSED;
+    const struct cli_command *command = options_command(cli_commands, argc, argv, &used, &err);
+    if (!command)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    char option[] = "--help";
+    char *words[] = {argv[used - 1], option, NULL};
+    return command->run(2, words);
+}
+
 int main(int argc, char **argv)
 {
     struct err err;
     int used = 0;
     if (argc < 2)
         return overview(EXIT_USAGE);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0)
-        return overview(EXIT_PASSED);
+    if (is_help(argv[1]))
+        return help_with(argc - 2, argv + 2);
+    if (argc > 2 && is_help(argv[2]) && print_group(argv[1]))
+        return EXIT_PASSED;
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
         puts("warpgym " WARPGYM_VERSION);
         return EXIT_PASSED;

@@ -99,10 +99,12 @@ NODISCARD int options_parse(const struct cli_option *options, int argc, char **a
 const struct cli_command *options_command(const struct cli_command *commands, int argc, char **argv,
                                           int *used, struct err *err);
 
-/* Help of one command, and the list of commands. `width`: columns to fill, 0 for 80. */
+/* Help of one command, and the list of commands: all (NULL), or those of a group, "problem"; says
+ * how many. `width`: columns to fill, 0 for 80. */
 void options_help(const struct cli_command *command, const struct cli_option *options,
                   const char *program, int width, struct buf *out);
-void options_overview(const struct cli_command *commands, int width, struct buf *out);
+size_t options_overview(const struct cli_command *commands, const char *group, int width,
+                        struct buf *out);
 
 void cli_words_add(struct cli_words *words, const char *word);
 void cli_words_deinit(struct cli_words *words);

@@ -135,16 +135,28 @@ void options_help(const struct cli_command *command, const struct cli_option *op
     }
 }
 
-void options_overview(const struct cli_command *commands, int width, struct buf *out)
+static bool is_of_group(const struct cli_command *command, const char *group)
+{
+    size_t length = group ? strlen(group) : 0;
+    return !group || (strncmp(command->name, group, length) == 0 && command->name[length] == ' ');
+}
+
+size_t options_overview(const struct cli_command *commands, const char *group, int width,
+                        struct buf *out)
 {
     width = width > HELP_COLUMN + 20 ? width : WIDTH_STANDARD;
-    size_t longest = 0;
+    size_t longest = 0, count = 0;
     for (const struct cli_command *command = commands; command->name; command++)
-        longest = strlen(command->name) > longest ? strlen(command->name) : longest;
+        if (is_of_group(command, group) && strlen(command->name) > longest)
+            longest = strlen(command->name);
     int column = (int)longest + 2 + GAP;
     for (const struct cli_command *command = commands; command->name; command++) {
+        if (!is_of_group(command, group))
+            continue;
+        count++;
         char *left = mem_printf("  %s", command->name);
         print_row(left, command->summary ? command->summary : "", column, width, out);
         mem_free(left);
     }
+    return count;
 }

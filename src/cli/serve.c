@@ -166,7 +166,7 @@ int serve_main(int argc, char **argv)
         if (apply(&arguments, &settings, &err) < 0) {
             status = cli_fail(EXIT_USAGE, "%s", err.text);
         } else {
-            cli_log_as_service(&settings);
+            cli_be_service(&settings);
             cli_catch_signals();
             status = run(&arguments, &settings);
         }

@@ -1,8 +1,37 @@
+/* settings: the table of all of them, and the values that count in the end. */
 #include "cli/cli.h"
 
 #include <unistd.h>
 
 #define OUT_BYTES ((size_t)1 << 20)
+
+static int show_values(const struct cli_words *sets, bool name_file)
+{
+    struct settings settings;
+    struct buf out;
+    struct err err;
+    if (cli_settings(&settings, sets, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    buf_init(&out, OUT_BYTES);
+    if (name_file)
+        buf_printf(&out, "# %s%s\n", settings.file ? "file: " : "no file was read",
+                   settings.file ? settings.file : "");
+    settings_show(&settings, &out);
+    cli_print(&out);
+    buf_deinit(&out);
+    settings_deinit(&settings);
+    return EXIT_PASSED;
+}
+
+static int show_table(void (*describe)(struct buf *out))
+{
+    struct buf out;
+    buf_init(&out, OUT_BYTES);
+    describe(&out);
+    cli_print(&out);
+    buf_deinit(&out);
+    return EXIT_PASSED;
+}
 
 int settings_main(int argc, char **argv)
 {
@@ -16,25 +45,30 @@ int settings_main(int argc, char **argv)
         OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as other commands take it"),
         OPTION_END,
     };
-    struct settings settings;
-    struct err err;
-    struct buf out;
     int status;
     if (!cli_parse(settings_main, options, argc, argv, &words, &status))
         return status;
-    buf_init(&out, OUT_BYTES);
-    if (describe || markdown) {
-        (markdown ? settings_describe_markdown : settings_describe)(&out);
-        status = EXIT_PASSED;
-    } else if (cli_settings(&settings, &sets, &err) < 0) {
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    } else {
-        settings_show(&settings, &out);
-        settings_deinit(&settings);
-        status = EXIT_PASSED;
-    }
-    cli_print(&out);
-    buf_deinit(&out);
+    if (describe || markdown)
+        status = show_table(markdown ? settings_describe_markdown : settings_describe);
+    else
+        status = show_values(&sets, false);
+    cli_words_deinit(&words);
+    cli_words_deinit(&sets);
+    return status;
+}
+
+int config_show_main(int argc, char **argv)
+{
+    struct cli_words sets = {0};
+    struct cli_words words = {0};
+    const struct cli_option options[] = {
+        OPTION_LIST('s', "set", &sets, "KEY=VALUE", "as other commands take it"),
+        OPTION_END,
+    };
+    int status;
+    if (!cli_parse(config_show_main, options, argc, argv, &words, &status))
+        return status;
+    status = show_values(&sets, true);
     cli_words_deinit(&words);
     cli_words_deinit(&sets);
     return status;

@@ -1,6 +1,7 @@
 #include "cli/table.h"
 
 #include "base/mem.h"
+#include "base/plain.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,41 +31,6 @@ struct table {
     size_t cell_count, cell_capacity;
 };
 
-/* Bytes of the well-formed UTF-8 sequence at `at`, NUL-terminated; 0: none, or a control character
- * (C0, DEL, C1). */
-static size_t printable(const unsigned char *at)
-{
-    if (at[0] < 0x80)
-        return at[0] >= ' ' && at[0] != 0x7F;
-    size_t length = at[0] < 0xC2 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : at[0] < 0xF5 ? 4 : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((at[i] & 0xC0) != 0x80)
-            return 0;
-    if (at[0] == 0xC2 && at[1] < 0xA0)
-        return 0;
-    return length;
-}
-
-/* Replaces what must not reach a terminal by '?', in place; returns the width in code points. */
-static size_t clean(char *text)
-{
-    size_t width = 0;
-    char *to = text;
-    for (const char *from = text; *from; width++) {
-        size_t length = printable((const unsigned char *)from);
-        if (length == 0) {
-            *to++ = '?';
-            from++;
-            continue;
-        }
-        memmove(to, from, length);
-        to += length;
-        from += length;
-    }
-    *to = '\0';
-    return width;
-}
-
 struct table *table_new(void)
 {
     return mem_alloc(sizeof(struct table));
@@ -88,7 +54,7 @@ void table_column(struct table *table, const char *title, enum table_align align
     table->columns = mem_resize(table->columns, (table->column_count + 1) * sizeof *table->columns);
     struct column *column = &table->columns[table->column_count++];
     *column = (struct column){.title = mem_strdup(title), .align = align};
-    column->width = clean(column->title);
+    column->width = plain_text(column->title, false);
 }
 
 void table_cell(struct table *table, enum style style, const char *format, ...)
@@ -105,7 +71,7 @@ void table_cell(struct table *table, enum style style, const char *format, ...)
         table->cells = mem_resize(table->cells, table->cell_capacity * sizeof *table->cells);
     }
     struct cell *cell = &table->cells[table->cell_count];
-    *cell = (struct cell){.text = text, .width = clean(text), .style = style};
+    *cell = (struct cell){.text = text, .width = plain_text(text, false), .style = style};
     struct column *column = &table->columns[table->cell_count % table->column_count];
     column->width = cell->width > column->width ? cell->width : column->width;
     table->cell_count++;

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "cli/roots.h"
 #include "queue/queue.h"
+#include "server/exporter.h"
 #include "worker/worker.h"
 
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #define PAUSE_MS 50
 
 struct arguments {
-    const char *queue, *name;
+    const char *queue, *name, *listen;
     struct cli_words roots, sets, rest;
     int64_t slots;
 };
@@ -23,25 +24,47 @@ static void wait_for_signal(void)
         nanosleep(&pause, NULL);
 }
 
-static int work(const struct arguments *arguments, const struct settings *settings,
-                const struct paths_list *roots, struct queue *queue)
+static int why_not(void *context, struct err *err)
 {
-    struct worker_options options = {.settings = settings,
-                                     .queue = queue,
-                                     .roots = roots,
-                                     .name = arguments->name};
-    struct worker *worker;
-    struct err err = {0};
-    if (worker_start(&worker, &options, &err) < 0)
-        return cli_fail(cli_status(&err), "%s", err.text);
-    printf("warpgym: %s takes jobs from %s\n", worker_name(worker), queue_name(queue));
+    return worker_check(context, err);
+}
+
+/* Says who it is, and where it is to be seen. */
+static int tell(struct worker *worker, const struct worker_options *options,
+                struct exporter **exporter, struct err *err)
+{
+    const struct exporter_options seen = {.settings = options->settings,
+                                          .listen = options->settings->worker_listen,
+                                          .metrics = options->metrics,
+                                          .why_not = why_not,
+                                          .context = worker};
+    if (*seen.listen && exporter_start(exporter, &seen, err) < 0)
+        return err_prefix(err, "worker.listen");
+    printf("warpgym: %s takes jobs from %s%s%s\n", worker_name(worker), queue_name(options->queue),
+           *exporter ? ", metrics at " : "", *exporter ? exporter_address(*exporter) : "");
     fflush(stdout);
-    wait_for_signal();
+    return 0;
+}
+
+static int work(const struct worker_options *options)
+{
+    const struct settings *settings = options->settings;
+    struct worker *worker;
+    struct exporter *exporter = NULL;
+    struct err err = {0};
+    int status = EXIT_PASSED;
+    if (worker_start(&worker, options, &err) < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    if (tell(worker, options, &exporter, &err) < 0)
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    else
+        wait_for_signal();
     log_write(LOG_LEVEL_INFO, "worker", "no more jobs; those under way have %g s",
               (double)settings->worker_drain_ms * 1e-3);
     worker_drain(worker, settings->worker_drain_ms);
+    exporter_stop(exporter); /* it asks the worker */
     worker_free(worker);
-    return EXIT_PASSED;
+    return status;
 }
 
 static int run(const struct arguments *arguments, const struct settings *settings)
@@ -57,20 +80,28 @@ static int run(const struct arguments *arguments, const struct settings *setting
     if (queue_open(&queue, settings->queue_url, &options, &err) < 0) {
         status = cli_fail(cli_status(&err), "%s", err.text);
     } else {
-        status = work(arguments, settings, &roots, queue);
+        struct worker_options worker = {.settings = settings,
+                                        .queue = queue,
+                                        .roots = &roots,
+                                        .metrics = metrics_new(),
+                                        .name = arguments->name};
+        status = work(&worker);
+        metrics_free(worker.metrics);
         queue_close(queue);
     }
     paths_list_deinit(&roots);
     return status;
 }
 
-/* --queue and --slots are settings with shorter names. */
+/* Options that are settings with shorter names. */
 static int apply(const struct arguments *arguments, struct settings *settings, struct err *err)
 {
     if (arguments->queue)
         settings->queue_url = arguments->queue;
     if (arguments->slots > 0)
         settings->worker_slots = arguments->slots;
+    if (arguments->listen)
+        settings->worker_listen = arguments->listen;
     return settings_check(settings, err);
 }
 
@@ -82,6 +113,8 @@ int worker_main(int argc, char **argv)
                       "sqlite:PATH or redis://host[:port][/db] (setting queue.url)"),
         OPTION_INT(0, "slots", &arguments.slots, 1, 1024, "N",
                    "jobs at a time (setting worker.slots)"),
+        OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
+                      "serve /metrics and /health there (setting worker.listen)"),
         OPTION_STRING(0, "name", &arguments.name, "NAME",
                       "how the queue knows it; must differ from all others'"),
         OPTION_LIST(0, "problems", &arguments.roots, "DIR",
@@ -100,7 +133,7 @@ int worker_main(int argc, char **argv)
     } else if (cli_settings(&settings, &arguments.sets, &err) < 0) {
         status = cli_fail(EXIT_USAGE, "%s", err.text);
     } else {
-        cli_log_as_service(&settings);
+        cli_be_service(&settings);
         cli_catch_signals();
         status = apply(&arguments, &settings, &err) < 0 ? cli_fail(EXIT_USAGE, "%s", err.text)
                                                         : run(&arguments, &settings);

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/plain.h"
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -357,9 +358,7 @@ static void say(const struct http_client_answer *answer, char *text, size_t text
             message = json_string_value(json_object_get(object, "detail"));
     }
     snprintf(text, text_bytes, "%.400s", message ? message : "");
-    for (char *at = text; *at; at++)
-        if ((unsigned char)*at < 0x20 || *at == 0x7F)
-            *at = ' ';
+    plain_text(text, false);
     json_decref(object);
 }
 

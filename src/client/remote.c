@@ -106,13 +106,13 @@ int remote_read(const json_t *object, struct remote_evaluation *evaluation, stru
 int remote_read_list(const json_t *list, struct err *err)
 {
     json_t *items = NULL;
-    const char *before;
+    int64_t before = 0;
     struct remote_evaluation read;
     int result = json_get_array(list, "evaluations", &items, err);
     for (size_t i = 0; result == 0 && i < json_array_size(items); i++)
         result = remote_read(json_array_get(items, i), &read, err);
     if (result == 0)
-        result = json_find_string(list, "before", &before, err);
+        result = json_find_int(list, "before", &before, err);
     if (result < 0 && err)
         err->code = ERR_PROTOCOL;
     return result < 0 ? ERR_PROTOCOL : 0;
@@ -275,7 +275,8 @@ int remote_list(struct remote *remote, const struct remote_query *query, json_t 
                query->verdicts ? "true" : "false");
     put_query(&target, "state", query->state);
     put_query(&target, "batch", query->batch);
-    put_query(&target, "before", query->before);
+    if (query->before > 0)
+        buf_printf(&target, "&before=%" PRId64, query->before);
     struct ask what = {"GET", buf_take(&target), NULL, 0};
     int result = ask(remote, &what, list, err);
     if (result == 0 && (result = remote_read_list(*list, err)) < 0) {

@@ -81,12 +81,12 @@ NODISCARD int remote_wait(struct remote *remote, const char *id, json_t **evalua
 
 struct remote_query {
     const char *state, *batch; /* NULL: any */
-    const char *before;        /* NULL: from the newest */
+    int64_t before;            /* as the page before said; 0: from the newest */
     int64_t limit;             /* 1 to 1000 */
     bool verdicts;
 };
 
-/* *list: {"evaluations": [...newest first], "before": where the next page begins, or null}. */
+/* *list: {"evaluations": [...newest first], "before": for the next page, or null}. */
 NODISCARD int remote_list(struct remote *remote, const struct remote_query *query, json_t **list,
                           struct err *err);
 

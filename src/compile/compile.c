@@ -35,6 +35,7 @@ struct build {
     char *scratch; /* NULL once it is gone or the artifact's */
     struct artifact *artifact;
     bool cacheable; /* what came out would come out again */
+    bool killed;    /* by SIGKILL: for lack of memory on this machine, or by its operator */
 };
 
 static void scratch_place(char place[PATH_MAX])
@@ -145,6 +146,9 @@ static int explain_failure(struct build *build, const struct outcome *outcome,
                                           DIAGNOSTICS_NAME, (long long)request->timeout_ms));
         return 0;
     }
+    build->killed = outcome->signal == SIGKILL || (found->killed && !found->blames_source);
+    if (build->killed)
+        return err_set(err, ERR_IO, "%s was killed while it compiled", build->recipe.argv[0]);
     if (found->out_of_memory) {
         set_diagnostics(build,
                         mem_printf("%s: error: the compiler needs more than %llu MiB of memory\n",
@@ -335,6 +339,8 @@ int compile_source(const struct toolchain *toolchain, struct runner *runner,
                                    DIAGNOSTICS_NAME, request->text_bytes, LIMIT_SOURCE_BYTES));
     } else if (!find_cached(&build)) {
         result = build_now(&build, err);
+        if (result == ERR_IO && build.killed)
+            result = build_now(&build, err);
         if (build.cache_directory && result == 0)
             tend(&build);
     }

@@ -324,6 +324,11 @@ static void take_hints(struct diagnostics *result, const char *line)
     static const char *const memory[] = {"out of memory", "Out of memory", "memory exhausted",
                                          "std::bad_alloc", "Cannot allocate memory"};
     static const char *const size[] = {"File size limit exceeded", "File too large"};
+    static const char *const killed[] = {"Killed signal terminated program", "(Kill signal)",
+                                         "terminated with signal 9 ",
+                                         "unable to execute command: Killed"};
+    for (size_t i = 0; i < sizeof killed / sizeof *killed; i++)
+        result->killed |= strstr(line, killed[i]) != NULL;
     for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
         result->out_of_memory |= strstr(line, memory[i]) != NULL;
     for (size_t i = 0; i < sizeof size / sizeof *size; i++)

@@ -37,6 +37,7 @@ struct diagnostics {
     bool blames_tools;  /* at least one error may be due to what is installed, or is not */
     bool out_of_memory; /* a tool says that its memory ran out */
     bool too_large;     /* a tool says that a file got too large */
+    bool killed;        /* a tool says that another was killed: no source makes it do so */
 };
 
 void diagnostics_init(struct diagnostics *diagnostics, const struct diagnostics_context *context,

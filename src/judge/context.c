@@ -45,6 +45,7 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     made->awake = awake_begin();
     prepare_gpus(made);
     pthread_mutex_init(&made->lock, NULL);
+    use_init(&made->cpu_use);
     pthread_mutex_init(&made->work_lock, NULL);
     shelf_init(&made->shelf);
     made->weight_secret = clock_secret();
@@ -98,6 +99,7 @@ void judge_close(struct judge *judge)
     toolchain_deinit(&judge->toolchain);
     arena_deinit(&judge->languages_arena);
     pthread_mutex_destroy(&judge->lock);
+    use_deinit(&judge->cpu_use);
     pthread_mutex_destroy(&judge->work_lock);
     mem_free(judge->root);
     mem_free(judge->cache);

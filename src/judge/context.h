@@ -30,6 +30,7 @@ struct judge {
     char *triton_place;   /* and Triton: triton_build.c */
     struct standby *native, *torch, *cuda, *torch_cuda, *nvrtc;
     struct gpu_pool gpus;
+    struct use cpu_use;
     pthread_mutex_t work_lock; /* while kernels for them are compiled */
     _Atomic int tracing;       /* 1: launches can be traced here; -1: not; 0: nobody has tried */
     struct peaks peaks;

@@ -4,8 +4,14 @@
 
 #include <stdio.h>
 
-static void describe_gpu(struct gpu_pool *pool, const struct gpu_unit *unit,
-                         struct judge_device *device)
+static void tell_use(struct use *use, struct judge_device *device)
+{
+    struct use_times times = use_read(use);
+    device->busy_s = times.busy_s;
+    device->exclusive_s = times.alone_s;
+}
+
+static void describe_gpu(struct gpu_pool *pool, struct gpu_unit *unit, struct judge_device *device)
 {
     *device = (struct judge_device){.gpu = true,
                                     .ordinal = unit->facts.ordinal,
@@ -15,10 +21,12 @@ static void describe_gpu(struct gpu_pool *pool, const struct gpu_unit *unit,
     pthread_mutex_lock(&pool->lock);
     device->good = unit->state != GPU_QUARANTINED;
     device->evaluations = unit->evaluations;
-    device->used_s = (double)unit->used_ns * 1e-9;
     if (!device->good)
         snprintf(device->why, sizeof device->why, "%.250s", unit->why.text);
     pthread_mutex_unlock(&pool->lock);
+    tell_use(&unit->use, device);
+    for (int kind = 0; kind < BOX_BUILD; kind++)
+        device->ready += ready_count(unit->ready[kind]);
 }
 
 static void describe_cpu(struct judge_device *device)
@@ -40,5 +48,25 @@ size_t judge_devices(struct judge *judge, struct judge_device devices[JUDGE_DEVI
             count++;
         }
     describe_cpu(&devices[count]);
+    tell_use(&judge->cpu_use, &devices[count]);
     return count + 1;
+}
+
+size_t judge_standbys(struct judge *judge, struct judge_standby standbys[JUDGE_STANDBYS])
+{
+    size_t count = 0;
+    pthread_mutex_lock(&judge->lock);
+    const struct {
+        const char *name;
+        struct standby *server;
+    } all[JUDGE_STANDBYS] = {{"native", judge->native},
+                             {"torch", judge->torch},
+                             {"cuda", judge->cuda},
+                             {"torch_cuda", judge->torch_cuda},
+                             {"nvrtc", judge->nvrtc}};
+    pthread_mutex_unlock(&judge->lock);
+    for (size_t i = 0; i < JUDGE_STANDBYS; i++)
+        if (all[i].server)
+            standbys[count++] = (struct judge_standby){all[i].name, standby_look(all[i].server)};
+    return count;
 }

@@ -6,6 +6,7 @@
 #define WARPGYM_JUDGE_DEVICES_H
 
 #include "judge/judge.h"
+#include "sandbox/standby.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,11 +22,23 @@ struct judge_device {
     bool good;      /* false: it stands in quarantine */
     char why[256];  /* in quarantine */
     uint64_t memory_bytes;
-    int evaluations; /* that are on it now */
-    double used_s;   /* how long somebody held its lock, since the judge was opened */
+    int evaluations;    /* that are on it now */
+    double busy_s;      /* how long somebody held its lock, since the judge was opened */
+    double exclusive_s; /* of that, somebody who had it alone: to time, above all */
+    uint32_t ready;     /* processes that stand ready with a context on a GPU */
+};
+
+/* A process that has loaded what sides need, and forks them. */
+struct judge_standby {
+    const char *name; /* "native", "torch", … */
+    enum standby_state state;
 };
 
 /* Finds the GPUs when nobody has yet. How many there are; the CPU is the last. */
 size_t judge_devices(struct judge *judge, struct judge_device devices[JUDGE_DEVICES]);
+
+#define JUDGE_STANDBYS 5
+/* Those that were needed, or warmed, so far. How many. */
+size_t judge_standbys(struct judge *judge, struct judge_standby standbys[JUDGE_STANDBYS]);
 
 #endif

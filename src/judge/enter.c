@@ -13,14 +13,19 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+static struct use *use_of(struct session *session)
+{
+    return session->unit ? &session->unit->use : &session->judge->cpu_use;
+}
+
 void session_let_go(struct session *session)
 {
-    if (session->device.room >= 0 && session->unit) {
-        gpu_pool_used(&session->judge->gpus, session->unit, -1);
+    if (session->device.room >= 0)
+        use_end(use_of(session));
+    if (session->device.room >= 0 && session->unit)
         log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d held for %.0f ms, %s",
                   session->unit->facts.ordinal, clock_ms_since(session->held_ns),
                   session->shares ? "shared" : "alone");
-    }
     device_lock_release(&session->device);
 }
 
@@ -34,8 +39,7 @@ static int take_lock(struct session *session, enum device_lock_mode mode)
     if (result < 0)
         return fault_judge(session, &err);
     session->held_ns = clock_now_ns();
-    if (session->unit)
-        gpu_pool_used(&session->judge->gpus, session->unit, 1);
+    use_begin(use_of(session), mode == DEVICE_EXCLUSIVE);
     return 0;
 }
 

@@ -27,6 +27,23 @@ static void identify(struct session *session)
     hash_bytes(text->text, text->bytes, verdict->candidate_hash);
 }
 
+/* What only its name tells is not for a compiler to find out: it would blame the text. */
+static int admit_ending(struct session *session)
+{
+    const char *path = session->text->path;
+    const char *ending = language_foreign_ending(session->language, path);
+    char names[128], message[512];
+    if (!ending)
+        return 0;
+    language_names(names, sizeof names);
+    snprintf(message, sizeof message,
+             "%.200s: no language here has files that end in %.32s; there are %s, and those of "
+             "setting languages.path",
+             path, ending, names);
+    verdict_fail(session->verdict, STATUS_UNSUPPORTED, "format", message, NULL);
+    return -1;
+}
+
 /* A source that no compiler should see, or one for another format. */
 static int admit(struct session *session)
 {
@@ -34,6 +51,8 @@ static int admit(struct session *session)
     const struct candidate *text = session->text;
     struct err err;
     char message[512];
+    if (admit_ending(session) < 0)
+        return -1;
     if (candidate_check(text, &err) < 0) {
         verdict_fail(verdict, STATUS_COMPILE_ERROR, "source", err.text, NULL);
         return -1;

@@ -2,7 +2,9 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/plain.h"
 #include "judge/language.h"
+#include "judge/verdict.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,11 +40,13 @@ bool evaluation_is_identifier(const char *text)
 
 bool evaluation_is_id(const char *text)
 {
+    char shown[LIMIT_JOB_ID_BYTES + 1];
     size_t length = strlen(text);
-    for (size_t i = 0; i < length; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F)
-            return false;
-    return length > 0 && length <= LIMIT_JOB_ID_BYTES;
+    if (length == 0 || length > LIMIT_JOB_ID_BYTES)
+        return false;
+    memcpy(shown, text, length + 1);
+    plain_text(shown, false);
+    return strcmp(shown, text) == 0;
 }
 
 static int check_size(const char *key, const char *text, size_t most, struct err *err)
@@ -82,7 +86,7 @@ static int read_entry_point(const json_t *object, const char *standard, const ch
 
 static int read_known(const json_t *object, struct evaluation_request *request, struct err *err)
 {
-    static const char *const keys[] = {"id"};
+    static const char *const keys[] = {"id", "hash"};
     int result = json_check_keys(object, keys, COUNT(keys), err);
     if (result == 0)
         result = json_get_string(object, "id", &request->problem_id, err);
@@ -92,6 +96,8 @@ static int read_known(const json_t *object, struct evaluation_request *request, 
     if (result == 0 && (request->problem_id[0] == '/' || request->problem_id[0] == '.' ||
                         strstr(request->problem_id, "..")))
         result = err_set(err, ERR_INPUT, "'id' is a path; it must be a problem's id");
+    if (result == 0)
+        result = json_find_string(object, "hash", &request->problem_hash, err);
     return result;
 }
 
@@ -367,22 +373,32 @@ void evaluation_request_hash(const struct evaluation_request *request, const cha
     hash_finish(hash, hex);
 }
 
-json_t *evaluation_request_refusal(const struct evaluation_request *request, const char *why)
+static json_t *not_judged(const struct evaluation_request *request, enum verdict_status status,
+                          const char *class, const char *why)
 {
     char hash[HASH_HEX_BYTES] = "";
     if (request->candidate_source)
         hash_bytes(request->candidate_source, strlen(request->candidate_source), hash);
-    json_t *verdict =
-        json_pack("{s:i, s:o, s:{s:o, s:s, s:s}, s:{s:o, s:s, s:s}, s:s, s:s, s:b, s:b}", "schema",
-                  1, "id", json_text(request->id), "problem", "id",
-                  json_text(request->problem_id ? request->problem_id : ""), "format",
-                  format_names[request->format], "hash", "", "candidate", "path",
-                  json_text(request->candidate_name ? request->candidate_name : ""), "language", "",
-                  "hash", hash, "device", "", "status", "unsupported", "compiled", 0, "correct", 0);
+    json_t *verdict = json_pack(
+        "{s:i, s:o, s:{s:o, s:s, s:s}, s:{s:o, s:s, s:s}, s:s, s:s, s:b, s:b}", "schema", 1, "id",
+        json_text(request->id), "problem", "id",
+        json_text(request->problem_id ? request->problem_id : ""), "format",
+        format_names[request->format], "hash", "", "candidate", "path",
+        json_text(request->candidate_name ? request->candidate_name : ""), "language", "", "hash",
+        hash, "device", "", "status", verdict_status_name(status), "compiled", 0, "correct", 0);
     json_put(verdict, "timing", json_null());
     json_put(verdict, "integrity", json_pack("{s:[], s:[]}", "violations", "warnings"));
     json_put(verdict, "error",
-             json_pack("{s:s, s:o, s:n}", "class", "validation", "message", json_text(why),
-                       "excerpt"));
+             json_pack("{s:s, s:o, s:n}", "class", class, "message", json_text(why), "excerpt"));
     return verdict;
+}
+
+json_t *evaluation_request_refusal(const struct evaluation_request *request, const char *why)
+{
+    return not_judged(request, STATUS_UNSUPPORTED, "validation", why);
+}
+
+json_t *evaluation_request_fault(const struct evaluation_request *request, const char *why)
+{
+    return not_judged(request, STATUS_INFRASTRUCTURE_ERROR, err_name(ERR_MISSING), why);
 }

@@ -4,7 +4,8 @@
  * job: one JSON object. Unknown keys are errors with the nearest name offered.
  *
  *   key          needed  meaning and default
- *   problem      yes     {"id": "softmax"}: one of the suites that the server has, or inline:
+ *   problem      yes     {"id": "softmax", "hash": verdicts' problem.hash, or absent}: one of the
+ *                        suites that the server has, as it is where it has that hash; or inline:
  *                        {"format": "torch", "source": module, "entry_point": "Model"}: the
  *                            candidate defines the class of that name with New behind it
  *                        {"format": "native", "yaml": problem.yaml, "source": reference.c,
@@ -71,6 +72,7 @@ struct evaluation_request {
     const char *id; /* NULL: to be drawn */
     enum evaluation_format format;
     const char *problem_id;     /* KNOWN */
+    const char *problem_hash;   /* KNOWN: the one that is meant; NULL: any */
     const char *problem_source; /* TORCH, NATIVE; NULL for the others */
     const char *problem_yaml;   /* NATIVE */
     const char *problem_cuda;   /* NATIVE; NULL */
@@ -98,7 +100,7 @@ NODISCARD int evaluation_request_settings(const struct evaluation_request *reque
                                           struct err *err);
 
 /* The problem that is meant, among the suites under `roots` or as it was sent, into a zeroed one;
- * problem_deinit, on failure too. */
+ * problem_deinit, on failure too. ERR_MISSING: a KNOWN one that is not there, or is another. */
 NODISCARD int evaluation_request_problem(const struct evaluation_request *request,
                                          const char *const *roots, size_t root_count,
                                          struct problem *problem, struct err *err);
@@ -111,9 +113,11 @@ void evaluation_request_hash(const struct evaluation_request *request, const cha
 /* A verdict (docs/verdict.md) for one that is refused, or that cannot be judged for what it holds:
  * `unsupported`, class "validation". A new reference. */
 json_t *evaluation_request_refusal(const struct evaluation_request *request, const char *why);
+/* The same for one that cannot be judged here: `infrastructure_error`, class "missing". */
+json_t *evaluation_request_fault(const struct evaluation_request *request, const char *why);
 
 bool evaluation_is_identifier(const char *text);
-/* 1 to 255 bytes without control characters. */
+/* 1 to 255 bytes of UTF-8 without control characters. */
 bool evaluation_is_id(const char *text);
 
 #endif

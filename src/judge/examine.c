@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "device/nvrtc.h"
 #include "judge/context.h"
+#include "judge/external.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,25 +49,22 @@ static int try_side(struct standby *standby, enum box_kind kind, const struct se
     return result;
 }
 
-static void try_layers(struct standby *standby, struct examination *found)
+/* With a scratch of its own where boxes cannot mount one: judge_start sees to that. */
+static void try_layers(struct judge *judge, struct examination *found)
 {
-    struct box *box = mem_alloc(sizeof *box);
     struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE, .threads = 1};
-    struct side side;
+    struct side side = {0};
     struct err err;
     int artifact = file_memory_from("nothing", "x", 1, &err);
-    box_init(box, BOX_NATIVE);
-    struct side_start start = {.standby = standby,
-                               .box = box,
-                               .message = &open,
+    struct side_start start = {.message = &open,
                                .descriptors = &artifact,
                                .descriptor_count = 1,
                                .timeout_ms = SPAWN_TIMEOUT_MS};
-    if (artifact >= 0 && side_open(&side, &start, NULL, NULL, &err) == ERR_INPUT)
+    if (artifact >= 0 &&
+        judge_start(judge, NULL, BOX_NATIVE, 0, &side, &start, NULL, NULL, &err) == ERR_INPUT)
         found->layers |= side.failed.layers;
     if (artifact >= 0)
         side_close(&side);
-    mem_free(box);
 }
 
 static void try_torch(struct judge *judge, const struct settings *settings,
@@ -136,6 +134,15 @@ static void try_nvrtc(struct judge *judge, struct examination *found)
         copy(found->nvrtc_error, sizeof found->nvrtc_error, err.text);
 }
 
+static void list_languages(const struct languages *languages, struct examination *found)
+{
+    for (size_t i = 0; i < languages->count; i++) {
+        struct language_examination *one = &found->languages[found->language_count++];
+        copy(one->name, sizeof one->name, languages->rows[i].name);
+        copy(one->program, sizeof one->program, languages->rows[i].external->run[0]);
+    }
+}
+
 int examine(const struct settings *settings, struct examination *found, struct err *err)
 {
     struct judge_options options = {.settings = settings};
@@ -156,7 +163,8 @@ int examine(const struct settings *settings, struct examination *found, struct e
         try_side(standby, BOX_NATIVE, settings, found, &found->native_ms, &why) < 0)
         copy(found->box_error, sizeof found->box_error, why.text);
     else
-        try_layers(standby, found);
+        try_layers(judge, found);
+    list_languages(&judge->languages, found);
     try_torch(judge, settings, found);
     try_nvrtc(judge, found);
     found->awake = judge->awake >= 0;

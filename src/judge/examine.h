@@ -3,6 +3,7 @@
 #define WARPGYM_JUDGE_EXAMINE_H
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "base/settings.h"
 #include "device/companions.h"
 #include "device/gpu_peaks.h"
@@ -20,6 +21,11 @@ struct gpu_examination {
     char problem[768];      /* "": it was tried, and works */
 };
 
+/* A language of the configuration: its program is there and can be executed. */
+struct language_examination {
+    char name[64], program[256];
+};
+
 struct examination {
     uint32_t layers; /* that held around a native candidate's process; enum box_layer */
     int landlock_abi;
@@ -30,7 +36,9 @@ struct examination {
     char cc[256], cc_version[256], nvcc[256], nvrtc[256], python[256], cache[256];
     int nvrtc_version;     /* 13005 is 13.5 */
     char nvrtc_error[768]; /* "" where it works */
-    bool awake;            /* idle processors can be kept from halting while something is timed */
+    struct language_examination languages[LIMIT_LANGUAGES];
+    size_t language_count;
+    bool awake; /* idle processors can be kept from halting while something is timed */
     struct peaks peaks;
     bool have_peaks;
     struct gpu_examination gpus[GPU_MAX];

@@ -71,6 +71,14 @@ int fault_judge(struct session *session, const struct err *err)
     return -1;
 }
 
+/* Its process was killed, which no reference brings about, or none could be made. */
+static bool blames_machine(struct session *session, const struct err *err)
+{
+    struct boxed *boxed = &session->reference.side.boxed;
+    bool gone = err->code == ERR_CRASH && boxed->pid > 0 && boxed_ended(boxed);
+    return err->code == ERR_IO || (gone && boxed_killed(boxed));
+}
+
 int fault_reference(struct session *session, const struct err *err)
 {
     char text[ERR_TEXT_MAX + 64];
@@ -82,7 +90,8 @@ int fault_reference(struct session *session, const struct err *err)
     }
     snprintf(text, sizeof text, "the reference of problem %s failed: %s", session->problem->id,
              err->text);
-    verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR, "reference", text,
+    verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR,
+                 blames_machine(session, err) ? err_name(ERR_IO) : "reference", text,
                  session->reference.side.failed.failure ? session->reference.side.failed.text
                                                         : NULL);
     reference_close(&session->reference);
@@ -133,7 +142,9 @@ int fault_candidate(struct session *session, const struct err *err)
                      line, failed->text);
         break;
     case ERR_CRASH:
-        verdict_fail(verdict, STATUS_RUNTIME_ERROR, "crash", err->text, NULL);
+        verdict_fail(verdict, STATUS_RUNTIME_ERROR,
+                     boxed_killed(&session->candidate.boxed) ? VERDICT_KILLED : "crash", err->text,
+                     NULL);
         break;
     case ERR_TIMEOUT:
         verdict_fail(verdict, STATUS_TIMEOUT, "timeout", err->text, NULL);

@@ -39,8 +39,9 @@ void gpu_pool_deinit(struct gpu_pool *pool)
     for (int i = 0; i < pool->count; i++) {
         if (pool->units[i].opened)
             log_write(LOG_LEVEL_INFO, "judge", "GPU %d was in use for %.1f s",
-                      pool->units[i].facts.ordinal, (double)pool->units[i].used_ns * 1e-9);
+                      pool->units[i].facts.ordinal, use_read(&pool->units[i].use).busy_s);
         close_unit(&pool->units[i]);
+        use_deinit(&pool->units[i].use);
     }
     mem_free(pool->units);
     nvml_close(&pool->nvml);
@@ -75,8 +76,11 @@ static bool has(const struct gpu_pool *pool, const struct gpu *gpu)
 
 static void add(struct gpu_pool *pool, const struct gpu *gpu)
 {
-    if (!has(pool, gpu))
-        pool->units[pool->count++] = (struct gpu_unit){.facts = *gpu};
+    if (has(pool, gpu))
+        return;
+    struct gpu_unit *unit = &pool->units[pool->count++];
+    *unit = (struct gpu_unit){.facts = *gpu};
+    use_init(&unit->use);
 }
 
 static int choose_units(struct gpu_pool *pool, const struct gpu_list *list, struct err *err)
@@ -361,17 +365,6 @@ void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit, int places)
     pthread_mutex_lock(&pool->lock);
     unit->placed -= places;
     pthread_cond_broadcast(&pool->changed);
-    pthread_mutex_unlock(&pool->lock);
-}
-
-void gpu_pool_used(struct gpu_pool *pool, struct gpu_unit *unit, int change)
-{
-    pthread_mutex_lock(&pool->lock);
-    int64_t now_ns = clock_now_ns();
-    if (unit->users > 0)
-        unit->used_ns += now_ns - unit->used_since_ns;
-    unit->users += change;
-    unit->used_since_ns = now_ns;
     pthread_mutex_unlock(&pool->lock);
 }
 

@@ -26,6 +26,7 @@
 #include "device/gpu_state.h"
 #include "judge/gpu_work.h"
 #include "judge/ready.h"
+#include "judge/use.h"
 
 #include <pthread.h>
 
@@ -48,8 +49,7 @@ struct gpu_unit {
     struct err why;     /* in quarantine */
     int64_t until_ns, pause_ms;
     int64_t ecc_errors;
-    int users; /* who hold its lock now, and for how long somebody has */
-    int64_t used_since_ns, used_ns;
+    struct use use; /* of its lock; has a lock of its own */
     /* of the judge, under its lock */
     struct gpu_work work; /* not open: the host does it */
     bool work_tried;
@@ -100,8 +100,6 @@ bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit);
 NODISCARD int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int places, int most,
                              const _Atomic int *cancelled, struct err *err);
 void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit, int places);
-/* One more, or (-1) one fewer, holds its lock. */
-void gpu_pool_used(struct gpu_pool *pool, struct gpu_unit *unit, int change);
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit);
 
 /* Something went wrong on a unit that the caller has: is it the GPU? True: it was, and the unit is

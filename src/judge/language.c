@@ -87,6 +87,15 @@ const struct language *language_of(const struct languages *more, const char *pat
     return row;
 }
 
+const char *language_foreign_ending(const struct language *row, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    bool has_one = dot && dot > name && dot[1];
+    return has_one && row->endings[0] && !has_ending(row, name) ? dot : NULL;
+}
+
 const struct language *language_named(const char *name)
 {
     for (size_t i = 0; i < ROWS; i++)

@@ -48,6 +48,9 @@ struct languages {
  * that ending, else ours. There always is one. `more` may be NULL. */
 const struct language *language_of(const struct languages *more, const char *path,
                                    const char *text);
+/* The ending of a file's name (".txt") that is none of its language's, `row`: it fell to that one
+ * because no other wanted it. NULL: all is well, as it is with a name that has no ending. */
+const char *language_foreign_ending(const struct language *row, const char *path);
 /* One of ours by its name; NULL: there is none. */
 const struct language *language_named(const char *name);
 /* Whether an ending (".py") is one of ours'. */

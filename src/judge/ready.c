@@ -215,6 +215,16 @@ static bool take_one(struct ready *ready, struct boxed *boxed)
     return false;
 }
 
+uint32_t ready_count(struct ready *ready)
+{
+    if (!ready)
+        return 0;
+    pthread_mutex_lock(&ready->lock);
+    uint32_t count = ready->count;
+    pthread_mutex_unlock(&ready->lock);
+    return count;
+}
+
 bool ready_take(struct ready *ready, const _Atomic int *cancelled, struct boxed *boxed)
 {
     bool taken = false;

@@ -46,6 +46,8 @@ void ready_look(struct ready *ready);
 void ready_expect(struct ready *ready, uint32_t processes);
 /* Ends those that wait: the GPU failed, and their contexts with it. NULL: nothing to do. */
 void ready_drop(struct ready *ready);
+/* How many stand ready now. NULL: none. */
+uint32_t ready_count(struct ready *ready);
 /* Waits for one. False: *cancelled (may be NULL), or none can be started: do it without the pool.
  * The process is the caller's (boxed_close). */
 bool ready_take(struct ready *ready, const _Atomic int *cancelled, struct boxed *boxed);

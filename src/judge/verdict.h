@@ -104,6 +104,7 @@ enum verdict_stage {
 };
 
 #define VERDICT_NOT_TIMED "not asked for" /* a timing_note */
+#define VERDICT_KILLED "killed"           /* an error class: the candidate's process, by SIGKILL */
 
 struct verdict {
     struct arena arena;

@@ -180,11 +180,9 @@ static const char *nearest_id(const struct suite *suite, const char *what)
     return nearest;
 }
 
-int suite_load(const char *const *roots, size_t root_count, const char *what,
-               struct problem *problem, struct err *err)
+static int load(const char *const *roots, size_t root_count, const char *what,
+                struct problem *problem, struct err *err)
 {
-    if (is_path(what))
-        return problem_load(problem, what, NULL, err);
     for (size_t i = 0; i < root_count; i++) {
         char *path = find_exact(roots[i], what);
         if (!path)
@@ -210,4 +208,19 @@ int suite_load(const char *const *roots, size_t root_count, const char *what,
                          root_count > 1 ? " and the other roots" : "");
     suite_close(&suite);
     return result;
+}
+
+int suite_load(const char *const *roots, size_t root_count, const char *what,
+               struct problem *problem, struct err *err)
+{
+    return is_path(what) ? problem_load(problem, what, NULL, err)
+                         : load(roots, root_count, what, problem, err);
+}
+
+int suite_load_id(const char *const *roots, size_t root_count, const char *id,
+                  struct problem *problem, struct err *err)
+{
+    bool leads_out = *id == '\0' || *id == '/' || *id == '.' || strstr(id, "..");
+    return leads_out ? err_set(err, ERR_MISSING, "no problem '%.100s': that is no id", id)
+                     : load(roots, root_count, id, problem, err);
 }

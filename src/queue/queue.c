@@ -58,7 +58,7 @@ int queue_open(struct queue **out, const char *url, const struct queue_options *
     else if (!store)
         result = err_set(err, ERR_INPUT,
                          "queue: '%.*s' is no queue (write sqlite:PATH or redis://HOST:PORT)",
-                         (int)strcspn(url, "@"), url);
+                         (int)(strchr(url, '@') ? strcspn(url, ":/@") : strlen(url)), url);
     else
         result = store->open(out, url + strlen(store->scheme), options, err);
     mem_free(made);

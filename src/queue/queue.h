@@ -95,7 +95,7 @@ NODISCARD int queue_open(struct queue **out, const char *url, const struct queue
 void queue_close(struct queue *queue);
 /* The URL without its password, for logs and health reports. */
 const char *queue_name(const struct queue *queue);
-/* Writes nothing, reads a little: whether the store answers. */
+/* Writes nothing, reads a little: whether the store answers within a second. */
 NODISCARD int queue_probe(struct queue *queue, struct err *err);
 
 /* A job as it stood at one moment. */

@@ -8,13 +8,15 @@
 
 /* --------------------------------------------------------------------------------------- asking */
 
-static int ask(struct redis_store *store, const char *const *items, size_t count,
-               redisReply **reply, struct err *err)
+#define PROBE_MS 1000 /* who asks for health waits no longer himself */
+
+static int ask_within(struct redis_store *store, const char *const *items, size_t count,
+                      int within_ms, redisReply **reply, struct err *err)
 {
     struct redis_words words = {0};
     for (size_t i = 0; i < count; i++)
         redis_words_text(&words, items[i]);
-    int result = redis_call(store, &words, reply, err);
+    int result = redis_call_within(store, &words, within_ms, reply, err);
     redis_words_deinit(&words);
     if (result == 0 && (*reply)->type == REDIS_REPLY_ERROR) {
         result = redis_refused(store, *reply, err);
@@ -23,11 +25,17 @@ static int ask(struct redis_store *store, const char *const *items, size_t count
     return result;
 }
 
+static int ask(struct redis_store *store, const char *const *items, size_t count,
+               redisReply **reply, struct err *err)
+{
+    return ask_within(store, items, count, store->queue.options.call_ms, reply, err);
+}
+
 static int redis_probe(struct queue *queue, struct err *err)
 {
     static const char *const ping[] = {"PING"};
     redisReply *reply;
-    int result = ask((struct redis_store *)queue, ping, 1, &reply, err);
+    int result = ask_within((struct redis_store *)queue, ping, 1, PROBE_MS, &reply, err);
     if (result == 0)
         freeReplyObject(reply);
     return result;

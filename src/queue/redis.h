@@ -86,7 +86,10 @@ NODISCARD int redis_connect(struct redis_store *store, int timeout_ms, redisCont
 /* A sentence for a connection that broke, and for an error reply. */
 int redis_broken(const struct redis_store *store, const redisContext *context, struct err *err);
 int redis_refused(const struct redis_store *store, const redisReply *reply, struct err *err);
-/* One command and its reply, which is no error; the caller's (freeReplyObject). */
+/* One command and its reply, the caller's (freeReplyObject). Tried again until a time is over:
+ * options.call_ms, or the one given. */
+NODISCARD int redis_call_within(struct redis_store *store, const struct redis_words *words,
+                                int within_ms, redisReply **reply, struct err *err);
 NODISCARD int redis_call(struct redis_store *store, const struct redis_words *words,
                          redisReply **reply, struct err *err);
 void redis_pool_close(struct redis_store *store);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define EVENTS_MAX 500
-#define BLOCK_MS 5000 /* so often a silent connection is tried */
+#define BLOCK_MS 1000 /* so often a silent connection is tried, and a silent store looked at */
 #define AGAIN_MIN_MS 50
 #define AGAIN_MAX_MS 2000
 
@@ -23,8 +23,8 @@ struct feed {
 
 /* --------------------------------------------------------------------------------- where we are */
 
-/* The number of the last event, and the last call to wake up. */
-static int read_position(struct feed *feed, int64_t *number)
+/* The number of the last event. */
+static int read_number(struct feed *feed, int64_t *number)
 {
     redisReply *reply = redisCommand(feed->context, "HGET " REDIS_PREFIX "meta number");
     if (!reply || reply->type == REDIS_REPLY_ERROR) {
@@ -34,7 +34,15 @@ static int read_position(struct feed *feed, int64_t *number)
     }
     *number = redis_reply_number(reply, 0);
     freeReplyObject(reply);
-    reply = redisCommand(feed->context, "XREVRANGE " REDIS_PREFIX "wake + - COUNT 1");
+    return 0;
+}
+
+/* That number, and the last call to wake up. */
+static int read_position(struct feed *feed, int64_t *number)
+{
+    if (read_number(feed, number) < 0)
+        return -1;
+    redisReply *reply = redisCommand(feed->context, "XREVRANGE " REDIS_PREFIX "wake + - COUNT 1");
     if (!reply || reply->type != REDIS_REPLY_ARRAY) {
         if (reply)
             freeReplyObject(reply);
@@ -48,19 +56,31 @@ static int read_position(struct feed *feed, int64_t *number)
     return 0;
 }
 
-/* A server with a lower number than ours forgot what we know, or is another one. */
-static int resume(struct feed *feed)
+/* A server with a lower number than ours forgot what we know, or is another one. One that was away
+ * may have forgotten and counted past us since: what it tells then shows no gap. */
+static int resume(struct feed *feed, bool was_away)
 {
     struct redis_store *store = feed->store;
     int64_t number;
     if (read_position(feed, &number) < 0)
         return -1;
-    if (number < store->feed_position) {
+    bool forgot = number < store->feed_position;
+    if (forgot)
         store->feed_position = number;
+    if (forgot || was_away)
         queue_tell(&store->queue, NULL, 0);
-    }
     queue_wake(&store->queue);
     return 0;
+}
+
+/* A store that is emptied (FLUSHALL) breaks no connection, and counts from 1 again: what it tells
+ * stands below where we read, until it has counted past us. */
+static int look(struct feed *feed)
+{
+    int64_t number;
+    if (read_number(feed, &number) < 0)
+        return -1;
+    return number < feed->store->feed_position ? resume(feed, false) : 0;
 }
 
 /* -------------------------------------------------------------------------------------- reading */
@@ -139,13 +159,13 @@ static int wait_for_reply(struct feed *feed)
 
 static int read_some(struct feed *feed)
 {
+    int64_t position = feed->store->feed_position;
     void *reply = NULL;
     int done = 0;
     if (redisAppendCommand(feed->context,
                            "XREAD COUNT %d BLOCK %d STREAMS " REDIS_PREFIX "events " REDIS_PREFIX
                            "wake %lld-0 %s",
-                           EVENTS_MAX, BLOCK_MS, (long long)feed->store->feed_position,
-                           feed->wake) != REDIS_OK)
+                           EVENTS_MAX, BLOCK_MS, (long long)position, feed->wake) != REDIS_OK)
         return -1;
     while (!done)
         if (redisBufferWrite(feed->context, &done) != REDIS_OK)
@@ -157,7 +177,8 @@ static int read_some(struct feed *feed)
         return -1;
     result = take_reply(feed, reply);
     freeReplyObject(reply);
-    return result;
+    /* Wakes come from an emptied store too: a reply without events is where one shows. */
+    return result == 0 && feed->store->feed_position == position ? look(feed) : result;
 }
 
 /* ----------------------------------------------------------------------------------- the thread */
@@ -170,7 +191,7 @@ static void *feed_all(void *argument)
     while (!stopped(&feed, again_ms)) {
         struct err err = {0};
         int result = redis_connect(store, store->queue.options.call_ms, &feed.context, &err);
-        if (result == 0 && (result = resume(&feed)) == 0) {
+        if (result == 0 && (result = resume(&feed, again_ms > 0)) == 0) {
             if (again_ms > 0)
                 log_event(LOG_LEVEL_WARN, "queue", "the store is back", "url", store->url.name,
                           NULL);

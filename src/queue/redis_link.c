@@ -54,8 +54,7 @@ int redis_broken(const struct redis_store *store, const redisContext *context, s
     /* What SO_RCVTIMEO and a connect that takes too long end in. */
     bool late = context->err == REDIS_ERR_IO && (errno == EAGAIN || errno == ETIMEDOUT);
     if (late || strstr(context->errstr, "timed out"))
-        return err_set(err, ERR_TIMEOUT, "queue: %s does not answer; waited for %d ms", name,
-                       store->queue.options.call_ms);
+        return err_set(err, ERR_TIMEOUT, "queue: %s does not answer", name);
     return err_set(err, ERR_IO, "queue: %s cannot be reached: %s", name, context->errstr);
 }
 
@@ -255,7 +254,13 @@ static void back_off(int tries, int left_ms)
 int redis_call(struct redis_store *store, const struct redis_words *words, redisReply **reply,
                struct err *err)
 {
-    int64_t deadline_ns = clock_now_ns() + (int64_t)store->queue.options.call_ms * 1000000;
+    return redis_call_within(store, words, store->queue.options.call_ms, reply, err);
+}
+
+int redis_call_within(struct redis_store *store, const struct redis_words *words, int within_ms,
+                      redisReply **reply, struct err *err)
+{
+    int64_t deadline_ns = clock_now_ns() + (int64_t)within_ms * 1000000;
     struct err last = {0};
     *reply = NULL;
     for (int tries = 0;; tries++) {

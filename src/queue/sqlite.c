@@ -1,5 +1,6 @@
 #include "queue/sqlite.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -13,23 +14,18 @@
 
 /* -------------------------------------------------------------------------- the machine's clock */
 
-static int64_t clock_ms(clockid_t which)
-{
-    struct timespec now;
-    clock_gettime(which, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int64_t machine_wall_ms(void *context)
 {
     (void)context;
-    return clock_ms(CLOCK_REALTIME);
+    return clock_wall_ms();
 }
 
 static int64_t machine_boot_ms(void *context)
 {
+    struct timespec now;
     (void)context;
-    return clock_ms(CLOCK_BOOTTIME);
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 static const char *machine_boot_id(void *context)

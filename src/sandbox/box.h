@@ -7,9 +7,10 @@
  *
  * Layers are tried one by one. Each that holds sets its bit in `layers`; what is missing is named
  * by `doctor` and in each verdict, never papered over. As root, mounts are made with real
- * privileges and the process then becomes BOX_NOBODY inside a user namespace of its own; as an
- * ordinary user the user namespace comes first and gives the right to make mounts. After box_lock
- * there is no way back: no capability, no new privilege, no path outside the box.
+ * privileges and the process then becomes BOX_NOBODY inside a user namespace of its own. As an
+ * ordinary user, and as a root who may not mount (a container's), the user namespace comes first
+ * and gives that right; that root becomes BOX_NOBODY, too. After box_lock there is no way back: no
+ * capability, no new privilege, no path outside the box.
  *
  * Everything here runs in a single-threaded child just after fork. Sources: user_namespaces(7),
  * pid_namespaces(7), mount_namespaces(7), landlock(7), seccomp(2), pivot_root(2).
@@ -77,8 +78,8 @@ bool box_has_gpu(const struct box *box);
 /* Adds a path that stays readable inside; duplicates and what does not exist are passed over. */
 void box_allow(struct box *box, const char *path);
 
-/* In A: leaves the old namespaces. Returns the layers that hold so far. */
-uint32_t box_unshare(const struct box *box);
+/* In A: leaves the old namespaces; *layers: what holds so far. False: A must end. */
+bool box_unshare(const struct box *box, uint32_t *layers);
 
 /* In B: mounts, identity, limits. Closes every descriptor but 0-2, which become /dev/null, and
  * `keep`. Adds to *layers. Fails only where running on would be unsafe. */

@@ -124,6 +124,11 @@ bool boxed_ended(struct boxed *boxed)
     return reap(boxed, WNOHANG);
 }
 
+bool boxed_killed(const struct boxed *boxed)
+{
+    return boxed->reaped && WIFSIGNALED(boxed->status) && WTERMSIG(boxed->status) == SIGKILL;
+}
+
 void boxed_status_text(const struct boxed *boxed, char *text, size_t text_bytes)
 {
     int signal = WTERMSIG(boxed->status);

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define BIT(layer) (UINT32_C(1) << (layer))
@@ -28,7 +29,7 @@ static bool write_proc(const char *path, const char *text)
 }
 
 /* A user namespace in which the present identity is mapped to itself and to nothing else. */
-static bool user_namespace(void)
+static bool own_user_namespace(void)
 {
     char map[64];
     uid_t user = geteuid();
@@ -42,23 +43,80 @@ static bool user_namespace(void)
     return write_proc("/proc/self/uid_map", map) && ok;
 }
 
+static bool has_capability(unsigned capability)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[2] = {{0}};
+    return syscall(SYS_capget, &header, sets) == 0 &&
+           (sets[capability / 32].effective >> capability % 32 & 1);
+}
+
+/* Only who stays outside may map identities that are not its own. */
+static bool map_nobody(pid_t pid)
+{
+    char path[64], map[64];
+    snprintf(map, sizeof map, "0 0 1\n%u %u 1\n", BOX_NOBODY, BOX_NOBODY);
+    snprintf(path, sizeof path, "/proc/%ld/gid_map", (long)pid);
+    bool ok = write_proc(path, map);
+    snprintf(path, sizeof path, "/proc/%ld/uid_map", (long)pid);
+    return write_proc(path, map) && ok;
+}
+
+/* A user namespace of root and BOX_NOBODY, for a root who may not make mounts outside of one.
+ * False, and *stranded: it was made and nobody is anybody in it. */
+static bool roots_user_namespace(bool *stranded)
+{
+    int ends[2], status = 1;
+    char word = 0;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return false;
+    pid_t self = getpid();
+    pid_t outside = fork();
+    if (outside == 0) {
+        close(ends[1]);
+        _exit(read(ends[0], &word, 1) == 1 && map_nobody(self) ? 0 : 1);
+    }
+    close(ends[0]);
+    bool made = outside > 0 && unshare(CLONE_NEWUSER) == 0;
+    if (made)
+        (void)!write(ends[1], &word, 1);
+    close(ends[1]);
+    while (outside > 0 && waitpid(outside, &status, 0) < 0 && errno == EINTR)
+        ;
+    *stranded = made && status != 0;
+    return made && status == 0;
+}
+
 static void try_namespace(const struct box *box, uint32_t *layers, enum box_layer layer, int flag)
 {
     if (!(box->forbid & BIT(layer)) && unshare(flag) == 0)
         *layers |= BIT(layer);
 }
 
-uint32_t box_unshare(const struct box *box)
+/* Whoever may not make mounts has to be root of a user namespace first. */
+static bool needs_user_namespace(void)
 {
-    uint32_t layers = 0;
-    if (geteuid() != 0 && !(box->forbid & BIT(LAYER_USER)) && user_namespace())
-        layers |= BIT(LAYER_USER);
-    try_namespace(box, &layers, LAYER_MOUNT, CLONE_NEWNS);
-    try_namespace(box, &layers, LAYER_NET, CLONE_NEWNET);
-    try_namespace(box, &layers, LAYER_IPC, CLONE_NEWIPC);
-    try_namespace(box, &layers, LAYER_PID, CLONE_NEWPID);
+    if (geteuid() != 0)
+        return true;
+    return !has_capability(CAP_SYS_ADMIN) && has_capability(CAP_SETUID) &&
+           has_capability(CAP_SETGID) && has_capability(CAP_SETFCAP);
+}
+
+bool box_unshare(const struct box *box, uint32_t *layers)
+{
+    bool stranded = false;
+    *layers = 0;
+    if (!(box->forbid & BIT(LAYER_USER)) && needs_user_namespace() &&
+        (geteuid() == 0 ? roots_user_namespace(&stranded) : own_user_namespace()))
+        *layers |= BIT(LAYER_USER);
+    if (stranded)
+        return false;
+    try_namespace(box, layers, LAYER_MOUNT, CLONE_NEWNS);
+    try_namespace(box, layers, LAYER_NET, CLONE_NEWNET);
+    try_namespace(box, layers, LAYER_IPC, CLONE_NEWIPC);
+    try_namespace(box, layers, LAYER_PID, CLONE_NEWPID);
     (void)!unshare(CLONE_NEWUTS);
-    return layers;
+    return true;
 }
 
 static int keep_descriptor(int keep, struct err *err)
@@ -79,14 +137,19 @@ static int keep_descriptor(int keep, struct err *err)
 /* Root becomes nobody; whoever is somebody else stays who he is, without a right beyond his own. */
 static int change_identity(const struct box *box, uint32_t *layers, struct err *err)
 {
-    if (geteuid() == 0 && !(*layers & BIT(LAYER_USER))) {
+    if (geteuid() == 0) {
         gid_t none = BOX_NOBODY;
-        if (setgroups(1, &none) < 0 || setresgid(none, none, none) < 0 ||
+        bool judge_can_end_it = *layers & BIT(LAYER_USER) || has_capability(CAP_KILL);
+        errno = EPERM;
+        if (!judge_can_end_it || setgroups(1, &none) < 0 || setresgid(none, none, none) < 0 ||
             setresuid(BOX_NOBODY, BOX_NOBODY, BOX_NOBODY) < 0)
-            return err_sys(err, errno, "cannot give up root");
+            return err_sys(err, errno,
+                           "cannot give up root (run warpgym as another user, or with CAP_SETUID, "
+                           "CAP_SETGID and CAP_KILL)");
         *layers |= BIT(LAYER_IDENTITY);
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* /proc/self must stay ours for the maps below */
-        if (!(box->forbid & BIT(LAYER_USER)) && user_namespace())
+        if (!(*layers & BIT(LAYER_USER)) && !(box->forbid & BIT(LAYER_USER)) &&
+            own_user_namespace())
             *layers |= BIT(LAYER_USER);
     } else if (*layers & BIT(LAYER_USER)) {
         *layers |= BIT(LAYER_IDENTITY);

@@ -78,8 +78,7 @@ int server_loop(int control, struct box *box, uint32_t *layers)
     while (server_receive(control, box, &channel) > 0) {
         pid_t outer = fork();
         if (outer == 0) {
-            *layers = box_unshare(box);
-            pid_t inner = fork();
+            pid_t inner = box_unshare(box, layers) ? fork() : -1;
             if (inner != 0)
                 _exit(inner < 0 || server_announce(channel, inner) < 0);
             return server_enter(box, channel, layers) == 0 ? channel : -1;

@@ -25,7 +25,7 @@ struct standby {
     pthread_mutex_t lock; /* one request at a time */
     int control;
     pid_t pid;
-    bool ready;
+    _Atomic bool ready;
     int64_t ready_timeout_ms;
     int64_t ready_deadline_ns;
     char *name;
@@ -199,6 +199,21 @@ static int ready_locked(struct standby *standby, struct err *err)
     result = answer(standby, standby->ready_deadline_ns, standby->cancelled, &code, err);
     standby->ready = result == 0;
     return result;
+}
+
+enum standby_state standby_look(struct standby *standby)
+{
+    enum standby_state state = standby->ready ? STANDBY_READY : STANDBY_LOADING;
+    char byte;
+    if (pthread_mutex_trylock(&standby->lock) != 0)
+        return state; /* somebody waits for it, or has just asked it for something */
+    if (standby->control < 0 || has_ended(standby))
+        state = STANDBY_ENDED;
+    else if (!standby->ready) /* its answer lies there until somebody needs it */
+        state = recv(standby->control, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0 ? STANDBY_READY
+                                                                              : STANDBY_LOADING;
+    pthread_mutex_unlock(&standby->lock);
+    return state;
 }
 
 int standby_ready(struct standby *standby, struct err *err)

@@ -35,6 +35,10 @@ void standby_close(struct standby *standby);
 /* Waits until the server has loaded what it loads. */
 NODISCARD int standby_ready(struct standby *standby, struct err *err);
 
+enum standby_state { STANDBY_LOADING, STANDBY_READY, STANDBY_ENDED };
+/* Without waiting. One that has ended is started again by whoever needs it next. */
+enum standby_state standby_look(struct standby *standby);
+
 /* One process in a box, seen from the judge. */
 struct boxed {
     pid_t pid;   /* 0: none */
@@ -66,6 +70,8 @@ long boxed_stat(pid_t pid, int field);
 
 /* True when the process has ended; then `status` is set. Never blocks. */
 bool boxed_ended(struct boxed *boxed);
+/* By SIGKILL, which comes from the machine (out of memory) or its operator. */
+bool boxed_killed(const struct boxed *boxed);
 /* How it ended, for people: "exited with status 3", "was killed by SIGSEGV (segmentation fault)".
    */
 void boxed_status_text(const struct boxed *boxed, char *text, size_t text_bytes);

@@ -154,7 +154,7 @@ static struct members *put_all(struct service *service, const char *id, const js
     struct members *members = NULL;
     bool fine = true;
     while (fine && prepared < count) {
-        char where[32];
+        char where[48];
         snprintf(where, sizeof where, "evaluations[%zu]", prepared);
         const json_t *item = json_array_get(items, prepared);
         if (!submit_check_id(item, where, response))
@@ -375,7 +375,7 @@ static void cancel(void *context, struct http_request *request, struct http_resp
     int result = batch_each(service, look.id, gather_open, &open, &err);
     for (size_t i = 0; result == 0 && i < open.count; i++) {
         enum queue_state state;
-        result = queue_cancel(service->queue, open.items[i], &state, &err);
+        result = service_cancel(service, open.items[i], &state, &err);
         result = result == ERR_MISSING ? 0 : result;
     }
     mem_free(open.items);

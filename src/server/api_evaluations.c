@@ -1,4 +1,5 @@
 /* api_evaluations: one evaluation: put, look, wait, cancel; and lists of them. */
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -16,8 +17,19 @@ struct show {
     char id[QUEUE_ID_BYTES];
     const char *putting; /* NULL: leave it out */
     bool verdict;
-    int status; /* of one that has not ended */
+    int status;     /* of one that has not ended */
+    int64_t put_ns; /* when it was safe in the queue; 0: it was not put now */
+    double put_ms;  /* from the request until then */
 };
+
+/* Where the time went: what is durable, and what is waited for; stages_ms splits the latter. */
+static void set_timing(const struct show *show, struct http_response *response)
+{
+    char text[96];
+    snprintf(text, sizeof text, "put;dur=%.3f, wait;dur=%.3f", show->put_ms,
+             clock_ms_since(show->put_ns));
+    http_set_header(response, "Server-Timing", text);
+}
 
 static void set_view(const struct view *view, const struct show *show,
                      struct http_response *response)
@@ -29,6 +41,8 @@ static void set_view(const struct view *view, const struct show *show,
     http_set_status(response, view_ended(&view->job) ? 200 : show->status);
     size_t count = text.len;
     http_set_taken(response, "application/json", buf_take(&text), count);
+    if (show->put_ns != 0)
+        set_timing(show, response);
 }
 
 /* True: it has ended, or there is nothing to wait for. */
@@ -93,7 +107,9 @@ static void post(void *context, struct http_request *request, struct http_respon
         submit_put(service, &submission, 1, NULL, &put, response)) {
         struct show show = {.putting = submit_putting(&submission, &put),
                             .verdict = true,
-                            .status = 202};
+                            .status = 202,
+                            .put_ns = clock_now_ns(),
+                            .put_ms = clock_ms_since(http_started_ns(request))};
         snprintf(show.id, sizeof show.id, "%s", put.put_id);
         answer_or_wait(service, &show, wait_ms, request, response);
     }
@@ -125,7 +141,7 @@ static void cancel(void *context, struct http_request *request, struct http_resp
     enum queue_state state;
     struct err err;
     const char *id = http_parameter(request, "id");
-    if (queue_cancel(service->queue, id, &state, &err) < 0) {
+    if (service_cancel(service, id, &state, &err) < 0) {
         service_refuse_queue(response, &err);
         return;
     }

@@ -92,7 +92,7 @@ int catalogue_hash(struct catalogue *catalogue, const char *id, char hex[HASH_HE
     if (recall(catalogue, id, hex))
         return 0;
     struct problem problem = {0};
-    int result = suite_load(catalogue->roots, catalogue->root_count, id, &problem, err);
+    int result = suite_load_id(catalogue->roots, catalogue->root_count, id, &problem, err);
     if (result == 0) {
         memcpy(hex, problem.hash, HASH_HEX_BYTES);
         remember(catalogue, id, hex);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MODELS 64 /* different ones that tell results apart */
+#define MODELS 1024 /* of all workers, each as often as it is there */
 
 static const char *const needs_names[] = {"cpu", "gpu", "any"};
 #define NEEDS (sizeof needs_names / sizeof *needs_names)
@@ -106,6 +106,8 @@ static void read_models(struct snapshot *snapshot, size_t needs)
             if (count < MODELS && gpu == (strcmp(text_of(device, "kind"), "cuda") == 0))
                 models[count++] = text_of(device, "name");
         }
+        if (count < MODELS)
+            models[count++] = text_of(worker, "how");
     }
     hash_models(models, count, snapshot->models[needs]);
 }

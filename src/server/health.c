@@ -9,9 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/sysinfo.h>
-
-#define METRICS_BYTES ((size_t)16 << 20)
 
 static int64_t depth(const struct queue_stats *stats)
 {
@@ -79,35 +76,25 @@ static size_t list_gpus(const json_t *workers, struct kernelgym_gpu *gpus, char 
     return count;
 }
 
-static void read_machine(struct kernelgym_health *health)
-{
-    struct sysinfo info;
-    health->cpu_percent = health->memory_percent = -1;
-    health->memory_total_bytes = health->memory_available_bytes = -1;
-    if (sysinfo(&info) < 0 || info.totalram == 0)
-        return;
-    double unit = info.mem_unit;
-    health->memory_total_bytes = (double)info.totalram * unit;
-    health->memory_available_bytes = (double)(info.freeram + info.bufferram) * unit;
-    health->memory_percent = 100 *
-                             (1 - health->memory_available_bytes / health->memory_total_bytes);
-}
-
 static void show_health(void *context, struct http_request *request, struct http_response *response)
 {
     struct service *service = context;
     struct queue_stats stats = {0};
     struct err err;
     (void)request;
-    struct kernelgym_health health = {.now_ms = service_now_ms(),
+    struct kernelgym_health health = {.now_ms = clock_wall_ms(),
                                       .trouble = trouble(service, &err),
                                       .uptime_s = 1e-3 * clock_ms_since(service->opened_ns)};
     json_t *workers = fleet_workers(service->fleet);
     size_t room = count_gpus(workers) + 1;
     struct kernelgym_gpu *gpus = mem_alloc(room * sizeof *gpus);
     char(*names)[16] = mem_alloc(room * sizeof *names);
+    struct service_load load = service_load(service);
     (void)service_stats(service, &stats);
-    read_machine(&health);
+    health.cpu_percent = load.cpu_percent;
+    health.memory_percent = load_memory_percent(&load.now);
+    health.memory_total_bytes = load.now.memory > 0 ? (double)load.now.memory : -1;
+    health.memory_available_bytes = load.now.memory > 0 ? (double)load.now.memory_available : -1;
     health.gpus = gpus;
     health.gpu_count = list_gpus(workers, gpus, names);
     health.pending = depth(&stats);
@@ -142,15 +129,16 @@ static void set_kernelgym_metrics(struct service *service, struct http_response 
 {
     struct queue_stats stats = {0};
     (void)service_stats(service, &stats);
+    struct service_load load = service_load(service);
     int64_t all = ended(&stats, NULL);
     struct kernelgym_metrics metrics = {
-        .now_ms = service_now_ms(),
+        .now_ms = clock_wall_ms(),
         .processing_time_s = -1,
         .throughput_per_hour = -1, /* of this server alone it would mislead */
         .success_rate = all > 0 ? (double)ended(&stats, "passed") / (double)all : -1,
         .gpu_percent = -1,
-        .memory_percent = -1,
-        .cpu_percent = -1,
+        .memory_percent = load_memory_percent(&load.now),
+        .cpu_percent = load.cpu_percent,
         .pending = depth(&stats),
         .active = (int64_t)stats.running,
         .completed = all,
@@ -164,16 +152,12 @@ static void show_metrics(void *context, struct http_request *request,
                          struct http_response *response)
 {
     struct service *service = context;
-    struct buf text;
     const char *accept = http_header(request, "accept");
     if (accept && strcasestr(accept, "application/json")) {
         set_kernelgym_metrics(service, response);
         return;
     }
-    buf_init(&text, METRICS_BYTES);
-    metrics_write(service->options.metrics, &text);
-    size_t count = text.len;
-    http_set_taken(response, "text/plain; version=0.0.4; charset=utf-8", buf_take(&text), count);
+    http_set_metrics(response, service->options.metrics);
 }
 
 const struct http_route health_routes[] = {

@@ -50,7 +50,7 @@ static int check_token(const struct settings *settings, const struct http_listen
     if (listen->loopback || *settings->server_token || settings->server_insecure)
         return 0;
     return err_set(err, ERR_INPUT,
-                   "server.listen is %.100s, which others can reach: set a token (WARPGYM_TOKEN), "
+                   "others can reach %.100s: set a token (server.token, WARPGYM_TOKEN), "
                    "or server.insecure=true if everybody there may run code on this machine",
                    settings->server_listen);
 }

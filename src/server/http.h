@@ -162,6 +162,8 @@ const char *http_body(const struct http_request *request, size_t *count);
  * the response is a refusal already (400, or 415 where Content-Type is no JSON): return. Parsed
  * once; the request's. */
 json_t *http_json(struct http_request *request, struct http_response *response);
+/* When its first line had come: clock_now_ns. */
+int64_t http_started_ns(const struct http_request *request);
 /* "127.0.0.1", "::1": without port. */
 const char *http_remote(const struct http_request *request);
 /* The client's X-Request-Id if it is a plain word of at most 64 bytes, else one of our own. It is
@@ -179,6 +181,8 @@ void http_set_bytes(struct http_response *response, const char *type, const void
                     size_t count);
 /* Takes `bytes`, which mem_free frees. */
 void http_set_taken(struct http_response *response, const char *type, char *bytes, size_t count);
+/* All of them, as Prometheus reads them. */
+void http_set_metrics(struct http_response *response, struct metrics *metrics);
 /* A copy; replaces one of the same name. Bytes that a header may not hold become '?'. */
 void http_set_header(struct http_response *response, const char *name, const char *value);
 /* Status and envelope. `format` is text for people, without status or full stop. */

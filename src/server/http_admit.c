@@ -231,8 +231,12 @@ bool http_admit(struct http_request *request, const char *method, const char *ve
     struct heads heads = {0};
     MHD_get_connection_values(request->connection->mhd, MHD_HEADER_KIND, look_at, &heads);
     uint64_t length = heads.content_length ? strtoull(heads.content_length, NULL, 10) : 0;
-    request->has_body = heads.transfer_encoding || length > 0;
-    *early = heads.transfer_encoding || length > HTTP_DISCARD_BYTES || heads.expect;
+    /* Of two lengths libmicrohttpd believes the first, and somebody in front of us maybe the other:
+     * what one of them takes for the body is a request for the other. Of too many headers not all
+     * were looked at. */
+    bool unclear = heads.twice || heads.count > LIMIT_HTTP_HEADERS;
+    request->has_body = unclear || heads.transfer_encoding || length > 0;
+    *early = unclear || heads.transfer_encoding || length > HTTP_DISCARD_BYTES || heads.expect;
     snprintf(request->method_name, sizeof request->method_name, "%s", method);
     request->method = method_of(method, &request->head);
     take_id(request, heads.request_id);

@@ -187,6 +187,11 @@ const char *http_last_event_id(const struct http_request *request)
     return id && *id ? id : NULL;
 }
 
+int64_t http_started_ns(const struct http_request *request)
+{
+    return request->started_ns;
+}
+
 const char *http_remote(const struct http_request *request)
 {
     return request->remote;

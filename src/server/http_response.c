@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#define METRICS_BYTES ((size_t)16 << 20)
 #define RESPONSE_MAX_BYTES ((size_t)1 << 30)
 
 void http_response_init(struct http_response *response, struct http_server *server,
@@ -95,6 +96,15 @@ static char *clean(const char *value)
         if (((unsigned char)*at < ' ' && *at != '\t') || *at == 0x7F)
             *at = '?';
     return copy;
+}
+
+void http_set_metrics(struct http_response *response, struct metrics *metrics)
+{
+    struct buf text;
+    buf_init(&text, METRICS_BYTES);
+    metrics_write(metrics, &text);
+    size_t count = text.len;
+    http_set_taken(response, "text/plain; version=0.0.4; charset=utf-8", buf_take(&text), count);
 }
 
 void http_set_header(struct http_response *response, const char *name, const char *value)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#define BUSY_MS 100
+
 struct http_waiter *http_postpone(struct http_request *request, const struct http_wait *wait)
 {
     struct http_waiter *waiter = &request->waiter;
@@ -86,6 +88,20 @@ void http_drop(struct http_waiter *waiter)
     (void)http_answer(waiter, response);
 }
 
+/* With the request's lock held. Where the handler may block, so may `late`, and never on a loop's
+ * thread: while all handlers are busy and have a full queue, the answer is a little later. */
+static void be_late(struct http_request *request)
+{
+    if (!(request->binding->route->flags & HTTP_BLOCKS)) {
+        (void)leave(request, TURN_LATE);
+        http_connection_resume(request->connection);
+    } else if (http_pool_push(&request->server->pool, request)) {
+        (void)leave(request, TURN_LATE);
+    } else {
+        http_connection_due(request->connection, BUSY_MS);
+    }
+}
+
 void http_waiter_late(struct http_request *request, int64_t now_ns)
 {
     if (atomic_load(&request->server->stopping)) {
@@ -93,13 +109,8 @@ void http_waiter_late(struct http_request *request, int64_t now_ns)
         return;
     }
     pthread_mutex_lock(&request->lock);
-    if (now_ns >= request->waiter.deadline_ns && leave(request, TURN_LATE)) {
-        /* Where the handler may block, so may this. */
-        bool pooled = request->binding->route->flags & HTTP_BLOCKS &&
-                      http_pool_push(&request->server->pool, request);
-        if (!pooled)
-            http_connection_resume(request->connection);
-    }
+    if (now_ns >= request->waiter.deadline_ns && request->turn == TURN_WAIT)
+        be_late(request);
     pthread_mutex_unlock(&request->lock);
 }
 

@@ -37,6 +37,24 @@ bool service_stats(struct service *service, struct queue_stats *stats)
     return known;
 }
 
+struct service_load service_load(struct service *service)
+{
+    pthread_mutex_lock(&service->keeper_lock);
+    struct service_load load = service->load;
+    pthread_mutex_unlock(&service->keeper_lock);
+    return load;
+}
+
+static void look_at_machine(struct service *service)
+{
+    struct load now;
+    load_read(&now);
+    pthread_mutex_lock(&service->keeper_lock);
+    double percent = load_cpu_percent(&service->load.now, &now);
+    service->load = (struct service_load){.now = now, .cpu_percent = percent};
+    pthread_mutex_unlock(&service->keeper_lock);
+}
+
 static void complain(bool *away, const struct err *err)
 {
     if (!*away)
@@ -92,13 +110,17 @@ static void *run(void *argument)
 {
     struct service *service = argument;
     bool away = false;
-    while (rest(service))
+    while (rest(service)) {
+        look_at_machine(service);
         keep(service, &away);
+    }
     return NULL;
 }
 
 int keeper_start(struct service *service, struct err *err)
 {
+    service->load.cpu_percent = -1;
+    load_read(&service->load.now);
     int code = pthread_create(&service->keeper, NULL, run, service);
     service->keeping = code == 0;
     return code == 0 ? 0 : err_sys(err, code, "cannot start the server's housekeeping");
@@ -129,24 +151,19 @@ enum row {
     ROW_COUNT
 };
 
-#define GAUGE(metric, text, ...)                                                                   \
-    {                                                                                              \
-        .name = (metric), .help = (text), .kind = METRIC_GAUGE, .labels = { __VA_ARGS__ }          \
-    }
-
 /* Ends and lost leases are the store's, shared by all servers on it: gauges, so that nobody adds
  * them up over servers. */
 static const struct metric rows[] = {
-    [ROW_DEPTH] = GAUGE("warpgym_queue_depth", "Jobs that wait", "priority"),
-    [ROW_OLDEST] = GAUGE("warpgym_queue_oldest_seconds",
-                         "How long the oldest job that waits has waited", "priority"),
-    [ROW_RUNNING] = GAUGE("warpgym_queue_running", "Jobs that workers hold", NULL),
-    [ROW_KEPT] = GAUGE("warpgym_queue_kept", "Ended jobs that are still there", NULL),
-    [ROW_ENDED] = GAUGE("warpgym_queue_ended_jobs", "Jobs that ended since the queue was made",
-                        "outcome"),
-    [ROW_LOST] = GAUGE("warpgym_queue_lost_leases",
-                       "Jobs whose worker went silent, since the queue was made", NULL),
-    [ROW_WORKERS] = GAUGE("warpgym_workers", "Workers that take jobs", "kind"),
+    [ROW_DEPTH] = METRIC_GAUGE_ROW("warpgym_queue_depth", "Jobs that wait", "priority"),
+    [ROW_OLDEST] = METRIC_GAUGE_ROW("warpgym_queue_oldest_seconds",
+                                    "How long the oldest job that waits has waited", "priority"),
+    [ROW_RUNNING] = METRIC_GAUGE_ROW("warpgym_queue_running", "Jobs that workers hold", NULL),
+    [ROW_KEPT] = METRIC_GAUGE_ROW("warpgym_queue_kept", "Ended jobs that are still there", NULL),
+    [ROW_ENDED] = METRIC_GAUGE_ROW("warpgym_queue_ended_jobs",
+                                   "Jobs that ended since the queue was made", "outcome"),
+    [ROW_LOST] = METRIC_GAUGE_ROW("warpgym_queue_lost_leases",
+                                  "Jobs whose worker went silent, since the queue was made", NULL),
+    [ROW_WORKERS] = METRIC_GAUGE_ROW("warpgym_workers", "Workers that take jobs", "kind"),
 };
 
 static void refresh(void *context)

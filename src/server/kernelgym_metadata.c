@@ -233,13 +233,14 @@ static void put_profile(json_t *metadata, const json_t *verdict,
     json_put(metadata, "profiling", kernelgym_profiling(verdict));
 }
 
-/* Why a correct kernel has no time. */
+/* Why a correct kernel has no time. A part of a task keeps one of the two. */
 static void put_untimed(json_t *metadata, const json_t *verdict,
                         const struct kernelgym_terms *terms,
                         const struct kernelgym_outcome *outcome)
 {
     const char *note = text_of(json_object_get(verdict, "timing"), "note");
-    if (outcome->correct && terms->timing && outcome->candidate_ms < 0)
+    bool timed = outcome->candidate_ms > 0 || outcome->reference_ms > 0;
+    if (outcome->correct && terms->timing && !timed)
         json_put(metadata, "error_during_performance",
                  json_text(*note ? note : "it was not timed"));
 }

@@ -1,4 +1,5 @@
 /* kernelgym_monitoring: KernelGYM's routes about the service itself. */
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "server/kernelgym_report.h"
@@ -11,7 +12,7 @@
 static void root(void *context, struct http_request *request, struct http_response *response)
 {
     (void)context, (void)request;
-    http_set_json(response, kernelgym_root(service_now_ms()));
+    http_set_json(response, kernelgym_root(clock_wall_ms()));
 }
 
 static void queue_status(void *context, struct http_request *request,
@@ -128,7 +129,7 @@ static void answer_worker(const struct http_request *request, bool wants_device,
     struct kernelgym_node_query asked;
     struct kernelgym_reply reply;
     json_t *query = query_json(request);
-    if (kernelgym_worker_parse(query, wants_device, service_now_ms(), &asked, &reply) == 0)
+    if (kernelgym_worker_parse(query, wants_device, clock_wall_ms(), &asked, &reply) == 0)
         kernelgym_refuse_worker(&reply);
     kernelgym_send(response, &reply);
     json_decref(query);
@@ -155,7 +156,7 @@ static void allocate(void *context, struct http_request *request, struct http_re
     struct kernelgym_reply reply;
     json_t *query = query_json(request);
     (void)context;
-    if (kernelgym_node_parse(query, service_now_ms(), &asked, &reply) < 0)
+    if (kernelgym_node_parse(query, clock_wall_ms(), &asked, &reply) < 0)
         kernelgym_send(response, &reply);
     else
         http_set_json(response, kernelgym_node(asked.node_name ? asked.node_name : asked.hostname,
@@ -172,7 +173,7 @@ static void problematic(void *context, struct http_request *request, struct http
     int64_t min_errors = 0;
     json_t *query = query_json(request);
     (void)context;
-    if (kernelgym_problematic_parse(query, service_now_ms(), &min_errors, &reply) < 0)
+    if (kernelgym_problematic_parse(query, clock_wall_ms(), &min_errors, &reply) < 0)
         kernelgym_send(response, &reply);
     else
         http_set_json(response, kernelgym_problematic(NULL, 0, min_errors));

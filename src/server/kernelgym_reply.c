@@ -3,7 +3,6 @@
 #include "base/json.h"
 
 #include <stdio.h>
-#include <time.h>
 
 static const char *const code_names[] = {
 #define X(symbol, name) name,
@@ -16,18 +15,6 @@ const char *kernelgym_code_name(enum kernelgym_code code)
     return code_names[code];
 }
 
-json_t *kernelgym_time(int64_t ms)
-{
-    struct tm parts;
-    char text[64];
-    time_t seconds = (time_t)(ms / 1000);
-    if (ms <= 0 || !gmtime_r(&seconds, &parts))
-        return json_null();
-    size_t length = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(text + length, sizeof text - length, ".%03d000Z", (int)(ms % 1000));
-    return json_text(text);
-}
-
 static void put_envelope(struct kernelgym_reply *reply, int status, enum kernelgym_code code,
                          const char *error, json_t *message, int64_t now_ms)
 {
@@ -38,7 +25,7 @@ static void put_envelope(struct kernelgym_reply *reply, int status, enum kernelg
     json_put(reply->body, "message", message);
     json_put(reply->body, "error_code", json_text(code_names[code]));
     json_put(reply->body, "task_id", json_null());
-    json_put(reply->body, "timestamp", kernelgym_time(now_ms));
+    json_put(reply->body, "timestamp", json_time(now_ms));
 }
 
 int kernelgym_refuse_request(struct kernelgym_reply *reply, json_t *errors, int64_t now_ms)

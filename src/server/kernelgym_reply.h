@@ -52,7 +52,4 @@ void kernelgym_refuse_fault(struct kernelgym_reply *reply, const struct err *err
 int kernelgym_refuse_body(struct kernelgym_reply *reply, const struct err *err, int64_t now_ms);
 void kernelgym_reply_deinit(struct kernelgym_reply *reply);
 
-/* "2026-01-31T12:00:00.123000Z", in UTC; null for 0. A new value. */
-json_t *kernelgym_time(int64_t ms);
-
 #endif

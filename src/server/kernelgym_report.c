@@ -17,7 +17,7 @@ json_t *kernelgym_root(int64_t now_ms)
     json_put(answer, "version", json_text("1.0.0"));
     json_put(answer, "description", json_text("GPU Kernel Evaluation Service"));
     json_put(answer, "server", json_text("warpgym " WARPGYM_VERSION));
-    json_put(answer, "timestamp", kernelgym_time(now_ms));
+    json_put(answer, "timestamp", json_time(now_ms));
     return answer;
 }
 
@@ -46,7 +46,7 @@ json_t *kernelgym_health(const struct kernelgym_health *health)
     json_put(answer, "status", json_text(health->trouble ? "unhealthy" : "healthy"));
     if (health->trouble)
         json_put(answer, "detail", json_text(health->trouble));
-    json_put(answer, "timestamp", kernelgym_time(health->now_ms));
+    json_put(answer, "timestamp", json_time(health->now_ms));
     json_put(answer, "gpu_status", gpus);
     json_put(answer, "queue_status",
              json_pack("{s:I, s:I, s:I}", "pending", (json_int_t)health->pending, "processing",
@@ -71,7 +71,7 @@ static json_t *known(double value)
 json_t *kernelgym_metrics(const struct kernelgym_metrics *metrics)
 {
     json_t *answer = json_object();
-    json_put(answer, "timestamp", kernelgym_time(metrics->now_ms));
+    json_put(answer, "timestamp", json_time(metrics->now_ms));
     json_put(answer, "performance_metrics",
              json_pack("{s:o, s:o, s:o}", "avg_processing_time", known(metrics->processing_time_s),
                        "throughput_per_hour", known(metrics->throughput_per_hour), "success_rate",
@@ -105,7 +105,7 @@ static json_t *worker_json(const struct kernelgym_worker *worker, bool health)
     json_t *answer = json_object();
     json_put(answer, "device", json_text(worker->device));
     json_put(answer, "status", json_text(worker->status));
-    json_put(answer, "last_heartbeat", kernelgym_time(worker->heartbeat_ms));
+    json_put(answer, "last_heartbeat", json_time(worker->heartbeat_ms));
     json_put(answer, "node_id", json_text(worker->node_id));
     json_put(answer, "hostname", json_text(worker->hostname));
     if (!health)
@@ -113,7 +113,7 @@ static json_t *worker_json(const struct kernelgym_worker *worker, bool health)
     json_put(answer, "cuda_error_shutdown", json_boolean(worker->shutdown_reason != NULL));
     if (worker->shutdown_reason) {
         json_put(answer, "shutdown_reason", json_text(worker->shutdown_reason));
-        json_put(answer, "shutdown_time", kernelgym_time(worker->shutdown_ms));
+        json_put(answer, "shutdown_time", json_time(worker->shutdown_ms));
     }
     return answer;
 }
@@ -220,7 +220,7 @@ json_t *kernelgym_retries(const struct kernelgym_retry *retries, size_t count)
         json_array_append_new(list,
                               json_pack("{s:o, s:I, s:o}", "task_id", json_text(retries[i].task_id),
                                         "retry_count", (json_int_t)retries[i].retries,
-                                        "scheduled_for", kernelgym_time(retries[i].scheduled_ms)));
+                                        "scheduled_for", json_time(retries[i].scheduled_ms)));
     return json_pack("{s:s, s:I, s:o}", "status", "success", "retry_queue_size", (json_int_t)count,
                      "next_retries", list);
 }

@@ -195,8 +195,8 @@ static void read_request(const json_t *object, const json_t *at, struct kernelgy
     check_texts(request, at, errors);
 }
 
-int kernelgym_request_parse(const json_t *body, int64_t now_ms, struct kernelgym_request *request,
-                            struct kernelgym_reply *reply)
+static int read_whole(const json_t *body, int64_t now_ms, struct kernelgym_request *request,
+                      struct kernelgym_reply *reply)
 {
     json_t *errors = json_array();
     json_t *at = json_pack("[s]", "body");
@@ -205,7 +205,26 @@ int kernelgym_request_parse(const json_t *body, int64_t now_ms, struct kernelgym
     if (json_array_size(errors) > 0)
         return kernelgym_refuse_request(reply, errors, now_ms);
     json_decref(errors);
-    return check_names(request, "Failed to submit task: ", reply);
+    return 0;
+}
+
+int kernelgym_request_parse(const json_t *body, int64_t now_ms, struct kernelgym_request *request,
+                            struct kernelgym_reply *reply)
+{
+    int result = read_whole(body, now_ms, request, reply);
+    return result == 0 ? check_names(request, "Failed to submit task: ", reply) : result;
+}
+
+int kernelgym_validate_parse(const json_t *body, int64_t now_ms, struct kernelgym_request *request,
+                             struct kernelgym_reply *reply)
+{
+    int result = read_whole(body, now_ms, request, reply);
+    if (result < 0)
+        return result;
+    if (!find_workflow(request))
+        return check_names(request, "", reply);
+    find_names(request);
+    return 0;
 }
 
 static const struct kernelgym_field batch_fields[] = {

@@ -57,7 +57,7 @@ struct kernelgym_request {
     X(ROOT, "GET", "/", "nothing")                                                                 \
     X(EVALUATE, "POST", "/evaluate", "kernelgym_request_parse")                                    \
     X(BATCH, "POST", "/evaluate/batch", "kernelgym_batch_parse")                                   \
-    X(VALIDATE, "POST", "/debug/validate", "kernelgym_request_parse")                              \
+    X(VALIDATE, "POST", "/debug/validate", "kernelgym_validate_parse")                             \
     X(SUBMIT, "POST", "/workflow/submit", "kernelgym_workflow_parse")                              \
     X(WORKFLOW_RESULT, "GET", "/workflow/results/{task_id}", "nothing")                            \
     X(RESULT, "GET", "/results/{task_id}", "nothing")                                              \
@@ -78,9 +78,12 @@ struct kernelgym_request {
     X(CLEAR_ERRORS, "POST", "/monitoring/clear-error-history/{code_hash}", "nothing")
 
 /* 0, or ERR_INPUT with a reply: the caller's (kernelgym_reply_deinit). */
-NODISCARD int kernelgym_request_parse(const json_t *body, int64_t now_ms,
-                                      struct kernelgym_request *request,
-                                      struct kernelgym_reply *reply);
+typedef int kernelgym_parse(const json_t *body, int64_t now_ms, struct kernelgym_request *request,
+                            struct kernelgym_reply *reply);
+NODISCARD kernelgym_parse kernelgym_request_parse;
+/* The same for POST /debug/validate, which submits nothing: what there is no toolkit or backend
+ * for is its answer's to tell (`unregistered`), and no reply. */
+NODISCARD kernelgym_parse kernelgym_validate_parse;
 
 struct kernelgym_batch {
     const char *batch_id;
@@ -93,9 +96,7 @@ NODISCARD int kernelgym_batch_parse(const json_t *body, int64_t now_ms,
                                     struct kernelgym_batch *batch, struct kernelgym_reply *reply);
 
 /* The envelope of /workflow/submit: its task_id and resources stand in the request. */
-NODISCARD int kernelgym_workflow_parse(const json_t *body, int64_t now_ms,
-                                       struct kernelgym_request *request,
-                                       struct kernelgym_reply *reply);
+NODISCARD kernelgym_parse kernelgym_workflow_parse;
 
 /* The answer of POST /debug/validate: `valid`, `errors`, and of each part whether it is. */
 json_t *kernelgym_validation(const struct kernelgym_request *request);

@@ -228,8 +228,8 @@ void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_ter
 
 static void put_times(json_t *object, const struct kernelgym_job *job)
 {
-    json_put(object, "submitted_at", kernelgym_time(job->put_ms));
-    json_put(object, "completed_at", kernelgym_time(job->ended_ms));
+    json_put(object, "submitted_at", json_time(job->put_ms));
+    json_put(object, "completed_at", json_time(job->ended_ms));
 }
 
 static json_t *part_id(const struct kernelgym_job *job, enum kernelgym_part part)
@@ -264,7 +264,7 @@ json_t *kernelgym_status(const struct kernelgym_job *job, enum kernelgym_part pa
     json_put(answer, "assigned_device", json_text(running ? job->worker : NULL));
     json_put(answer, "error_message", outcome.message);
     json_put(answer, "error_code", json_text(kernelgym_code_name(outcome.code)));
-    json_put(answer, "started_at", kernelgym_time(job->started_ms));
+    json_put(answer, "started_at", json_time(job->started_ms));
     put_times(answer, job);
     return answer;
 }
@@ -356,8 +356,8 @@ json_t *kernelgym_batch_result(const char *batch_id, json_t *results, int64_t pu
     json_put(answer, "failed_tasks", json_integer((json_int_t)(total - completed)));
     json_put(answer, "results", results);
     json_put(answer, "batch_status", json_text("completed"));
-    json_put(answer, "submitted_at", kernelgym_time(put_ms));
-    json_put(answer, "completed_at", kernelgym_time(ended_ms));
+    json_put(answer, "submitted_at", json_time(put_ms));
+    json_put(answer, "completed_at", json_time(ended_ms));
     return answer;
 }
 

@@ -4,6 +4,7 @@
  * As in the original, POST /evaluate answers when the task has ended. Its clients bring their own
  * patience, so ours is the longest that there is; a task whose client has left goes on. */
 #include "server/kernelgym_routes.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -157,7 +158,7 @@ static void answer_tasks(struct service *service, void *context, bool ended,
         refuse_task(response, tasks->ids[0], &err);
     } else if (tasks->is_batch) {
         http_set_json(response, kernelgym_batch_result(tasks->batch, results, tasks->put_ms,
-                                                       service_now_ms()));
+                                                       clock_wall_ms()));
     } else {
         http_set_json(response, json_incref(json_array_get(results, 0)));
         json_decref(results);
@@ -199,7 +200,7 @@ static struct tasks *put_all(struct service *service, const struct kernelgym_req
     if (fine && submit_put(service, submissions, count, NULL, puts, response)) {
         tasks = mem_alloc(sizeof *tasks);
         tasks->count = count;
-        tasks->put_ms = service_now_ms();
+        tasks->put_ms = clock_wall_ms();
         tasks->ids = mem_alloc(count * sizeof *tasks->ids);
         for (size_t i = 0; i < count; i++)
             snprintf(tasks->ids[i], QUEUE_ID_BYTES, "%s", puts[i].put_id);
@@ -212,18 +213,24 @@ static struct tasks *put_all(struct service *service, const struct kernelgym_req
     return tasks;
 }
 
-static void evaluate(void *context, struct http_request *request, struct http_response *response)
+/* NULL: `response` says why. */
+static struct tasks *put_one(struct service *service, struct http_request *request,
+                             struct http_response *response, kernelgym_parse *read)
 {
     struct kernelgym_request asked;
     struct kernelgym_reply reply;
     const json_t *body = http_json(request, response);
     if (!body)
-        return;
-    if (kernelgym_request_parse(body, service_now_ms(), &asked, &reply) < 0) {
-        kernelgym_send(response, &reply);
-        return;
-    }
-    struct tasks *tasks = put_all(context, &asked, 1, response);
+        return NULL;
+    if (read(body, clock_wall_ms(), &asked, &reply) == 0)
+        return put_all(service, &asked, 1, response);
+    kernelgym_send(response, &reply);
+    return NULL;
+}
+
+static void evaluate(void *context, struct http_request *request, struct http_response *response)
+{
+    struct tasks *tasks = put_one(context, request, response, kernelgym_request_parse);
     if (tasks)
         wait_for(context, tasks, request);
 }
@@ -231,16 +238,7 @@ static void evaluate(void *context, struct http_request *request, struct http_re
 static void submit_workflow(void *context, struct http_request *request,
                             struct http_response *response)
 {
-    struct kernelgym_request asked;
-    struct kernelgym_reply reply;
-    const json_t *body = http_json(request, response);
-    if (!body)
-        return;
-    if (kernelgym_workflow_parse(body, service_now_ms(), &asked, &reply) < 0) {
-        kernelgym_send(response, &reply);
-        return;
-    }
-    struct tasks *tasks = put_all(context, &asked, 1, response);
+    struct tasks *tasks = put_one(context, request, response, kernelgym_workflow_parse);
     if (!tasks)
         return;
     tasks->is_workflow = true;
@@ -255,7 +253,7 @@ static void evaluate_batch(void *context, struct http_request *request,
     if (!body)
         return;
     struct kernelgym_batch *batch = mem_alloc(sizeof *batch);
-    if (kernelgym_batch_parse(body, service_now_ms(), batch, &reply) < 0) {
+    if (kernelgym_batch_parse(body, clock_wall_ms(), batch, &reply) < 0) {
         kernelgym_send(response, &reply);
         mem_free(batch);
         return;
@@ -277,7 +275,7 @@ static void validate(void *context, struct http_request *request, struct http_re
     const json_t *body = http_json(request, response);
     if (!body)
         return;
-    if (kernelgym_request_parse(body, service_now_ms(), &asked, &reply) < 0)
+    if (kernelgym_validate_parse(body, clock_wall_ms(), &asked, &reply) < 0)
         kernelgym_send(response, &reply);
     else
         http_set_json(response, kernelgym_validation(&asked));
@@ -332,7 +330,7 @@ static void cancel(void *context, struct http_request *request, struct http_resp
     struct err err;
     int found = task_find(service, id, &task, &err);
     if (found == 0 && task.job.state != KERNELGYM_ENDED)
-        found = queue_cancel(service->queue, task.job.id, &state, &err);
+        found = service_cancel(service, task.job.id, &state, &err);
     if (found < 0)
         refuse_task(response, id, &err);
     else

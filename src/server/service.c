@@ -7,7 +7,6 @@
 #include "server/kernelgym_reply.h"
 
 #include <string.h>
-#include <time.h>
 
 const struct http_route *const service_tables[] = {
     api_evaluations_routes, api_batches_routes,          api_events_routes,
@@ -15,16 +14,21 @@ const struct http_route *const service_tables[] = {
     kernelgym_routes,       kernelgym_monitoring_routes, NULL,
 };
 
-int64_t service_now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 const char *service_address(const struct service *service)
 {
     return http_address(service->http);
+}
+
+int service_cancel(struct service *service, const char *id, enum queue_state *state,
+                   struct err *err)
+{
+    int result = queue_cancel(service->queue, id, state, err);
+    if (result < 0 || *state == QUEUE_DONE)
+        return result;
+    const char *before = log_set_job(id);
+    log_event(LOG_LEVEL_DEBUG, "server", "cancelled", NULL);
+    log_set_job(before);
+    return 0;
 }
 
 /* ------------------------------------------------------------------------------------- refusals */
@@ -59,9 +63,9 @@ void service_envelope(void *context, const struct http_error *error,
     }
     err_set(&err, ERR_INPUT, "%s", error->text);
     if (error->status == 500)
-        kernelgym_refuse_fault(&reply, &err, service_now_ms());
+        kernelgym_refuse_fault(&reply, &err, clock_wall_ms());
     else if (error->status == 400)
-        (void)kernelgym_refuse_body(&reply, &err, service_now_ms());
+        (void)kernelgym_refuse_body(&reply, &err, clock_wall_ms());
     else
         (void)kernelgym_refuse(&reply, error->status, KERNELGYM_NO_CODE, "%s", error->text);
     if (reply.error_code)

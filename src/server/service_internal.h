@@ -6,6 +6,7 @@
 #ifndef WARPGYM_SERVER_SERVICE_INTERNAL_H
 #define WARPGYM_SERVER_SERVICE_INTERNAL_H
 
+#include "device/load.h"
 #include "server/catalogue.h"
 #include "server/feed.h"
 #include "server/fleet.h"
@@ -18,6 +19,12 @@
 #include <stdbool.h>
 
 #define SERVICE_RETRY_AFTER_S 2 /* where the store is away or full */
+
+/* Of this machine, between the keeper's last two looks. */
+struct service_load {
+    struct load now;
+    double cpu_percent; /* negative: not known yet */
+};
 
 struct service {
     struct service_options options;
@@ -38,6 +45,7 @@ struct service {
     bool quit;                  /* likewise */
     struct queue_stats stats;   /* as it was last; likewise */
     bool stats_known;           /* likewise */
+    struct service_load load;   /* likewise */
     _Atomic uint64_t put_since; /* jobs, since those statistics */
 };
 
@@ -54,16 +62,18 @@ extern const struct http_route kernelgym_monitoring_routes[];
 /* All of those tables; ends with NULL. */
 extern const struct http_route *const service_tables[];
 
-/* Wall-clock milliseconds since 1970. */
-int64_t service_now_ms(void);
 /* What the keeper saw last; false: nothing yet. */
 bool service_stats(struct service *service, struct queue_stats *stats);
+struct service_load service_load(struct service *service);
 /* Of an error of the queue: 404 no such job, 400, 503 with Retry-After where the store is away or
  * full. */
 void service_refuse_queue(struct http_response *response, const struct err *err);
 /* The envelope of refusals, by whose route it is. */
 void service_envelope(void *context, const struct http_error *error,
                       const struct http_request *request, struct http_response *response);
+/* As queue_cancel. */
+NODISCARD int service_cancel(struct service *service, const char *id, enum queue_state *state,
+                             struct err *err);
 /* ?wait_s=, in ms. False: refused. */
 bool service_wait_ms(const struct http_request *request, struct http_response *response,
                      int64_t *wait_ms);

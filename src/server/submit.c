@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "judge/judge.h"
 #include "judge/language.h"
@@ -30,22 +31,35 @@ static const char *needs_of(struct service *service, const struct evaluation_req
     return fleet_taking(service->fleet, true) > 0 ? "gpu" : "any";
 }
 
-/* Problem, candidate, settings and the devices that would judge it. */
-static int make_key(struct service *service, struct submission *submission, struct err *err)
+/* Which problem is meant, so that no worker judges by another of that name. */
+static int name_problem(struct service *service, const json_t *object, struct submission *out,
+                        json_t **named, struct err *err)
 {
-    const struct evaluation_request *request = &submission->request;
-    char problem[HASH_HEX_BYTES] = "", content[HASH_HEX_BYTES], models[HASH_HEX_BYTES];
-    if (request->format == EVALUATION_KNOWN &&
-        catalogue_hash(service->catalogue, request->problem_id, problem, err) < 0)
-        return err->code;
-    if (!fleet_models(service->fleet, submission->needs, models))
+    const char *wanted = out->request.problem_hash;
+    const char *id = out->request.problem_id;
+    *named = json_copy((json_t *)object);
+    if (out->request.format != EVALUATION_KNOWN || out->request.refused)
         return 0;
-    evaluation_request_hash(request, problem, content);
+    if (catalogue_hash(service->catalogue, id, out->problem, err) < 0)
+        return err->code;
+    if (wanted && strcmp(wanted, out->problem) != 0)
+        return err_set(err, ERR_INPUT, "problem: 'hash' is %.64s, and problem %s is %s here",
+                       wanted, id, out->problem);
+    json_put(*named, "problem", json_pack("{s:s, s:s}", "id", id, "hash", out->problem));
+    return 0;
+}
+
+/* Problem, candidate, settings, and the workers that would judge it. */
+static void make_key(struct service *service, struct submission *submission)
+{
+    char content[HASH_HEX_BYTES], judges[HASH_HEX_BYTES];
+    if (!fleet_models(service->fleet, submission->needs, judges))
+        return;
+    evaluation_request_hash(&submission->request, submission->problem, content);
     struct hash *hash = hash_new();
     hash_update_string(hash, content);
-    hash_update_string(hash, models);
+    hash_update_string(hash, judges);
     hash_finish(hash, submission->key);
-    return 0;
 }
 
 static int write_payload(const json_t *object, struct submission *submission, struct err *err)
@@ -81,9 +95,13 @@ static int prepare(struct service *service, const json_t *object, struct submiss
                    struct err *err)
 {
     struct settings settings;
+    json_t *named = NULL;
     int result = evaluation_request_parse(object, &out->request, err);
     if (result == 0)
-        result = write_payload(object, out, err);
+        result = name_problem(service, object, out, &named, err);
+    if (result == 0)
+        result = write_payload(named, out, err);
+    json_decref(named);
     if (result < 0 || out->request.refused) {
         out->needs = "any";
         return result < 0 ? result : write_refusal(out, err);
@@ -93,7 +111,8 @@ static int prepare(struct service *service, const json_t *object, struct submiss
         return result;
     out->needs = needs_of(service, &out->request, &settings);
     settings_deinit(&settings);
-    return make_key(service, out, err);
+    make_key(service, out);
+    return 0;
 }
 
 bool submit_check_id(const json_t *object, const char *where, struct http_response *response)
@@ -187,6 +206,22 @@ static void fill(const struct submission *from, const char *batch, struct queue_
         put->result = result;
 }
 
+const char *submit_putting(const struct submission *submission, const struct queue_submission *put)
+{
+    static const char *const names[] = {"new", "joined", "answered", "replaced"};
+    if (put->putting == QUEUE_PUT_NEW && submission->is_known)
+        return "cached";
+    return names[put->putting];
+}
+
+static void tell(const struct submission *submission, const struct queue_submission *put)
+{
+    const char *before = log_set_job(put->put_id);
+    log_event(LOG_LEVEL_DEBUG, "server", "taken", "as", submit_putting(submission, put), "batch",
+              put->batch ? put->batch : "", NULL);
+    log_set_job(before);
+}
+
 bool submit_put(struct service *service, struct submission *submissions, size_t count,
                 const char *batch, struct queue_submission *puts, struct http_response *response)
 {
@@ -204,18 +239,12 @@ bool submit_put(struct service *service, struct submission *submissions, size_t 
     }
     for (size_t i = 0; done && i < count; i++) {
         puts[i].result = NULL; /* gone with this function */
+        if (log_enabled(LOG_LEVEL_DEBUG))
+            tell(&submissions[i], &puts[i]);
         if (puts[i].putting == QUEUE_PUT_NEW || puts[i].putting == QUEUE_PUT_REPLACED)
             atomic_fetch_add(&service->put_since,
                              !submissions[i].refusal && !submissions[i].is_known);
     }
     mem_free(results);
     return done;
-}
-
-const char *submit_putting(const struct submission *submission, const struct queue_submission *put)
-{
-    static const char *const names[] = {"new", "joined", "answered", "replaced"};
-    if (put->putting == QUEUE_PUT_NEW && submission->is_known)
-        return "cached";
-    return names[put->putting];
 }

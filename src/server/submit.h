@@ -15,6 +15,7 @@
 struct submission {
     struct evaluation_request request; /* borrows from the object it was read from */
     char key[HASH_HEX_BYTES];          /* "": no result of another job will do */
+    char problem[HASH_HEX_BYTES];      /* the hash of a known one */
     const char *needs;
     char *payload;
     size_t payload_bytes;

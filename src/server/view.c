@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <uthash.h>
 
@@ -29,18 +28,6 @@ struct views {
 };
 
 /* --------------------------------------------------------------------------------------- making */
-
-json_t *view_time(int64_t ms)
-{
-    char text[64];
-    struct tm parts;
-    time_t seconds = (time_t)(ms / 1000);
-    if (ms <= 0 || !gmtime_r(&seconds, &parts))
-        return json_null();
-    size_t length = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(text + length, sizeof text - length, ".%03dZ", (int)(ms % 1000));
-    return json_text(text);
-}
 
 const char *view_priority(enum queue_priority priority)
 {
@@ -77,9 +64,9 @@ static json_t *head_json(const struct queue_job *job)
     json_put(object, "batch", text_or_null(job->batch));
     json_put(object, "state", json_text(queue_state_name(job->state)));
     json_put(object, "priority", json_text(view_priority(job->priority)));
-    json_put(object, "created_at", view_time(job->put_ms));
-    json_put(object, "started_at", view_time(job->claimed_ms));
-    json_put(object, "ended_at", view_time(job->ended_ms));
+    json_put(object, "created_at", json_time(job->put_ms));
+    json_put(object, "started_at", json_time(job->claimed_ms));
+    json_put(object, "ended_at", json_time(job->ended_ms));
     json_put(object, "attempt", json_integer(job->attempt));
     json_put(object, "worker", text_or_null(job->worker));
     json_put(object, "outcome", text_or_null(job->outcome));
@@ -121,6 +108,8 @@ static struct view *make(struct queue_job *job)
     json_t *payload = parse(job->payload, job->payload_bytes);
     json_t *result = parse(job->result, job->result_bytes);
     json_t *head = head_json(job);
+    if (json_is_object(result)) /* of another job, where its verdict answered this one, too */
+        json_put(result, "id", json_text(job->id));
     view->notes = object_text(json_object_get(payload, "notes"));
     view->verdict = object_text(result);
     char *text = object_text(head);

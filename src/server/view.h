@@ -47,8 +47,6 @@ bool view_ended(const struct queue_job *job);
 /* Appends the object. `putting`: as POST says; NULL: leave it out. */
 void view_write(const struct view *view, bool verdict, const char *putting, struct buf *out);
 
-/* "2026-01-31T12:00:00.123Z"; null for 0. A new value. */
-json_t *view_time(int64_t ms);
 const char *view_priority(enum queue_priority priority);
 
 #endif

@@ -12,8 +12,7 @@ struct waiting {
     size_t count;
     int64_t timeout_ms;
     /* Fills the response. `ended`: all of them have, or the queue has forgotten them; else the
-     * time is
-     * over. On the feed's thread or a handler's. */
+     * time is over. On the feed's thread or a handler's. */
     void (*answer)(struct service *service, void *context, bool ended,
                    struct http_response *response);
     void (*release)(void *context); /* its last use; NULL */

@@ -99,8 +99,20 @@ static void post(struct worker *worker, bool lives)
     if (queue_post(worker->options.queue, worker->name, text, lives ? strlen(text) : 0, keep_ms,
                    &err) < 0)
         log_write(LOG_LEVEL_WARN, "worker", "cannot tell the board: %s", err.text);
+    else
+        worker->posted_ns = clock_now_ns();
     free(text);
     json_decref(note);
+}
+
+int worker_check(const struct worker *worker, struct err *err)
+{
+    double most_ms = (double)worker->options.settings->worker_heartbeat_ms * NOTE_BEATS;
+    double silent_ms = clock_ms_since(worker->posted_ns);
+    if (silent_ms <= most_ms)
+        return 0;
+    return err_set(err, ERR_TIMEOUT, "the queue has taken no heartbeat for %.0f s",
+                   silent_ms * 1e-3);
 }
 
 /* Any process on the store may; this one may be the only one. */

@@ -1,9 +1,23 @@
 /* count: the worker's metrics. Declared in slot.h. */
 #include "worker/slot.h"
 
+#include "judge/devices.h"
+
+#include <stdio.h>
 #include <string.h>
 
-enum { ENDED, STAGES, LAYERS_MISSING, COUNTERS };
+enum {
+    ENDED,
+    STAGES,
+    LAYERS,
+    LAYERS_MISSING,
+    DEVICE_GOOD,
+    DEVICE_BUSY,
+    DEVICE_EXCLUSIVE,
+    DEVICE_READY,
+    STANDBY,
+    COUNTERS
+};
 
 static const struct metric rows[COUNTERS] = {
     [ENDED] = {"warpgym_worker_jobs_total",
@@ -18,17 +32,64 @@ static const struct metric rows[COUNTERS] = {
                 {"stage"},
                 metric_seconds,
                 METRIC_SECONDS},
+    [LAYERS] = METRIC_GAUGE_ROW("warpgym_sandbox_layer",
+                                "1: it held around the last candidate that was judged here",
+                                "layer"),
     [LAYERS_MISSING] = {"warpgym_worker_sandbox_missing_total",
                         "Verdicts during which a layer of the sandbox was missing, by layer",
                         METRIC_COUNTER,
                         {"layer"},
                         NULL,
                         0},
+    [DEVICE_GOOD] = METRIC_GAUGE_ROW("warpgym_device_good", "0: it stands in quarantine", "device"),
+    [DEVICE_BUSY] = METRIC_GAUGE_ROW("warpgym_device_busy_seconds",
+                                     "How long somebody held the device, since the process started",
+                                     "device"),
+    [DEVICE_EXCLUSIVE] = METRIC_GAUGE_ROW("warpgym_device_exclusive_seconds",
+                                          "How long somebody had it alone, to time above all",
+                                          "device"),
+    [DEVICE_READY] = METRIC_GAUGE_ROW("warpgym_device_ready_processes",
+                                      "Processes that stand ready with a context on it", "device"),
+    [STANDBY] = METRIC_GAUGE_ROW("warpgym_standby_ready",
+                                 "1: what it loads is in memory, and a side is a fork away",
+                                 "kind"),
 };
 
-struct metric_table *worker_count_open(struct metrics *metrics)
+/* The CPU has no number. */
+static void tell_device(struct metric_table *table, const struct judge_device *device)
 {
-    return metrics ? metrics_add(metrics, rows, COUNTERS) : NULL;
+    char name[32] = "cpu";
+    const char *const labels[] = {name};
+    if (device->gpu)
+        snprintf(name, sizeof name, "cuda:%d", device->ordinal);
+    metrics_set(table, DEVICE_GOOD, labels, device->good);
+    metrics_set(table, DEVICE_BUSY, labels, device->busy_s);
+    metrics_set(table, DEVICE_EXCLUSIVE, labels, device->exclusive_s);
+    if (device->gpu)
+        metrics_set(table, DEVICE_READY, labels, device->ready);
+}
+
+static void refresh(void *context)
+{
+    struct worker *worker = context;
+    struct judge_device devices[JUDGE_DEVICES];
+    struct judge_standby standbys[JUDGE_STANDBYS];
+    size_t count = judge_devices(worker->judge, devices);
+    for (size_t i = 0; i < count; i++)
+        tell_device(worker->metrics, &devices[i]);
+    count = judge_standbys(worker->judge, standbys);
+    for (size_t i = 0; i < count; i++)
+        metrics_set(worker->metrics, STANDBY, (const char *[]){standbys[i].name},
+                    standbys[i].state == STANDBY_READY);
+}
+
+void worker_count_open(struct worker *worker)
+{
+    struct metrics *metrics = worker->options.metrics;
+    if (!metrics)
+        return;
+    worker->metrics = metrics_add(metrics, rows, COUNTERS);
+    metrics_on_render(metrics, refresh, worker);
 }
 
 static void count_stages(struct metric_table *table, const json_t *verdict)
@@ -40,15 +101,20 @@ static void count_stages(struct metric_table *table, const json_t *verdict)
         metrics_observe(table, STAGES, (const char *[]){name}, json_number_value(ms) * 1e-3);
 }
 
-static void count_missing(struct metric_table *table, const json_t *verdict)
+static void count_layers(struct metric_table *table, const json_t *verdict)
 {
     const json_t *environment = json_object_get(verdict, "environment");
     const json_t *sandbox = json_object_get(environment, "sandbox");
-    const json_t *missing = json_object_get(sandbox, "missing");
     size_t index;
     json_t *layer;
-    json_array_foreach(missing, index, layer)
-        metrics_count(table, LAYERS_MISSING, (const char *[]){json_string_value(layer)}, 1);
+    json_array_foreach(json_object_get(sandbox, "layers"), index, layer)
+        metrics_set(table, LAYERS, (const char *[]){json_string_value(layer)}, 1);
+    json_array_foreach(json_object_get(sandbox, "missing"), index, layer)
+    {
+        const char *const labels[] = {json_string_value(layer)};
+        metrics_set(table, LAYERS, labels, 0);
+        metrics_count(table, LAYERS_MISSING, labels, 1);
+    }
 }
 
 static void count_status(struct worker *worker, const char *status)
@@ -64,5 +130,5 @@ void worker_count(struct worker *worker, const json_t *verdict)
 {
     count_status(worker, json_string_value(json_object_get(verdict, "status")));
     count_stages(worker->metrics, verdict);
-    count_missing(worker->metrics, verdict);
+    count_layers(worker->metrics, verdict);
 }

@@ -1,37 +1,25 @@
 /* note: what the board says of a worker, as /v1/workers shows it. Declared in slot.h. */
 #include "worker/slot.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "judge/devices.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <time.h>
+#include <string.h>
 #include <unistd.h>
 
-static json_t *time_text(int64_t ms)
-{
-    char text[40];
-    struct tm parts;
-    time_t seconds = ms / 1000;
-    gmtime_r(&seconds, &parts);
-    size_t length = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
-    snprintf(text + length, sizeof text - length, ".%03dZ", (int)(ms % 1000));
-    return json_text(text);
-}
-
-static int64_t wall_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+#define SECTION_BYTES ((size_t)64 << 10)
+#define IDS_BYTES ((size_t)24 << 10) /* of the note, which has a bound */
+#define ESCAPED_MOST 6               /* bytes of JSON for one of a text */
 
 static json_t *device_json(const struct judge_device *device)
 {
     json_t *object = json_pack("{s:s, s:o, s:s}", "kind", device->gpu ? "cuda" : "cpu", "name",
                                json_text(device->name), "state",
                                device->good ? "good" : "quarantined");
+    json_put(object, "busy_s", json_number(device->busy_s));
+    json_put(object, "exclusive_s", json_number(device->exclusive_s));
     if (!device->gpu) {
         json_put(object, "cores", json_integer(device->cores));
         return object;
@@ -41,7 +29,6 @@ static json_t *device_json(const struct judge_device *device)
     json_put(object, "why", json_text(device->good ? NULL : device->why));
     json_put(object, "memory_bytes", json_integer((json_int_t)device->memory_bytes));
     json_put(object, "evaluations", json_integer(device->evaluations));
-    json_put(object, "used_s", json_number(device->used_s));
     return object;
 }
 
@@ -55,20 +42,43 @@ static json_t *devices_json(struct worker *worker)
     return list;
 }
 
+/* Who judges otherwise has other verdicts of the same text: what servers keep of them is kept for
+ * those who judge like this. */
+void worker_say_how(struct worker *worker)
+{
+    static const char *const sections[] = {"compile", "run",   "check",  "timing",
+                                           "gpu",     "torch", "python", "languages"};
+    struct hash *hash = hash_new();
+    hash_update_string(hash, WARPGYM_VERSION);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        struct buf text;
+        buf_init(&text, SECTION_BYTES);
+        settings_show_section(worker->options.settings, sections[i], &text);
+        hash_update(hash, text.data, text.len);
+        buf_deinit(&text);
+    }
+    hash_finish(hash, worker->how);
+}
+
 /* With the lock. */
 static json_t *jobs_json(const struct worker *worker)
 {
     json_t *ended = json_object();
-    json_t *running = json_array();
-    for (size_t i = 0; i < worker->slot_count; i++)
-        if (worker->slots[i].busy)
-            json_array_append_new(running, json_text(worker->slots[i].job.id));
+    json_t *ids = json_array();
+    size_t running = 0, bytes = 0;
+    for (size_t i = 0; i < worker->slot_count; i++) {
+        const char *id = worker->slots[i].job.id;
+        running += worker->slots[i].busy;
+        bytes += worker->slots[i].busy ? strlen(id) * ESCAPED_MOST + 3 : 0;
+        if (worker->slots[i].busy && bytes < IDS_BYTES)
+            json_array_append_new(ids, json_text(id));
+    }
     for (int status = 0; status < STATUS_COUNT; status++)
         if (worker->tally.ended[status] > 0)
             json_put(ended, verdict_status_name(status),
                      json_integer((json_int_t)worker->tally.ended[status]));
     return json_pack("{s:I, s:I, s:o, s:o}", "slots", (json_int_t)worker->slot_count, "running",
-                     (json_int_t)json_array_size(running), "ids", running, "ended", ended);
+                     (json_int_t)running, "ids", ids, "ended", ended);
 }
 
 json_t *worker_note(struct worker *worker)
@@ -80,11 +90,12 @@ json_t *worker_note(struct worker *worker)
         json_array_append_new(claims, json_text(worker->claims[i]));
     json_t *devices = devices_json(worker);
     pthread_mutex_lock(&worker->lock);
-    json_t *note = json_pack("{s:s, s:o, s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "name",
-                             worker->name, "host", json_text(host), "pid", (int)getpid(), "version",
-                             WARPGYM_VERSION, "started_at", time_text(worker->started_ms),
-                             "beat_at", time_text(wall_ms()), "draining", (int)worker->draining,
-                             "jobs", jobs_json(worker), "devices", devices, "claims", claims);
+    json_t *note = json_pack("{s:o, s:o, s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "name",
+                             json_text(worker->name), "host", json_text(host), "pid", (int)getpid(),
+                             "version", WARPGYM_VERSION, "how", worker->how, "started_at",
+                             json_time(worker->started_ms), "beat_at", json_time(clock_wall_ms()),
+                             "draining", (int)worker->draining, "jobs", jobs_json(worker),
+                             "devices", devices, "claims", claims);
     pthread_mutex_unlock(&worker->lock);
     return note;
 }

@@ -75,6 +75,19 @@ static void look_once_more(struct slot *slot)
     queue_job_deinit(&now);
 }
 
+/* Whether the same question has this answer another time. The machine kills for lack of memory. */
+static bool is_lasting(const json_t *verdict)
+{
+    static const char *const passing[] = {"infrastructure_error", "timeout", "cancelled"};
+    const char *status = json_string_value(json_object_get(verdict, "status"));
+    const json_t *error = json_object_get(verdict, "error");
+    const char *class = json_string_value(json_object_get(error, "class"));
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (strcmp(status, passing[i]) == 0)
+            return false;
+    return !class || strcmp(class, VERDICT_KILLED) != 0;
+}
+
 /* Offers it until the store takes it: what was judged need not be judged again. */
 static void finish(struct slot *slot, const json_t *verdict, const char *text)
 {
@@ -83,9 +96,7 @@ static void finish(struct slot *slot, const json_t *verdict, const char *text)
     struct queue_result result = {.outcome = status,
                                   .bytes = text,
                                   .count = strlen(text),
-                                  .answers_key = strcmp(status, "infrastructure_error") != 0 &&
-                                                 strcmp(status, "timeout") != 0 &&
-                                                 strcmp(status, "cancelled") != 0};
+                                  .answers_key = is_lasting(verdict)};
     enum queue_finishing finishing = QUEUE_FINISHED;
     int64_t start_ns = clock_now_ns();
     struct err err;

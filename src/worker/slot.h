@@ -45,14 +45,16 @@ struct worker {
     size_t slot_count, thread_count;
     const char *claims[QUEUE_NEEDS_MAX];
     size_t claim_count;
-    struct metric_table *metrics;
+    char how[HASH_HEX_BYTES]; /* version and settings that verdicts depend on */
+    _Atomic(struct metric_table *) metrics;
     pthread_t beat;
     struct queue_watcher watcher; /* its address says which worker */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a slot is free, or all is over */
     bool beats, draining, ended;
     struct tally tally;
-    _Atomic int no_more; /* of the judge: set when all slots have ended */
+    _Atomic int64_t posted_ns; /* when the board last took a note of it */
+    _Atomic int no_more;       /* of the judge: set when all slots have ended */
 };
 
 /* slot.c: the thread. */
@@ -63,10 +65,12 @@ json_t *slot_judge(struct slot *slot);
 void slot_stop(struct slot *slot, int why);
 /* beat.c: the thread. */
 void *worker_beat(void *argument);
-/* note.c: what the board says of it: a new reference. */
+/* note.c: what the board says of it: a new reference. `ids`: of running jobs, too, as far as there
+ * is room. */
+void worker_say_how(struct worker *worker);
 json_t *worker_note(struct worker *worker);
-/* count.c: rows of the worker's metrics, and what one verdict adds to them. */
-struct metric_table *worker_count_open(struct metrics *metrics);
+/* count.c: the worker's metrics, which ask its judge, and what one verdict adds to them. */
+void worker_count_open(struct worker *worker);
 void worker_count(struct worker *worker, const json_t *verdict);
 
 #endif

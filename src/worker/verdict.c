@@ -64,6 +64,8 @@ static json_t *judge_request(struct slot *slot, const struct evaluation_request 
     if (evaluation_request_problem(request, options->roots->items, options->roots->count, &problem,
                                    &err) == 0)
         verdict = judge(slot, request, &problem, &settings);
+    else if (request->format == EVALUATION_KNOWN) /* the server has it: another worker may */
+        verdict = evaluation_request_fault(request, err.text);
     else
         verdict = evaluation_request_refusal(request, err.text);
     problem_deinit(&problem);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "judge/devices.h"
+#include "judge/evaluation_request.h"
 #include "worker/slot.h"
 
 #include <limits.h>
@@ -32,6 +33,11 @@ static void hear(struct queue_watcher *watcher, const struct queue_event *events
             if (worker->slots[k].busy && strcmp(worker->slots[k].job.id, events[i].id) == 0)
                 slot_stop(&worker->slots[k], EVALUATION_CANCELLED);
     pthread_mutex_unlock(&worker->lock);
+}
+
+static bool is_name(const char *name)
+{
+    return evaluation_is_id(name) && strlen(name) < QUEUE_NAME_BYTES;
 }
 
 static void name_it(struct worker *worker)
@@ -81,13 +87,18 @@ static int start_threads(struct worker *worker, struct err *err)
 int worker_start(struct worker **out, const struct worker_options *options, struct err *err)
 {
     struct worker *worker = mem_alloc(sizeof *worker);
-    struct timespec now;
     worker->options = *options;
     worker->watcher.tell = hear;
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->changed, NULL);
-    clock_gettime(CLOCK_REALTIME, &now);
-    worker->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    worker->started_ms = clock_wall_ms();
+    worker->posted_ns = clock_now_ns();
+    if (options->name && !is_name(options->name)) {
+        worker_free(worker);
+        return err_set(err, ERR_INPUT,
+                       "a worker's name has 1 to %d bytes of UTF-8 without control characters",
+                       QUEUE_NAME_BYTES - 1);
+    }
     name_it(worker);
     struct judge_options judge = {.settings = options->settings, .cancelled = &worker->no_more};
     int result = judge_open(&worker->judge, &judge, err);
@@ -95,14 +106,15 @@ int worker_start(struct worker **out, const struct worker_options *options, stru
         worker_free(worker);
         return result;
     }
-    worker->metrics = worker_count_open(options->metrics);
     look_at_devices(worker);
+    worker_say_how(worker);
     result = start_threads(worker, err);
     if (result < 0) {
         worker_drain(worker, 0);
         worker_free(worker);
         return result;
     }
+    worker_count_open(worker); /* from here on nothing fails: it asks the worker */
     judge_warm(worker->judge, PROBLEM_TORCH, "candidate.py");
     log_write(LOG_LEVEL_INFO, "worker", "%s takes jobs in %zu slots", worker->name,
               worker->slot_count);

@@ -31,7 +31,7 @@ struct worker_options {
     const struct settings *settings; /* worker.*, and all that judging needs */
     struct queue *queue;
     const struct paths_list *roots; /* of problem suites */
-    struct metrics *metrics;        /* NULL: nobody counts */
+    struct metrics *metrics;        /* NULL: nobody counts; not rendered after worker_free */
     const char *name;               /* NULL: HOST-PID-RANDOM */
 };
 
@@ -39,6 +39,8 @@ struct worker_options {
 NODISCARD int worker_start(struct worker **out, const struct worker_options *options,
                            struct err *err);
 const char *worker_name(const struct worker *worker);
+/* Whether the queue knows that it lives. ERR_TIMEOUT: not lately. Threads: any. */
+NODISCARD int worker_check(const struct worker *worker, struct err *err);
 
 /* Takes no more jobs, and waits until those it has have ended. What is not over after `timeout_ms`
  * is stopped and handed back as if it had never been taken. The queue's claims end, too

@@ -224,11 +224,17 @@ static void test_help(void **state)
     options_help(&commands[0], options, "warpgym", 60, &out);
     assert_string_equal(out.data, expected);
     buf_reset(&out);
-    options_overview(commands, 0, &out);
+    assert_int_equal(options_overview(commands, NULL, 0, &out), 4);
     assert_string_equal(out.data, "  eval           Judge candidates\n"
                                   "  problem check  Check a problem\n"
                                   "  problem list   List problems\n"
                                   "  serve          Serve\n");
+    buf_reset(&out);
+    assert_int_equal(options_overview(commands, "problem", 0, &out), 2);
+    assert_string_equal(out.data, "  problem check  Check a problem\n"
+                                  "  problem list   List problems\n");
+    assert_int_equal(options_overview(commands, "prob", 0, &out), 0);
+    assert_int_equal(options_overview(commands, "serve", 0, &out), 0);
     buf_deinit(&out);
 }
 

@@ -1,10 +1,9 @@
 /* http_client against our own HTTP layer, and against sockets that say anything. */
+#include "../support/http_fixture.h"
 #include "client/http_client.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/settings.h"
-#include "server/http.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -28,8 +27,7 @@
 /* ------------------------------------------------------------------------------------ our layer */
 
 struct world {
-    struct settings settings;
-    struct http_server *server;
+    struct http_fixture server;
     _Atomic int busy;                     /* so many times, then it is not */
     _Atomic(struct http_waiter *) waiter; /* of the last request to be silent at */
 };
@@ -103,27 +101,17 @@ static const struct http_route routes[] = {
 static int begin(void **state)
 {
     struct world *world = mem_alloc(sizeof *world);
-    struct http_options options = {0};
-    struct err err;
-    settings_init(&world->settings);
     *state = world;
-    if (settings_assign(&world->settings, "server.listen=127.0.0.1:0", &err) < 0 ||
-        http_open(&world->settings, &options, &world->server, &err) < 0 ||
-        http_add(world->server, routes, sizeof routes / sizeof *routes, world, &err) < 0 ||
-        http_start(world->server, &err) < 0)
-        return -1;
-    return 0;
+    return http_fixture_begin(&world->server, routes, sizeof routes / sizeof *routes, world);
 }
 
 static int end(void **state)
 {
     struct world *world = *state;
-    struct err err;
-    int result = http_stop(world->server, BOUND_S * 1000, &err);
+    int result = http_fixture_stop(&world->server);
     if (world->waiter)
         http_drop(world->waiter);
-    http_free(world->server);
-    settings_deinit(&world->settings);
+    http_fixture_free(&world->server);
     mem_free(world);
     return result;
 }
@@ -148,7 +136,7 @@ static struct http_client *open_client(const char *url, int64_t timeout_ms, int6
 static struct http_client *client_of(const struct world *world, int64_t timeout_ms,
                                      int64_t patience_ms)
 {
-    char *url = mem_printf("%s/p//", http_address(world->server));
+    char *url = mem_printf("%s/p//", http_address(world->server.http));
     struct http_client *client = open_client(url, timeout_ms, patience_ms, NULL);
     mem_free(url);
     return client;
@@ -383,7 +371,7 @@ static void test_cancel(void **state)
         if (world->waiter)
             http_drop(world->waiter);
         world->waiter = NULL;
-        struct http_client *client = open_client(http_address(world->server), BOUND_S * 2000,
+        struct http_client *client = open_client(http_address(world->server.http), BOUND_S * 2000,
                                                  BOUND_S * 2000, &cancelled);
         assert_int_equal(pthread_create(&thread, NULL, cancel_soon, (void *)&cancelled), 0);
         assert_int_equal(get(client, targets[i], 4096, &answer, &err), ERR_CANCELLED);

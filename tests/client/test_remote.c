@@ -88,11 +88,12 @@ static void test_lists(void **state)
         int result;
     } rows[] = {
         {"{\"evaluations\": []}", 0},
-        {"{\"evaluations\": [{\"id\": \"x\", \"state\": \"done\"}], \"before\": \"9\"}", 0},
+        {"{\"evaluations\": [{\"id\": \"x\", \"state\": \"done\"}], \"before\": 9}", 0},
         {"{\"evaluations\": [], \"before\": null}", 0},
         {"{\"evaluations\": [{\"id\": \"x\", \"state\": \"done\"}, 7]}", ERR_PROTOCOL},
         {"{\"evaluations\": {}}", ERR_PROTOCOL},
-        {"{\"evaluations\": [], \"before\": 9}", ERR_PROTOCOL},
+        {"{\"evaluations\": [], \"before\": \"9\"}", ERR_PROTOCOL},
+        {"{\"evaluations\": [], \"before\": 9.5}", ERR_PROTOCOL},
         {"[]", ERR_PROTOCOL},
     };
     (void)state;

@@ -1,10 +1,10 @@
 /* remote_batch against a server that ends what is asked for, refuses some, and counts. */
+#include "../support/http_fixture.h"
 #include "client/remote_batch.h"
 
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "server/http.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,12 +15,10 @@
 
 #include <cmocka.h>
 
-#define BOUND_MS 60000
 #define COUNT 230
 
 struct world {
-    struct settings settings;
-    struct http_server *server;
+    struct http_fixture server;
     _Atomic int batches, singles, cancelled, refuse, never, largest;
 };
 
@@ -94,25 +92,15 @@ static const struct http_route routes[] = {
 static int begin(void **state)
 {
     struct world *world = mem_alloc(sizeof *world);
-    struct http_options options = {0};
-    struct err err;
-    settings_init(&world->settings);
     *state = world;
-    if (settings_assign(&world->settings, "server.listen=127.0.0.1:0", &err) < 0 ||
-        http_open(&world->settings, &options, &world->server, &err) < 0 ||
-        http_add(world->server, routes, sizeof routes / sizeof *routes, world, &err) < 0 ||
-        http_start(world->server, &err) < 0)
-        return -1;
-    return 0;
+    return http_fixture_begin(&world->server, routes, sizeof routes / sizeof *routes, world);
 }
 
 static int end(void **state)
 {
     struct world *world = *state;
-    struct err err;
-    int result = http_stop(world->server, BOUND_MS, &err);
-    http_free(world->server);
-    settings_deinit(&world->settings);
+    int result = http_fixture_stop(&world->server);
+    http_fixture_free(&world->server);
     mem_free(world);
     return result;
 }
@@ -162,8 +150,8 @@ static int run(struct world *world, struct seen *seen, size_t count, size_t at_o
                                .tick = tick,
                                .context = seen};
     world->batches = world->singles = world->cancelled = world->largest = 0;
-    return remote_batch_run(&world->settings, http_address(world->server), &work, &seen->cancelled,
-                            err);
+    return remote_batch_run(&world->server.settings, http_address(world->server.http), &work,
+                            &seen->cancelled, err);
 }
 
 static void test_all(void **state)
@@ -222,11 +210,13 @@ static void test_away(void **state)
     struct err err = {0};
     struct remote_work work = {
         .count = 5, .make = make, .report = report, .refuse = refuse, .context = &seen};
-    assert_int_equal(settings_assign(&world->settings, "client.patience_ms=0", &err), 0);
-    assert_int_equal(remote_batch_run(&world->settings, "http://127.0.0.1:1", &work, NULL, &err),
+    assert_int_equal(settings_assign(&world->server.settings, "client.patience_ms=0", &err), 0);
+    assert_int_equal(remote_batch_run(&world->server.settings, "http://127.0.0.1:1", &work, NULL,
+                                      &err),
                      ERR_IO);
     assert_non_null(strstr(err.text, "127.0.0.1:1"));
-    assert_int_equal(remote_batch_run(&world->settings, "nonsense", &work, NULL, &err), ERR_INPUT);
+    assert_int_equal(remote_batch_run(&world->server.settings, "nonsense", &work, NULL, &err),
+                     ERR_INPUT);
 }
 
 int main(void)

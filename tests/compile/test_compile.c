@@ -36,8 +36,10 @@ static char *before; /* TMPDIR outside the tests */
 struct counting_runner {
     struct runner runner;
     int calls;
-    int fail;      /* returned instead of running */
-    bool time_out; /* reported instead of running */
+    int fail;        /* returned instead of running */
+    bool time_out;   /* reported instead of running */
+    int kills;       /* so many runs end by SIGKILL */
+    bool kills_part; /* and the compiler tells it of what it runs */
 };
 
 static int count_run(struct runner *self, const struct command *command, struct outcome *outcome,
@@ -49,6 +51,14 @@ static int count_run(struct runner *self, const struct command *command, struct 
         return err_set(err, counting->fail, "the runner does not work");
     if (counting->time_out) {
         outcome->timed_out = true;
+        return 0;
+    }
+    if (counting->kills > 0) {
+        counting->kills--;
+        outcome->signal = counting->kills_part ? 0 : SIGKILL;
+        outcome->exit_code = counting->kills_part ? 1 : -1;
+        if (counting->kills_part)
+            buf_puts(&outcome->output, "gcc: fatal error: Killed signal terminated program cc1\n");
         return 0;
     }
     return process_runner.run(&process_runner, command, outcome, err);
@@ -527,6 +537,33 @@ static void test_infrastructure_is_not_the_source(void **state)
     assert_non_null(strstr(err.text, "WARPGYM_NVCC"));
 }
 
+/* Once is bad luck, twice a machine without memory. Neither is the source's, nor is it kept. */
+static void test_a_killed_compiler(void **state)
+{
+    (void)state;
+    for (int part = 0; part < 2; part++)
+        for (int kills = 1; kills <= 2; kills++) {
+            struct err err = {0};
+            struct artifact artifact;
+            char *text = mem_printf("int a = %d;\n", 2 * part + kills);
+            struct compile_request request = request_of(COMPILE_C, "a.c", text);
+            counting.kills = kills;
+            counting.kills_part = part;
+            int result = compile_source(&toolchain, &counting.runner, cache, &request, &artifact,
+                                        &err);
+            assert_int_equal(counting.kills, 0);
+            assert_int_equal(result, kills == 1 ? 0 : ERR_IO);
+            if (kills == 2)
+                assert_non_null(strstr(err.text, "killed"));
+            artifact_deinit(&artifact);
+            struct artifact again = build(COMPILE_C, "a.c", text);
+            assert_true(again.ok);
+            assert_int_equal(again.cached, kills == 1);
+            artifact_deinit(&again);
+            mem_free(text);
+        }
+}
+
 /* Compilers that fail by themselves, in each way that could be taken for the source's fault. */
 static void test_broken_compilers(void **state)
 {
@@ -683,6 +720,7 @@ int main(void)
         TEST(test_errors_behind_a_flood),
         TEST(test_source_that_is_too_long),
         TEST(test_infrastructure_is_not_the_source),
+        TEST(test_a_killed_compiler),
         TEST(test_broken_compilers),
         TEST(test_processes_share_a_cache),
         TEST(test_stale_scratch_is_removed),

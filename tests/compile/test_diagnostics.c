@@ -23,13 +23,13 @@ static const struct diagnostics_context context = {
     .quoted = quoted,
 };
 
-enum { ERROR = 1, SOURCE = 2, TOOLS = 4, MEMORY = 8, SIZE = 16 };
+enum { ERROR = 1, SOURCE = 2, TOOLS = 4, MEMORY = 8, SIZE = 16, KILLED = 32 };
 
 static int hints(const struct diagnostics *found)
 {
     return (found->error ? ERROR : 0) | (found->blames_source ? SOURCE : 0) |
            (found->blames_tools ? TOOLS : 0) | (found->out_of_memory ? MEMORY : 0) |
-           (found->too_large ? SIZE : 0);
+           (found->too_large ? SIZE : 0) | (found->killed ? KILLED : 0);
 }
 
 /* What compilers really print, and what becomes of it. */
@@ -209,6 +209,16 @@ static const struct {
      "softmax.c: note: the compiler said: cc1: out of memory allocating 65536 bytes after a total "
      "of 1 bytes\n",
      MEMORY},
+    {"gcc: fatal error: Killed signal terminated program cc1\n"
+     "compilation terminated.\n",
+     "softmax.c: error: gcc: Killed signal terminated program cc1\n", ERROR | TOOLS | KILLED},
+    {"collect2: fatal error: ld terminated with signal 9 [Killed]\n"
+     "compilation terminated.\n",
+     "softmax.c: error: collect2: ld terminated with signal 9 [Killed]\n", ERROR | TOOLS | KILLED},
+    {"nvcc error   : 'cicc' died due to signal 9 (Kill signal)\n",
+     "softmax.c: note: the compiler said: nvcc error   : 'cicc' died due to signal 9 (Kill "
+     "signal)\n",
+     KILLED},
     {"collect2: fatal error: ld terminated with signal 25 [File size limit exceeded]\n"
      "compilation terminated.\n",
      "softmax.c: error: collect2: ld terminated with signal 25 [File size limit exceeded]\n",

@@ -17,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "system"))
 from support import WARPGYM, kill  # noqa: E402 - its directory had to be named first
 
+CLOCK = WARPGYM.parent / "build" / "tests" / "fake" / "clock.so"
 READY_S = 60
 ANSWER_S = 90
 LEASE_MS = 1500
@@ -88,10 +89,11 @@ class Network:
 
 
 class Cluster:
-    def __init__(self, folder, store, servers=1, workers=1, slots=2, network=None):
-        """`network`: workers run there, and find Redis at its address."""
+    def __init__(self, folder, store, servers=1, workers=0, slots=2, network=None, **special):
+        """`network`: workers run there, and find Redis at its address. Special: `place` of a SQLite
+        file; `prefix` of the commands of some."""
         self.folder, self.store, self.slots = Path(folder), store, slots
-        self.network = network
+        self.network, self.special = network, special
         self.environment = {
             key: value for key, value in os.environ.items() if not key.startswith("WARPGYM_")
         }
@@ -103,11 +105,16 @@ class Cluster:
             "XDG_CACHE_HOME": str(self.folder / "cache"),
             "LC_ALL": "C.UTF-8",
         }
+        if special.get("clock"):
+            self.environment |= {
+                **{"LD_PRELOAD": str(CLOCK), "FAKE_CLOCK": str(self.folder / "clock")},
+                "ASAN_OPTIONS": "verify_asan_link_order=0",  # where there is one, it is not first
+            }
         self.redis_port = free_port() if store == "redis" else None
         self.queue = (
             f"redis://127.0.0.1:{self.redis_port}"
             if store == "redis"
-            else f"sqlite:{self.folder}/queue.db"
+            else f"sqlite:{special.get('place', self.folder)}/queue.db"
         )
         self.processes, self.lives = {}, {}
         self.ports = {}
@@ -117,6 +124,8 @@ class Cluster:
             self.ports[f"server{index}"] = free_port()
             self.start(f"server{index}")
         for index in range(workers):
+            if not network:
+                self.ports[f"worker{index}"] = free_port()
             self.start(f"worker{index}")
 
     def command(self, name):
@@ -135,12 +144,13 @@ class Cluster:
         common = ["--queue", self.queue, *settings]
         if name.startswith("server"):
             listen = ["--listen", f"127.0.0.1:{self.ports[name]}", "--workers", "none"]
-            return [str(WARPGYM), "serve", *listen, *common]
+            prefix = self.special.get("prefix", {}).get(name, [])
+            return [*prefix, str(WARPGYM), "serve", *listen, *common]
         self.lives[name] = self.lives.get(name, 0) + 1
         called = ["--name", f"{name}-{self.lives[name]}"]
         worker = [str(WARPGYM), "worker", *called, "--slots", str(self.slots), *common]
         if not self.network:
-            return worker
+            return [*worker, "--listen", f"127.0.0.1:{self.ports[name]}"]
         worker[worker.index(self.queue)] = f"redis://{self.network.here}:{self.redis_port}"
         return [*self.network.inside, *worker]
 
@@ -159,6 +169,12 @@ class Cluster:
             wait_for(lambda: answers(port) or self.processes[name].poll() is not None, name)
         if self.processes[name].poll() is not None:
             raise AssertionError(f"{name} ended at once: {self.log(name)}")
+
+    def set_clock(self, seconds):
+        """Everybody's wall clock, by so much off the machine's."""
+        new = self.folder / "clock.new"
+        new.write_text(f"{seconds}\n", encoding="utf-8")
+        new.rename(self.folder / "clock")
 
     def log(self, name):
         return (self.folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")[-2000:]
@@ -179,15 +195,19 @@ class Cluster:
 
     # --- as a client ---------------------------------------------------------------------------
 
-    def request(self, method, path, body=None, server="server0", seconds=ANSWER_S):
+    def request(self, *what, **how):
         """(status, answer); OSError where the server is not there, or dies."""
+        return self.look(*what, **how)[:2]
+
+    def look(self, method, path, body=None, server="server0", seconds=ANSWER_S):
+        """The same, and the headers."""
         connection = http.client.HTTPConnection("127.0.0.1", self.ports[server], timeout=seconds)
         try:
             text = None if body is None else json.dumps(body)
             headers = {"Content-Type": "application/json"} if text else {}
             connection.request(method, path, text, headers)
             answer = connection.getresponse()
-            return answer.status, json.loads(answer.read() or b"null")
+            return answer.status, json.loads(answer.read() or b"null"), answer.headers
         except (http.client.HTTPException, json.JSONDecodeError) as error:
             raise ConnectionError(str(error)) from error
         finally:

@@ -5,9 +5,11 @@ FAULT_TRIALS deaths for each store (6); `make faults` has 160.
 """
 
 import concurrent.futures
+import contextlib
+import datetime
 import os
 import random
-import shutil
+import signal
 import threading
 import time
 
@@ -18,28 +20,15 @@ TRIALS = int(os.environ.get("FAULT_TRIALS", "6"))
 CLIENTS = 4
 STORES = ["sqlite", "redis"]
 DOWN_S = 0.4
-
-
-@pytest.fixture
-def make(tmp_path, request):
-    made = []
-
-    def start(store, **sizes):
-        if store == "redis" and not shutil.which("redis-server"):
-            pytest.skip("no redis-server here (./setup.sh installs it)")
-        made.append(cluster.Cluster(tmp_path, store, **sizes))
-        return made[-1]
-
-    yield start
-    for one in made:
-        one.close()
+PATIENCE_MS = 3000  # beyond a lease: nobody looks all the time, and others' jobs come first
 
 
 class Clients:
     """Each submits one after the other and waits for it; what was acknowledged is remembered."""
 
-    def __init__(self, service, servers):
-        self.service, self.servers = service, servers
+    def __init__(self, service, servers, each_new=False):
+        """`each_new`: no two ask the same, so that each is judged."""
+        self.service, self.servers, self.each_new = service, servers, each_new
         self.acknowledged, self.answered, self.ends = {}, {}, threading.Event()
         self.pool = concurrent.futures.ThreadPoolExecutor(CLIENTS)
         self.work = [self.pool.submit(self.run, index) for index in range(CLIENTS)]
@@ -52,6 +41,8 @@ class Clients:
             count += 1
             outcome = draw.choice(list(cluster.SOURCES))
             body = cluster.evaluation(name, outcome)
+            if self.each_new:
+                body["candidate"]["source"] += f"/* {name} */\n"
             status, answer = self.service.insist("POST", "/v1/evaluations", body, self.servers)
             assert status in (200, 202), answer
             self.acknowledged[name] = outcome
@@ -100,6 +91,76 @@ def test_deaths(make, store):
     print(f"{TRIALS} deaths, {len(clients.acknowledged)} evaluations")
 
 
+@pytest.mark.parametrize("store", STORES)
+def test_the_clock_is_set(make, store):
+    """By hours, forwards and back, for servers, workers and store at once."""
+    if not cluster.CLOCK.exists():
+        pytest.skip(f"{cluster.CLOCK} was not built: make tests")
+    service = make(store, servers=2, workers=2, clock=True)
+    servers = ["server0", "server1"]
+    service.set_clock(30 * 86400)
+    body = cluster.evaluation("later")
+    created = when(service.request("POST", "/v1/evaluations", body)[1]["created_at"])
+    assert created - datetime.datetime.now(datetime.UTC) > datetime.timedelta(days=29)
+    clients = Clients(service, servers, each_new=True)
+    draw = random.Random(os.environ.get("FAULT_SEED", "1"))
+    for _ in range(TRIALS):
+        time.sleep(draw.random() * 0.8)
+        service.set_clock(draw.choice([-1, 1]) * draw.choice([2, 60, 3600, 86400]))
+    clients.finish()
+    check(service, clients, servers)
+    print(f"{TRIALS} jumps, {len(clients.acknowledged)} evaluations")
+    assert len(clients.acknowledged) >= CLIENTS, "nobody waits for hours"
+
+
+def descendants(pid):
+    """Processes below it, boxes and those that make them."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        with contextlib.suppress(OSError), open(f"/proc/{entry}/stat", encoding="utf-8") as stat:
+            parents[int(entry)] = int(stat.read().rpartition(")")[2].split()[1])
+    found = {pid}
+    while more := {one for one, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(found - {pid})
+
+
+def test_boxes_die(make):
+    """Candidates, compilers, references, and the processes that make boxes: each evaluation ends and
+    has one verdict, the one it deserves, or that its process was killed, if it was its own."""
+    service = make("sqlite", workers=1)
+    clients = Clients(service, ["server0"], each_new=True)
+    draw = random.Random(os.environ.get("FAULT_SEED", "1"))
+    killed = 0
+    while killed < 3 * TRIALS:
+        time.sleep(0.1 + draw.random() * 0.2)  # twice the same build or job is a worse day than ours
+        below = descendants(service.processes["worker0"].pid)
+        if below:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(draw.choice(below), signal.SIGKILL)
+                killed += 1
+    clients.finish()
+    assert service.processes["worker0"].poll() is None
+    odd = 0
+    for name, outcome in clients.acknowledged.items():
+        first = clients.answered[name]
+        _, again = service.insist("GET", f"/v1/evaluations/{name}")
+        assert again["verdict"] == first["verdict"], name
+        error = first["verdict"]["error"]
+        if first["outcome"] != outcome:
+            assert first["outcome"] == "runtime_error" and error["class"] == "killed", (name, error)
+            odd += 1
+    print(f"{killed} deaths, {len(clients.acknowledged)} evaluations, {odd} felt it")
+    status, answer = service.request("POST", "/v1/evaluations?wait_s=60", cluster.evaluation("next"))
+    assert status == 200 and answer["outcome"] == "passed", answer
+
+
+def when(text):
+    return datetime.datetime.fromisoformat(text)
+
+
 def workers_of(service, state):
     path = f"/v1/evaluations?state={state}&batch=many&limit=100"
     return [one["worker"] for one in service.request("GET", path)[1]["evaluations"]]
@@ -119,7 +180,7 @@ def test_a_batch_of_many_on_redis(make):
     assert status in (200, 202), answer
     cluster.wait_for(lambda: "worker0-1" in workers_of(service, "done"), "worker0 ended one")
     service.kill("worker0")
-    died = time.monotonic()
+    died, died_at = time.monotonic(), datetime.datetime.now(datetime.UTC)
     left = workers_of(service, "running").count("worker0-1")
     _, answer = service.insist("GET", "/v1/batches/many?wait_s=60", None, ["server1"])
     while answer["states"].get("queued", 0) + answer["states"].get("running", 0):
@@ -130,7 +191,10 @@ def test_a_batch_of_many_on_redis(make):
         _, one = service.request("GET", f"/v1/evaluations/many-{i}", server="server1")
         assert one["outcome"] == outcome, one
         workers.add(one["worker"])
-        again += one["attempt"] > 1
+        if one["attempt"] > 1:
+            again += 1
+            late_ms = (when(one["started_at"]) - died_at).total_seconds() * 1e3
+            assert late_ms <= cluster.LEASE_MS + PATIENCE_MS, one
     assert workers == {"worker0-1", "worker1-1", "worker2-1"}
     assert again == left
     print(
@@ -166,6 +230,21 @@ def test_a_cable_that_is_pulled(network, make):
     assert answer["attempt"] >= 2, answer
     status, answer = service.request("POST", "/v1/evaluations?wait_s=60", cluster.evaluation("next"))
     assert status == 200 and answer["outcome"] == "passed", answer
+
+
+def test_a_cable_that_is_pulled_again_and_again(network, make):
+    """At random instants, for less and for more than a lease."""
+    service = make("redis", servers=1, workers=1, network=network)
+    clients = Clients(service, ["server0"], each_new=True)
+    draw = random.Random(os.environ.get("FAULT_SEED", "1"))
+    for _ in range(max(2, TRIALS // 3)):
+        time.sleep(draw.random() * 0.6)
+        network.pull()
+        time.sleep(draw.random() * 2e-3 * cluster.LEASE_MS)
+        network.plug()
+    clients.finish()
+    check(service, clients, ["server0"])
+    print(f"{len(clients.acknowledged)} evaluations")
 
 
 def test_a_worker_that_drains_loses_nothing(make):

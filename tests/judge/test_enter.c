@@ -148,7 +148,7 @@ static void assert_left(const struct session *session, int evaluations)
     assert_false(session->reference.open || session->gpu_staging.image.bytes);
     for (int i = 0; i < judge->gpus.count; i++) {
         const struct gpu_unit *unit = &judge->gpus.units[i];
-        assert_int_equal(unit->placed | unit->wanting | unit->users, 0);
+        assert_int_equal(unit->placed | unit->wanting | unit->use.users, 0);
         assert_int_equal(unit->evaluations, evaluations);
     }
 }

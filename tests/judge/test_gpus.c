@@ -421,8 +421,6 @@ static void *come_and_go(void *argument)
         guest->result = gpu_pool_enter(&pool, guest->unit, guest->places, MOST, NULL, &err);
         if (guest->result == 0 && guest->unit->placed > MOST)
             guest->result = ERR_INTERNAL;
-        gpu_pool_used(&pool, guest->unit, 1);
-        gpu_pool_used(&pool, guest->unit, -1);
         gpu_pool_leave(&pool, guest->unit, guest->places);
     }
     return NULL;
@@ -442,37 +440,7 @@ static void test_places_of_threads(void **state)
         pthread_join(guests[i].thread, NULL);
         assert_int_equal(guests[i].result, 0);
     }
-    assert_int_equal(unit->placed | unit->wanting | unit->users, 0);
-}
-
-/* Time counts once, however many hold the lock, and not while nobody does. */
-static void test_used(void **state)
-{
-    (void)state;
-    static const int changes[] = {1, 1, -1, 1, -1, -1};
-    open_pool("0", 60000);
-    struct gpu_unit *unit = take(NULL);
-    int64_t used_ns = 0;
-    for (int round = 0; round < 2; round++) {
-        int64_t after_first_ns = 0;
-        int64_t before_last_ns = 0;
-        int64_t before_ns = clock_now_ns();
-        for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-            before_last_ns = clock_now_ns();
-            gpu_pool_used(&pool, unit, changes[i]);
-            after_first_ns = i == 0 ? clock_now_ns() : after_first_ns;
-            nap();
-        }
-        int64_t added_ns = unit->used_ns - used_ns;
-        assert_true(added_ns >= before_last_ns - after_first_ns);
-        assert_true(added_ns <= clock_now_ns() - before_ns);
-        used_ns = unit->used_ns;
-        nap(); /* nobody is there */
-    }
-    assert_int_equal(unit->users, 0);
-    gpu_pool_used(&pool, unit, 1);
-    assert_true(unit->used_ns == used_ns);
-    gpu_pool_used(&pool, unit, -1);
+    assert_int_equal(unit->placed | unit->wanting, 0);
 }
 
 /* Without kernels to measure with, bounds; once for each unit. */
@@ -504,7 +472,6 @@ int main(void)
         TEST(test_cancelled_outside),
         TEST(test_alone),
         TEST(test_places_of_threads),
-        TEST(test_used),
         TEST(test_peaks),
     };
     return cmocka_run_group_tests(tests, fake_cuda_find, NULL);

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #define NOW_MS 1769860800000
-#define NOW "2026-01-31T12:00:00.000000Z"
+#define NOW "2026-01-31T12:00:00.000Z"
 
 static void assert_json(json_t *got, const char *expected)
 {

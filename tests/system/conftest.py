@@ -1,6 +1,7 @@
 """Fixtures of the system tests: warpgym in an environment of its own, checked for leftovers."""
 
 import pytest
+import serving
 from support import WARPGYM, Warpgym
 
 
@@ -28,3 +29,17 @@ def module_warpgym(tmp_path_factory, cache):
     runner = Warpgym(tmp_path_factory.mktemp("module"), cache)
     yield runner
     runner.check_nothing_left()
+
+
+@pytest.fixture
+def server(warpgym):
+    """`warpgym serve` with a worker that does as its jobs tell it."""
+    with serving.serving(warpgym) as running:
+        yield running
+
+
+@pytest.fixture
+def idle(warpgym):
+    """Nobody works: what is put stays queued."""
+    with serving.serving(warpgym, worker=False) as running:
+        yield running

@@ -70,6 +70,32 @@ def test_usage(warpgym, name):
     assert part in run.complaint
 
 
+GROUPS = {
+    "problem": ["list", "show", "check"],
+    "jobs": ["list", "show", "watch", "cancel"],
+    "config": ["init", "check", "show"],
+}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_help_of_groups(warpgym, group):
+    for words in ([group, "--help"], [group, "-h"], ["help", group]):
+        run = warpgym(*words)
+        assert run.status == PASSED and not run.err, run
+        rows = [line.split(maxsplit=2) for line in run.out.splitlines()]
+        assert [row[:2] for row in rows] == [[group, word] for word in GROUPS[group]]
+        assert all(len(row) == 3 for row in rows)
+    word = GROUPS[group][0]
+    assert warpgym("help", group, word).out == warpgym(group, word, "--help").out
+    assert warpgym("help", group, "nothing").status == USAGE
+
+
+def test_help_of_commands(warpgym):
+    assert warpgym("help", "eval").out == warpgym("eval", "--help").out
+    assert warpgym("help").out == warpgym("--help").out
+    assert "did you mean 'eval'?" in warpgym("help", "evl").complaint
+
+
 # variables, part of the one line
 ENVIRONMENT_ERRORS = {
     "unknown setting": ({"WARPGYM_RUN_TIMEOT_MS": "3"}, "did you mean WARPGYM_RUN_TIMEOUT_MS?"),
@@ -300,6 +326,22 @@ def test_hostile_candidates_hurt_nobody_else(hostile):
     assert hostile.status == SOME_FAILED, hostile.err
     assert hostile.err == ""
     assert statuses(hostile.verdicts)[1::2] == ["passed"] * len(CANDIDATES)
+
+
+@pytest.mark.parametrize("problem", ["softmax", "conv2d_bias_relu"])
+@pytest.mark.parametrize("name", ["softmax.cl", "x.txt", "a.c.orig"])
+def test_ending_of_no_language(warpgym, tmp_path, problem, name):
+    run = warpgym.eval("-p", problem, write(tmp_path / name, fast("softmax").read_text()))
+    assert run.status == SOME_FAILED and run.verdict["status"] == "unsupported"
+    message = run.verdict["error"]["message"]
+    assert f"no language here has files that end in .{name.split('.')[-1]}" in message
+    assert name in message and "python" in message
+
+
+@pytest.mark.parametrize("name", ["softmax", "a.dir/softmax"])
+def test_no_ending_is_c(warpgym, tmp_path, name):
+    candidate = write(tmp_path / name, fast("softmax").read_text())
+    assert warpgym.eval("-p", "softmax", candidate).verdict["status"] == "passed"
 
 
 def test_source_for_the_other_format(warpgym, tmp_path):

@@ -211,8 +211,7 @@ def test_masked_paths(warpgym):
 
 def test_standard_filter(warpgym):
     open_to_all(warpgym)
-    found = missing(warpgym, [*as_user(), *FILTERED])
-    assert found >= NAMESPACES
+    assert missing(warpgym, [*as_user(), *FILTERED]) == NAMESPACES
     run = warpgym.eval(
         *(
             "--problem",
@@ -225,6 +224,34 @@ def test_standard_filter(warpgym):
     sandbox = run.verdict["environment"]["sandbox"]
     assert set(sandbox["missing"]) == NAMESPACES
     assert {"Landlock", "seccomp filter"} <= set(sandbox["layers"])
+
+
+CONTAINER_ROOT = "chown dac_override fowner fsetid kill setgid setuid setpcap setfcap mknod"
+
+
+@pytest.mark.parametrize("capabilities", [CONTAINER_ROOT, CONTAINER_ROOT.replace("setfcap ", "")])
+def test_root_of_a_container(warpgym, capabilities):
+    """It may not make mounts, and becomes nobody in spite of that."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    kept = "".join(f",+{name}" for name in capabilities.split())
+    wrapper = ["setpriv", f"--bounding-set=-all{kept}", f"--inh-caps=-all{kept}"]
+    if why := refuses(*wrapper, "unshare", "-U", "true"):
+        pytest.skip(why)
+    warpgym.environment["WARPGYM_PYTHON_PATH"] = "/bin/false"
+    others = NAMESPACES - {"user namespace", "unprivileged identity"}
+    assert missing(warpgym, wrapper) == (set() if "setfcap" in capabilities else others)
+
+
+@pytest.mark.parametrize("kept", ["", ",+chown,+setgid,+setuid"])
+def test_root_without_a_right(warpgym, kept):
+    """No box as the owner of every file, and none that the judge could not end."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    warpgym.environment["WARPGYM_PYTHON_PATH"] = "/bin/false"
+    wrapper = ["setpriv", f"--bounding-set=-all{kept}", f"--inh-caps=-all{kept}"]
+    run = warpgym("doctor", wrapper=wrapper)
+    assert "cannot give up root" in run.out, run
 
 
 # the archive

@@ -423,7 +423,7 @@ def test_needs_token_for_others(host):
     assert refused.wait() == 1
     assert refused.out == ""
     assert len(refused.err.splitlines()) == 1
-    assert "set a token (WARPGYM_TOKEN)" in refused.err
+    assert "set a token (" in refused.err
     for more in ("server.token=x", "server.insecure=true"):
         with (
             Server(f"server.listen={host}:0", more) as server,

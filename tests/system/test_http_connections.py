@@ -54,6 +54,34 @@ def test_end_of_connection(server):
         assert client.answer().status == 200
 
 
+MANY = [f"X-{i}: a" for i in range(100)]
+
+
+@pytest.mark.parametrize("start", ["POST /bytes", "GET /ping", "DELETE /none"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ["Content-Length: 0", "Content-Length: 40"],
+        ["Content-Length: 40", "Content-Length: 0"],
+        ["Content-Length: 0", "Content-Length: 0"],
+        ["Content-Length: 5", "content-length: 5"],
+        ["Transfer-Encoding: chunked", "Transfer-Encoding: identity"],
+        ["Transfer-Encoding: identity", "Transfer-Encoding: chunked"],
+        ["Content-Length: 5", "Transfer-Encoding: chunked"],
+        [*MANY, "Content-Length: 0", "Content-Length: 40"],
+        [*MANY, "Transfer-Encoding: chunked"],
+    ],
+)
+def test_no_request_behind_a_body_of_unclear_length(server, start, headers):
+    """Whoever stands in front of this server may see other requests in these bytes than it does."""
+    head = "\r\n".join([f"{start} HTTP/1.1", "Host: localhost", *headers, "", ""])
+    with server.client() as client:
+        answer = client.send(head + 2 * GET.format("/items/behind", "")).answer()
+        assert answer.status == (431 if headers[: len(MANY)] == MANY else 400)
+        assert answer.headers["connection"] == "close"
+        assert client.closed()
+
+
 @pytest.mark.parametrize("count", [1, 127, 128, 129, 256])
 def test_many_at_the_same_instant(count):
     """libmicrohttpd's own thread would sleep on 128 events: nobody comes to wake it here."""

@@ -1,5 +1,6 @@
 """Languages from outside: honest and hostile programs behind the fence, and OpenCL C on PoCL."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -135,6 +136,14 @@ def test_directories_and_formats(warpgym, language):
     assert [verdict["status"] for verdict in run.verdicts] == ["passed", "passed"]
     run = warpgym.eval("--problem", "relu", candidates)
     assert run.status == USAGE, "without the language these are no candidates"
+
+
+def test_doctor_lists_them(warpgym, language):
+    warpgym.environment["WARPGYM_PYTHON_PATH"] = "/bin/false"
+    setting = ("-s", f"languages.path={language}")
+    found = json.loads(warpgym("doctor", "--json", *setting).out)
+    assert found["languages"] == {"two": str(language / "language_side")}
+    assert str(language / "language_side") in warpgym("doctor", *setting).out
 
 
 @pytest.mark.parametrize(

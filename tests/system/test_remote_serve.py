@@ -161,6 +161,20 @@ def test_jobs(warpgym, house):
     assert warpgym("jobs", "show", "--server", house, "nope").status == USAGE
 
 
+def test_jobs_beyond_a_page(warpgym, house):
+    requests = [request("relu", "int x", name=f"{i}.c") for i in range(130)]
+    with Client(house) as gym:
+        newest = gym.submit_batch(requests, id="pages").ids[::-1]
+    listing = ("jobs", "list", "--server", house, "--batch", "pages")
+    for limit in (20, 115, 1000):
+        run = warpgym(*listing, "--json", "-n", limit)
+        assert run.status == PASSED, run
+        assert [one["id"] for one in run.verdicts] == [*newest[:limit]]
+    assert len(warpgym(*listing, "-n", 130).out.splitlines()) == 1 + 130
+    with Client(house) as gym:
+        gym.cancel_batch("pages")
+
+
 def test_python_clients(house):
     source = fast("relu").read_text()
     with Client(house) as gym:

@@ -1,6 +1,7 @@
 """`warpgym serve`: every route of our own API, with a worker that judges nothing."""
 
 import json
+import re
 import signal
 import subprocess
 import time
@@ -11,19 +12,6 @@ import support
 from serving import Server, Worker, evaluation
 
 ENDED = ("done", "cancelled")
-
-
-@pytest.fixture
-def server(warpgym):
-    with serving.serving(warpgym) as running:
-        yield running
-
-
-@pytest.fixture
-def idle(warpgym):
-    """Nobody works: what is put stays queued."""
-    with serving.serving(warpgym, worker=False) as running:
-        yield running
 
 
 def refusal(answer, status, code=None):
@@ -45,7 +33,7 @@ def test_an_evaluation_with_all_its_fields(server):
     assert answer.status == 200
     one = answer.json
     vector = json.loads((serving.VECTORS / "correct.json").read_text(encoding="utf-8"))
-    assert one["verdict"] == vector["verdict"]
+    assert one["verdict"] == vector["verdict"] | {"id": one["id"]}
     expected = {
         "id": "a b?%ü",
         "batch": None,
@@ -131,7 +119,8 @@ def test_the_same_content_is_judged_once(server):
     first = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong")).json
     second = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong")).json
     assert (first["putting"], second["putting"]) == ("new", "cached")
-    assert second["verdict"] == first["verdict"] and second["id"] != first["id"]
+    assert second["verdict"] == first["verdict"] | {"id": second["id"]}
+    assert second["id"] != first["id"]
     for change in ({"fresh": True}, {"settings": {"check.trials": 7}}, {"timing": False}):
         other = server.post("/v1/evaluations?wait_s=60", evaluation("status=wrong", **change))
         assert other.json["putting"] == "new", change
@@ -369,6 +358,21 @@ def test_workers_and_stats(server):
     assert stats["queued"]["normal"] == {"depth": 0, "oldest_ms": 0}
 
 
+def test_server_timing(server):
+    def spent(answer):
+        pairs = re.findall(r"(\w+);dur=([\d.]+)", answer.headers["Server-Timing"])
+        return {name: float(ms) for name, ms in pairs}
+
+    started = time.monotonic()
+    answer = server.post("/v1/evaluations?wait_s=60", evaluation("status=passed hold_ms=200"))
+    wall_ms = 1e3 * (time.monotonic() - started)
+    parts = spent(answer)
+    assert list(parts) == ["put", "wait"] and parts["put"] > 0 and parts["wait"] >= 200
+    assert sum(parts.values()) <= wall_ms
+    assert spent(server.post("/v1/evaluations", evaluation("status=passed")))["wait"] < wall_ms
+    assert "Server-Timing" not in server.get(f"/v1/evaluations/{answer.json['id']}").headers
+
+
 def test_health_ready_metrics(idle):
     health = idle.get("/health")
     assert health.status == 503 and health.json["status"] == "unhealthy"
@@ -380,6 +384,8 @@ def test_health_ready_metrics(idle):
     worker = Worker(idle.queue, "gpu", "NVIDIA Test")
     support.wait_until(lambda: idle.get("/health").status == 200, "health")
     assert idle.get("/health").json["gpu_status"]["cuda:0"]["name"] == "NVIDIA Test"
+    health = idle.get("/health").json["memory_usage"]
+    assert 0 <= health["cpu_percent"] <= 100 and 0 < health["memory_percent"] < 100
     wanted = 'warpgym_queue_ended_jobs{outcome="passed"} 1'
     support.wait_until(lambda: wanted in idle.get("/metrics").text, "the end")
     assert 'warpgym_workers{kind="gpu"} 1' in idle.get("/metrics").text
@@ -559,6 +565,18 @@ def test_a_signal_stops_it_and_answers_who_waits(warpgym, number):
     followed.close()
     log = (warpgym.folder / "serve.log").read_text(encoding="utf-8").splitlines()
     assert any(json.loads(line)["msg"] == "stopping" for line in log)
+
+
+def test_the_log_tells_what_became_of_a_job(warpgym):
+    server = Server(warpgym, "--set", "log.level=debug")
+    server.post("/v1/batches", {"id": "b", "evaluations": [evaluation(id=id) for id in ("x", "y")]})
+    server.post("/v1/evaluations", evaluation(id="x"))
+    assert server.delete("/v1/evaluations/x").status == 202
+    assert server.stop() == 0
+    lines = (warpgym.folder / "serve.log").read_text(encoding="utf-8").splitlines()
+    of_x = [record for record in map(json.loads, lines) if record.get("job") == "x"]
+    told = [(record["msg"], record.get("as"), record.get("batch")) for record in of_x]
+    assert told == [("taken", "new", "b"), ("taken", "joined", ""), ("cancelled", None, None)]
 
 
 def test_usage_errors(warpgym):

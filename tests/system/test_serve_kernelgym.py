@@ -25,18 +25,6 @@ NUMBERS = (
 )
 
 
-@pytest.fixture
-def server(warpgym):
-    with serving.serving(warpgym) as running:
-        yield running
-
-
-@pytest.fixture
-def idle(warpgym):
-    with serving.serving(warpgym, worker=False) as running:
-        yield running
-
-
 def vector(name):
     return json.loads((serving.VECTORS / name).read_text(encoding="utf-8"))
 
@@ -196,6 +184,12 @@ def test_validate(idle):
     assert answer.status == 200 and answer.json["valid"] is True
     answer = idle.post("/debug/validate", request(kernel_code="def nothing_here(): pass"))
     assert answer.status == 200 and answer.json["valid"] is False and answer.json["errors"]
+    for key in ("toolkit", "backend_adapter"):
+        answer = idle.post("/debug/validate", request(**{key: "nothing"}))
+        assert answer.status == 200 and answer.json["valid"] is False
+        assert answer.json["errors"] == ["Registry missing 'nothing'"]
+        assert answer.json["kernel"]["valid"] and answer.json["reference"]["valid"]
+    assert idle.post("/debug/validate", request(workflow="nothing")).status == 400
 
 
 def test_the_routes_about_the_service(server):

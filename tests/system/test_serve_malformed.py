@@ -2,51 +2,27 @@
 
 import json
 import random
+import re
 
 import pytest
 import serving
 from serving import evaluation
+from support import ROOT
 
-POSTS = [
-    "/v1/evaluations",
-    "/v1/evaluations?wait_s=1",
-    "/v1/batches",
-    "/evaluate",
-    "/evaluate/batch",
-    "/workflow/submit",
-    "/debug/validate",
-    "/node/allocate",
-    "/worker/register",
-    "/worker/heartbeat",
-    "/monitoring/clear-error-history/x",
-]
-OTHERS = [
-    ("GET", "/v1/evaluations"),
-    ("GET", "/v1/evaluations/x"),
-    ("DELETE", "/v1/evaluations/x"),
-    ("GET", "/v1/evaluations/x/events"),
-    ("GET", "/v1/batches/x"),
-    ("DELETE", "/v1/batches/x"),
-    ("GET", "/v1/batches/x/events"),
-    ("GET", "/v1/problems"),
-    ("GET", "/v1/problems/x"),
-    ("GET", "/v1/workers"),
-    ("GET", "/v1/stats"),
-    ("GET", "/openapi.json"),
-    ("GET", "/metrics"),
-    ("GET", "/health"),
-    ("GET", "/ready"),
-    ("GET", "/"),
-    ("GET", "/status/x"),
-    ("GET", "/results/x"),
-    ("GET", "/workflow/results/x"),
-    ("DELETE", "/tasks/x"),
-    ("GET", "/queue/status"),
-    ("GET", "/workers/status"),
-    ("GET", "/monitoring/problematic-codes"),
-    ("GET", "/monitoring/retry-queue"),
-    ("GET", "/monitoring/worker-health"),
-]
+# A row of a route table: a route that is new is asked, too.
+ROW = re.compile(r'^    \{HTTP_([A-Z]+), "(/[^"]*)", \w+, (.*)\},$', re.M)
+SOURCES = [path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("src/server/*.c"))]
+ROUTES = sorted(
+    {
+        (method, re.sub(r"[:*]\w+", "x", path), "BODY" in rest or "OPTIONAL" in rest)
+        for text in SOURCES
+        for method, path, rest in ROW.findall(text)
+    }
+)
+POSTS = [path for _, path, takes_body in ROUTES if takes_body] + ["/v1/evaluations?wait_s=1"]
+OTHERS = [(method, path) for method, path, takes_body in ROUTES if not takes_body]
+# What is still good there would be waited for.
+WAITING = ("/evaluate/batch", "/workflow/submit")
 BODIES = [
     b"",
     b"\x00",
@@ -80,6 +56,13 @@ def check(answer):
     assert 200 <= answer.status < 600 and answer.status != 500 or "missing" in answer.text, answer
     if answer.headers["Content-Type"] == "application/json":
         json.loads(answer.text)
+
+
+def test_no_route_is_left_out():
+    """A row that is laid out in another way would be."""
+    for text in SOURCES:
+        assert len(ROW.findall(text)) == len(re.findall(r"^    \{HTTP_", text, re.M))
+    assert ("GET", "/v1/events") in OTHERS and "/worker/unregister" in POSTS
 
 
 @pytest.mark.parametrize("path", POSTS)
@@ -128,12 +111,13 @@ def test_requests_with_mistakes(server):
         ("/v1/evaluations", json.dumps(evaluation(id="m", notes={"a": [1, 2]})).encode()),
         ("/v1/batches", json.dumps({"evaluations": [evaluation(), evaluation()]}).encode()),
         ("/debug/validate", json.dumps(task).encode()),
+        ("/workflow/submit", json.dumps({"task_id": "w", "payload": task}).encode()),
         ("/evaluate/batch", json.dumps({"batch_id": "b", "tasks": [task] * 2}).encode()),
     ]
     for _ in range(MUTATIONS):
         path, body = generator.choice(good)
         body = mutated(generator, body)
-        if path == "/evaluate/batch":  # what is still good would be waited for
+        if path in WAITING:
             connection = server.connect()
             connection.request("POST", path, body, {"Content-Type": "application/json"})
             connection.close()

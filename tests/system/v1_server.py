@@ -228,16 +228,23 @@ class Handler(BaseHTTPRequestHandler):
             server.put(request, body["id"])
         self.answer(202, server.batch(body["id"]))
 
+    def sequence(self, job):
+        """Its place in the order of arrival, from 1 on."""
+        return list(self.server_.jobs).index(job["id"]) + 1
+
     def listing(self, query):
         jobs = list(reversed(self.server_.jobs.values()))
         for key in ("state", "batch"):
             if key in query:
                 jobs = [job for job in jobs if job[key] == query[key]]
-        start, limit = int(query.get("before", 0)), int(query.get("limit", 20))
-        page = jobs[start : start + limit]
+        limit = int(query.get("limit", 20))
+        if "before" in query:
+            jobs = [job for job in jobs if self.sequence(job) < int(query["before"])]
+        page = jobs[:limit]
+        more = len(page) == limit  # perhaps: the real one says so, too, when these are the last
+        before = self.sequence(page[-1]) if more else None
         if query.get("verdict") != "true":
             page = [{key: job[key] for key in job if key != "verdict"} for job in page]
-        before = str(start + limit) if start + limit < len(jobs) else None
         self.answer(200, {"evaluations": page, "before": before})
 
     def events(self, jobs):

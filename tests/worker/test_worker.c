@@ -1,9 +1,10 @@
 /* Jobs put into a queue, judged by a worker of this process: what becomes of which. */
-#include "worker/worker.h"
+#include "worker/slot.h"
 
 #include "../support/judging.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "queue/queue.h"
 
@@ -175,7 +176,11 @@ static const struct {
      "{\"problem\": {\"id\": \"relu\"}, \"candidate\": {\"source\": \"x\"}, \"timing\": false}",
      "compile_error", NULL},
     {"unknown", "{\"problem\": {\"id\": \"reluu\"}, \"candidate\": {\"source\": \"x\"}}",
-     "unsupported", "reluu"},
+     "infrastructure_error", "reluu"}, /* the server had it */
+    {"another",
+     "{\"problem\": {\"id\": \"relu\", \"hash\": \"0123456789abcdef\"}, "
+     "\"candidate\": {\"source\": \"x\"}}",
+     "infrastructure_error", "0123456789ab is wanted"},
     {"late", REQUEST(ENDLESS, ", \"timeout_ms\": 300"), "timeout", "longer than it was given"},
     {"slow call", REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"200ms\"}"), "timeout",
      "one call took longer"},
@@ -251,6 +256,17 @@ static void test_drain(void **state)
     queue_job_deinit(&job);
 }
 
+static bool is_busy(struct worker *worker)
+{
+    bool busy = false;
+    pthread_mutex_lock(&worker->lock);
+    for (size_t i = 0; i < worker->slot_count; i++)
+        busy = busy || worker->slots[i].busy;
+    pthread_mutex_unlock(&worker->lock);
+    return busy;
+}
+
+/* A job that is claimed and in no slot yet goes back at once: wait until it has its slot. */
 static void test_drain_waits(void **state)
 {
     (void)state;
@@ -259,6 +275,8 @@ static void test_drain_waits(void **state)
     put("late", REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"700ms\"}"));
     wait_for("late", QUEUE_RUNNING, &job);
     queue_job_deinit(&job);
+    while (!is_busy(worker))
+        pause_ms(1);
     stop(worker, PATIENCE_MS);
     get("late", &job);
     assert_int_equal(job.state, QUEUE_DONE);
@@ -318,6 +336,33 @@ static void test_note(void **state)
     assert_false(on_board("bench one", &note));
 }
 
+/* The longest ids, of characters that JSON writes with six bytes each. */
+static void test_a_note_fits_the_board(void **state)
+{
+    (void)state;
+    struct judge_options options = {.settings = &settings};
+    struct worker worker = {.options = {.settings = &settings}, .slot_count = 1024};
+    struct err err;
+    snprintf(worker.name, sizeof worker.name, "many");
+    assert_int_equal(judge_open(&worker.judge, &options, &err), 0);
+    pthread_mutex_init(&worker.lock, NULL);
+    worker.slots = mem_alloc(worker.slot_count * sizeof *worker.slots);
+    for (size_t i = 0; i < worker.slot_count; i++) {
+        worker.slots[i].busy = true;
+        memset(worker.slots[i].job.id, '\"', LIMIT_JOB_ID_BYTES);
+    }
+    json_t *note = worker_note(&worker);
+    assert_non_null(note);
+    assert_in_range(json_dumpb(note, NULL, 0, JSON_COMPACT), 1, LIMIT_QUEUE_NOTE_BYTES);
+    const json_t *jobs = json_object_get(note, "jobs");
+    assert_int_equal(json_integer_value(json_object_get(jobs, "running")), 1024);
+    assert_in_range(json_array_size(json_object_get(jobs, "ids")), 1, 1024);
+    json_decref(note);
+    mem_free(worker.slots);
+    pthread_mutex_destroy(&worker.lock);
+    judge_close(worker.judge);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +372,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_drain_waits, open_queue, close_queue),
         cmocka_unit_test_setup_teardown(test_lease, open_queue, close_queue),
         cmocka_unit_test_setup_teardown(test_note, open_queue, close_queue),
+        cmocka_unit_test(test_a_note_fits_the_board),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

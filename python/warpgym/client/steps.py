@@ -204,7 +204,7 @@ def cancel(options: Options, kind: str, name: str) -> Steps[None]:
     yield from asked(options, "DELETE", path_of(kind, name))
 
 
-def page(options: Options, query: Mapping[str, Any]) -> Steps[tuple[list[Evaluation], str | None]]:
+def page(options: Options, query: Mapping[str, Any]) -> Steps[tuple[list[Evaluation], int | None]]:
     words = {key: value for key, value in query.items() if value is not None}
     told = yield from asked(options, "GET", f"/v1/evaluations?{urlencode(words)}")
     if not isinstance(told, dict) or not isinstance(told.get("evaluations"), list):

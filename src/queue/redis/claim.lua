@@ -28,10 +28,12 @@ for priority = 0, 3 do
     local found = front(priority)
     while found do
         local job = read(found.id)
-        if not job then
+        if not job or job.sequence ~= found.sequence then
             -- somebody removed the record: there is nothing left to run
-            redis.call('ZREM', queued_of(found), found.id)
-            redis.call('XDEL', stream_of(found), entry_of(found))
+            withdraw(found)
+            if not job then
+                forget(found.id)
+            end
         elseif take(found) then
             redis.call('ZREM', queued_of(job), job.id)
             set_state(job, RUNNING)

@@ -1,3 +1,14 @@
 -- ARGV: key, bodies. Returns the record, or nothing.
-local newest = redis.call('ZREVRANGE', P .. 'key:' .. ARGV[1], 0, 0)
-return newest[1] and record(newest[1], tonumber(ARGV[2])) or {}
+local key = P .. 'key:' .. ARGV[1]
+while true do
+    local newest = redis.call('ZREVRANGE', key, 0, 0)
+    if not newest[1] then
+        return {}
+    end
+    local job = read(newest[1])
+    if job and job.key == ARGV[1] and job.state >= DONE then
+        return record(job.id, tonumber(ARGV[2]))
+    end
+    -- somebody removed the record, and maybe it was put anew
+    redis.call('ZREM', key, newest[1])
+end

@@ -10,8 +10,11 @@ local records, before = {}, '(' .. ARGV[3]
 while #records < limit do
     local page = redis.call('ZREVRANGEBYSCORE', index, before, '-inf', 'WITHSCORES', 'LIMIT', 0, limit)
     for i = 1, #page, 2 do
-        if #records < limit and
-            (state == '-1' or redis.call('HGET', job_key(page[i]), 'state') == state) then
+        local at = redis.call('HGET', job_key(page[i]), 'state')
+        if not at and ARGV[2] ~= '' then
+            -- somebody removed the record, and nobody else comes by this index
+            redis.call('ZREM', index, page[i])
+        elseif at and #records < limit and (state == '-1' or at == state) then
             records[#records + 1] = record(page[i], bodies)
         end
         before = '(' .. page[i + 1]

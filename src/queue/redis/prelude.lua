@@ -109,12 +109,17 @@ local function count_outcome(outcome)
     redis.call('HINCRBY', key, outcome, 1)
 end
 
--- `result` nil: without one
-local function finish(job, outcome, reason, answers, result)
-    local size = result and #result or 0
+-- Out of its stream and its queue: nobody claims it any more.
+local function withdraw(job)
     redis.call('XACK', stream_of(job), 'workers', entry_of(job))
     redis.call('XDEL', stream_of(job), entry_of(job))
     redis.call('ZREM', queued_of(job), job.id)
+end
+
+-- `result` nil: without one
+local function finish(job, outcome, reason, answers, result)
+    local size = result and #result or 0
+    withdraw(job)
     set_state(job, outcome == 'cancelled' and CANCELLED or DONE)
     redis.call('HSET', job_key(job.id), 'outcome', outcome, 'reason', reason, 'ended_ms', text(now),
         'result_bytes', text(size))
@@ -143,6 +148,36 @@ local function remove(job)
         redis.call('ZREM', P .. 'key:' .. job.key, job.id)
     end
     redis.call('HINCRBY', meta, 'kept_bytes', text(0 - job.payload_bytes - job.result_bytes))
+end
+
+local function withdraw_everywhere(id)
+    for _, needs in ipairs(redis.call('SMEMBERS', P .. 'needs')) do
+        for priority = 0, 3 do
+            local job = {id = id, priority = priority, needs = needs}
+            job.sequence = tonumber(redis.call('ZSCORE', queued_of(job), id))
+            if job.sequence then
+                withdraw(job)
+            end
+        end
+    end
+end
+
+-- What is left of a job whose record vanished: somebody removed it, or a Redis that evicts keys.
+-- Which batch and key it had is not known any more: `list` and `find` clear those.
+local function forget(id)
+    redis.call('ZREM', P .. 'all', id)
+    for state = RUNNING, CANCELLED do
+        redis.call('ZREM', P .. 'state:' .. text(state), id)
+    end
+    if redis.call('ZREM', P .. 'state:' .. text(QUEUED), id) == 1 then
+        withdraw_everywhere(id)
+    end
+    local kept = redis.call('ZCARD', P .. 'ended')
+    if redis.call('ZREM', P .. 'ended', id) == 1 then
+        -- Nor are its bytes: with the mean of all, the sum is right again when the last one goes.
+        local bytes = tonumber(redis.call('HGET', meta, 'kept_bytes') or 0)
+        redis.call('HINCRBY', meta, 'kept_bytes', text(0 - math.floor(bytes / kept)))
+    end
 end
 
 -- A running job whose attempt ended without a result: queued again, or ended for good (then true).

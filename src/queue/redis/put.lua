@@ -22,6 +22,9 @@ local function put(id, batch, key, needs, priority, force, payload, known, outco
         return ANSWERED
     elseif old then
         remove(old)
+    elseif redis.call('ZSCORE', P .. 'all', id) then
+        -- its record vanished: this is no place for the new one
+        forget(id)
     end
     local job = {id = id, batch = batch, key = key, needs = needs, priority = tonumber(priority),
         cancel = '0', payload_bytes = #payload, sequence = redis.call('HINCRBY', meta, 'sequence', 1)}

@@ -18,7 +18,14 @@ local function reap_stream(stream)
     end
     for _, entry in ipairs(reply[2]) do
         local job = entry and read(entry[2][2])
-        if job and job.state == RUNNING and entry_of(job) == entry[1] then
+        if entry and (not job or entry_of(job) ~= entry[1]) then
+            -- somebody removed the record, and maybe it was put anew
+            redis.call('XACK', stream, 'workers', entry[1])
+            redis.call('XDEL', stream, entry[1])
+            if not job then
+                forget(entry[2][2])
+            end
+        elseif job and job.state == RUNNING then
             redis.call('HINCRBY', meta, 'lost', 1)
             if give_back(job, nil, true, attempts) then
                 lost = lost + 1
@@ -46,10 +53,13 @@ end
 while removed < REMOVED_MAX do
     local oldest = redis.call('ZRANGE', P .. 'ended', 0, 0)
     local job = oldest[1] and read(oldest[1])
-    if not job or not surplus(job) then
+    if not oldest[1] or job and not surplus(job) then
         break
+    elseif job then
+        remove(job)
+    else
+        forget(oldest[1])
     end
-    remove(job)
     removed = removed + 1
 end
 return {returned, lost, removed, (removed == REMOVED_MAX) and 1 or more}

@@ -1,0 +1,23 @@
+/* load: how busy this machine is, from /proc/stat and /proc/meminfo (proc(5)). Plain data. */
+#ifndef WARPGYM_DEVICE_LOAD_H
+#define WARPGYM_DEVICE_LOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Processor time of all processors together since the machine started, in the kernel's ticks. */
+struct load {
+    uint64_t busy, all;                /* both 0: not to be read */
+    uint64_t memory, memory_available; /* bytes; 0: not to be read */
+};
+
+void load_read(struct load *load);
+/* Of what passed between the two readings, 0 to 100; negative where nothing did. */
+double load_cpu_percent(const struct load *before, const struct load *now);
+double load_memory_percent(const struct load *load); /* negative: not known */
+
+/* The parts of load_read that take text: of /proc/stat and of /proc/meminfo. */
+void load_parse_stat(const char *text, struct load *load);
+void load_parse_meminfo(const char *text, struct load *load);
+
+#endif

@@ -1,0 +1,52 @@
+/* What strangers' text may do to a terminal: nothing. */
+#include "base/plain.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static const struct {
+    const char *from, *to;
+    size_t width;
+    bool lines;
+} rows[] = {
+    {"", "", 0, false},
+    {"plain", "plain", 5, false},
+    {"gr\xC3\xBC\xC3\x9F", "gr\xC3\xBC\xC3\x9F", 4, false},
+    {"a\nb", "a?b", 3, false},
+    {"a\nb\r\n", "a\nb?\n", 5, true},
+    {"\x1B[31mred", "?[31mred", 8, false},
+    {"\x7F\x01\t", "???", 3, true},
+    {"\xC2\x9B"
+     "31m",
+     "??31m", 5, true}, /* CSI, by one character of C1 */
+    {"\xC2\x9D"
+     "0;title",
+     "??0;title", 9, false},
+    {"\xC2\xA0", "\xC2\xA0", 1, false},
+    {"\xFF\xC3", "??", 2, false},
+    {"\xED\xA0\x80", "???", 3, false}, /* half a surrogate */
+    {"\xF0\x9F\x9A\x80", "\xF0\x9F\x9A\x80", 1, false},
+};
+
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", rows[i].from);
+        size_t width = plain_text(text, rows[i].lines);
+        assert_string_equal(text, rows[i].to);
+        assert_int_equal(width, rows[i].width);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    return cmocka_run_group_tests_name("plain", tests, NULL, NULL);
+}

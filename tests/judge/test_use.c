@@ -1,0 +1,79 @@
+/* For how long a device was in use. */
+#include "judge/use.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static void assert_within(double seconds, double least_s, double most_s)
+{
+    assert_true(seconds >= least_s - 1e-9);
+    assert_true(seconds <= most_s + 1e-9);
+}
+
+/* Three share it, then nobody has it, then one has it alone. */
+static void test_times(void **state)
+{
+    (void)state;
+    struct use use;
+    use_init(&use);
+    int64_t at_ns[6];
+    at_ns[0] = clock_now_ns();
+    use_begin(&use, false);
+    at_ns[1] = clock_now_ns();
+    nap();
+    use_begin(&use, false);
+    nap();
+    use_end(&use);
+    use_begin(&use, false);
+    use_end(&use);
+    nap();
+    at_ns[2] = clock_now_ns();
+    use_end(&use);
+    at_ns[3] = clock_now_ns();
+    double least_s = (double)(at_ns[2] - at_ns[1]) * 1e-9;
+    double most_s = (double)(at_ns[3] - at_ns[0]) * 1e-9;
+    assert_within(use_read(&use).busy_s, least_s, most_s);
+    nap(); /* nobody is there */
+    assert_within(use_read(&use).busy_s, least_s, most_s);
+    assert_true(use_read(&use).alone_s == 0);
+
+    at_ns[0] = clock_now_ns();
+    use_begin(&use, true);
+    at_ns[1] = clock_now_ns();
+    nap();
+    at_ns[2] = clock_now_ns();
+    double alone_s = use_read(&use).alone_s; /* while it lasts */
+    assert_within(alone_s, (double)(at_ns[2] - at_ns[1]) * 1e-9,
+                  (double)(clock_now_ns() - at_ns[0]) * 1e-9);
+    use_end(&use);
+    at_ns[3] = clock_now_ns();
+    struct use_times times = use_read(&use);
+    double alone_least_s = (double)(at_ns[2] - at_ns[1]) * 1e-9;
+    double alone_most_s = (double)(at_ns[3] - at_ns[0]) * 1e-9;
+    assert_within(times.alone_s, alone_least_s, alone_most_s);
+    assert_within(times.busy_s, least_s + alone_least_s, most_s + alone_most_s);
+    use_begin(&use, false);
+    nap();
+    assert_within(use_read(&use).alone_s, alone_least_s, alone_most_s);
+    use_end(&use);
+    assert_int_equal(use.users, 0);
+    use_deinit(&use);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_times)};
+    return cmocka_run_group_tests_name("use", tests, NULL, NULL);
+}

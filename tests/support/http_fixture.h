@@ -1,0 +1,20 @@
+/* http_fixture: an HTTP server of a test's own routes, on a free port of loopback. */
+#ifndef WARPGYM_TESTS_HTTP_FIXTURE_H
+#define WARPGYM_TESTS_HTTP_FIXTURE_H
+
+#include "base/settings.h"
+#include "server/http.h"
+
+struct http_fixture {
+    struct settings settings;
+    struct http_server *http;
+};
+
+/* As cmocka's set-up and tear-down: 0, or what it takes for a failure. */
+int http_fixture_begin(struct http_fixture *server, const struct http_route *routes, size_t count,
+                       void *context);
+/* Stops answering; what `context` holds of requests may be dropped between the two. */
+int http_fixture_stop(struct http_fixture *server);
+void http_fixture_free(struct http_fixture *server);
+
+#endif

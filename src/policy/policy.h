@@ -1,0 +1,64 @@
+/* policy: whatever writes answers.
+ *
+ * One interface, several makers, told apart by the URL:
+ *
+ *   http://HOST:PORT/v1, https://…   any OpenAI-compatible chat endpoint (openai.c)
+ *   scripted:FILE                    answers from a JSONL file, for tests and demos (scripted.c)
+ *
+ * policy_complete blocks, and may be called by any number of threads at once; a policy keeps at
+ * most `at_once` requests under way. It comes back within its timeouts, or at once when cancelled.
+ * Ownership: an answer's strings are the caller's (policy_answer_deinit).
+ * Errors: ERR_INPUT (the URL, the model, a 4xx: it will not get better), ERR_IO, ERR_TIMEOUT,
+ * ERR_LIMIT (an answer above LIMIT_ANSWER_BYTES), ERR_CANCELLED, ERR_MISSING (a script without an
+ * answer for that turn).
+ */
+#ifndef WARPGYM_POLICY_POLICY_H
+#define WARPGYM_POLICY_POLICY_H
+
+#include "base/err.h"
+#include "base/settings.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct policy;
+
+struct policy_options {
+    const char *url;
+    const char *model;               /* NULL: the endpoint's only one, or an error */
+    const struct settings *settings; /* policy.*: temperature, limits, timeouts, prices */
+    const _Atomic int *cancelled;
+};
+
+/* One question. */
+struct policy_request {
+    const json_t *messages; /* [{"role", "content"}, …] */
+    const char *problem;    /* its id, for scripts and logs */
+    int64_t sample, turn;   /* from 0 */
+    uint64_t seed;          /* sent where the endpoint takes one */
+};
+
+struct policy_answer {
+    char *text;                                              /* never NULL after success */
+    char *reasoning;                                         /* told apart by the endpoint; NULL */
+    char *model;                                             /* that answered; NULL */
+    char finish[32];                                         /* "stop", "length", …; "" */
+    int64_t prompt_tokens, completion_tokens, cached_tokens; /* -1: not told */
+    double cost;                                             /* by the configured prices; NaN */
+    json_t *logprobs;                 /* [{"token", "logprob"}, …]; NULL: none given */
+    unsigned asked;                   /* how often */
+    double answer_ms, first_token_ms; /* NaN: not known */
+};
+
+NODISCARD int policy_open(struct policy **out, const struct policy_options *options,
+                          struct err *err);
+void policy_close(struct policy *policy);
+/* "openai", "scripted"; for records. */
+const char *policy_kind(const struct policy *policy);
+const char *policy_model(const struct policy *policy);
+
+NODISCARD int policy_complete(struct policy *policy, const struct policy_request *request,
+                              struct policy_answer *answer, struct err *err);
+void policy_answer_deinit(struct policy_answer *answer);
+
+#endif

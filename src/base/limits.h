@@ -51,7 +51,11 @@
 #define LIMIT_JOB_ID_BYTES 255
 #define LIMIT_ANSWER_BYTES ((size_t)4 << 20)           /* one answer of a model */
 #define LIMIT_PROMPT_BYTES ((size_t)16 << 20)          /* one conversation */
-#define LIMIT_TURNS 64                                 /* of an episode */
+#define LIMIT_TURNS 1024 /* of an episode, in all its iterations */
+#define LIMIT_EPISODE_ID_BYTES 128
+#define LIMIT_JOURNAL_LINE_BYTES ((size_t)64 << 20)
+#define LIMIT_EPISODE_ID_BYTES 128
+#define LIMIT_JOURNAL_LINE_BYTES ((size_t)64 << 20)
 #define LIMIT_NOTES_BYTES ((size_t)16 << 10)           /* what a request wants to be kept with it */
 #define LIMIT_EVALUATION_MS ((int64_t)86400000)        /* longest that judging one may take */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */

@@ -119,6 +119,35 @@
       "Address and port for the /metrics and /health of `warpgym worker`; empty: none")            \
     X(languages_path, "languages.path", STRING, "", 0, 0,                                          \
       "Directories of languages from outside (docs/extending.md), separated by colons")            \
+    X(gym_language, "gym.language", STRING, "", 0, 0,                                              \
+      "What answers are to be written in: c, cuda, triton, torch-cuda, python; empty: c for "      \
+      "native problems, triton for torch ones")                                                    \
+    X(gym_turns, "gym.turns", INT, "4", 1, 256, "Answers in an episode, at most")                  \
+    X(gym_gamma, "gym.gamma", FLOAT, "0.4", 0, 1,                                                  \
+      "Discount of the rewards of later turns in a turn's return")                                 \
+    X(gym_reward, "gym.reward", STRING, "kevin", 0, 0,                                             \
+      "Preset of rewards (docs/rewards.md): kevin, drkernel, staged1, ...")                        \
+    X(gym_stop_speedup, "gym.stop_speedup", FLOAT, "0", 0, 1e9,                                    \
+      "An episode ends with a correct answer that is this many times as fast as the reference; "   \
+      "0: only when its turns are over")                                                           \
+    X(gym_style, "gym.style", STRING, "warpgym", 0, 0,                                             \
+      "Style of prompts (docs/prompts.md): warpgym, kevin, drkernel, or a directory of "           \
+      "prompts.path")                                                                              \
+    X(gym_shots, "gym.shots", INT, "1", 0, 3, "Worked examples in a prompt")                       \
+    X(gym_thinking, "gym.thinking", BOOL, "false", 0, 0,                                           \
+      "Whether prompts ask for a block of thinking before the code")                               \
+    X(gym_token_budget, "gym.token_budget", INT, "24576", 0, 10000000,                             \
+      "Estimated tokens of a conversation; above it the oldest turns are left out; 0: no bound")   \
+    X(gym_retrieve, "gym.retrieve", INT, "0", 0, 16,                                               \
+      "Retrieved examples in a prompt (retrieval.directory)")                                      \
+    X(gym_iterations, "gym.iterations", INT, "1", 1, 256,                                          \
+      "Test-time scaling: how often an episode goes on with a window of its history")              \
+    X(gym_remain_turns, "gym.remain_turns", INT, "2", 0, 255,                                      \
+      "Turns of its history that each further iteration keeps")                                    \
+    X(gym_select, "gym.select", STRING, "last", 0, 0,                                              \
+      "Which turns those are: last, best (the contiguous ones with the highest sum), top")         \
+    X(gym_select_by, "gym.select_by", STRING, "reward", 0, 0,                                      \
+      "What best and top go by: reward, speedup, coverage")                                        \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
       "Directories of problems, separated by colons, searched before the ones that come along")    \
     X(server_listen, "server.listen", STRING, "127.0.0.1:10907", 0, 0,                             \

@@ -45,6 +45,23 @@ const struct cli_command cli_commands[] = {
                  "warpgym serve --listen 0.0.0.0:10907 -s server.token=SECRET\n"
                  "warpgym serve --workers none --queue redis://queue.example",
      .run = serve_main},
+    {.name = "rollout",
+     .arguments = "PROBLEM...",
+     .summary = "have a policy answer problems, turn by turn, and keep the trajectories",
+     .description =
+         "PROBLEM is an id or a path, a suite (native, torch, level1), all, or @FILE with one of "
+         "these on each line. Each problem is played --samples times: the policy is asked, its "
+         "answer judged, and the verdict told to it in the next turn (settings gym.*).\n\n"
+         "The run directory gets run.json, journal.jsonl and trajectories.jsonl. Stopped or killed "
+         "at any moment, the same command goes on in the middle of its episodes; no answer is "
+         "asked for twice.\n\n"
+         "Exit status: 0 every episode was played, 1 some could not be, 2 bad usage or input, 3 "
+         "policy or judge are away, 130 interrupted.",
+     .examples = "warpgym rollout --policy http://localhost:8000/v1 --model Qwen3-8B native\n"
+                 "warpgym rollout --policy scripted:demo/gym/script.jsonl --out runs/demo "
+                 "@demo/gym/problems.txt\n"
+                 "warpgym rollout --policy URL -n 8 -s gym.turns=3 --best best level1",
+     .run = rollout_main},
     {.name = "problem list",
      .arguments = "",
      .summary = "the problems that there are",

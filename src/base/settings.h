@@ -173,6 +173,8 @@
       "Largest body of a request; above it 413")                                                   \
     X(server_queue_max, "server.queue_max", INT, "200000", 1, 1000000000,                          \
       "Queued jobs above which submissions get 429")                                               \
+    X(server_episodes_max, "server.episodes_max", INT, "100000", 1, 1000000000,                    \
+      "Episodes that are kept above which no further ones begin: 429")                             \
     X(server_header_timeout_ms, "server.header_timeout_ms", DURATION, "10s", 1, 3600000,           \
       "Longest from a connection to the end of its first request's headers; then 408")             \
     X(server_body_timeout_ms, "server.body_timeout_ms", DURATION, "60s", 1, 3600000,               \

@@ -49,11 +49,14 @@
 #define LIMIT_METRIC_SERIES 128                      /* different label values of one metric */
 #define LIMIT_CASES_BYTES ((size_t)16 << 20) /* what describes the cases of a simple problem */
 #define LIMIT_JOB_ID_BYTES 255
-#define LIMIT_ANSWER_BYTES ((size_t)4 << 20)           /* one answer of a model */
-#define LIMIT_PROMPT_BYTES ((size_t)16 << 20)          /* one conversation */
-#define LIMIT_TURNS 64                                 /* of an episode */
-#define LIMIT_NOTES_BYTES ((size_t)16 << 10)           /* what a request wants to be kept with it */
-#define LIMIT_EVALUATION_MS ((int64_t)86400000)        /* longest that judging one may take */
+#define LIMIT_ANSWER_BYTES ((size_t)4 << 20)         /* one answer of a model */
+#define LIMIT_PROMPT_BYTES ((size_t)16 << 20)        /* one conversation */
+#define LIMIT_TEMPLATE_BYTES ((size_t)256 << 10)     /* one template, or one example of a prompt */
+#define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
+#define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
+#define LIMIT_TURNS 64                               /* of an episode */
+#define LIMIT_NOTES_BYTES ((size_t)16 << 10)         /* what a request wants to be kept with it */
+#define LIMIT_EVALUATION_MS ((int64_t)86400000)      /* longest that judging one may take */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
 
 #endif

@@ -49,6 +49,12 @@
 #define LIMIT_METRIC_SERIES 128                      /* different label values of one metric */
 #define LIMIT_CASES_BYTES ((size_t)16 << 20) /* what describes the cases of a simple problem */
 #define LIMIT_JOB_ID_BYTES 255
+#define LIMIT_EXAMPLE_REFERENCE_CHARS 50000 /* of one retrieved example; longer ones are left out */
+#define LIMIT_EXAMPLE_SOLUTION_CHARS 100000
+#define LIMIT_EXAMPLES 100                  /* of one answer */
+#define LIMIT_EMBEDDED_BYTES ((size_t)8000) /* of a text that a model is asked to embed */
+#define LIMIT_EMBEDDING_DIMENSION 16384
+#define LIMIT_EMBEDDINGS_BYTES ((size_t)64 << 20)      /* one answer with some of them */
 #define LIMIT_ANSWER_BYTES ((size_t)4 << 20)           /* one answer of a model */
 #define LIMIT_PROMPT_BYTES ((size_t)16 << 20)          /* one conversation */
 #define LIMIT_TURNS 1024 /* of an episode, in all its iterations */

@@ -150,6 +150,14 @@
       "What best and top go by: reward, speedup, coverage")                                        \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
       "Directories of problems, separated by colons, searched before the ones that come along")    \
+    X(retrieval_directory, "retrieval.directory", STRING, "", 0, 0,                                \
+      "Index of solved examples that prompts draw from (`warpgym index build`); empty: none")      \
+    X(retrieval_embeddings_url, "retrieval.embeddings_url", STRING, "", 0, 0,                      \
+      "OpenAI-compatible endpoint for embeddings, http://host:8000/v1; empty: words alone count")  \
+    X(retrieval_embeddings_model, "retrieval.embeddings_model", STRING, "", 0, 0,                  \
+      "What the endpoint calls its model; it must be the one that the index was built with")       \
+    X(retrieval_embeddings_token, "retrieval.embeddings_token", SECRET, "", 0, 0,                  \
+      "Bearer token for that endpoint")                                                            \
     X(server_listen, "server.listen", STRING, "127.0.0.1:10907", 0, 0,                             \
       "Address and port of the HTTP server: 127.0.0.1:10907, [::1]:10907; port 0: a free one")     \
     X(server_token, "server.token", SECRET, "", 0, 0,                                              \

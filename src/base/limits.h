@@ -49,7 +49,12 @@
 #define LIMIT_METRIC_SERIES 128                      /* different label values of one metric */
 #define LIMIT_CASES_BYTES ((size_t)16 << 20) /* what describes the cases of a simple problem */
 #define LIMIT_JOB_ID_BYTES 255
-#define LIMIT_ANSWER_BYTES ((size_t)4 << 20)           /* one answer of a model */
+#define LIMIT_ANSWER_BYTES ((size_t)4 << 20)   /* one answer of a model */
+#define LIMIT_STREAM_BYTES ((size_t)256 << 20) /* the same as it comes over the wire */
+#define LIMIT_EVENT_BYTES ((size_t)32 << 20)   /* one event of that */
+#define LIMIT_MODELS 10000                     /* that an endpoint lists */
+#define LIMIT_SCRIPT_BYTES ((size_t)64 << 20)  /* a script of answers, and all its files */
+#define LIMIT_SCRIPT_LINES 100000
 #define LIMIT_PROMPT_BYTES ((size_t)16 << 20)          /* one conversation */
 #define LIMIT_TURNS 64                                 /* of an episode */
 #define LIMIT_NOTES_BYTES ((size_t)16 << 10)           /* what a request wants to be kept with it */

@@ -56,6 +56,11 @@
 #define LIMIT_EMBEDDING_DIMENSION 16384
 #define LIMIT_EMBEDDINGS_BYTES ((size_t)64 << 20)      /* one answer with some of them */
 #define LIMIT_ANSWER_BYTES ((size_t)4 << 20)           /* one answer of a model */
+#define LIMIT_STREAM_BYTES ((size_t)256 << 20) /* the same as it comes over the wire */
+#define LIMIT_EVENT_BYTES ((size_t)32 << 20)   /* one event of that */
+#define LIMIT_MODELS 10000                     /* that an endpoint lists */
+#define LIMIT_SCRIPT_BYTES ((size_t)64 << 20)  /* a script of answers, and all its files */
+#define LIMIT_SCRIPT_LINES 100000
 #define LIMIT_PROMPT_BYTES ((size_t)16 << 20)          /* one conversation */
 #define LIMIT_TURNS 1024 /* of an episode, in all its iterations */
 #define LIMIT_EPISODE_ID_BYTES 128

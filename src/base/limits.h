@@ -20,12 +20,13 @@
 #define LIMIT_EXPRESSION_BYTES 256
 #define LIMIT_EXPRESSION_DEPTH 32
 #define LIMIT_TENSOR_BYTES ((uint64_t)16 << 30)   /* one argument */
-#define LIMIT_QUEUE_BODY_BYTES ((size_t)16 << 20) /* payload or result of one job */
+#define LIMIT_QUEUE_BODY_BYTES ((size_t)16 << 20) /* payload or result of one job, one document */
 #define LIMIT_QUEUE_PUT_BYTES ((size_t)64 << 20)  /* all payloads of one put */
 #define LIMIT_QUEUE_PUT_JOBS 10000                /* jobs of one put */
 #define LIMIT_QUEUE_LIST_JOBS 1000                /* jobs of one page */
 #define LIMIT_QUEUE_NOTE_BYTES ((size_t)64 << 10) /* one note on the board */
 #define LIMIT_QUEUE_NOTES 1000
+#define LIMIT_QUEUE_DOCUMENT_MS ((int64_t)366 * 86400000) /* how long one document is kept */
 #define LIMIT_QUEUE_URL_BYTES 4096
 #define LIMIT_REDIS_ELEMENTS 100000 /* of an array in a reply; hiredis believes any count */
 #define LIMIT_HTTP_TARGET_BYTES ((size_t)8 << 10)  /* path and query of a request */

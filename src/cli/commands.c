@@ -89,6 +89,18 @@ const struct cli_command cli_commands[] = {
      .summary = "stop evaluations of a server, queued or running",
      .examples = "warpgym jobs cancel 3fd1c0\nwarpgym jobs cancel --batch nightly-7",
      .run = jobs_cancel_main},
+    {.name = "report",
+     .arguments = "RUN...",
+     .summary = "what trajectories are worth: fast_p, pass@k, means, with intervals",
+     .description =
+         "RUN is the directory of a rollout (it holds trajectories.jsonl) or such a file. Several "
+         "are compared with the first, problem by problem. Shares are of all problems and samples "
+         "that were asked for; docs/report.md says what each figure means.",
+     .examples = "warpgym report runs/qwen\n"
+                 "warpgym report runs/qwen --problems 250 --by level --html qwen.html\n"
+                 "warpgym report runs/before runs/after --p 1,1.5,2\n"
+                 "warpgym report runs/qwen --json | jq '.runs[0].figures[] | select(.p == 1)'",
+     .run = report_main},
     {.name = "doctor",
      .arguments = "",
      .summary = "what this machine offers: sandbox layers, compilers, devices",

@@ -151,6 +151,18 @@ const struct cli_command cli_commands[] = {
                  "warpgym ask -p http://localhost:8000/v1 -n 32 --json - <prompt.txt | jq .text\n"
                  "warpgym ask -p scripted:demo/gym/script.jsonl --problem softmax --turn 2 x",
      .run = ask_main},
+    {.name = "report",
+     .arguments = "RUN...",
+     .summary = "what trajectories are worth: fast_p, pass@k, means, with intervals",
+     .description =
+         "RUN is the directory of a rollout (it holds trajectories.jsonl) or such a file. Several "
+         "are compared with the first, problem by problem. Shares are of all problems and samples "
+         "that were asked for; docs/report.md says what each figure means.",
+     .examples = "warpgym report runs/qwen\n"
+                 "warpgym report runs/qwen --problems 250 --by level --html qwen.html\n"
+                 "warpgym report runs/before runs/after --p 1,1.5,2\n"
+                 "warpgym report runs/qwen --json | jq '.runs[0].figures[] | select(.p == 1)'",
+     .run = report_main},
     {.name = "doctor",
      .arguments = "",
      .summary = "what this machine offers: sandbox layers, compilers, devices",

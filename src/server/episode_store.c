@@ -84,7 +84,7 @@ int episode_store_put(struct queue *queue, struct stored *stored, bool *written,
         result = queue_document_put(queue, name, text.data, text.len, stored->version,
                                     stored->expires_s * 1000, written, err);
     if (result == 0 && *written) {
-        stored->version++;
+        stored->version += stored->version != 0; /* of a new one only a get knows it */
         stored->expires_ms = clock_wall_ms() + stored->expires_s * 1000;
     }
     buf_deinit(&text);

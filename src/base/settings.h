@@ -121,6 +121,8 @@
       "Directories of languages from outside (docs/extending.md), separated by colons")            \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
       "Directories of problems, separated by colons, searched before the ones that come along")    \
+    X(prompts_path, "prompts.path", STRING, "", 0, 0,                                              \
+      "Directory of your own templates of prompts (docs/prompts.md), searched before ours")        \
     X(server_listen, "server.listen", STRING, "127.0.0.1:10907", 0, 0,                             \
       "Address and port of the HTTP server: 127.0.0.1:10907, [::1]:10907; port 0: a free one")     \
     X(server_token, "server.token", SECRET, "", 0, 0,                                              \

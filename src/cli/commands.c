@@ -112,6 +112,19 @@ const struct cli_command cli_commands[] = {
      .summary = "what an index holds, and what was left out",
      .examples = "warpgym index stats ./kernels",
      .run = index_stats_main},
+    {.name = "prompt",
+     .arguments = "PROBLEM",
+     .summary = "what a model is told of a problem in its first turn",
+     .description =
+         "The messages, made of the templates in prompts/ (docs/prompts.md). With --check DIR, a "
+         "directory of your own templates is tried instead, as the setting prompts.path would take "
+         "it: every style in every language, first turns and later ones.\n\n"
+         "Exit status: 0, or 2 where there is an error: the line says where and what.",
+     .examples = "warpgym prompt softmax\n"
+                 "warpgym prompt softmax --language cuda --shots 2 --thinking\n"
+                 "warpgym prompt level1/23 --problems ~/KernelBench --style kevin --json\n"
+                 "warpgym prompt --check ./my_prompts",
+     .run = prompt_main},
     {.name = "jobs list",
      .arguments = "",
      .summary = "evaluations of a server, the newest first",

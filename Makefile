@@ -219,6 +219,10 @@ $(ROOT)/build/bench/queue: $(OBJ)/bench/queue.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 
+$(ROOT)/build/bench/retrieval: $(OBJ)/bench/retrieval.o $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
+
 bench: setup ## measure speed and precision (bench/run)
 	+@$(SUBMAKE) all $(addprefix $(ROOT)/build/,bench/queue bench/http_load tests/server/http_echo)
 	@bench/run

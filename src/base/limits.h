@@ -52,10 +52,10 @@
 #define LIMIT_ANSWER_BYTES ((size_t)4 << 20)           /* one answer of a model */
 #define LIMIT_PROMPT_BYTES ((size_t)16 << 20)          /* one conversation */
 #define LIMIT_TURNS 64                                 /* of an episode */
-#define LIMIT_TRAJECTORY_BYTES ((size_t)64 << 20)       /* one line of trajectories.jsonl */
-#define LIMIT_REPORT_BYTES ((size_t)256 << 20)          /* a report, in any form */
-#define LIMIT_REPORT_TEXT_BYTES ((size_t)64 << 10)      /* one text of a stranger on its page */
-#define LIMIT_TRAJECTORIES 1000000                      /* of one report */
+#define LIMIT_TRAJECTORY_BYTES ((size_t)64 << 20)      /* one line of trajectories.jsonl */
+#define LIMIT_REPORT_BYTES ((size_t)256 << 20)         /* a report, in any form */
+#define LIMIT_REPORT_TEXT_BYTES ((size_t)64 << 10)     /* one text of a stranger on its page */
+#define LIMIT_TRAJECTORIES 1000000                     /* of one report */
 #define LIMIT_NOTES_BYTES ((size_t)16 << 10)           /* what a request wants to be kept with it */
 #define LIMIT_EVALUATION_MS ((int64_t)86400000)        /* longest that judging one may take */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */

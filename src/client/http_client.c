@@ -172,6 +172,11 @@ void http_client_close(struct http_client *client)
     curl_global_cleanup();
 }
 
+void http_client_watch(struct http_client *client, const _Atomic int *cancelled)
+{
+    client->options.cancelled = cancelled;
+}
+
 const char *http_client_url(const struct http_client *client)
 {
     return client->url;

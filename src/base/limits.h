@@ -49,14 +49,21 @@
 #define LIMIT_METRIC_SERIES 128                      /* different label values of one metric */
 #define LIMIT_CASES_BYTES ((size_t)16 << 20) /* what describes the cases of a simple problem */
 #define LIMIT_JOB_ID_BYTES 255
-#define LIMIT_ANSWER_BYTES ((size_t)4 << 20)           /* one answer of a model */
-#define LIMIT_PROMPT_BYTES ((size_t)16 << 20)          /* one conversation */
-#define LIMIT_TURNS 1024 /* of an episode, in all its iterations */
+#define LIMIT_ANSWER_BYTES ((size_t)4 << 20)  /* one answer of a model */
+#define LIMIT_PROMPT_BYTES ((size_t)16 << 20) /* one conversation */
+#define LIMIT_TURNS 1024                      /* of an episode, in all its iterations */
 #define LIMIT_EPISODE_ID_BYTES 128
 #define LIMIT_JOURNAL_LINE_BYTES ((size_t)64 << 20)
 #define LIMIT_EPISODE_ID_BYTES 128
 #define LIMIT_JOURNAL_LINE_BYTES ((size_t)64 << 20)
-#define LIMIT_NOTES_BYTES ((size_t)16 << 10)           /* what a request wants to be kept with it */
+#define LIMIT_NOTES_BYTES ((size_t)16 << 10)      /* what a request wants to be kept with it */
+#define LIMIT_MCP_MESSAGE_BYTES ((size_t)8 << 20) /* one message, or one batch of them */
+#define LIMIT_MCP_ID_BYTES 256                    /* of a request */
+#define LIMIT_MCP_BATCH 100                       /* messages of one batch */
+#define LIMIT_MCP_CALLS 256                       /* that wait for a thread */
+#define LIMIT_MCP_THREADS ((size_t)64)            /* of calls that judge */
+#define LIMIT_MCP_SESSIONS 1000
+#define LIMIT_MCP_LIST 1000000                         /* problems of a listing */
 #define LIMIT_EVALUATION_MS ((int64_t)86400000)        /* longest that judging one may take */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
 

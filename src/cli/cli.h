@@ -29,6 +29,7 @@ int jobs_list_main(int argc, char **argv);
 int jobs_show_main(int argc, char **argv);
 int jobs_watch_main(int argc, char **argv);
 int jobs_cancel_main(int argc, char **argv);
+int ask_main(int argc, char **argv);
 
 extern const struct cli_command cli_commands[];
 

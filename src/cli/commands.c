@@ -106,6 +106,20 @@ const struct cli_command cli_commands[] = {
      .summary = "stop evaluations of a server, queued or running",
      .examples = "warpgym jobs cancel 3fd1c0\nwarpgym jobs cancel --batch nightly-7",
      .run = jobs_cancel_main},
+    {.name = "ask",
+     .arguments = "MESSAGE|-",
+     .summary = "one message to a model: does its endpoint work",
+     .description =
+         "Prints the answer; tokens, cost (settings policy.price_…) and times go to standard "
+         "error. - reads the message from standard input. The endpoint's token is the setting "
+         "policy.token, or OPENAI_API_KEY.\n\n"
+         "Exit status: 0 answered, 2 bad usage, or the endpoint refuses the question, 3 it does "
+         "not answer, 130 interrupted.",
+     .examples = "warpgym ask --policy http://localhost:8000/v1 --check\n"
+                 "warpgym ask --policy https://api.example.com/v1 --model NAME \"Say yes\"\n"
+                 "warpgym ask -p http://localhost:8000/v1 -n 32 --json - <prompt.txt | jq .text\n"
+                 "warpgym ask -p scripted:demo/gym/script.jsonl --problem softmax --turn 2 x",
+     .run = ask_main},
     {.name = "doctor",
      .arguments = "",
      .summary = "what this machine offers: sandbox layers, compilers, devices",

@@ -65,6 +65,17 @@ int64_t episode_turn(const struct episode *episode)
     return (int64_t)json_array_size(turns_of(episode));
 }
 
+int64_t episode_turns(const struct episode *episode)
+{
+    const struct episode_config *config = &episode->config;
+    return window_turns(config->turns, config->remain_turns, config->iterations);
+}
+
+const struct problem *episode_problem(const struct episode *episode)
+{
+    return &episode->problem;
+}
+
 const json_t *episode_state(const struct episode *episode)
 {
     return episode->state;

@@ -35,6 +35,7 @@
 enum episode_phase { EPISODE_ANSWERING, EPISODE_JUDGING, EPISODE_DONE };
 
 struct episode;
+struct problem;
 
 #define EPISODE_ATTEMPTS 3 /* at an answer's evaluation */
 
@@ -52,6 +53,8 @@ const json_t *episode_state(const struct episode *episode);
 enum episode_phase episode_phase(const struct episode *episode);
 const char *episode_phase_name(enum episode_phase phase);
 int64_t episode_turn(const struct episode *episode); /* that is open, or the number of turns */
+int64_t episode_turns(const struct episode *episode); /* at most, in all iterations */
+const struct problem *episode_problem(const struct episode *episode);
 
 /* ANSWERING: the messages of this turn, a new reference. */
 NODISCARD int episode_messages(struct episode *episode, json_t **messages, struct err *err);

@@ -30,6 +30,9 @@ int jobs_show_main(int argc, char **argv);
 int jobs_watch_main(int argc, char **argv);
 int jobs_cancel_main(int argc, char **argv);
 int ask_main(int argc, char **argv);
+int index_build_main(int argc, char **argv);
+int index_search_main(int argc, char **argv);
+int index_stats_main(int argc, char **argv);
 
 extern const struct cli_command cli_commands[];
 

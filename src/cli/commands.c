@@ -81,6 +81,37 @@ const struct cli_command cli_commands[] = {
          "every weight. Exit status 1 when a problem can be gamed.",
      .examples = "warpgym problem check ./my_problem\nwarpgym problem check --all",
      .run = problem_check_main},
+    {.name = "index build",
+     .arguments = "INDEX SOURCE...",
+     .summary = "make an index of solved examples for prompts",
+     .description =
+         "Each SOURCE is a .jsonl file, a directory of them, a root of problems, or a directory "
+         "with NAME/reference.* and solutions beside it (docs/retrieval.md). Its form is found "
+         "out, or said by --format.\n\n"
+         "INDEX is a directory. An older index there is replaced in one step at the end: a build "
+         "that fails or is killed leaves it as it was.",
+     .examples = "warpgym index build ./kernels kernelbook.jsonl archive/\n"
+                 "warpgym index build ./kernels --own runs/*/trajectories.jsonl\n"
+                 "warpgym index build ./kernels kernelbook.jsonl --embeddings \\\n"
+                 "    -s retrieval.embeddings_url=http://gpu-box:8000/v1 -s "
+                 "retrieval.embeddings_model=NAME",
+     .run = index_build_main},
+    {.name = "index search",
+     .arguments = "INDEX [QUERY|FILE]",
+     .summary = "solved examples that resemble a problem, a source or words",
+     .description =
+         "Of a problem (--problem) or a source in FILE, what would give its solution away is kept "
+         "back: examples of the same problem, under another name, too. Exit status 1 when nothing "
+         "is found.",
+     .examples = "warpgym index search ./kernels --problem softmax --language triton\n"
+                 "warpgym index search ./kernels \"warp shuffle reduction\"\n"
+                 "warpgym index search ./kernels -n 1 --json my_reference.py | jq -r .solution",
+     .run = index_search_main},
+    {.name = "index stats",
+     .arguments = "INDEX",
+     .summary = "what an index holds, and what was left out",
+     .examples = "warpgym index stats ./kernels",
+     .run = index_stats_main},
     {.name = "jobs list",
      .arguments = "",
      .summary = "evaluations of a server, the newest first",

@@ -4,9 +4,12 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/paths.h"
 #include "client/remote.h"
 #include "client/remote_batch.h"
+#include "judge/evaluation_request.h"
 #include "judge/verdict.h"
+#include "problem/suite.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,7 +22,44 @@ struct distant {
     const struct settings *settings;
     const char *url;
     const _Atomic int *cancelled;
+    const char *const *roots;
+    size_t root_count;
+    char *own_suite; /* "…/problems/", which a server has, too */
 };
+
+/* ------------------------------------------------------------------------------------ problems */
+
+static const char *id_of(const json_t *request)
+{
+    return json_string_value(json_object_get(json_object_get(request, "problem"), "id"));
+}
+
+/* A problem of the caller's own directories goes along whole: the server need not have it. True: it
+ * does. */
+static bool send_whole(const struct distant *distant, json_t *request)
+{
+    struct problem problem = {0};
+    struct err ignored;
+    const char *id = id_of(request), *own = distant->own_suite;
+    bool whole = id &&
+                 suite_load_id(distant->roots, distant->root_count, id, &problem, &ignored) == 0 &&
+                 problem.directory && strncmp(problem.directory, own, strlen(own)) != 0;
+    if (whole)
+        json_put(request, "problem", evaluation_problem_json(&problem));
+    problem_deinit(&problem);
+    return whole;
+}
+
+/* The verdict of such a one names it as it was asked for. */
+static void name_problem(json_t **verdict, const char *id)
+{
+    json_t *named = json_copy(*verdict), *given = json_object_get(named, "problem");
+    json_t *problem = json_is_object(given) ? json_copy(given) : json_object();
+    json_put(problem, "id", json_text(id));
+    json_put(named, "problem", problem);
+    json_decref(*verdict);
+    *verdict = named;
+}
 
 /* ----------------------------------------------------------------------------------- cancelling */
 
@@ -117,6 +157,7 @@ static int evaluate(void *judges, void *seat, const json_t *object,
     json_t *request = json_copy((json_t *)object); /* it gets an id */
     json_t *evaluation = NULL;
     bool known = false;
+    bool whole = send_whole(distant, request);
     remote_watch(seat, turn->cancelled);
     int result = json_is_object(request)
                      ? follow(seat, request, &evaluation, &known, err)
@@ -125,6 +166,8 @@ static int evaluate(void *judges, void *seat, const json_t *object,
         cancel(distant, json_string_value(json_object_get(request, "id")), known);
     if (result == 0)
         result = verdict_of(evaluation, verdict, err);
+    if (result == 0 && whole)
+        name_problem(verdict, id_of(object));
     json_decref(evaluation);
     json_decref(request);
     return result;
@@ -147,11 +190,18 @@ static void seat_close(void *judges, void *seat)
     remote_close(seat);
 }
 
+static void free_distant(void *judges)
+{
+    struct distant *distant = judges;
+    mem_free(distant->own_suite);
+    mem_free(distant);
+}
+
 /* What is wrong with the URL is said now, not at the first evaluation. */
 int evaluator_open_remote(struct evaluator **out, const char *url,
                           const struct evaluator_options *options, struct err *err)
 {
-    static const struct evaluator_kind kind = {seat_open, seat_close, evaluate, mem_free};
+    static const struct evaluator_kind kind = {seat_open, seat_close, evaluate, free_distant};
     struct remote *probe;
     *out = NULL;
     int result = remote_open(&probe, options->settings, url, options->cancelled, err);
@@ -159,7 +209,14 @@ int evaluator_open_remote(struct evaluator **out, const char *url,
         return result;
     remote_close(probe);
     struct distant *distant = mem_alloc(sizeof *distant);
-    *distant = (struct distant){options->settings, url, options->cancelled};
+    char *root = paths_root();
+    *distant = (struct distant){.settings = options->settings,
+                                .url = url,
+                                .cancelled = options->cancelled,
+                                .roots = options->roots,
+                                .root_count = options->root_count,
+                                .own_suite = mem_printf("%s/problems/", root)};
+    mem_free(root);
     *out = evaluator_new(&kind, distant, options->at_once ? options->at_once : REMOTE_AT_ONCE,
                          options->cancelled);
     return 0;

@@ -216,7 +216,8 @@ int words_each(const char *text, size_t count, int (*visit)(void *context, const
         bool number = is_digit(text[at]);
         if (!number && !is_letter(text[at]) && text[at] != '_')
             continue;
-        while (end < count && (is_letter(text[end]) || is_digit(text[end]) || text[end] == '_'))
+        while (end < count &&
+               (is_letter(text[end]) || is_digit(text[end]) || (text[end] == '_' && !number)))
             end++;
         size_t length = end - at;
         if (end < count && text[end] == ':' && length == strlen(CATEGORY) &&

@@ -9,6 +9,9 @@
 
 #include <pthread.h>
 
+/* A *row* is what a session remembers of a turn: {"episode", "problem", "language", "turn", "status",
+ * "correct", "speedup" or null, "reward", "source", "feedback"}; it is never changed. */
+
 /* Whoever has it, by mcp_track_take, has its episode alone. */
 struct mcp_track {
     struct mcp_track *next;
@@ -16,7 +19,9 @@ struct mcp_track {
     struct episode *episode; /* NULL: none is open */
     /* The house's lock: all below. */
     bool busy;
-    json_t *best; /* the record of a turn; NULL */
+    int64_t order;         /* of its last turn, in the session; 0: none yet */
+    json_t *row, *verdict; /* of that turn; NULL */
+    json_t *best;          /* the row of the fastest correct one; NULL */
 };
 
 struct mcp_seat { /* a session */
@@ -25,9 +30,9 @@ struct mcp_seat { /* a session */
     char peer[MCP_SESSION_BYTES]; /* the protocol's; "": none */
     /* The house's lock: all below. */
     struct mcp_track *tracks;
-    json_t *turns;   /* records of all tracks, with "episode", "problem", "language" */
-    json_t *verdict; /* of the last one, for its profile; NULL */
-    size_t refs;     /* one of the list's, one of each call's */
+    json_t *turns; /* the newest rows of all tracks */
+    int64_t total; /* turns */
+    size_t refs;   /* one of the list's, one of each call's */
     int64_t used_ns;
 };
 

@@ -17,7 +17,7 @@
 #define EXAMPLES 3
 #define TEXT_BYTES ((size_t)8 << 20)
 
-static const char *const language_names[] = {"c", "cuda", "triton", "torch-cuda", "python"};
+static const char *const known_languages[] = {"c", "cuda", "triton", "torch-cuda", "python"};
 
 int mcp_problem_load(struct mcp_gym *house, const char *id, struct problem *problem,
                      struct err *err)
@@ -40,8 +40,7 @@ static json_t *row_of(struct mcp_gym *house, const struct suite_entry *entry)
     json_t *row = json_object();
     bool good = mcp_problem_load(house, entry->id, &problem, &err) == 0;
     json_put(row, "id", json_text(entry->id));
-    json_put(row, "format",
-             json_text(entry->format == PROBLEM_NATIVE ? "native" : "torch"));
+    json_put(row, "format", json_text(entry->format == PROBLEM_NATIVE ? "native" : "torch"));
     json_put(row, "category", json_text(good && problem.category ? problem.category : ""));
     json_put(row, "summary", json_text(good && problem.summary ? problem.summary : ""));
     if (!good)
@@ -184,9 +183,9 @@ static char *joined(const json_t *messages)
 static json_t *languages_of(enum problem_format format)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < sizeof language_names / sizeof *language_names; i++)
-        if (language_named(language_names[i])->format == format)
-            json_array_append_new(list, json_string(language_names[i]));
+    for (size_t i = 0; i < sizeof known_languages / sizeof *known_languages; i++)
+        if (language_named(known_languages[i])->format == format)
+            json_array_append_new(list, json_string(known_languages[i]));
     return list;
 }
 
@@ -208,8 +207,7 @@ static int describe(struct mcp_gym *house, const char *id, const char *language,
         json_put(*out, "language", json_text(chosen));
         json_put(*out, "task", json_text(*task));
         json_put(*out, "device",
-                 house->options.elsewhere ? json_null()
-                                          : json_incref(house->options.gym->device));
+                 house->options.elsewhere ? json_null() : json_incref(house->options.gym->device));
         mem_free(chosen);
         json_decref(messages);
     }
@@ -231,7 +229,8 @@ int mcp_read_resource(void *context, const char *uri, json_t **contents, struct 
     char *task = NULL;
     struct buf text;
     if (strncmp(uri, URI, strlen(URI)) != 0 || strlen(uri) > strlen(URI) + LIMIT_NAME_BYTES)
-        return err_set(err, ERR_MISSING, "there is no resource of that kind: " URI "ID is a problem");
+        return err_set(err, ERR_MISSING,
+                       "there is no resource of that kind: " URI "ID is a problem");
     int result = describe(context, uri + strlen(URI), NULL, &object, &task, err);
     if (result < 0)
         return result;

@@ -29,6 +29,8 @@ static void track_free(struct mcp_gym *house, struct mcp_track *track)
         episode_end(track->episode, "expired");
         mcp_track_end(house, track);
     }
+    json_decref(track->row);
+    json_decref(track->verdict);
     json_decref(track->best);
     mem_free(track->problem);
     mem_free(track->language);
@@ -39,8 +41,7 @@ static void track_free(struct mcp_gym *house, struct mcp_track *track)
 static struct mcp_track *track_of(struct mcp_seat *seat, const char *problem, const char *language)
 {
     struct mcp_track **at = &seat->tracks;
-    while (*at &&
-           (strcmp((*at)->problem, problem) != 0 || strcmp((*at)->language, language) != 0))
+    while (*at && (strcmp((*at)->problem, problem) != 0 || strcmp((*at)->language, language) != 0))
         at = &(*at)->next;
     if (!*at) {
         *at = mem_alloc(sizeof **at);
@@ -85,7 +86,6 @@ static void seat_free(struct mcp_gym *house, struct mcp_seat *seat)
         track_free(house, track);
     }
     json_decref(seat->turns);
-    json_decref(seat->verdict);
     mem_free(seat);
 }
 
@@ -120,9 +120,7 @@ int mcp_seat_find(struct mcp_gym *house, const struct mcp_call *call, const char
     int result = 0;
     pthread_mutex_lock(&house->lock);
     struct mcp_seat *seat = house->seats;
-    while (seat && !(id     ? strcmp(seat->id, id) == 0
-                     : peer ? strcmp(seat->peer, peer) == 0
-                            : false))
+    while (seat && !(id ? strcmp(seat->id, id) == 0 : peer ? strcmp(seat->peer, peer) == 0 : false))
         seat = seat->next;
     if (!seat && !id && make) {
         if (house->seat_count < LIMIT_MCP_SESSIONS)

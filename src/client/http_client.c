@@ -79,7 +79,7 @@ void http_client_close(struct http_client *client)
 
 void http_client_watch(struct http_client *client, const _Atomic int *cancelled)
 {
-    client->options.cancelled = cancelled;
+    client->handle.cancelled = cancelled;
 }
 
 const char *http_client_url(const struct http_client *client)

@@ -1,18 +1,31 @@
 """The episodes of docs/gym.md on the server of v1_server.py, for what a real server does not do on
 demand: to lose connections, to be busy, to say that nobody could judge.
 
-An answer's code is what stands between ``` marks; `judge` makes its verdict. Rewards are 0.3 for a
-correct answer, plus its speedup.
+An answer's code is what stands between ``` marks, and says what its verdict is, as it tells the
+worker of the tests (tests/server/fake_worker.c). Rewards are 0.3 for a correct answer, plus its
+speedup.
 """
 
 import json
+import re
+from pathlib import Path
 
-from v1_server import Handler, Refusal, Server, plain_verdict
+from v1_server import Handler, Refusal, Server
 
+VECTORS = Path(__file__).resolve().parents[1] / "server" / "vectors"
 TASK = [
     {"role": "system", "content": "You write kernels."},
     {"role": "user", "content": "Write softmax."},
 ]
+
+
+def verdict_of(request):
+    source = request["candidate"]["source"]
+    vector, status = (re.search(rf"{key}=([\w.]+)", source) for key in ("vector", "status"))
+    if vector:
+        return json.loads((VECTORS / vector[1]).read_text())["verdict"]
+    status = status[1] if status else "passed"
+    return {"status": status, "compiled": True, "correct": status == "passed"}
 
 
 def code_of(answer):
@@ -20,7 +33,7 @@ def code_of(answer):
 
 
 class GymServer(Server):
-    def __init__(self, judge=plain_verdict, **options):
+    def __init__(self, judge=verdict_of, **options):
         self.handler_class = GymHandler
         super().__init__(judge, **options)
         self.episodes, self.judged = {}, 0
@@ -101,7 +114,10 @@ class GymServer(Server):
         made["observation"] = None if done else {"messages": messages, "tokens": 12}
         made["step"] = steps[-1] if steps else None
         if done:
-            made["returns"] = [step["reward"] for step in steps]
+            made["returns"], later = [], 0.0
+            for step in reversed(steps):
+                later = (step["reward"] or 0.0) + episode["given"].get("gamma", 0.4) * later
+                made["returns"].insert(0, later)
             made["trajectory"] = {"schema": 1, "episode": episode["id"]}
         return made
 

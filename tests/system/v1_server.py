@@ -137,6 +137,7 @@ class Server:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # header and body are two writes
     server_ = None
 
     def log_message(self, *ignored):

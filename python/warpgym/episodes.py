@@ -30,7 +30,7 @@ class Unjudged(Error):
 
 def reward_of(step: Turn) -> float:
     """Unjudged where there is none: a machine's failure is never an answer's zero."""
-    if step.reward is None:
+    if step.excluded:
         raise Unjudged(f"turn {step.turn} has no reward: its verdict is {step.status}")
     return float(step.reward)
 
@@ -55,7 +55,7 @@ def facts_of(episode: Episode) -> dict[str, float]:
         "turn": float(step.turn if step else -1),
         "compiled": float(step.compiled if step else False),
         "correct": float(step.correct if step else False),
-        "speedup": float(step.speedup or 0.0) if step else 0.0,
+        "speedup": float(step.speedup) if step else 0.0,
     }
 
 

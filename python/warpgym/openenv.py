@@ -165,7 +165,7 @@ class KernelEnvironment(Environment[KernelAction, KernelObservation, KernelState
                 "status": step.status,
                 "compiled": step.compiled,
                 "correct": step.correct,
-                "speedup": step.speedup or 0.0,
+                "speedup": step.speedup,
                 "truncated": step.truncated,
                 "reward": step.reward,
             }

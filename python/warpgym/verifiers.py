@@ -140,7 +140,7 @@ def note(episode: Episode, told: dict[str, Any]) -> None:
     told["episode"] = episode.id
     told["rewards"].append(step.reward)
     turn = {"status": step.status, "compiled": step.compiled, "correct": step.correct}
-    told["turns"].append(turn | {"speedup": step.speedup or 0.0, "feedback": step.feedback})
+    told["turns"].append(turn | {"speedup": step.speedup, "feedback": step.feedback})
 
 
 def load_environment(**taskset: Any) -> KernelEnv:

@@ -73,8 +73,8 @@ def score_of(episode: Episode) -> Score:
     facts = facts_of(episode)
     del facts["turn"]
     parts = {f"reward_{name}": float(step.reward_parts.get(name) or 0.0) for name in PARTS}
-    format_ok = float(step.status != "no_code")
-    told: Score = {"score": reward_of(step), "acc": facts["correct"], "format_ok": format_ok}
+    told: Score = {"score": reward_of(step), "acc": facts["correct"]}
+    told["format_ok"] = float(step.format_ok)
     return told | facts | parts | {"status": step.status, "excluded": 0.0}
 
 

@@ -86,7 +86,9 @@ class GymServer(Server):
         solved = bool(verdict["correct"])
         step = told | {
             "turn": turn,
-            "reward": None if verdict["status"] == "unsupported" else reward,
+            "reward": reward,
+            "excluded": verdict["status"] == "unsupported",
+            "format_ok": code is not None,
             "reward_parts": {"correctness": 0.3 if solved else 0.0, "speed": speedup},
             "terminated": solved and last,
             "truncated": last and not solved,
@@ -116,7 +118,7 @@ class GymServer(Server):
         if done:
             made["returns"], later = [], 0.0
             for step in reversed(steps):
-                later = (step["reward"] or 0.0) + episode["given"].get("gamma", 0.4) * later
+                later = step["reward"] + episode["given"].get("gamma", 0.4) * later
                 made["returns"].insert(0, later)
             made["trajectory"] = {"schema": 1, "episode": episode["id"]}
         return made

@@ -299,7 +299,7 @@ def answer_episode(
         left = POLL_S if deadline is None else max(0.0, min(POLL_S, deadline - begun))
         target = f"{path_of('episodes', name)}/step?wait_s={int(left)}"
         episode = Episode.of((yield from asked(options, "POST", target, body, left)))
-        if episode.state != "judging":
+        if episode.step is not None and episode.step.turn == body["turn"]:
             return episode
         now = time.monotonic()
         if deadline is not None and now >= deadline:

@@ -165,19 +165,22 @@ class Event:
 
 @dataclasses.dataclass(frozen=True)
 class Turn:
-    """A turn of an episode that is over. `reward` is None where the verdict says nothing of the
-    answer (`unsupported`, `infrastructure_error`); `speedup` (times as fast as the reference) is
-    None or 0 where nothing was timed; `status` is the verdict's, or `no_code`."""
+    """A turn of an episode that is over. `status` is the verdict's, or `no_code`; `excluded`: the
+    verdict says nothing of the answer, and `reward` means nothing then; `speedup`: times as fast as
+    the reference, 0 where nothing was timed; `evaluation`: its id."""
 
     turn: int
-    reward: float | None
+    reward: float
     terminated: bool
     truncated: bool
     status: str
+    excluded: bool = False
+    format_ok: bool = False
     compiled: bool = False
     correct: bool = False
-    speedup: float | None = None
+    speedup: float = 0.0
     feedback: str = ""
+    evaluation: str = ""
     reward_parts: dict[str, float] = dataclasses.field(default_factory=dict)
     verdict: Verdict | None = None
 
@@ -198,7 +201,8 @@ class Episode:
     tokens: int = 0
     step: Turn | None = None
     problem: dict[str, str] = dataclasses.field(default_factory=dict)
-    returns: list[float | None] | None = None
+    end: str | None = None
+    returns: list[float] | None = None
     trajectory: dict[str, Any] | None = None
     expires_at: str | None = None
     notes: dict[str, Any] | None = None

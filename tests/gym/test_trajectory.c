@@ -112,7 +112,7 @@ static void test_limits(void **state)
         buf_puts(&text, i > 0 ? ",{}" : "{}");
     buf_puts(&text, "]}\n");
     assert_int_equal(read_all(text.data, text.len, &cut, &err), ERR_LIMIT);
-    assert_non_null(strstr(err.text, "'turns' has 65 elements, 64 are the limit"));
+    assert_non_null(strstr(err.text, "'turns' has 1025 elements, 1024 are the limit"));
     buf_deinit(&text);
     char *line = mem_alloc(LIMIT_TRAJECTORY_BYTES + 2);
     memset(line, ' ', LIMIT_TRAJECTORY_BYTES + 1);

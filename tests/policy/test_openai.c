@@ -177,20 +177,19 @@ static void test_usage(void **state)
 static void test_too_large(void **state)
 {
     const size_t half = LIMIT_ANSWER_BYTES / 2;
-    char *event = mem_alloc(half + 100);
+    char *text = mem_alloc(half + 1);
     struct openai_reading reading;
     struct err err;
     (void)state;
-    strcpy(event, "{\"choices\": [{\"delta\": {\"content\": \"");
-    size_t length = strlen(event);
-    memset(event + length, 'x', half);
-    strcpy(event + length + half, "\"}}]}");
+    memset(text, 'x', half);
+    char *event = mem_printf("{\"choices\": [{\"delta\": {\"content\": \"%s\"}}]}", text);
     openai_reading_init(&reading);
     for (int i = 0; i < 2; i++)
         assert_int_equal(openai_read_event(&reading, event, strlen(event), &err), 0);
     assert_int_equal(openai_read_event(&reading, event, strlen(event), &err), ERR_LIMIT);
     openai_reading_deinit(&reading);
     mem_free(event);
+    mem_free(text);
 }
 
 static void test_whole(void **state)

@@ -208,7 +208,7 @@ static void say_models(struct ask *ask)
         cli_fail(0, "its models are not known: %s", err.text);
         return;
     }
-    printf("%zu models\n", json_array_size(models));
+    printf("%zu model%s\n", json_array_size(models), json_array_size(models) == 1 ? "" : "s");
     for (size_t i = 0; i < json_array_size(models) && i < LISTED_MODELS; i++) {
         char name[LIMIT_NAME_BYTES];
         snprintf(name, sizeof name, "%s", json_string_value(json_array_get(models, i)));

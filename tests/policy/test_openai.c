@@ -71,76 +71,77 @@ static void test_questions(void **state)
 #define CHUNK(inside) "{\"choices\": [{\"index\": 0, " inside "}]}"
 #define DELTA(inside) CHUNK("\"delta\": {" inside "}")
 
+static const struct {
+    const char *events[4];
+    int result; /* of the last */
+    bool whole;
+    const char *text, *reasoning, *finish;
+    size_t logprobs;
+} answers[] = {
+    {{DELTA("\"content\": \"a\""), DELTA("\"content\": \"b\"")}, 0, false, "ab", "", "", 0},
+    {{DELTA("\"content\": null, \"reasoning_content\": \"r\""), CHUNK("\"finish_reason\": "
+                                                                      "\"stop\"")},
+     0,
+     true,
+     "",
+     "r",
+     "stop",
+     0},
+    {{DELTA("\"reasoning\": \"r\", \"content\": \"a\""), "[DONE]"}, 0, true, "a", "r", "", 0},
+    {{"[DONE]", DELTA("\"content\": \"late\"")}, 0, true, "", "", "", 0},
+    {{DELTA("\"content\": [{\"type\": \"thinking\", \"thinking\": [{\"text\": \"r\"}]},"
+            " {\"type\": \"text\", \"text\": \"a\"}, 5, null]")},
+     0,
+     false,
+     "a",
+     "r",
+     "",
+     0},
+    {{CHUNK("\"delta\": {\"content\": \"a\"}, \"logprobs\": {\"content\":"
+            " [{\"token\": \"a\", \"logprob\": -1}]}")},
+     0,
+     false,
+     "a",
+     "",
+     "",
+     1},
+    {{CHUNK("\"logprobs\": {\"content\": [{\"token\": \"a\", \"logprob\": -1},"
+            " {\"token\": \"b\", \"logprob\": null}]}")},
+     0,
+     false,
+     "",
+     "",
+     "",
+     0}, /* all or none */
+    {{"{}", "[]", "{\"choices\": null}", "{\"choices\": [{}]}"}, 0, false, "", "", "", 0},
+    {{DELTA("\"content\": 5"), "{\"error\": null}"}, 0, false, "", "", "", 0},
+    {{"{\"error\": {\"message\": \"x\", \"code\": 400}}"}, ERR_IO, false, "", "", "", 0},
+    {{"{\"error\": \"x\"}"}, ERR_IO, false, "", "", "", 0},
+    {{CHUNK("\"finish_reason\": \"error\"")}, ERR_IO, true, "", "", "error", 0},
+    {{"nonsense"}, ERR_PROTOCOL, false, "", "", "", 0},
+    {{"5"}, ERR_PROTOCOL, false, "", "", "", 0},
+};
+
 static void test_answers(void **state)
 {
-    static const struct {
-        const char *events[4];
-        int result; /* of the last */
-        bool whole;
-        const char *text, *reasoning, *finish;
-        size_t logprobs;
-    } rows[] = {
-        {{DELTA("\"content\": \"a\""), DELTA("\"content\": \"b\"")}, 0, false, "ab", "", "", 0},
-        {{DELTA("\"content\": null, \"reasoning_content\": \"r\""), CHUNK("\"finish_reason\": "
-                                                                          "\"stop\"")},
-         0,
-         true,
-         "",
-         "r",
-         "stop",
-         0},
-        {{DELTA("\"reasoning\": \"r\", \"content\": \"a\""), "[DONE]"}, 0, true, "a", "r", "", 0},
-        {{"[DONE]", DELTA("\"content\": \"late\"")}, 0, true, "", "", "", 0},
-        {{DELTA("\"content\": [{\"type\": \"thinking\", \"thinking\": [{\"text\": \"r\"}]},"
-                " {\"type\": \"text\", \"text\": \"a\"}, 5, null]")},
-         0,
-         false,
-         "a",
-         "r",
-         "",
-         0},
-        {{CHUNK("\"delta\": {\"content\": \"a\"}, \"logprobs\": {\"content\":"
-                " [{\"token\": \"a\", \"logprob\": -1}]}")},
-         0,
-         false,
-         "a",
-         "",
-         "",
-         1},
-        {{CHUNK("\"logprobs\": {\"content\": [{\"token\": \"a\", \"logprob\": -1},"
-                " {\"token\": \"b\", \"logprob\": null}]}")},
-         0,
-         false,
-         "",
-         "",
-         "",
-         0}, /* all or none */
-        {{"{}", "[]", "{\"choices\": null}", "{\"choices\": [{}]}"}, 0, false, "", "", "", 0},
-        {{DELTA("\"content\": 5"), "{\"error\": null}"}, 0, false, "", "", "", 0},
-        {{"{\"error\": {\"message\": \"x\", \"code\": 400}}"}, ERR_IO, false, "", "", "", 0},
-        {{"{\"error\": \"x\"}"}, ERR_IO, false, "", "", "", 0},
-        {{CHUNK("\"finish_reason\": \"error\"")}, ERR_IO, true, "", "", "error", 0},
-        {{"nonsense"}, ERR_PROTOCOL, false, "", "", "", 0},
-        {{"5"}, ERR_PROTOCOL, false, "", "", "", 0},
-    };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
         struct openai_reading reading;
         struct policy_answer answer;
         struct err err = {0};
         int result = 0;
         openai_reading_init(&reading);
-        for (size_t n = 0; n < 4 && rows[i].events[n]; n++)
-            result = openai_read_event(&reading, rows[i].events[n], strlen(rows[i].events[n]),
+        for (size_t n = 0; n < 4 && answers[i].events[n]; n++)
+            result = openai_read_event(&reading, answers[i].events[n], strlen(answers[i].events[n]),
                                        &err);
-        if (result != rows[i].result || openai_reading_is_whole(&reading) != rows[i].whole)
+        if (result != answers[i].result || openai_reading_is_whole(&reading) != answers[i].whole)
             fail_msg("row %zu: %d %s", i, result, err.text);
         policy_answer_init(&answer);
         openai_reading_take(&reading, &answer);
-        assert_string_equal(answer.text, rows[i].text);
-        assert_string_equal(answer.reasoning ? answer.reasoning : "", rows[i].reasoning);
-        assert_string_equal(answer.finish, rows[i].finish);
-        assert_int_equal(json_array_size(answer.logprobs), rows[i].logprobs);
+        assert_string_equal(answer.text, answers[i].text);
+        assert_string_equal(answer.reasoning ? answer.reasoning : "", answers[i].reasoning);
+        assert_string_equal(answer.finish, answers[i].finish);
+        assert_int_equal(json_array_size(answer.logprobs), answers[i].logprobs);
         policy_answer_deinit(&answer);
         openai_reading_deinit(&reading);
     }
@@ -177,20 +178,19 @@ static void test_usage(void **state)
 static void test_too_large(void **state)
 {
     const size_t half = LIMIT_ANSWER_BYTES / 2;
-    char *event = mem_alloc(half + 100);
+    char *text = mem_alloc(half + 1);
     struct openai_reading reading;
     struct err err;
     (void)state;
-    strcpy(event, "{\"choices\": [{\"delta\": {\"content\": \"");
-    size_t length = strlen(event);
-    memset(event + length, 'x', half);
-    strcpy(event + length + half, "\"}}]}");
+    memset(text, 'x', half);
+    char *event = mem_printf("{\"choices\": [{\"delta\": {\"content\": \"%s\"}}]}", text);
     openai_reading_init(&reading);
     for (int i = 0; i < 2; i++)
         assert_int_equal(openai_read_event(&reading, event, strlen(event), &err), 0);
     assert_int_equal(openai_read_event(&reading, event, strlen(event), &err), ERR_LIMIT);
     openai_reading_deinit(&reading);
     mem_free(event);
+    mem_free(text);
 }
 
 static void test_whole(void **state)

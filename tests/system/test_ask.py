@@ -259,7 +259,7 @@ def test_many_with_failures(ask, endpoint):
 
 def test_check(ask, endpoint):
     run = ask("--check", message=None)
-    assert run.status == PASSED and run.out == "1 models\n  fake-1 (asked)\n", run
+    assert run.status == PASSED and run.out == "1 model\n  fake-1 (asked)\n", run
     assert endpoint.questions[0]["max_tokens"] == 1
     endpoint.models = ["b", "a"]
     run = ask("--check", message=None)

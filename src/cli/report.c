@@ -120,10 +120,10 @@ static int read_names(const char *path, struct arena *arena, struct cli_words *n
     for (char *line; result == 0 && (line = strsep(&rest, "\n"));)
         result = read_name(path, ++number, line, arena, names, err);
     mem_free(text);
-    if (result == 0 && names->count == 0)
-        result = err_set(err, ERR_INPUT, "%s: names no problem", path);
     if (result < 0)
         return result;
+    if (!names->items)
+        return err_set(err, ERR_INPUT, "%s: names no problem", path);
     qsort(names->items, names->count, sizeof *names->items, by_name);
     for (size_t i = 0; i < names->count; i++)
         if (kept == 0 || strcmp(names->items[i], names->items[kept - 1]) != 0)
@@ -242,8 +242,8 @@ int report_main(int argc, char **argv)
                       "those nobody came to count as not solved"),
         OPTION_INT(0, "samples", &arguments.samples, 0, 1000000, "N",
                    "samples asked for of each problem; else as many as one of them has"),
-        OPTION_STRING(0, "p", &arguments.p, "LIST", "speedups of fast_p"),
-        OPTION_STRING(0, "k", &arguments.k, "LIST", "samples of pass@k"),
+        OPTION_STRING(0, "p", &arguments.p, "LIST", "speedups of fast_p (0.8,1,1.5,2,3)"),
+        OPTION_STRING(0, "k", &arguments.k, "LIST", "samples of pass@k (1,4,8)"),
         OPTION_CHOICE(0, "by", &arguments.by, groupings, "WHAT", "one more table, by this"),
         OPTION_GROUP("Output"),
         OPTION_FLAG(0, "json", &arguments.json, "one JSON object instead of tables"),

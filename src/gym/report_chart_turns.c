@@ -174,10 +174,11 @@ static void mix_bars(const struct report *report, struct plot *plot, size_t show
     double width = room * 0.72 / (double)report->run_count;
     double gap = report->run_count > 1 ? 1.5 : 0;
     for (size_t t = 0; t < shown; t++) {
-        double start = plot->left + room * ((double)t + 0.14);
-        for (size_t r = 0; r < report->run_count; r++, start += width)
+        for (size_t r = 0; r < report->run_count; r++) {
+            double start = plot->left + room * ((double)t + 0.14) + width * (double)r;
             if (t < report->runs[r].turn_count)
                 mix_bar(plot, &report->runs[r], t, start, start + width - gap);
+        }
         plot_text(plot, "tick middle", plot->left + room * ((double)t + 0.5), plot->bottom + 16,
                   plot_words("%zu", t).text);
     }

@@ -169,7 +169,13 @@ static void put_head(const struct report *report, struct buf *out)
     }
 }
 
-/* Merges the runs' problems, each list in the order of names, those without one at the end. */
+/* "" behind the last one that has a name. */
+static const char *name_at(const struct report_set *set, size_t i)
+{
+    return i < set->problem_count ? set->problems[i].name : "";
+}
+
+/* Merges the runs' problems: each list is in the order of names, those without one at the end. */
 void page_problems(const struct report *report, struct buf *out)
 {
     size_t next[REPORT_RUNS] = {0};
@@ -177,21 +183,18 @@ void page_problems(const struct report *report, struct buf *out)
     put_head(report, out);
     buf_puts(out, "</tr></thead><tbody>\n");
     for (;;) {
-        const char *least = NULL;
+        const char *least = "";
         struct row row = {0};
         for (size_t r = 0; r < report->run_count; r++) {
-            const struct report_set *set = &report->runs[r].all;
-            const char *name = next[r] < set->problem_count ? set->problems[next[r]].name : NULL;
-            if (name && *name && (!least || report_name_order(name, least) < 0))
+            const char *name = name_at(&report->runs[r].all, next[r]);
+            if (*name && (!*least || report_name_order(name, least) < 0))
                 least = name;
         }
-        if (!least)
+        if (!*least)
             break;
-        for (size_t r = 0; r < report->run_count; r++) {
-            const struct report_set *set = &report->runs[r].all;
-            if (next[r] < set->problem_count && strcmp(set->problems[next[r]].name, least) == 0)
-                row.in[r] = &set->problems[next[r]++];
-        }
+        for (size_t r = 0; r < report->run_count; r++)
+            if (strcmp(name_at(&report->runs[r].all, next[r]), least) == 0)
+                row.in[r] = &report->runs[r].all.problems[next[r]++];
         put_row(report, &row, out);
     }
     buf_puts(out, "</tbody>");

@@ -88,7 +88,7 @@ static int add(struct report *report, struct report_run *run, const struct traje
                        run->path, LIMIT_TRAJECTORIES);
     if (count == *capacity) {
         *capacity = 2 * count + 64;
-        run->episodes = mem_resize(run->episodes, *capacity * sizeof *run->episodes);
+        run->episodes = mem_resize(run->episodes, *capacity * sizeof(struct report_episode *));
     }
     struct report_episode *episode = read_episode(&report->arena, trajectory,
                                                   count > 0 ? run->episodes[count - 1] : NULL);
@@ -150,7 +150,7 @@ static int by_problem(const void *a, const void *b)
 static void drop_repeated(struct report_run *run)
 {
     size_t kept = 0;
-    qsort(run->episodes, run->episode_count, sizeof *run->episodes, by_id);
+    qsort(run->episodes, run->episode_count, sizeof(struct report_episode *), by_id);
     for (size_t i = 0; i < run->episode_count; i++) {
         const char *id = run->episodes[i]->id;
         if (kept == 0 || !*id || strcmp(id, run->episodes[kept - 1]->id) != 0)
@@ -191,7 +191,7 @@ int report_read(struct report *report, struct report_run *run, struct err *err)
     result = drop_not_asked(report, run, err);
     if (result < 0)
         return result;
-    qsort(run->episodes, run->episode_count, sizeof *run->episodes, by_problem);
+    qsort(run->episodes, run->episode_count, sizeof(struct report_episode *), by_problem);
     for (size_t i = 0; i < run->episode_count; i++) {
         struct report_episode *episode = run->episodes[i];
         const struct report_episode *before = i > 0 ? run->episodes[i - 1] : NULL;

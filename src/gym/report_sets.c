@@ -197,7 +197,8 @@ static void make_group(struct report *report, struct report_run *run, const char
 {
     enum report_grouping by = report->options.by;
     struct report_episode **members = arena_alloc(&report->arena,
-                                                  (run->episode_count + 1) * sizeof *members);
+                                                  (run->episode_count + 1) *
+                                                      sizeof(struct report_episode *));
     size_t count = 0, found;
     for (size_t i = 0; i < run->episode_count; i++)
         if (strcmp(group_of(run->episodes[i], by), name) == 0)

@@ -256,12 +256,14 @@ static size_t place_in(struct text line, const char *name)
     const char *end = line.at + line.count;
     const char *at = line.at;
     size_t length = strlen(name);
-    while ((at = memmem(at, (size_t)(end - at), name, length))) {
+    for (; at < end && (at = memchr(at, *name, (size_t)(end - at))); at++) {
         bool whole = at == line.at || !in_path(at[-1]) || at[-1] == '/';
-        at += length;
-        while (name[length - 1] == '.' && at < end && isalnum((unsigned char)*at))
-            at++;
-        size_t number = whole ? place_behind((struct text){at, (size_t)(end - at)}) : 0;
+        if (!whole || (size_t)(end - at) < length || memcmp(at, name, length) != 0)
+            continue;
+        const char *behind = at + length;
+        while (name[length - 1] == '.' && behind < end && isalnum((unsigned char)*behind))
+            behind++;
+        size_t number = place_behind((struct text){behind, (size_t)(end - behind)});
         if (number > 0)
             return number;
     }

@@ -54,7 +54,8 @@ static const struct situation situations[] = {
      "and write nowhere else.",
      true},
     {"wrong", "not finite", "It runs, but its answer is wrong",
-     "Where NaN or infinity comes from: an overflow (subtract the maximum before exp), a division "
+     "Look where NaN or infinity comes from: an overflow (subtract the maximum before exp), a "
+     "division "
      "by zero, a value that was never set.",
      false},
     {"wrong", "close", "It runs, but its answer is not exact enough",
@@ -80,8 +81,7 @@ static const struct situation situations[] = {
      "Keep what works. What is left is in the memory traffic, in the use of all cores or "
      "multiprocessors, and in the passes that can be fused.",
      false},
-    {"unsupported", NULL, "It could not be judged on this machine", "Write it as the task asks.",
-     true},
+    {"unsupported", NULL, "It cannot be judged here", "Write it as the task asks.", true},
     {"infrastructure_error", NULL, "It could not be judged: the judge failed, not the candidate",
      "This says nothing of the code.", false},
     {"cancelled", NULL, "It was not judged: somebody asked to stop",
@@ -214,12 +214,19 @@ static void got_text(const json_t *mismatch, char text[FEEDBACK_NAME_BYTES])
         snprintf(text, FEEDBACK_NAME_BYTES, "NaN or infinity");
 }
 
+/* Of all elements, to the output's scale; NaN: not known, or of the finite ones alone. */
+static double largest_error(const struct view *view)
+{
+    bool finite = isfinite(feedback_number(view->mismatch, "got"));
+    return finite ? feedback_number(view->correctness, "max_relative_error") : NAN;
+}
+
 static json_t *mismatch_json(const struct view *view)
 {
     char got[FEEDBACK_NAME_BYTES];
     char wanted[FEEDBACK_NAME_BYTES];
     char error[FEEDBACK_NAME_BYTES];
-    double relative = feedback_number(view->correctness, "max_relative_error");
+    double relative = largest_error(view);
     json_t *object = json_object();
     if (!view->mismatch) {
         json_decref(object);
@@ -243,7 +250,7 @@ static void say_mismatch(struct buf *out, const struct view *view)
     char got[FEEDBACK_NAME_BYTES];
     char wanted[FEEDBACK_NAME_BYTES];
     char error[FEEDBACK_NAME_BYTES];
-    double relative = feedback_number(view->correctness, "max_relative_error");
+    double relative = largest_error(view);
     json_int_t trials = count_of(view->correctness, "trials");
     json_int_t passed = count_of(view->correctness, "passed");
     if (view->mismatch) {

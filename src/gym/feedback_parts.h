@@ -29,7 +29,7 @@ void feedback_line(struct buf *out, const char *text, size_t count, size_t max_b
 char *feedback_lines(const char *text, size_t max_bytes);
 
 /* The lines of a compiler's output or a traceback; behind one that names a line of the source
- * `name` (NULL: "candidate.*"), that line, unless it is there already. `source` may be NULL. */
+ * (`name`, or candidate.*), that line, unless it is there already. `source`, `name` may be NULL. */
 char *feedback_excerpt(const char *text, const char *source, const char *name, size_t max_bytes);
 
 /* A key of a verdict that may be anything: NULL, NaN where it is not that. */

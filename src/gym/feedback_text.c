@@ -238,29 +238,43 @@ static size_t number_at(struct text text)
     return i < NUMBER_DIGITS ? value : 0;
 }
 
-/* `name:12`, `name(12)`, `name", line 12`: which line of it a text is about; 0: none. */
-static size_t place_in(struct text line, const char *name)
+/* The number behind a file's name: `:12`, `(12)`, `", line 12`; 0: there is none. */
+static size_t place_behind(struct text rest)
 {
     static const char *const links[] = {":", "(", "\", line "};
-    const char *file = name ? name : "candidate.";
-    const char *end = line.at + line.count;
-    const char *at = line.at;
-    while ((at = memmem(at, (size_t)(end - at), file, strlen(file)))) {
-        bool whole = at == line.at || !in_path(at[-1]) || at[-1] == '/';
-        at += strlen(file);
-        while (!name && at < end && isalnum((unsigned char)*at))
-            at++;
-        for (size_t i = 0; whole && i < sizeof links / sizeof *links; i++) {
-            struct text rest = {at, (size_t)(end - at)};
-            size_t length = strlen(links[i]);
-            size_t number = begins(rest, links[i])
-                                ? number_at((struct text){rest.at + length, rest.count - length})
-                                : 0;
-            if (number > 0)
-                return number;
-        }
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        size_t length = strlen(links[i]);
+        if (begins(rest, links[i]))
+            return number_at((struct text){rest.at + length, rest.count - length});
     }
     return 0;
+}
+
+/* Which line of the file `name` a text is about; a name that ends in a dot has any ending. */
+static size_t place_in(struct text line, const char *name)
+{
+    const char *end = line.at + line.count;
+    const char *at = line.at;
+    size_t length = strlen(name);
+    for (; at < end && (at = memchr(at, *name, (size_t)(end - at))); at++) {
+        bool whole = at == line.at || !in_path(at[-1]) || at[-1] == '/';
+        if (!whole || (size_t)(end - at) < length || memcmp(at, name, length) != 0)
+            continue;
+        const char *behind = at + length;
+        while (name[length - 1] == '.' && behind < end && isalnum((unsigned char)*behind))
+            behind++;
+        size_t number = place_behind((struct text){behind, (size_t)(end - behind)});
+        if (number > 0)
+            return number;
+    }
+    return 0;
+}
+
+/* Tools are told the name under which the candidate came, or a plain one. */
+static size_t place_of(struct text line, const char *name)
+{
+    size_t number = name && *name ? place_in(line, name) : 0;
+    return number > 0 ? number : place_in(line, "candidate.");
 }
 
 static bool line_of(const char *source, size_t number, struct text *line)
@@ -311,9 +325,10 @@ char *feedback_excerpt(const char *text, const char *source, const char *name, s
             put_left_out(&out, rest);
             break;
         }
-        size_t number = quotes < QUOTES && lines > 0 ? place_in(line, name) : 0;
+        size_t number = quotes < QUOTES && lines > 0 ? place_of(line, name) : 0;
+        struct text so_far = {out.data, out.len};
         if (number == 0 || number > lines || !line_of(source, number, &quoted) ||
-            holds(line, quoted) || (next_line(&following, &next) && holds(next, quoted)))
+            holds(so_far, quoted) || (next_line(&following, &next) && holds(next, quoted)))
             continue;
         snprintf(before, sizeof before, "%5zu | ", number);
         quotes += put_line(&out, quoted, before, PATHS_KEEP);

@@ -63,16 +63,17 @@ static bool holds(struct span text, const char *what)
     return memmem(text.at, text.count, what, strlen(what)) != NULL;
 }
 
-/* Where `word` stands behind `at` and is no part of a longer one; NULL: nowhere. */
+/* Where `word` stands behind `at` and is no part of a longer one; NULL: nowhere. Not with memmem,
+ * of which sanitizers check the whole rest at each call. */
 static const char *find_word(struct span text, const char *at, const char *word)
 {
     size_t length = strlen(word);
     const char *end = text.at + text.count;
-    while ((at = memmem(at, (size_t)(end - at), word, length))) {
-        bool begins = at == text.at || !is_word(at[-1]);
-        at += length;
-        if (begins && (at == end || !is_word(*at)))
-            return at - length;
+    for (; at < end && (at = memchr(at, *word, (size_t)(end - at))); at++) {
+        const char *behind = at + length;
+        if ((size_t)(end - at) >= length && memcmp(at, word, length) == 0 &&
+            (at == text.at || !is_word(at[-1])) && (behind == end || !is_word(*behind)))
+            return at;
     }
     return NULL;
 }

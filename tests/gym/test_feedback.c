@@ -109,7 +109,7 @@ static const struct {
      "all trials passed, a call that was timed did not.\"}"},
     {"wrong, NaN",
      "{" FAILED("wrong") TRIALS("1", "0",
-                                ", \"max_relative_error\": null, \"first_mismatch\": {\"output\": "
+                                ", \"max_relative_error\": 0.1, \"first_mismatch\": {\"output\": "
                                 "\"\", \"index\": 1, \"got\": null, \"expected\": null}") "}",
      "{\"headline\": \"It runs, but its answer is wrong: element 1 of its output is NaN or "
      "infinity, and NaN or infinity was expected; trials passed: 0 of 1.\", \"mismatch\": "
@@ -160,6 +160,14 @@ static const struct {
     {"name that is not told",
      "{" FAILED("load_error") ERROR("load_error", "candidate.cpp:2: x", "null") "}",
      "{\"error\": {\"excerpt\": \"candidate.cpp:2: x\\n    2 | void solution(float *y)\"}}"},
+    {"plain name of a tool",
+     "{" FAILED("runtime_error") PATH("/x/my.py")
+         ERROR("runtime_error", "no", "\"no\\ncandidate.py:5: in f\"") "}",
+     "{\"error\": {\"excerpt\": \"no\\ncandidate.py:5: in f\\n    5 |     y[1] = 2;\"}}"},
+    {"the same line again",
+     "{" FAILED("compile_error") PATH("my.c")
+         ERROR("compile_error", "my.c:5: a", "\"my.c:5: a\\nmy.c:5: b\"") "}",
+     "{\"error\": {\"excerpt\": \"my.c:5: a\\n    5 |     y[1] = 2;\\nmy.c:5: b\"}}"},
     {"crash", "{" FAILED("runtime_error") ERROR("crash", "killed by SIGSEGV.", "null") "}",
      "{\"headline\": \"It compiles, but crashes when it runs: killed by SIGSEGV.\", \"error\": "
      "{\"class\": \"crash\", \"excerpt\": null}}"},

@@ -97,6 +97,7 @@ $(OBJ)/src/judge/gpu_work.o: src/judge/gpu_work.cu
 $(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
 $(OBJ)/src/queue/redis_script.o: $(wildcard src/queue/redis/*.lua)
 $(OBJ)/src/server/openapi.o: src/server/openapi.json
+$(OBJ)/src/gym/report_assets.o: $(wildcard src/gym/report/*)
 $(OBJ)/src/device/nvrtc_headers.o $(OBJ)/side/src/device/nvrtc_headers.o: \
 	$(wildcard src/device/headers/*)
 
@@ -215,6 +216,10 @@ bench-gpu: ## what `bench/gpu/run agreement` needs beside warpgym
 	+@$(SUBMAKE) all $(HANDWRITTEN_GPU)
 
 $(ROOT)/build/bench/queue: $(OBJ)/bench/queue.o $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(ROOT)/build/bench/retrieval: $(OBJ)/bench/retrieval.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 

@@ -21,12 +21,22 @@ static void check_job(const redisReply *reply, unsigned bodies)
     queue_job_deinit(&job);
 }
 
+static void check_document(const redisReply *reply)
+{
+    struct queue_document document = {0};
+    if (redis_reply_document(reply, &document) &&
+        (document.version < 1 || !document.bytes || document.bytes[document.count] != '\0'))
+        abort();
+    queue_document_deinit(&document);
+}
+
 static void read_reply(const redisReply *reply)
 {
     struct queue_event event;
     char text[16];
     for (unsigned bodies = 0; bodies < 4; bodies++)
         check_job(reply, bodies);
+    check_document(reply);
     if (redis_reply_event(reply, &event) && (event.number < 1 || event.id[0] == '\0'))
         abort();
     redis_reply_text(reply, text, sizeof text);

@@ -1,4 +1,7 @@
-"""Causal multi-head self-attention with its projections."""
+"""Causal multi-head self-attention with its projections.
+
+Category: attention
+"""
 
 import math
 

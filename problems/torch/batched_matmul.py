@@ -1,4 +1,7 @@
-"""One matrix product for each element of a batch, as an einsum."""
+"""One matrix product for each element of a batch, as an einsum.
+
+Category: matmul
+"""
 
 import torch
 from torch import nn

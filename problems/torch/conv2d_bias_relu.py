@@ -1,4 +1,7 @@
-"""A 3x3 convolution, a second bias for each channel, and a ReLU."""
+"""A 3x3 convolution, a second bias for each channel, and a ReLU.
+
+Category: convolution
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,7 @@
-"""Small image classifier: twice convolution, batch norm, ReLU and pooling, then linear."""
+"""Small image classifier: twice convolution, batch norm, ReLU and pooling, then linear.
+
+Category: network
+"""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,7 @@
-"""A transposed 2x2 convolution with stride 2: doubles height and width."""
+"""A transposed 2x2 convolution with stride 2: doubles height and width.
+
+Category: convolution
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,7 @@
-"""Cross entropy of each row of logits against its class, not averaged."""
+"""Cross entropy of each row of logits against its class, not averaged.
+
+Category: loss
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,7 @@
-"""Running sum along each row of the elements that a mask lets through."""
+"""Running sum along each row of the elements that a mask lets through.
+
+Category: scan
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,7 @@
-"""Mean of the embeddings of each bag of tokens."""
+"""Mean of the embeddings of each bag of tokens.
+
+Category: indexing
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,7 @@
-"""A linear layer followed by the exact GELU."""
+"""A linear layer followed by the exact GELU.
+
+Category: matmul
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""One step of a gated recurrent unit."""
+"""One step of a gated recurrent unit.
+
+Category: recurrent
+"""
 
 import math
 

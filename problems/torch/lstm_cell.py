@@ -1,4 +1,7 @@
-"""One step of a long short-term memory: the new hidden state and the new cell."""
+"""One step of a long short-term memory: the new hidden state and the new cell.
+
+Category: recurrent
+"""
 
 import math
 

@@ -1,4 +1,7 @@
-"""Product of two matrices whose sizes are no multiples of anything."""
+"""Product of two matrices whose sizes are no multiples of anything.
+
+Category: matmul
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,7 @@
-"""Product of two matrices that are both stored transposed."""
+"""Product of two matrices that are both stored transposed.
+
+Category: matmul
+"""
 
 import torch
 from torch import nn

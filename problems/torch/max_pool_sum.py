@@ -1,4 +1,7 @@
-"""Overlapping 3x3 max pooling, then a weighted sum over the channels."""
+"""Overlapping 3x3 max pooling, then a weighted sum over the channels.
+
+Category: pooling
+"""
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,7 @@
-"""Residual block of a transformer: layer norm, linear, GELU, linear, plus input."""
+"""Residual block of a transformer: layer norm, linear, GELU, linear, plus input.
+
+Category: network
+"""
 
 import torch
 from torch import nn

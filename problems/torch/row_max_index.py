@@ -1,4 +1,7 @@
-"""Largest element of each row and its position, as floats and integers."""
+"""Largest element of each row and its position, as floats and integers.
+
+Category: reduction
+"""
 
 import torch
 from torch import nn

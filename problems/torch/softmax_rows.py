@@ -1,4 +1,7 @@
-"""Softmax of each row of a matrix."""
+"""Softmax of each row of a matrix.
+
+Category: normalization
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,7 @@
-"""Rotary position embedding of queries and of keys, returned as a pair."""
+"""Rotary position embedding of queries and of keys, returned as a pair.
+
+Category: elementwise
+"""
 
 import torch
 from torch import nn

@@ -20,12 +20,13 @@
 #define LIMIT_EXPRESSION_BYTES 256
 #define LIMIT_EXPRESSION_DEPTH 32
 #define LIMIT_TENSOR_BYTES ((uint64_t)16 << 30)   /* one argument */
-#define LIMIT_QUEUE_BODY_BYTES ((size_t)16 << 20) /* payload or result of one job */
+#define LIMIT_QUEUE_BODY_BYTES ((size_t)16 << 20) /* payload or result of one job, one document */
 #define LIMIT_QUEUE_PUT_BYTES ((size_t)64 << 20)  /* all payloads of one put */
 #define LIMIT_QUEUE_PUT_JOBS 10000                /* jobs of one put */
 #define LIMIT_QUEUE_LIST_JOBS 1000                /* jobs of one page */
 #define LIMIT_QUEUE_NOTE_BYTES ((size_t)64 << 10) /* one note on the board */
 #define LIMIT_QUEUE_NOTES 1000
+#define LIMIT_QUEUE_DOCUMENT_MS ((int64_t)366 * 86400000) /* how long one document is kept */
 #define LIMIT_QUEUE_URL_BYTES 4096
 #define LIMIT_REDIS_ELEMENTS 100000 /* of an array in a reply; hiredis believes any count */
 #define LIMIT_HTTP_TARGET_BYTES ((size_t)8 << 10)  /* path and query of a request */
@@ -49,14 +50,31 @@
 #define LIMIT_METRIC_SERIES 128                      /* different label values of one metric */
 #define LIMIT_CASES_BYTES ((size_t)16 << 20) /* what describes the cases of a simple problem */
 #define LIMIT_JOB_ID_BYTES 255
-#define LIMIT_ANSWER_BYTES ((size_t)4 << 20)         /* one answer of a model */
-#define LIMIT_PROMPT_BYTES ((size_t)16 << 20)        /* one conversation */
+#define LIMIT_EXAMPLE_REFERENCE_CHARS 50000 /* of one retrieved example; longer ones are left out */
+#define LIMIT_EXAMPLE_SOLUTION_CHARS 100000
+#define LIMIT_EXAMPLES 100                  /* of one answer */
+#define LIMIT_EMBEDDED_BYTES ((size_t)8000) /* of a text that a model is asked to embed */
+#define LIMIT_EMBEDDING_DIMENSION 16384
+#define LIMIT_EMBEDDINGS_BYTES ((size_t)64 << 20)      /* one answer with some of them */
+#define LIMIT_ANSWER_BYTES ((size_t)4 << 20)           /* one answer of a model */
+#define LIMIT_STREAM_BYTES ((size_t)256 << 20) /* the same as it comes over the wire */
+#define LIMIT_EVENT_BYTES ((size_t)32 << 20)   /* one event of that */
+#define LIMIT_MODELS 10000                     /* that an endpoint lists */
+#define LIMIT_SCRIPT_BYTES ((size_t)64 << 20)  /* a script of answers, and all its files */
+#define LIMIT_SCRIPT_LINES 100000
+#define LIMIT_PROMPT_BYTES ((size_t)16 << 20)          /* one conversation */
+#define LIMIT_TURNS 1024 /* of an episode, in all its iterations */
+#define LIMIT_EPISODE_ID_BYTES 128
+#define LIMIT_JOURNAL_LINE_BYTES ((size_t)64 << 20)
+#define LIMIT_TRAJECTORY_BYTES ((size_t)64 << 20)       /* one line of trajectories.jsonl */
+#define LIMIT_REPORT_BYTES ((size_t)256 << 20)          /* a report, in any form */
+#define LIMIT_REPORT_TEXT_BYTES ((size_t)64 << 10)      /* one text of a stranger on its page */
+#define LIMIT_TRAJECTORIES 1000000                      /* of one report */
+#define LIMIT_NOTES_BYTES ((size_t)16 << 10)           /* what a request wants to be kept with it */
+#define LIMIT_EVALUATION_MS ((int64_t)86400000)        /* longest that judging one may take */
 #define LIMIT_TEMPLATE_BYTES ((size_t)256 << 10)     /* one template, or one example of a prompt */
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
-#define LIMIT_TURNS 64                               /* of an episode */
-#define LIMIT_NOTES_BYTES ((size_t)16 << 10)         /* what a request wants to be kept with it */
-#define LIMIT_EVALUATION_MS ((int64_t)86400000)      /* longest that judging one may take */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
 
 #endif

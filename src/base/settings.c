@@ -310,10 +310,12 @@ int settings_check(const struct settings *settings, struct err *err)
     static const char *const precisions[] = {"", "fp32", "fp16", "bf16", NULL};
     static const char *const modes[] = {
         "", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", NULL};
+    static const char *const token_keys[] = {"max_tokens", "max_completion_tokens", NULL};
     const struct {
         const char *path, *value, *const *words;
     } choices[] = {{"log.level", settings->log_level, log_level_names},
                    {"log.format", settings->log_format, log_format_names},
+                   {"policy.max_tokens_key", settings->policy_max_tokens_key, token_keys},
                    {"torch.device", settings->torch_device, devices},
                    {"torch.precision", settings->torch_precision, precisions},
                    {"torch.compile", settings->torch_compile, modes}};

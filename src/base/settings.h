@@ -119,8 +119,45 @@
       "Address and port for the /metrics and /health of `warpgym worker`; empty: none")            \
     X(languages_path, "languages.path", STRING, "", 0, 0,                                          \
       "Directories of languages from outside (docs/extending.md), separated by colons")            \
+    X(gym_language, "gym.language", STRING, "", 0, 0,                                              \
+      "What answers are to be written in: c, cuda, triton, torch-cuda, python; empty: c for "      \
+      "native problems, triton for torch ones")                                                    \
+    X(gym_turns, "gym.turns", INT, "4", 1, 256, "Answers in an episode, at most")                  \
+    X(gym_gamma, "gym.gamma", FLOAT, "0.4", 0, 1,                                                  \
+      "Discount of the rewards of later turns in a turn's return")                                 \
+    X(gym_reward, "gym.reward", STRING, "kevin", 0, 0,                                             \
+      "Preset of rewards (docs/rewards.md): kevin, drkernel, staged1, ...")                        \
+    X(gym_stop_speedup, "gym.stop_speedup", FLOAT, "0", 0, 1e9,                                    \
+      "An episode ends with a correct answer that is this many times as fast as the reference; "   \
+      "0: only when its turns are over")                                                           \
+    X(gym_style, "gym.style", STRING, "warpgym", 0, 0,                                             \
+      "Style of prompts (docs/prompts.md): warpgym, kevin, drkernel, or a directory of "           \
+      "prompts.path")                                                                              \
+    X(gym_shots, "gym.shots", INT, "1", 0, 3, "Worked examples in a prompt")                       \
+    X(gym_thinking, "gym.thinking", BOOL, "false", 0, 0,                                           \
+      "Whether prompts ask for a block of thinking before the code")                               \
+    X(gym_token_budget, "gym.token_budget", INT, "24576", 0, 10000000,                             \
+      "Estimated tokens of a conversation; above it the oldest turns are left out; 0: no bound")   \
+    X(gym_retrieve, "gym.retrieve", INT, "0", 0, 16,                                               \
+      "Retrieved examples in a prompt (retrieval.directory)")                                      \
+    X(gym_iterations, "gym.iterations", INT, "1", 1, 256,                                          \
+      "Test-time scaling: how often an episode goes on with a window of its history")              \
+    X(gym_remain_turns, "gym.remain_turns", INT, "2", 0, 255,                                      \
+      "Turns of its history that each further iteration keeps")                                    \
+    X(gym_select, "gym.select", STRING, "last", 0, 0,                                              \
+      "Which turns those are: last, best (the contiguous ones with the highest sum), top")         \
+    X(gym_select_by, "gym.select_by", STRING, "reward", 0, 0,                                      \
+      "What best and top go by: reward, speedup, coverage")                                        \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
       "Directories of problems, separated by colons, searched before the ones that come along")    \
+    X(retrieval_directory, "retrieval.directory", STRING, "", 0, 0,                                \
+      "Index of solved examples that prompts draw from (`warpgym index build`); empty: none")      \
+    X(retrieval_embeddings_url, "retrieval.embeddings_url", STRING, "", 0, 0,                      \
+      "OpenAI-compatible endpoint for embeddings, http://host:8000/v1; empty: words alone count")  \
+    X(retrieval_embeddings_model, "retrieval.embeddings_model", STRING, "", 0, 0,                  \
+      "What the endpoint calls its model; it must be the one that the index was built with")       \
+    X(retrieval_embeddings_token, "retrieval.embeddings_token", SECRET, "", 0, 0,                  \
+      "Bearer token for that endpoint")                                                            \
     X(prompts_path, "prompts.path", STRING, "", 0, 0,                                              \
       "Directory of your own templates of prompts (docs/prompts.md), searched before ours")        \
     X(server_listen, "server.listen", STRING, "127.0.0.1:10907", 0, 0,                             \
@@ -146,6 +183,8 @@
       "Largest body of a request; above it 413")                                                   \
     X(server_queue_max, "server.queue_max", INT, "200000", 1, 1000000000,                          \
       "Queued jobs above which submissions get 429")                                               \
+    X(server_episodes_max, "server.episodes_max", INT, "100000", 1, 1000000000,                    \
+      "Episodes that are kept above which no further ones begin: 429")                             \
     X(server_header_timeout_ms, "server.header_timeout_ms", DURATION, "10s", 1, 3600000,           \
       "Longest from a connection to the end of its first request's headers; then 408")             \
     X(server_body_timeout_ms, "server.body_timeout_ms", DURATION, "60s", 1, 3600000,               \
@@ -166,7 +205,59 @@
     X(client_timeout_ms, "client.timeout_ms", DURATION, "60s", 1, 3600000,                         \
       "Longest that an answer may take, beside what the server was asked to wait")                 \
     X(client_patience_ms, "client.patience_ms", DURATION, "2m", 0, 86400000,                       \
-      "How long a server that is away or too busy is asked again before that is an error")
+      "How long a server that is away or too busy is asked again before that is an error")         \
+    X(policy_url, "policy.url", STRING, "", 0, 0,                                                  \
+      "Who answers: http://HOST:PORT/v1 or https://… (an OpenAI-compatible endpoint), or "       \
+      "scripted:FILE")                                                                             \
+    X(policy_model, "policy.model", STRING, "", 0, 0,                                              \
+      "The endpoint's name for the model; empty: its only one")                                    \
+    X(policy_token, "policy.token", SECRET, "", 0, 0,                                              \
+      "Bearer token for the endpoint; empty: OPENAI_API_KEY, over https and to this machine "      \
+      "alone")                                                                                     \
+    X(policy_ca_file, "policy.ca_file", STRING, "", 0, 0,                                          \
+      "Certificates (PEM) that an endpoint on https may prove itself by; empty: the system's")     \
+    X(policy_temperature, "policy.temperature", FLOAT, "-1", -1, 10,                               \
+      "Sampling temperature; -1: the endpoint's own")                                              \
+    X(policy_top_p, "policy.top_p", FLOAT, "-1", -1, 1,                                            \
+      "Share of probability that is sampled from; -1: the endpoint's own")                         \
+    X(policy_max_tokens, "policy.max_tokens", INT, "0", 0, 10000000,                               \
+      "Tokens of one answer at most; 0: the endpoint's own bound")                                 \
+    X(policy_max_tokens_key, "policy.max_tokens_key", STRING, "max_tokens", 0, 0,                  \
+      "How the endpoint calls that: max_tokens or max_completion_tokens")                          \
+    X(policy_stop, "policy.stop", STRING, "", 0, 0,                                                \
+      "Text that ends an answer and is not part of it; empty: none")                               \
+    X(policy_seed, "policy.seed", BOOL, "true", 0, 0, "Whether to send a seed with each question") \
+    X(policy_stream, "policy.stream", BOOL, "true", 0, 0,                                          \
+      "Whether answers come token by token, so that a silent endpoint is noticed")                 \
+    X(policy_logprobs, "policy.logprobs", BOOL, "false", 0, 0,                                     \
+      "Whether to ask for the log-probabilities of an answer's tokens")                            \
+    X(policy_extra, "policy.extra", STRING, "", 0, 0,                                              \
+      "JSON object that is merged into each question, for an endpoint's own options; null takes "  \
+      "a key out")                                                                                 \
+    X(policy_at_once, "policy.at_once", INT, "16", 1, 4096,                                        \
+      "Questions under way at a time; more wait")                                                  \
+    X(policy_connect_timeout_ms, "policy.connect_timeout_ms", DURATION, "10s", 1, 3600000,         \
+      "Longest that connecting to the endpoint may take")                                          \
+    X(policy_first_token_timeout_ms, "policy.first_token_timeout_ms", DURATION, "10m", 1,          \
+      86400000, "Longest until the first token of a streamed answer; then it is asked again")      \
+    X(policy_token_timeout_ms, "policy.token_timeout_ms", DURATION, "1m", 1, 86400000,             \
+      "Longest between two tokens of a streamed answer; then it is asked again")                   \
+    X(policy_timeout_ms, "policy.timeout_ms", DURATION, "30m", 1, 86400000,                        \
+      "Longest that a whole answer may take; then that is an error")                               \
+    X(policy_patience_ms, "policy.patience_ms", DURATION, "10m", 0, 86400000,                      \
+      "How long an endpoint that is away or too busy is asked again before that is an error")      \
+    X(policy_attempts, "policy.attempts", INT, "5", 1, 1000,                                       \
+      "Tries after which failures of the endpoint's own (5xx, broken answers) are an error")       \
+    X(policy_backoff_ms, "policy.backoff_ms", DURATION, "500ms", 1, 3600000,                       \
+      "First pause before asking again; it doubles, up to 30s, and is never less than "            \
+      "Retry-After")                                                                               \
+    X(policy_price_prompt, "policy.price_prompt", FLOAT, "-1", -1, 1000000,                        \
+      "Price of a million tokens of prompts, in whatever currency; -1: not known")                 \
+    X(policy_price_cached, "policy.price_cached", FLOAT, "-1", -1, 1000000,                        \
+      "Price of a million tokens of prompts that the endpoint had cached; -1: as other tokens of " \
+      "prompts")                                                                                   \
+    X(policy_price_completion, "policy.price_completion", FLOAT, "-1", -1, 1000000,                \
+      "Price of a million tokens of answers; -1: not known")
 
 #define SETTINGS_TYPE_STRING const char *
 #define SETTINGS_TYPE_SECRET const char *

@@ -25,10 +25,16 @@ int config_init_main(int argc, char **argv);
 int config_check_main(int argc, char **argv);
 int config_show_main(int argc, char **argv);
 int serve_main(int argc, char **argv);
+int rollout_main(int argc, char **argv);
 int jobs_list_main(int argc, char **argv);
 int jobs_show_main(int argc, char **argv);
 int jobs_watch_main(int argc, char **argv);
 int jobs_cancel_main(int argc, char **argv);
+int ask_main(int argc, char **argv);
+int index_build_main(int argc, char **argv);
+int index_search_main(int argc, char **argv);
+int index_stats_main(int argc, char **argv);
+int report_main(int argc, char **argv);
 
 extern const struct cli_command cli_commands[];
 

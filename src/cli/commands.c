@@ -45,6 +45,23 @@ const struct cli_command cli_commands[] = {
                  "warpgym serve --listen 0.0.0.0:10907 -s server.token=SECRET\n"
                  "warpgym serve --workers none --queue redis://queue.example",
      .run = serve_main},
+    {.name = "rollout",
+     .arguments = "PROBLEM...",
+     .summary = "have a policy answer problems, turn by turn, and keep the trajectories",
+     .description =
+         "PROBLEM is an id or a path, a suite (native, torch, level1), all, or @FILE with one of "
+         "these on each line. Each problem is played --samples times: the policy is asked, its "
+         "answer judged, and the verdict told to it in the next turn (settings gym.*).\n\n"
+         "The run directory gets run.json, journal.jsonl and trajectories.jsonl. Stopped or killed "
+         "at any moment, the same command goes on in the middle of its episodes; no answer is "
+         "asked for twice.\n\n"
+         "Exit status: 0 every episode was played, 1 some could not be, 2 bad usage or input, 3 "
+         "policy or judge are away, 130 interrupted.",
+     .examples = "warpgym rollout --policy http://localhost:8000/v1 --model Qwen3-8B native\n"
+                 "warpgym rollout --policy scripted:demo/gym/script.jsonl --out runs/demo "
+                 "@demo/gym/problems.txt\n"
+                 "warpgym rollout --policy URL -n 8 -s gym.turns=3 --best best level1",
+     .run = rollout_main},
     {.name = "problem list",
      .arguments = "",
      .summary = "the problems that there are",
@@ -64,6 +81,37 @@ const struct cli_command cli_commands[] = {
          "every weight. Exit status 1 when a problem can be gamed.",
      .examples = "warpgym problem check ./my_problem\nwarpgym problem check --all",
      .run = problem_check_main},
+    {.name = "index build",
+     .arguments = "INDEX SOURCE...",
+     .summary = "make an index of solved examples for prompts",
+     .description =
+         "Each SOURCE is a .jsonl file, a directory of them, a root of problems, or a directory "
+         "with NAME/reference.* and solutions beside it (docs/retrieval.md). Its form is found "
+         "out, or said by --format.\n\n"
+         "INDEX is a directory. An older index there is replaced in one step at the end: a build "
+         "that fails or is killed leaves it as it was.",
+     .examples = "warpgym index build ./kernels kernelbook.jsonl archive/\n"
+                 "warpgym index build ./kernels --own runs/*/trajectories.jsonl\n"
+                 "warpgym index build ./kernels kernelbook.jsonl --embeddings \\\n"
+                 "    -s retrieval.embeddings_url=http://gpu-box:8000/v1 -s "
+                 "retrieval.embeddings_model=NAME",
+     .run = index_build_main},
+    {.name = "index search",
+     .arguments = "INDEX [QUERY|FILE]",
+     .summary = "solved examples that resemble a problem, a source or words",
+     .description =
+         "Of a problem (--problem) or a source in FILE, what would give its solution away is kept "
+         "back: examples of the same problem, under another name, too. Exit status 1 when nothing "
+         "is found.",
+     .examples = "warpgym index search ./kernels --problem softmax --language triton\n"
+                 "warpgym index search ./kernels \"warp shuffle reduction\"\n"
+                 "warpgym index search ./kernels -n 1 --json my_reference.py | jq -r .solution",
+     .run = index_search_main},
+    {.name = "index stats",
+     .arguments = "INDEX",
+     .summary = "what an index holds, and what was left out",
+     .examples = "warpgym index stats ./kernels",
+     .run = index_stats_main},
     {.name = "prompt",
      .arguments = "PROBLEM",
      .summary = "what a model is told of a problem in its first turn",
@@ -102,6 +150,32 @@ const struct cli_command cli_commands[] = {
      .summary = "stop evaluations of a server, queued or running",
      .examples = "warpgym jobs cancel 3fd1c0\nwarpgym jobs cancel --batch nightly-7",
      .run = jobs_cancel_main},
+    {.name = "ask",
+     .arguments = "MESSAGE|-",
+     .summary = "one message to a model: does its endpoint work",
+     .description =
+         "Prints the answer; tokens, cost (settings policy.price_…) and times go to standard "
+         "error. - reads the message from standard input. The endpoint's token is the setting "
+         "policy.token, or OPENAI_API_KEY.\n\n"
+         "Exit status: 0 answered, 2 bad usage, or the endpoint refuses the question, 3 it does "
+         "not answer, 130 interrupted.",
+     .examples = "warpgym ask --policy http://localhost:8000/v1 --check\n"
+                 "warpgym ask --policy https://api.example.com/v1 --model NAME \"Say yes\"\n"
+                 "warpgym ask -p http://localhost:8000/v1 -n 32 --json - <prompt.txt | jq .text\n"
+                 "warpgym ask -p scripted:demo/gym/script.jsonl --problem softmax --turn 2 x",
+     .run = ask_main},
+    {.name = "report",
+     .arguments = "RUN...",
+     .summary = "what trajectories are worth: fast_p, pass@k, means, with intervals",
+     .description =
+         "RUN is the directory of a rollout (it holds trajectories.jsonl) or such a file. Several "
+         "are compared with the first, problem by problem. Shares are of all problems and samples "
+         "that were asked for; docs/report.md says what each figure means.",
+     .examples = "warpgym report runs/qwen\n"
+                 "warpgym report runs/qwen --problems 250 --by level --html qwen.html\n"
+                 "warpgym report runs/before runs/after --p 1,1.5,2\n"
+                 "warpgym report runs/qwen --json | jq '.runs[0].figures[] | select(.p == 1)'",
+     .run = report_main},
     {.name = "doctor",
      .arguments = "",
      .summary = "what this machine offers: sandbox layers, compilers, devices",

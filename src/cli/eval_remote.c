@@ -1,6 +1,5 @@
 #include "cli/eval_remote.h"
 
-#include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -56,33 +55,13 @@ static bool goes_by_id(const struct run *run, const struct eval_problem *problem
     return !directory || strncmp(directory, run->own_suite, strlen(run->own_suite)) == 0;
 }
 
-static json_t *native_json(const struct problem *problem)
-{
-    struct err ignored;
-    char *yaml = NULL;
-    size_t bytes;
-    json_t *object = json_object();
-    json_put(object, "format", json_string("native"));
-    if (file_read(problem->yaml_path, LIMIT_YAML_BYTES, &yaml, &bytes, &ignored) == 0)
-        json_put(object, "yaml", json_text_bytes(yaml, bytes));
-    json_put(object, "source", json_text(problem->reference_text));
-    if (problem->cuda_text)
-        json_put(object, "cuda", json_text(problem->cuda_text));
-    mem_free(yaml);
-    return object;
-}
-
 static json_t *problem_json(const struct run *run, const struct eval_problem *problem)
 {
     if (problem->sent)
         return json_incref(problem->sent);
     if (goes_by_id(run, problem))
         return json_pack("{s:o}", "id", json_text(problem->problem.id));
-    if (problem->problem.format == PROBLEM_NATIVE)
-        return native_json(&problem->problem);
-    return json_pack("{s:s, s:o, s:o}", "format", "torch", "source",
-                     json_text(problem->problem.reference_text), "entry_point",
-                     json_text(problem->problem.entry_point));
+    return evaluation_problem_json(&problem->problem);
 }
 
 /* The end of a long path: its extension and its last folders. */

@@ -143,6 +143,8 @@ static int show(const struct arguments *arguments, const struct paths_list *root
     buf_printf(&out, "%s — %s\n\nformat     %s\nhash       %s\nfile       %s\n", problem.id,
                problem.summary, format_name(problem.format), problem.hash,
                problem.format == PROBLEM_NATIVE ? problem.yaml_path : problem.reference_path);
+    if (problem.category[0])
+        buf_printf(&out, "category   %s\n", problem.category);
     if (problem.format == PROBLEM_NATIVE)
         show_native(&problem, &out);
     buf_printf(&out, "\n%s\n\n", problem.reference_path);

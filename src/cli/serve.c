@@ -1,6 +1,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/roots.h"
+#include "gym/gym.h"
 #include "server/service.h"
 #include "worker/worker.h"
 
@@ -31,6 +32,7 @@ struct house {
     struct paths_list roots;
     struct queue *queue;
     struct metrics *metrics;
+    struct gym *gym;
     struct service *service;
     struct worker *worker; /* NULL: none here */
 };
@@ -47,12 +49,19 @@ static int start_worker(struct house *house, struct err *err)
 /* Serves before the worker is there: what comes in meanwhile waits in the queue. */
 static int start(struct house *house, bool no_worker, struct err *err)
 {
+    const struct gym_options gym = {.settings = house->settings,
+                                    .roots = house->roots.items,
+                                    .root_count = house->roots.count};
+    int result = gym_open(&house->gym, &gym, err);
+    if (result < 0)
+        return result;
     const struct service_options options = {.settings = house->settings,
                                             .queue = house->queue,
+                                            .gym = house->gym,
                                             .metrics = house->metrics,
                                             .roots = house->roots.items,
                                             .root_count = house->roots.count};
-    int result = service_open(&house->service, &options, err);
+    result = service_open(&house->service, &options, err);
     if (result == 0)
         result = service_start(house->service, err);
     if (result < 0)
@@ -77,6 +86,7 @@ static void stop(struct house *house)
         worker_drain(house->worker, house->settings->worker_drain_ms);
     worker_free(house->worker);
     service_free(house->service);
+    gym_close(house->gym);
 }
 
 static int serve(struct house *house, bool no_worker)

@@ -1,4 +1,4 @@
-/* http_client: requests to one HTTP server, over libcurl, which nothing outside http_client.c sees.
+/* http_client: requests to one HTTP server, over libcurl (http_handle.h).
  *
  *   call            one method, path and body; its answer is whole and bounded, whatever the status
  *   again           a server that is away, drops the connection, or says 429, 502, 503 or 504 is

@@ -57,6 +57,15 @@ int remote_open(struct remote **out, const struct settings *settings, const char
     return 0;
 }
 
+int remote_open_briefly(struct remote **out, const struct settings *settings, const char *url,
+                        int64_t within_ms, struct err *err)
+{
+    struct settings brief = *settings; /* borrows its strings */
+    brief.client_timeout_ms = brief.client_connect_timeout_ms = within_ms / 2;
+    brief.client_patience_ms = 0;
+    return remote_open(out, &brief, url, NULL, err);
+}
+
 void remote_close(struct remote *remote)
 {
     if (!remote)

@@ -23,7 +23,8 @@
 
 #define REMOTE_STANDARD_URL "http://127.0.0.1:10907"
 #define REMOTE_ID_BYTES 33
-#define REMOTE_WAIT_MS 20000 /* of one long poll */
+#define REMOTE_WAIT_MS 20000  /* of one long poll */
+#define REMOTE_CANCEL_MS 5000 /* how long what is no longer wanted is cancelled */
 
 struct remote;
 
@@ -52,6 +53,10 @@ struct remote_evaluation {
 /* `url` NULL: the setting client.url, or REMOTE_STANDARD_URL. `cancelled` as in http_client.h. */
 NODISCARD int remote_open(struct remote **out, const struct settings *settings, const char *url,
                           const _Atomic int *cancelled, struct err *err);
+/* For the last words: no call takes longer than half of `within_ms`, none is made again, and nobody
+ * cancels. */
+NODISCARD int remote_open_briefly(struct remote **out, const struct settings *settings,
+                                  const char *url, int64_t within_ms, struct err *err);
 /* NULL is fine. */
 void remote_close(struct remote *remote);
 

@@ -265,12 +265,9 @@ static void cancel_chunk(struct remote *remote, const struct chunk *chunk, int64
 static void cancel_rest(struct batch *batch)
 {
     int64_t deadline_ns = clock_now_ns() + REMOTE_CANCEL_MS * (int64_t)1000000;
-    struct settings settings = *batch->settings; /* borrows its strings */
     struct remote *remote = NULL;
     struct err ignored;
-    settings.client_timeout_ms = settings.client_connect_timeout_ms = REMOTE_CANCEL_MS / 2;
-    settings.client_patience_ms = 0;
-    if (remote_open(&remote, &settings, batch->url, NULL, &ignored) < 0)
+    if (remote_open_briefly(&remote, batch->settings, batch->url, REMOTE_CANCEL_MS, &ignored) < 0)
         return;
     for (size_t i = 0; i < batch->chunk_count && clock_left_ms(deadline_ns) > 0; i++)
         if (batch->chunks[i].ended < batch->chunks[i].count)

@@ -17,7 +17,6 @@
 #include <stddef.h>
 
 #define REMOTE_AT_ONCE 1000 /* evaluations that a batch has on the server where nobody said */
-#define REMOTE_CANCEL_MS 5000
 
 struct remote_work {
     size_t count;

@@ -7,12 +7,18 @@
  *
  * The state is one JSON object, so that whoever drives it (rollout, the server, mcp, a trainer) can
  * keep it in a journal or a store after every step and go on from there in another process: the
- * same state, answer and verdict give the same next state. Times are told by the caller.
+ * same state, answer and verdict give the same next state.
  *
- * An episode is DONE when the last of its turns is over, or when a turn is correct and at least
- * `stop_speedup` times as fast as the reference (0: never, as Dr. Kernel does it). A verdict that
- * says nothing of the candidate (infrastructure_error, cancelled) is not a turn: episode_verdict
- * refuses it with ERR_IO, and the caller asks again.
+ * It is DONE, and says so as its `end`, when
+ *   solved   a turn is correct and at least `stop_speedup` times as fast as the reference (0: never,
+ *            as Dr. Kernel does it); where nothing is timed, correctness will do
+ *   turns    the last of its turns is over, in the last of its iterations (window.h)
+ *   budget   task and last feedback alone are more than the conversation may have
+ *   error    nobody could judge its last answer (EPISODE_ATTEMPTS)
+ *   expired  its driver gave it up (episode_end)
+ *
+ * A verdict that says nothing of the candidate (infrastructure_error, cancelled) ends no turn:
+ * episode_verdict answers ERR_IO, and episode_request is then another evaluation of the same.
  *
  * Ownership: a struct episode owns its state. Threads: one at a time.
  */
@@ -20,33 +26,21 @@
 #define WARPGYM_GYM_EPISODE_H
 
 #include "base/err.h"
-#include "base/settings.h"
+#include "gym/gym.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What all episodes of a process share: templates, the machine, examples, problems. */
-struct gym;
-
-struct gym_options {
-    const struct settings *settings;
-    const char *const *roots; /* of problems */
-    size_t root_count;
-};
-
-NODISCARD int gym_open(struct gym **out, const struct gym_options *options, struct err *err);
-void gym_close(struct gym *gym);
-
 enum episode_phase { EPISODE_ANSWERING, EPISODE_JUDGING, EPISODE_DONE };
 
 struct episode;
+struct problem;
 
-/* `configuration` (docs/gym.md): {"problem": {"id"} or a whole one as in an evaluation request,
- * "language", "turns", "gamma", "reward", "stop_speedup", "prompt": {"style", "shots", "thinking",
- * "token_budget", "retrieve"}, "evaluation": {"settings", "timing", "timeout_ms", "priority"}}.
- * What is absent comes from the settings. The reference of a problem that was sent is kept with the
- * state. ERR_INPUT, ERR_MISSING (the problem). */
+#define EPISODE_ATTEMPTS 3 /* at an answer's evaluation */
+
+/* `configuration`: episode_config.h. ERR_INPUT, ERR_MISSING (the problem), ERR_LIMIT (a first prompt
+ * above its budget). */
 NODISCARD int episode_new(struct episode **out, struct gym *gym, const char *id,
                           const json_t *configuration, struct err *err);
 /* One that was kept. ERR_PROTOCOL: that is no state; ERR_MISSING: its problem is gone or another. */
@@ -59,21 +53,29 @@ const json_t *episode_state(const struct episode *episode);
 enum episode_phase episode_phase(const struct episode *episode);
 const char *episode_phase_name(enum episode_phase phase);
 int64_t episode_turn(const struct episode *episode); /* that is open, or the number of turns */
+int64_t episode_turns(const struct episode *episode); /* at most, in all iterations */
+const struct problem *episode_problem(const struct episode *episode);
 
 /* ANSWERING: the messages of this turn, a new reference. */
 NODISCARD int episode_messages(struct episode *episode, json_t **messages, struct err *err);
 
-/* ANSWERING: `answer` is {"text", "reasoning", "finish", "usage", "logprobs", "model", …}; all but
- * text may be missing. *request is what is to be evaluated, with a drawn id, a new reference; NULL
- * where the answer holds no code: the turn is over then. */
+/* ANSWERING: `answer` is {"text", "reasoning", "finish", "model", "thinking_open", "usage":
+ * {"prompt_tokens", "completion_tokens", "cached_tokens", "cost"}, "logprobs", "tokens",
+ * "answer_ms"}; all but text may be missing. *request is what is to be evaluated, a new reference;
+ * NULL where the answer holds no code: the turn is over then. ERR_INPUT, ERR_LIMIT. */
 NODISCARD int episode_answer(struct episode *episode, const json_t *answer, json_t **request,
                              struct err *err);
-/* JUDGING: the request once more, as it was: a new reference. */
+/* JUDGING: what is to be evaluated (docs/remote.md); its id is the episode's, the turn's and the
+ * attempt's, so asking twice is asking once. A new reference. */
 json_t *episode_request(const struct episode *episode);
-/* JUDGING: ends the turn. */
+/* JUDGING: ends the turn. ERR_IO: it was none, ask again; ERR_PROTOCOL: that is no verdict. */
 NODISCARD int episode_verdict(struct episode *episode, const json_t *verdict, struct err *err);
 
-/* The record of a turn that is over (docs/trajectories.md), borrowed; NULL: there is none. */
+/* Whoever drives it gives up: DONE with that end ("expired", "error"). */
+void episode_end(struct episode *episode, const char *why);
+
+/* The record of a turn that is over (docs/trajectories.md) but for its `return`, borrowed; NULL:
+ * there is none. */
 const json_t *episode_record(const struct episode *episode, int64_t turn);
 /* DONE: the trajectory of docs/trajectories.md, with returns. A new reference. */
 json_t *episode_trajectory(const struct episode *episode);

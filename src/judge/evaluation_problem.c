@@ -1,6 +1,9 @@
 /* evaluation_problem: from what was sent to a struct problem. Declared in evaluation_request.h. */
 #include "judge/evaluation_request.h"
 
+#include "base/file.h"
+#include "base/json.h"
+#include "base/limits.h"
 #include "problem/native.h"
 #include "problem/simple.h"
 #include "problem/suite.h"
@@ -74,4 +77,31 @@ int evaluation_request_problem(const struct evaluation_request *request, const c
     if (result == 0)
         problem->id = arena_printf(&problem->arena, "inline/%.*s", ID_DIGITS, problem->hash);
     return result;
+}
+
+/* ------------------------------------------------------------------------------- the other way */
+
+static json_t *native_json(const struct problem *problem)
+{
+    struct err ignored;
+    char *yaml = NULL;
+    size_t bytes;
+    json_t *object = json_object();
+    json_put(object, "format", json_string("native"));
+    if (file_read(problem->yaml_path, LIMIT_YAML_BYTES, &yaml, &bytes, &ignored) == 0)
+        json_put(object, "yaml", json_text_bytes(yaml, bytes));
+    json_put(object, "source", json_text(problem->reference_text));
+    if (problem->cuda_text)
+        json_put(object, "cuda", json_text(problem->cuda_text));
+    mem_free(yaml);
+    return object;
+}
+
+json_t *evaluation_problem_json(const struct problem *problem)
+{
+    if (problem->format == PROBLEM_NATIVE)
+        return native_json(problem);
+    return json_pack("{s:s, s:o, s:o}", "format", "torch", "source",
+                     json_text(problem->reference_text), "entry_point",
+                     json_text(problem->entry_point));
 }

@@ -105,6 +105,9 @@ NODISCARD int evaluation_request_problem(const struct evaluation_request *reques
                                          const char *const *roots, size_t root_count,
                                          struct problem *problem, struct err *err);
 
+/* The other way: a native or torch problem, whole, as a request's "problem". A new reference. */
+json_t *evaluation_problem_json(const struct problem *problem);
+
 /* What two requests with the same verdict to come share: problem, candidate and settings.
  * `problem_hash` of a KNOWN problem is struct problem's, "" for the others. */
 void evaluation_request_hash(const struct evaluation_request *request, const char *problem_hash,

@@ -6,7 +6,8 @@
  *   scripted:FILE                    answers from a JSONL file, for tests and demos (scripted.c)
  *
  * policy_complete blocks, and may be called by any number of threads at once; a policy keeps at
- * most `at_once` requests under way. It comes back within its timeouts, or at once when cancelled.
+ * most policy.at_once requests under way. It comes back within its timeouts, or at once when
+ * cancelled. An answer is whole, or there is none: one that broke off is asked for again.
  * Ownership: an answer's strings are the caller's (policy_answer_deinit).
  * Errors: ERR_INPUT (the URL, the model, a 4xx: it will not get better), ERR_IO, ERR_TIMEOUT,
  * ERR_LIMIT (an answer above LIMIT_ANSWER_BYTES), ERR_CANCELLED, ERR_MISSING (a script without an
@@ -24,9 +25,9 @@
 struct policy;
 
 struct policy_options {
-    const char *url;
-    const char *model;               /* NULL: the endpoint's only one, or an error */
-    const struct settings *settings; /* policy.*: temperature, limits, timeouts, prices */
+    const char *url;                 /* NULL: the setting policy.url */
+    const char *model;               /* NULL: policy.model, else the endpoint's only one */
+    const struct settings *settings; /* policy.*; borrowed for the policy's life */
     const _Atomic int *cancelled;
 };
 
@@ -56,6 +57,8 @@ void policy_close(struct policy *policy);
 /* "openai", "scripted"; for records. */
 const char *policy_kind(const struct policy *policy);
 const char *policy_model(const struct policy *policy);
+/* The names of the models that there are, [text, …]: a new reference. */
+NODISCARD int policy_models(struct policy *policy, json_t **models, struct err *err);
 
 NODISCARD int policy_complete(struct policy *policy, const struct policy_request *request,
                               struct policy_answer *answer, struct err *err);

@@ -1,6 +1,7 @@
 #include "problem/native.h"
 
 #include "base/file.h"
+#include "problem/category.h"
 #include "problem/draw.h"
 #include "problem/yaml.h"
 
@@ -311,6 +312,21 @@ static int parse_summary(struct native *native, const struct yaml_node *node)
     return result;
 }
 
+static int parse_category(struct native *native, const struct yaml_node *node)
+{
+    struct problem *problem = native->problem;
+    problem->category = "";
+    if (!node)
+        return 0;
+    int result = yaml_expect(native->yaml, node, YAML_SCALAR, "category", native->err);
+    if (result < 0)
+        return result;
+    problem->category = category_find(node->text);
+    return problem->category ? 0
+                             : yaml_fail(native->yaml, node, native->err, "%s",
+                                         category_complaint(&problem->arena, node->text));
+}
+
 static int parse_launch(struct native *native, const struct yaml_node *node)
 {
     struct err inner;
@@ -329,9 +345,9 @@ static int parse_launch(struct native *native, const struct yaml_node *node)
 /* All keys, in the order in which each can use what came before. */
 static int parse_document(struct native *native, const struct yaml_node *root)
 {
-    static const char *const keys[] = {"name",    "summary", "signature", "arguments",
-                                       "check",   "time",    "tolerance", "draw",
-                                       "require", "work",    "oracle",    "launch"};
+    static const char *const keys[] = {"name",   "summary",   "signature", "arguments", "check",
+                                       "time",   "tolerance", "draw",      "require",   "work",
+                                       "oracle", "launch",    "category"};
     enum { NEEDED = 6 };
     struct problem *problem = native->problem;
     int result = yaml_expect_keys(native->yaml, root, "a problem", keys,
@@ -343,6 +359,8 @@ static int parse_document(struct native *native, const struct yaml_node *root)
         result = parse_name(native, yaml_get(root, "name"));
     if (result == 0)
         result = parse_summary(native, yaml_get(root, "summary"));
+    if (result == 0)
+        result = parse_category(native, yaml_get(root, "category"));
     if (result == 0)
         result = native_arguments(native, yaml_get(root, "arguments"), yaml_get(root, "signature"));
     if (result == 0)

@@ -14,6 +14,7 @@
  *   check, time  yes     lists of sizes
  *   draw         no      ranges of all sizes
  *   require      no      a relation between sizes
+ *   category     no      one of category.h
  *   work         no      {flops, bytes}
  *   launch       no      how a device-only candidate's kernel `solution` is started: launch.h
  *   oracle       no      default: all floating arguments are f32 or f16, and there is one

@@ -59,9 +59,10 @@ struct size_range {
 
 struct problem {
     struct arena arena;
-    const char *id;      /* as the user names it: "softmax", "level1/23" */
-    const char *name;    /* torch: file name without .py */
-    const char *summary; /* one sentence; torch: first docstring line, or "" */
+    const char *id;       /* as the user names it: "softmax", "level1/23" */
+    const char *name;     /* torch: file name without .py */
+    const char *summary;  /* one sentence; torch: first docstring line, or "" */
+    const char *category; /* of category.h; "" where it does not say */
     enum problem_format format;
     char hash[HASH_HEX_BYTES]; /* of everything that defines it: yaml and reference, or module */
     const char *directory;     /* holds it */

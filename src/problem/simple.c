@@ -28,7 +28,7 @@ int simple_from_text(struct problem *problem, const struct simple_text *text, st
     problem->entry_point = arena_strdup(arena, text->entry_point);
     problem->reference_text = arena_strndup(arena, text->text, text->bytes);
     problem->reference_bytes = text->bytes;
-    problem->id = problem->name = problem->summary = "";
+    problem->id = problem->name = problem->summary = problem->category = "";
     problem->directory = problem->reference_path = "";
     identify(problem);
     return 0;

@@ -1,6 +1,7 @@
 #include "problem/torch.h"
 
 #include "base/file.h"
+#include "problem/category.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -84,6 +85,39 @@ static const char *first_line(struct arena *arena, const char *at)
     return arena_strndup(arena, at, length);
 }
 
+/* The word behind "Category:" where a line of the module's first comments or docstring begins so;
+ * NULL: none does. */
+static const char *find_category(struct arena *arena, const char *text)
+{
+    static const char key[] = "Category:";
+    const char *docstring = skip_nothing(text);
+    char quote[4] = {docstring[0], docstring[0], docstring[0], '\0'};
+    bool quoted = docstring[0] == '"' || docstring[0] == '\'';
+    const char *close = quoted && strncmp(docstring, quote, 3) == 0 ? strstr(docstring + 3, quote)
+                                                                    : NULL;
+    const char *end = close ? close : docstring;
+    for (const char *line = text; line < end; line += line[0] != '\0') {
+        const char *at = line + strspn(line, " \t#");
+        if (strncmp(at, key, sizeof key - 1) == 0) {
+            at += sizeof key - 1;
+            at += strspn(at, " \t");
+            return arena_strndup(arena, at, strcspn(at, " \t\r\n"));
+        }
+        line += strcspn(line, "\n");
+    }
+    return NULL;
+}
+
+static int parse_category(struct problem *problem, const char *path, const char *text,
+                          struct err *err)
+{
+    const char *word = find_category(&problem->arena, text);
+    problem->category = word ? category_find(word) : "";
+    return problem->category
+               ? 0
+               : err_set(err, ERR_INPUT, "%s: %s", path, category_complaint(&problem->arena, word));
+}
+
 /* The colon that ends "class Model(nn.Module):" */
 static const char *after_colon(const char *at)
 {
@@ -123,7 +157,7 @@ int torch_parse(struct problem *problem, const char *path, const char *text, siz
         problem->summary = first_line(&problem->arena, skip_nothing(after_colon(model)));
     problem->format = PROBLEM_TORCH;
     problem->tolerance = (struct tolerance){.relative = TORCH_RELATIVE, .scale = SCALE_RMS};
-    return 0;
+    return parse_category(problem, path, text, err);
 }
 
 static const char *last_part(const char *path)

@@ -198,6 +198,7 @@ struct queue_stats {
     } ended[QUEUE_OUTCOMES_MAX];
     size_t ended_count;
     uint64_t lost_leases; /* since the store was made */
+    uint64_t documents;   /* some of them past their time, until they are reaped */
 };
 
 NODISCARD int queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
@@ -281,6 +282,7 @@ struct queue_reaping {
     uint64_t returned; /* leases that ran out: jobs queued again */
     uint64_t lost;     /* and jobs that ended so, after too many attempts */
     uint64_t removed;  /* ended jobs past the retention */
+    uint64_t expired;  /* documents past their time */
     bool more;         /* it stopped at its bound: call it again soon */
 };
 
@@ -304,6 +306,40 @@ struct queue_note {
 NODISCARD int queue_notes(struct queue *queue, struct queue_note **notes, size_t *count,
                           struct err *err);
 void queue_notes_free(struct queue_note *notes, size_t count);
+
+/* ------------------------------------------------------------------------------------ documents */
+
+/* What outlives a process and is no job: an episode, say. Bytes under a name, with a version that
+ * rises with each write. Who writes says which version he read, so that of two writers the second
+ * learns that he is late. A version is one above that which it replaces; the first one of a name is
+ * above all that were ever given, so that a name that was removed and comes back does not repeat
+ * them.
+ *
+ * A write that returned 0 is as safe as a put. A document is gone when its time is up, which each
+ * write begins anew; time is measured as for leases, and a boot of SQLite's machine begins it anew,
+ * too. Names are as ids, and have nothing to do with those of jobs and notes. */
+struct queue_document {
+    char *bytes; /* NUL behind them */
+    size_t count;
+    int64_t version;
+    int64_t expires_ms; /* wall-clock time, for people */
+};
+
+/* `version`: the one that was read, 0: there must be none. *written false: another write or a
+ * removal was first, and nothing was changed. `count` at most LIMIT_QUEUE_BODY_BYTES, `keep_ms` 1
+ * to LIMIT_QUEUE_DOCUMENT_MS.
+ * May be called again after an error: the same bytes that are there as the version that this write
+ * would have made (any, where `version` is 0) are this write, which then took place. */
+NODISCARD int queue_document_put(struct queue *queue, const char *name, const void *bytes,
+                                 size_t count, int64_t version, int64_t keep_ms, bool *written,
+                                 struct err *err);
+/* ERR_MISSING: there is none, or its time is up. */
+NODISCARD int queue_document_get(struct queue *queue, const char *name,
+                                 struct queue_document *document, struct err *err);
+void queue_document_deinit(struct queue_document *document);
+/* Whatever its version. *removed: whether there was one. */
+NODISCARD int queue_document_remove(struct queue *queue, const char *name, bool *removed,
+                                    struct err *err);
 
 const char *queue_state_name(enum queue_state state); /* "queued", … */
 

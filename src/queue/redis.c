@@ -143,4 +143,7 @@ const struct queue_store queue_redis = {.scheme = "redis://",
                                         .fail = redis_fail,
                                         .reap = redis_reap,
                                         .post = redis_post,
-                                        .notes = redis_notes};
+                                        .notes = redis_notes,
+                                        .document_put = redis_document_put,
+                                        .document_get = redis_document_get,
+                                        .document_remove = redis_document_remove};

@@ -8,8 +8,8 @@
  * append-only file as a whole. Time is the server's.
  *
  * Every script may be sent twice: where an answer was lost, the call connects again and repeats it
- * until options.call_ms are over. A put then joins itself, a finish finds its own result; a claim
- * whose answer was lost is a lease that runs out.
+ * until options.call_ms are over. A put then joins itself, a finish finds its own result, a
+ * document its own bytes; a claim whose answer was lost is a lease that runs out.
  */
 #ifndef WARPGYM_QUEUE_REDIS_H
 #define WARPGYM_QUEUE_REDIS_H
@@ -35,6 +35,8 @@ enum redis_script {
     REDIS_REAP,
     REDIS_POST,
     REDIS_NOTES,
+    REDIS_DOCUMENT_PUT,
+    REDIS_DOCUMENT_REMOVE,
     REDIS_SCRIPTS
 };
 
@@ -105,6 +107,10 @@ void redis_script_begin(struct redis_store *store, enum redis_script script,
 NODISCARD int redis_script(struct redis_store *store, enum redis_script script,
                            struct redis_words *words, int type, redisReply **reply,
                            struct err *err);
+/* Likewise one that returns a number from `low` to `high`. */
+NODISCARD int redis_script_number(struct redis_store *store, enum redis_script script,
+                                  struct redis_words *words, int64_t low, int64_t high,
+                                  int64_t *number, struct err *err);
 
 /* -------------------------------------------------------------------------------- redis_reply.c */
 
@@ -118,6 +124,8 @@ void redis_reply_bound(struct redis_functions *functions, redisReader *reader);
 extern const char redis_fields[]; /* names of a record's fields, with a space between two */
 /* True: an array of a record's fields, and of the bodies that were asked for. */
 bool redis_reply_job(const redisReply *reply, unsigned bodies, struct queue_job *job);
+/* The fields version, expires_ms and bytes; false too where the first is null: there is none. */
+bool redis_reply_document(const redisReply *reply, struct queue_document *document);
 /* A whole number in an integer or a text; `other` where there is none. */
 int64_t redis_reply_number(const redisReply *reply, int64_t other);
 /* Text of a reply, cut to size; "" where it is something else. */
@@ -159,5 +167,13 @@ int redis_list(struct queue *queue, const struct queue_filter *filter, struct qu
 int redis_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
 int redis_notes(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
                 struct err *err);
+
+/* ----------------------------------------------------------------------------- redis_document.c */
+
+int redis_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
+                       int64_t version, int64_t keep_ms, bool *written, struct err *err);
+int redis_document_get(struct queue *queue, const char *name, struct queue_document *document,
+                       struct err *err);
+int redis_document_remove(struct queue *queue, const char *name, bool *removed, struct err *err);
 
 #endif

@@ -111,7 +111,7 @@ int redis_notes(struct queue *queue, struct queue_note *notes, size_t limit, siz
 
 /* ----------------------------------------------------------------------------------- statistics */
 
-#define STATS_FIELDS (2 * QUEUE_PRIORITIES + 4)
+#define STATS_FIELDS (2 * QUEUE_PRIORITIES + 5)
 
 static void read_ended(const redisReply *pairs, struct queue_stats *stats)
 {
@@ -141,7 +141,8 @@ int redis_stats(struct queue *queue, struct queue_stats *stats, struct err *err)
         stats->running = (uint64_t)redis_reply_number(at[0], 0);
         stats->kept = (uint64_t)redis_reply_number(at[1], 0);
         stats->lost_leases = (uint64_t)redis_reply_number(at[2], 0);
-        read_ended(at[3], stats);
+        stats->documents = (uint64_t)redis_reply_number(at[3], 0);
+        read_ended(at[4], stats);
     } else {
         result = redis_reply_strange(store, err);
     }

@@ -110,6 +110,17 @@ bool redis_reply_job(const redisReply *reply, unsigned bodies, struct queue_job 
     return true;
 }
 
+bool redis_reply_document(const redisReply *reply, struct queue_document *document)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 3 || !is_text(reply->element[2]))
+        return false;
+    document->version = redis_reply_number(reply->element[0], 0);
+    document->expires_ms = redis_reply_number(reply->element[1], 0);
+    document->count = reply->element[2]->len;
+    document->bytes = take_body(reply->element[2]);
+    return document->version > 0;
+}
+
 bool redis_reply_event(const redisReply *reply, struct queue_event *event)
 {
     *event = (struct queue_event){0};

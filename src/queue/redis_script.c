@@ -29,14 +29,24 @@ LUA(fail);
 LUA(reap);
 LUA(post);
 LUA(notes);
+LUA(document_put);
+LUA(document_remove);
 
 static const char *const bodies[REDIS_SCRIPTS] = {
-    [REDIS_PUT] = redis_lua_put,     [REDIS_CANCEL] = redis_lua_cancel,
-    [REDIS_FIND] = redis_lua_find,   [REDIS_LIST] = redis_lua_list,
-    [REDIS_STATS] = redis_lua_stats, [REDIS_CLAIM] = redis_lua_claim,
-    [REDIS_RENEW] = redis_lua_renew, [REDIS_FINISH] = redis_lua_finish,
-    [REDIS_FAIL] = redis_lua_fail,   [REDIS_REAP] = redis_lua_reap,
-    [REDIS_POST] = redis_lua_post,   [REDIS_NOTES] = redis_lua_notes,
+    [REDIS_PUT] = redis_lua_put,
+    [REDIS_CANCEL] = redis_lua_cancel,
+    [REDIS_FIND] = redis_lua_find,
+    [REDIS_LIST] = redis_lua_list,
+    [REDIS_STATS] = redis_lua_stats,
+    [REDIS_CLAIM] = redis_lua_claim,
+    [REDIS_RENEW] = redis_lua_renew,
+    [REDIS_FINISH] = redis_lua_finish,
+    [REDIS_FAIL] = redis_lua_fail,
+    [REDIS_REAP] = redis_lua_reap,
+    [REDIS_POST] = redis_lua_post,
+    [REDIS_NOTES] = redis_lua_notes,
+    [REDIS_DOCUMENT_PUT] = redis_lua_document_put,
+    [REDIS_DOCUMENT_REMOVE] = redis_lua_document_remove,
 };
 
 /* The name that EVALSHA knows a script by. */
@@ -104,4 +114,17 @@ int redis_script(struct redis_store *store, enum redis_script script, struct red
         *reply = NULL;
     }
     return result;
+}
+
+int redis_script_number(struct redis_store *store, enum redis_script script,
+                        struct redis_words *words, int64_t low, int64_t high, int64_t *number,
+                        struct err *err)
+{
+    redisReply *reply;
+    int result = redis_script(store, script, words, REDIS_REPLY_INTEGER, &reply, err);
+    if (result < 0)
+        return result;
+    *number = reply->integer;
+    freeReplyObject(reply);
+    return *number < low || *number > high ? redis_reply_strange(store, err) : 0;
 }

@@ -42,20 +42,6 @@ int redis_put(struct queue *queue, struct queue_submission *submissions, size_t 
     return result;
 }
 
-/* A script that returns a number from `low` to `high`. */
-static int run_number(struct redis_store *store, enum redis_script script,
-                      struct redis_words *words, int64_t low, int64_t high, int64_t *number,
-                      struct err *err)
-{
-    redisReply *reply;
-    int result = redis_script(store, script, words, REDIS_REPLY_INTEGER, &reply, err);
-    if (result < 0)
-        return result;
-    *number = reply->integer;
-    freeReplyObject(reply);
-    return *number < low || *number > high ? redis_reply_strange(store, err) : 0;
-}
-
 int redis_cancel(struct queue *queue, const char *id, enum queue_state *state, struct err *err)
 {
     struct redis_store *store = (struct redis_store *)queue;
@@ -63,7 +49,8 @@ int redis_cancel(struct queue *queue, const char *id, enum queue_state *state, s
     int64_t number;
     redis_script_begin(store, REDIS_CANCEL, &words);
     redis_words_text(&words, id);
-    int result = run_number(store, REDIS_CANCEL, &words, -1, QUEUE_STATES - 1, &number, err);
+    int result = redis_script_number(store, REDIS_CANCEL, &words, -1, QUEUE_STATES - 1, &number,
+                                     err);
     if (result == 0 && number < 0)
         return err_set(err, ERR_MISSING, "queue: there is no job '%s'", id);
     if (result == 0)
@@ -142,7 +129,8 @@ int redis_finish(struct queue *queue, const struct queue_job *job,
     redis_words_text(&words, result->answers_key ? "1" : "0");
     redis_words_text(&words, result->bytes ? "1" : "0");
     redis_words_bytes(&words, result->bytes, result->bytes ? result->count : 0);
-    int code = run_number(store, REDIS_FINISH, &words, QUEUE_FINISHED, QUEUE_REFUSED, &number, err);
+    int code = redis_script_number(store, REDIS_FINISH, &words, QUEUE_FINISHED, QUEUE_REFUSED,
+                                   &number, err);
     if (code == 0)
         *finishing = (enum queue_finishing)number;
     return code;
@@ -159,7 +147,7 @@ int redis_fail(struct queue *queue, const struct queue_job *job, const char *rea
     redis_words_text(&words, reason);
     redis_words_text(&words, counts ? "1" : "0");
     redis_words_number(&words, queue->options.attempts);
-    return run_number(store, REDIS_FAIL, &words, 0, 0, &number, err);
+    return redis_script_number(store, REDIS_FAIL, &words, 0, 0, &number, err);
 }
 
 /* --------------------------------------------------------------------------------- housekeeping */
@@ -178,12 +166,13 @@ int redis_reap(struct queue *queue, struct queue_reaping *reaping, struct err *e
     int result = redis_script(store, REDIS_REAP, &words, REDIS_REPLY_ARRAY, &reply, err);
     if (result < 0)
         return result;
-    if (reply->elements == 4)
+    if (reply->elements == 5)
         *reaping =
             (struct queue_reaping){.returned = (uint64_t)redis_reply_number(reply->element[0], 0),
                                    .lost = (uint64_t)redis_reply_number(reply->element[1], 0),
                                    .removed = (uint64_t)redis_reply_number(reply->element[2], 0),
-                                   .more = redis_reply_number(reply->element[3], 0) == 1};
+                                   .more = redis_reply_number(reply->element[3], 0) == 1,
+                                   .expired = (uint64_t)redis_reply_number(reply->element[4], 0)};
     else
         result = redis_reply_strange(store, err);
     freeReplyObject(reply);
@@ -200,5 +189,5 @@ int redis_post(struct queue *queue, const char *name, const void *bytes, size_t 
     redis_words_text(&words, name);
     redis_words_bytes(&words, bytes, count);
     redis_words_number(&words, keep_ms);
-    return run_number(store, REDIS_POST, &words, 0, 0, &number, err);
+    return redis_script_number(store, REDIS_POST, &words, 0, 0, &number, err);
 }

@@ -137,4 +137,7 @@ const struct queue_store queue_sqlite = {.scheme = "sqlite:",
                                          .fail = sqlite_fail,
                                          .reap = sqlite_reap,
                                          .post = sqlite_post,
-                                         .notes = sqlite_notes};
+                                         .notes = sqlite_notes,
+                                         .document_put = sqlite_document_put,
+                                         .document_get = sqlite_document_get,
+                                         .document_remove = sqlite_document_remove};

@@ -53,6 +53,12 @@ enum sqlite_statement {
     SQL_NOTE_REMOVE,
     SQL_NOTES_EXPIRE,
     SQL_NOTES,
+    SQL_DOCUMENT_LOOK,
+    SQL_DOCUMENT_SET,
+    SQL_DOCUMENT_REMOVE,
+    SQL_DOCUMENT_GET,
+    SQL_DOCUMENTS_BOOT,
+    SQL_DOCUMENTS_EXPIRE,
     SQL_GET,
     SQL_GET_SEQUENCE,
     SQL_FIND,
@@ -81,6 +87,7 @@ struct sqlite_tally {
         removed_change; /* the highest change of a job that is gone: feeds behind it missed some */
     int64_t kept, kept_bytes; /* ended jobs */
     int64_t lost;
+    int64_t documents, version; /* how many; the highest version given out */
     struct {
         char outcome[QUEUE_WORD_BYTES];
         int64_t count;
@@ -205,11 +212,18 @@ int sqlite_finish(struct queue *queue, const struct queue_job *job,
 int sqlite_fail(struct queue *queue, const struct queue_job *job, const char *reason, bool counts,
                 struct err *err);
 
-/* ----------------------------------------------------------------- sqlite_reap.c, sqlite_read.c */
+/* ---------------------------------------------- sqlite_reap.c, sqlite_document.c, sqlite_read.c */
 
 int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err);
 int sqlite_post(struct queue *queue, const char *name, const void *bytes, size_t count,
                 int64_t keep_ms, struct err *err);
+
+int sqlite_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
+                        int64_t version, int64_t keep_ms, bool *written, struct err *err);
+int sqlite_document_remove(struct queue *queue, const char *name, bool *removed, struct err *err);
+/* Those whose time is up, a part of them; inside a transaction. */
+NODISCARD int sqlite_documents_reap(struct sqlite_store *store, struct queue_reaping *reaping,
+                                    struct err *err);
 
 int sqlite_probe(struct queue *queue, struct err *err);
 int sqlite_get(struct queue *queue, const char *id, unsigned bodies, struct queue_job *job,
@@ -221,6 +235,8 @@ int sqlite_list(struct queue *queue, const struct queue_filter *filter, struct q
 int sqlite_queue_stats(struct queue *queue, struct queue_stats *stats, struct err *err);
 int sqlite_notes(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
                  struct err *err);
+int sqlite_document_get(struct queue *queue, const char *name, struct queue_document *document,
+                        struct err *err);
 int sqlite_readers_open(struct sqlite_store *store, struct err *err);
 void sqlite_readers_close(struct sqlite_store *store);
 

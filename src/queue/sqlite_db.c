@@ -9,14 +9,17 @@
 #include <unistd.h>
 
 #define APPLICATION 0x77677175 /* "wgqu" in the file's header */
-#define SCHEMA_VERSION 1
 #define BUSY_STEP_US 500
 #define TEXT(x) #x
 #define NUMBER(x) TEXT(x)
 
-/* Bodies are in tables of their own, so that what looks at states reads little. Indexes over parts
- * of the jobs only: a queued job is in jobs_ready, a running one in jobs_running. */
-static const char schema[] =
+/* What each version of the schema adds to the one before; a file's user_version says how many of
+ * them it has. What stands here is in people's files: never change it, add one.
+ *
+ * Bodies are in tables of their own, so that what looks at states reads little; a document's stand
+ * last in its row for that. Indexes over parts of the jobs only: a queued job is in jobs_ready, a
+ * running one in jobs_running. */
+static const char *const schemas[] = {
     "create table jobs (sequence integer primary key, id text not null unique, batch text not null,"
     " key text not null, needs text not null, priority integer not null, state integer not null,"
     " claims integer not null default 0, attempt integer not null default 0,"
@@ -36,8 +39,16 @@ static const char schema[] =
     "create table counters (name text primary key, value integer not null) without rowid;"
     "create table notes (name text primary key, bytes blob not null, boot text not null,"
     " until_ms integer not null) without rowid;"
-    "pragma application_id = " NUMBER(APPLICATION) ";"
-                                                   "pragma user_version = " NUMBER(SCHEMA_VERSION);
+    "pragma application_id = " NUMBER(APPLICATION) "; pragma user_version = 1",
+
+    "create table documents (name text primary key, version integer not null,"
+    " keep_ms integer not null, boot text not null, until_ms integer not null,"
+    " expires_ms integer not null, bytes blob not null);"
+    "create index documents_time on documents (boot, until_ms);"
+    "pragma user_version = 2",
+};
+
+#define SCHEMAS ((int)(sizeof schemas / sizeof *schemas))
 
 /* ?1 says which bodies (enum queue_bodies). */
 #define JOB                                                                                        \
@@ -90,6 +101,19 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_NOTES_EXPIRE] = "delete from notes where boot <> ?1 or until_ms <= ?2",
     [SQL_NOTES] = "select name, bytes from notes where boot = ?1 and until_ms > ?2"
                   " order by name limit ?3",
+    [SQL_DOCUMENT_LOOK] = "select version, boot <> ?2 or until_ms > ?3, bytes from documents"
+                          " where name = ?1",
+    [SQL_DOCUMENT_SET] = "insert into documents values (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+                         " on conflict (name) do update set version = ?2, keep_ms = ?3, boot = ?4,"
+                         " until_ms = ?5, expires_ms = ?6, bytes = ?7",
+    [SQL_DOCUMENT_REMOVE] = "delete from documents where name = ?1",
+    [SQL_DOCUMENT_GET] = "select version, expires_ms, bytes from documents"
+                         " where name = ?1 and (boot <> ?2 or until_ms > ?3)",
+    [SQL_DOCUMENTS_BOOT] = "update documents set boot = ?1, until_ms = ?2 + keep_ms,"
+                           " expires_ms = ?3 + keep_ms where rowid in (select rowid"
+                           " from documents where boot < ?1 or boot > ?1 limit ?4)",
+    [SQL_DOCUMENTS_EXPIRE] = "delete from documents where rowid in (select rowid from documents"
+                             " where boot = ?1 and until_ms <= ?2 limit ?3)",
     [SQL_GET] = JOB "where id = ?2",
     [SQL_GET_SEQUENCE] = JOB "where sequence = ?2",
     [SQL_FIND] = JOB "where key = ?2 and answers = 1 order by change desc limit 1",
@@ -174,8 +198,8 @@ static int read_number(struct sqlite_db *db, const char *text, int64_t *number, 
     return code;
 }
 
-/* 1: ours, 0: empty. */
-static int whose(struct sqlite_db *db, struct err *err)
+/* The version of its schema; 0: it is empty. */
+static int version_of(struct sqlite_db *db, struct err *err)
 {
     int64_t application = 0, version = 0, tables = 0;
     int result = read_number(db, "pragma application_id", &application, err);
@@ -187,14 +211,14 @@ static int whose(struct sqlite_db *db, struct err *err)
         return result;
     if (application == 0 && version == 0 && tables == 0)
         return 0;
-    if (application != APPLICATION)
+    if (application != APPLICATION || version < 1)
         return err_set(err, ERR_PROTOCOL,
                        "queue: %s is the database of another program; name another file", db->path);
-    if (version > SCHEMA_VERSION)
+    if (version > SCHEMAS)
         return err_set(err, ERR_UNSUPPORTED,
                        "queue: %s was made by a newer warpgym (schema %d, this one knows %d)",
-                       db->path, (int)version, SCHEMA_VERSION);
-    return 1;
+                       db->path, (int)version, SCHEMAS);
+    return (int)version;
 }
 
 /* Switching to the log wants the file alone and does not wait for it by itself. */
@@ -212,16 +236,18 @@ static int use_log(struct sqlite_db *db, struct err *err)
                    err);
 }
 
-/* Of several processes that make it at once, one does; the others find it made. */
+/* Of several processes that make it, or what it lacks, at once, one does; the others find it made.
+ */
 static int make_schema(struct sqlite_db *db, struct err *err)
 {
     int result = execute(db, "begin immediate", err);
     if (result < 0)
         return result;
-    result = whose(db, err);
+    int version = version_of(db, err);
+    result = version < 0 ? version : 0;
+    for (int i = version; i < SCHEMAS && result == 0; i++)
+        result = execute(db, schemas[i], err);
     if (result == 0)
-        result = execute(db, schema, err);
-    if (result >= 0)
         return execute(db, "commit", err);
     sqlite3_exec(db->handle, "rollback", NULL, NULL, NULL);
     return result;
@@ -245,7 +271,7 @@ int sqlite_db_open(struct sqlite_db *db, const char *path, int busy_ms, bool cre
     if (result == 0) {
         sqlite3_extended_result_codes(db->handle, 1);
         sqlite3_busy_handler(db->handle, wait_busy, db);
-        result = whose(db, err);
+        result = version_of(db, err);
     }
     if (result >= 0)
         result = use_log(db, err);

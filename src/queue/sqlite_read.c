@@ -130,6 +130,31 @@ int sqlite_notes(struct queue *queue, struct queue_note *notes, size_t limit, si
     return result;
 }
 
+int sqlite_document_get(struct queue *queue, const char *name, struct queue_document *document,
+                        struct err *err)
+{
+    struct sqlite_store *store = (struct sqlite_store *)queue;
+    const struct queue_clock *clock = store->clock;
+    struct sqlite_reader *reader = take(store);
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite_db_start(&reader->db, SQL_DOCUMENT_GET, &statement, err, "ssi", name,
+                                 clock->boot_id(clock->context), clock->boot_ms(clock->context));
+    if (result == 0)
+        result = sqlite_db_step(&reader->db, statement, err);
+    if (result == 1) {
+        document->version = sqlite3_column_int64(statement, 0);
+        document->expires_ms = sqlite3_column_int64(statement, 1);
+        document->count = (size_t)sqlite3_column_bytes(statement, 2);
+        document->bytes = queue_bytes(sqlite3_column_blob(statement, 2), document->count);
+        sqlite3_reset(statement);
+        result = 0;
+    } else if (result == 0) {
+        result = err_set(err, ERR_MISSING, "queue: there is no document '%s'", name);
+    }
+    give(store, reader);
+    return result;
+}
+
 /* ----------------------------------------------------------------------------------- statistics */
 
 static int read_depth(struct sqlite_store *store, struct sqlite_db *db, struct queue_stats *stats,
@@ -175,6 +200,8 @@ static int read_counters(struct sqlite_db *db, struct queue_stats *stats, struct
             stats->kept = value;
         else if (name && strcmp(name, "lost") == 0)
             stats->lost_leases = value;
+        else if (name && strcmp(name, "documents") == 0)
+            stats->documents = value;
         result = 0;
     }
     if (result < 0)

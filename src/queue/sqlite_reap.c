@@ -100,7 +100,7 @@ static int apply_reap(struct sqlite_operation *operation, struct err *err)
         result = sqlite_db_run(&store->writer, SQL_NOTES_EXPIRE, err, "si",
                                store->clock->boot_id(store->clock->context),
                                store->clock->boot_ms(store->clock->context));
-    return result;
+    return result == 0 ? sqlite_documents_reap(store, reaping, err) : result;
 }
 
 int sqlite_reap(struct queue *queue, struct queue_reaping *reaping, struct err *err)

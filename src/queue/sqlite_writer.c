@@ -20,6 +20,8 @@ static const struct {
     {"kept", offsetof(struct sqlite_tally, kept)},
     {"kept_bytes", offsetof(struct sqlite_tally, kept_bytes)},
     {"lost", offsetof(struct sqlite_tally, lost)},
+    {"documents", offsetof(struct sqlite_tally, documents)},
+    {"version", offsetof(struct sqlite_tally, version)},
 };
 
 #define COUNTERS (sizeof counters / sizeof *counters)

@@ -44,6 +44,11 @@ struct queue_store {
                 int64_t keep_ms, struct err *err);
     int (*notes)(struct queue *queue, struct queue_note *notes, size_t limit, size_t *count,
                  struct err *err);
+    int (*document_put)(struct queue *queue, const char *name, const void *bytes, size_t count,
+                        int64_t version, int64_t keep_ms, bool *written, struct err *err);
+    int (*document_get)(struct queue *queue, const char *name, struct queue_document *document,
+                        struct err *err);
+    int (*document_remove)(struct queue *queue, const char *name, bool *removed, struct err *err);
 };
 
 extern const struct queue_store queue_sqlite, queue_redis;

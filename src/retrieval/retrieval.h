@@ -2,19 +2,26 @@
  *
  * An index is a directory: index.db (SQLite: examples, FTS5 with a code-aware tokenizer) and, where
  * it was built with embeddings, vectors.f32 (row-major unit vectors, one for each example).
- * Results of both searches are fused by reciprocal rank (k = 60).
+ * Results of both searches are fused by reciprocal rank (k = 60). The language is part of both
+ * searches, so an index of one big and one small language finds as many of the small one.
  *
- * Leak guard, on by default: no example whose problem is the one asked about, whose text is its
- * reference, or that is a near-duplicate of either (docs/retrieval.md says how near).
+ * Leak guard, on by default: no example whose problem is the one asked about, whose reference or
+ * solution is near its text (likeness.h), or whose solution is near one of those: under another
+ * name or in another layout, too.
+ *
+ * Of examples with one reference, only one comes back, the fastest of its language; and no two
+ * solutions that are near each other.
  *
  * Threads: a struct retrieval may be used by any number of threads at once.
- * Errors: ERR_MISSING (no index there), ERR_UNSUPPORTED (a newer format), ERR_IO, ERR_INPUT.
+ * Errors: ERR_MISSING (no index there), ERR_UNSUPPORTED (a newer format), ERR_IO, ERR_INPUT (another
+ * model of embeddings than the index was built with, say).
  */
 #ifndef WARPGYM_RETRIEVAL_RETRIEVAL_H
 #define WARPGYM_RETRIEVAL_RETRIEVAL_H
 
 #include "base/err.h"
 #include "base/settings.h"
+#include "problem/problem.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -24,19 +31,27 @@ struct retrieval;
 
 struct retrieval_query {
     const char *text;       /* the problem's reference, or words */
+    const char *title;      /* its name and summary, which help to find; NULL: none */
     const char *language;   /* of the solutions: "c", "cuda", "triton", "torch-cuda"; NULL: any */
     const char *problem_id; /* that must not come back; NULL: none */
     size_t count;
+    bool anywhere;  /* text is words: looks in solutions, too */
     bool unguarded; /* without the leak guard */
 };
 
+/* `directory` NULL or "": the setting retrieval.directory. Where the index has embeddings and the
+ * settings name an endpoint, both must be of one model. */
 NODISCARD int retrieval_open(struct retrieval **out, const char *directory,
                              const struct settings *settings, struct err *err);
 void retrieval_close(struct retrieval *retrieval);
 
-/* *examples: [{"name", "source", "language", "category", "reference", "solution", "speedup",
- * "score", "problem"}, …], best first. A new reference. */
+/* *examples: [{"name", "summary", "source", "language", "category", "problem", "reference",
+ * "solution", "speedup", "score"}, …], best first; scores compare within one answer. A new
+ * reference. */
 NODISCARD int retrieval_search(struct retrieval *retrieval, const struct retrieval_query *query,
                                json_t **examples, struct err *err);
+
+/* Name and summary of a problem: the title of a question. The caller's (mem_free). */
+char *retrieval_title(const struct problem *problem);
 
 #endif

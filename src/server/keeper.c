@@ -147,6 +147,7 @@ enum row {
     ROW_KEPT,
     ROW_ENDED,
     ROW_LOST,
+    ROW_DOCUMENTS,
     ROW_WORKERS,
     ROW_COUNT
 };
@@ -163,6 +164,8 @@ static const struct metric rows[] = {
                                    "Jobs that ended since the queue was made", "outcome"),
     [ROW_LOST] = METRIC_GAUGE_ROW("warpgym_queue_lost_leases",
                                   "Jobs whose worker went silent, since the queue was made", NULL),
+    [ROW_DOCUMENTS] = METRIC_GAUGE_ROW("warpgym_queue_documents",
+                                       "Documents that the queue keeps (episodes)", NULL),
     [ROW_WORKERS] = METRIC_GAUGE_ROW("warpgym_workers", "Workers that take jobs", "kind"),
 };
 
@@ -181,6 +184,7 @@ static void refresh(void *context)
         metrics_set(service->metrics, ROW_RUNNING, none, (double)stats.running);
         metrics_set(service->metrics, ROW_KEPT, none, (double)stats.kept);
         metrics_set(service->metrics, ROW_LOST, none, (double)stats.lost_leases);
+        metrics_set(service->metrics, ROW_DOCUMENTS, none, (double)stats.documents);
         for (size_t i = 0; i < stats.ended_count; i++)
             metrics_set(service->metrics, ROW_ENDED, (const char *[]){stats.ended[i].outcome},
                         (double)stats.ended[i].count);

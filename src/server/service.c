@@ -9,9 +9,9 @@
 #include <string.h>
 
 const struct http_route *const service_tables[] = {
-    api_evaluations_routes, api_batches_routes,          api_events_routes,
-    api_problems_routes,    api_workers_routes,          health_routes,
-    kernelgym_routes,       kernelgym_monitoring_routes, NULL,
+    api_evaluations_routes, api_batches_routes, api_episodes_routes, api_events_routes,
+    api_problems_routes, api_workers_routes, health_routes, kernelgym_routes,
+    kernelgym_monitoring_routes, NULL,
 };
 
 const char *service_address(const struct service *service)
@@ -118,6 +118,8 @@ int service_open(struct service **out, const struct service_options *options, st
         result = http_add(service->http, *table, count, service, err);
     }
     if (result == 0)
+        result = later_open(&service->later, err);
+    if (result == 0)
         result = feed_open(&service->feed, options->queue, err);
     if (result < 0) {
         service_free(service);
@@ -150,6 +152,7 @@ void service_free(struct service *service)
         return;
     keeper_stop(service);
     feed_stop(service->feed); /* gives every handle back */
+    later_close(service->later);
     http_free(service->http);
     feed_free(service->feed);
     views_free(service->views);

@@ -5,7 +5,7 @@
  * it. Any number of services may share one queue. Between requests it remembers only what can be
  * read again from there.
  *
- * Ownership: settings, queue, metrics and roots are borrowed and must outlive the service; HTTP is
+ * Ownership: settings, queue, gym, metrics and roots are borrowed and must outlive the service; HTTP is
  * its own. Threads: HTTP's; one that watches the queue for all who wait; one that keeps house,
  * about once a second. service_open … service_free belong to one thread.
  */
@@ -20,11 +20,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct gym;
 struct service;
 
 struct service_options {
     const struct settings *settings;
     struct queue *queue;
+    struct gym *gym;          /* of episodes */
     struct metrics *metrics;  /* the service's own go here, and all of it is shown at /metrics */
     const char *const *roots; /* of problem suites */
     size_t root_count;

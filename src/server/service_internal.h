@@ -11,6 +11,7 @@
 #include "server/feed.h"
 #include "server/fleet.h"
 #include "server/http.h"
+#include "server/later.h"
 #include "server/service.h"
 #include "server/view.h"
 
@@ -36,6 +37,7 @@ struct service {
     struct fleet *fleet;
     struct catalogue *catalogue;
     struct metric_table *metrics;
+    struct later *later;
     int64_t opened_ns;
 
     pthread_t keeper;
@@ -52,6 +54,7 @@ struct service {
 /* Tables of routes, one for each api_*.c; ended by a row without methods. */
 extern const struct http_route api_evaluations_routes[];
 extern const struct http_route api_batches_routes[];
+extern const struct http_route api_episodes_routes[];
 extern const struct http_route api_events_routes[];
 extern const struct http_route api_problems_routes[];
 extern const struct http_route api_workers_routes[];

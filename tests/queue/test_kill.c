@@ -26,6 +26,7 @@
 #include <cmocka.h>
 
 #define JOBS 60
+#define DOCUMENTS 4
 #define LEASE_MS 100
 #define INSTANTS_US 60000 /* after the start, in which they die */
 #define PATIENCE_MS 60000
@@ -35,6 +36,7 @@ struct ledger {
     _Atomic bool stop;
     _Atomic bool acknowledged[JOBS];
     _Atomic uint64_t finished[JOBS]; /* the result that a worker was told it had written */
+    _Atomic long written[DOCUMENTS]; /* the number that the writer was told is in it */
     _Atomic int conflicts;
 };
 
@@ -98,6 +100,37 @@ static void work(struct queue *queue)
     }
 }
 
+/* The only writer there is: nobody can have been before it, and what it wrote is what it reads. */
+static void count_up(struct queue *queue, int which)
+{
+    char name[16], text[32];
+    struct queue_document document;
+    bool written;
+    snprintf(name, sizeof name, "%d", which);
+    int result = queue_document_get(queue, name, &document, NULL);
+    if (result < 0 && result != ERR_MISSING)
+        return;
+    long number = result == 0 ? strtol(document.bytes, NULL, 10) : 0;
+    if (number < ledger->written[which])
+        ledger->conflicts++;
+    snprintf(text, sizeof text, "%ld", number + 1);
+    result = queue_document_put(queue, name, text, strlen(text), document.version, 600000, &written,
+                                NULL);
+    queue_document_deinit(&document);
+    if (result == 0 && written)
+        ledger->written[which] = number + 1;
+    else if (result == 0)
+        ledger->conflicts++;
+}
+
+static void write_documents(struct queue *queue)
+{
+    for (int i = 0; !ledger->stop; i = (i + 1) % DOCUMENTS) {
+        count_up(queue, i);
+        pause_us(500); /* for the others */
+    }
+}
+
 static pid_t start(const char *url, void (*run)(struct queue *queue))
 {
     pid_t parent = getpid(), pid = fork();
@@ -138,6 +171,20 @@ static bool all_done(struct queue *queue)
     return true;
 }
 
+/* The last write may have taken place before its writer was told. */
+static void check_document(struct queue *queue, int which)
+{
+    char name[16];
+    struct queue_document document;
+    long told = ledger->written[which];
+    snprintf(name, sizeof name, "%d", which);
+    int result = queue_document_get(queue, name, &document, NULL);
+    long number = result == 0 ? strtol(document.bytes, NULL, 10) : 0;
+    if (number != told && number != told + 1)
+        fail_msg("document %d: %ld were acknowledged, %ld is there", which, told, number);
+    queue_document_deinit(&document);
+}
+
 /* What is there is what the one worker that was believed wrote. */
 static void check_results(struct queue *queue)
 {
@@ -152,6 +199,8 @@ static void check_results(struct queue *queue)
             fail_msg("job %d has another result than its worker was told", i);
         queue_job_deinit(&job);
     }
+    for (int i = 0; i < DOCUMENTS; i++)
+        check_document(queue, i);
     assert_int_equal(ledger->conflicts, 0);
 }
 
@@ -169,19 +218,21 @@ static void wait_for_all(struct queue *queue)
     }
 }
 
+#define ROLES 4
+
 static void trial(const char *url, int victims)
 {
-    void (*const roles[])(struct queue *) = {submit, work, work};
-    pid_t pids[3];
+    void (*const roles[ROLES])(struct queue *) = {submit, work, work, write_documents};
+    pid_t pids[ROLES];
     struct queue *queue;
     struct err err;
     memset(ledger, 0, sizeof *ledger);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < ROLES; i++)
         pids[i] = start(url, roles[i]);
     for (int deaths = 0; deaths < 2; deaths++) {
         int victim = (int)(clock_secret() % (uint64_t)victims);
         pause_us((int64_t)(clock_secret() % INSTANTS_US));
-        if (victim == 3) {
+        if (victim == ROLES) {
             redis_server_end(&server, SIGKILL);
             redis_server_start(&server);
         } else {
@@ -193,7 +244,7 @@ static void trial(const char *url, int victims)
         fail_msg("%s", err.text);
     wait_for_all(queue);
     ledger->stop = true;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < ROLES; i++)
         end(pids[i], 0);
     check_results(queue);
     queue_close(queue);
@@ -211,7 +262,7 @@ static void test_sqlite_survives(void **state)
     for (int i = 0; i < trials(); i++) {
         char url[256];
         snprintf(url, sizeof url, "sqlite:%s/%d.db", directory, i);
-        trial(url, 3);
+        trial(url, ROLES);
     }
 }
 
@@ -225,7 +276,7 @@ static void test_redis_survives(void **state)
         redisContext *control = redis_server_connect(&server);
         freeReplyObject(redis_server_ask(control, "FLUSHALL"));
         redisFree(control);
-        trial(server.url, 4);
+        trial(server.url, ROLES + 1);
     }
     redis_server_remove(&server);
 }

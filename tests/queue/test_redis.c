@@ -48,13 +48,9 @@ static void age_stream(const char *stream, int64_t ms)
     freeReplyObject(pending);
 }
 
-static void age(int64_t ms)
+static void age_keys(const char *pattern, int64_t ms)
 {
-    redisReply *keys = redis_server_ask(control, "KEYS warpgym:stream:*");
-    for (size_t i = 0; i < keys->elements; i++)
-        age_stream(keys->element[i]->str, ms);
-    freeReplyObject(keys);
-    keys = redis_server_ask(control, "KEYS warpgym:note:*");
+    redisReply *keys = redis_server_ask(control, "KEYS %s", pattern);
     for (size_t i = 0; i < keys->elements; i++) {
         redisReply *left = redis_server_ask(control, "PTTL %b", keys->element[i]->str,
                                             (size_t)keys->element[i]->len);
@@ -63,6 +59,27 @@ static void age(int64_t ms)
         freeReplyObject(left);
     }
     freeReplyObject(keys);
+}
+
+static void age_documents(int64_t ms)
+{
+    redisReply *names = redis_server_ask(control, "ZRANGE warpgym:documents 0 -1");
+    for (size_t i = 0; i < names->elements; i++)
+        freeReplyObject(redis_server_ask(control, "ZINCRBY warpgym:documents %lld %b",
+                                         (long long)-ms, names->element[i]->str,
+                                         (size_t)names->element[i]->len));
+    freeReplyObject(names);
+    age_keys("warpgym:document:*", ms);
+}
+
+static void age(int64_t ms)
+{
+    redisReply *keys = redis_server_ask(control, "KEYS warpgym:stream:*");
+    for (size_t i = 0; i < keys->elements; i++)
+        age_stream(keys->element[i]->str, ms);
+    freeReplyObject(keys);
+    age_keys("warpgym:note:*", ms);
+    age_documents(ms);
 }
 
 static const struct queue_place place = {"redis://", fresh, age, NULL};
@@ -243,6 +260,16 @@ static void test_records_that_make_no_sense(void **state)
         put_one(queue, "a");
         freeReplyObject(redis_server_ask(control, changes[i]));
         assert_int_equal(queue_get(queue, "a", 0, &job, &err), ERR_PROTOCOL);
+    }
+    static const char *const documents[] = {"HSET warpgym:document:a version x",
+                                            "HSET warpgym:document:a version 0 bytes x",
+                                            "SET warpgym:document:a x"};
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+        struct queue_document document;
+        freeReplyObject(redis_server_ask(control, "FLUSHALL"));
+        freeReplyObject(redis_server_ask(control, documents[i]));
+        assert_int_equal(queue_document_get(queue, "a", &document, &err), ERR_PROTOCOL);
+        assert_null(document.bytes);
     }
     queue_close(queue);
 }

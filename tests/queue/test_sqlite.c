@@ -141,6 +141,56 @@ static void test_a_boot_ends_all_leases(void **state)
     queue_close(queue);
 }
 
+static void put_document(struct queue *queue, const char *name, int64_t keep_ms)
+{
+    bool written;
+    assert_int_equal(queue_document_put(queue, name, name, strlen(name), 0, keep_ms, &written,
+                                        &err),
+                     0);
+    assert_true(written);
+}
+
+static void assert_document(struct queue *queue, const char *name, bool there)
+{
+    struct queue_document document;
+    int result = queue_document_get(queue, name, &document, &err);
+    if (result != (there ? 0 : ERR_MISSING))
+        fail_msg("document %s: %d: %s", name, result, result < 0 ? err.text : "is there");
+    queue_document_deinit(&document);
+}
+
+static uint64_t expired(struct queue *queue)
+{
+    struct queue_reaping reaping;
+    assert_int_equal(queue_reap(queue, &reaping, &err), 0);
+    return reaping.expired;
+}
+
+/* Nobody knows how long the machine was off: a document is not lost for that, and has its whole
+ * time again from the first look on. Setting the clock on the wall does nothing. */
+static void test_documents_outlive_a_boot(void **state)
+{
+    (void)state;
+    struct queue *queue = queue_suite_open(&place, fresh(), NULL);
+    put_document(queue, "short", 10000);
+    put_document(queue, "long", 60000);
+    wall_ms += 86400000;
+    assert_int_equal(expired(queue), 0);
+    boot_ms += 9000;
+    boot = "boot three";
+    boot_ms = 1;
+    assert_document(queue, "short", true);
+    assert_int_equal(expired(queue), 0);
+    boot_ms += 9999;
+    assert_document(queue, "short", true);
+    boot_ms += 1;
+    assert_document(queue, "short", false);
+    assert_document(queue, "long", true);
+    assert_int_equal(expired(queue), 1);
+    wall_ms = 1000000000000;
+    queue_close(queue);
+}
+
 static void execute(const char *file, const char *text)
 {
     sqlite3 *handle;
@@ -162,7 +212,7 @@ static void test_files_that_are_not_ours(void **state)
          NULL, ERR_PROTOCOL, "is not an SQLite database"},
         {NULL, "create table t (x)", ERR_PROTOCOL, "of another program"},
         {NULL, "pragma user_version = 7", ERR_PROTOCOL, "of another program"},
-        {NULL, "pragma application_id = 2003267957; pragma user_version = 2", ERR_UNSUPPORTED,
+        {NULL, "pragma application_id = 2003267957; pragma user_version = 3", ERR_UNSUPPORTED,
          "newer warpgym"},
         {"", NULL, 0, ""},
     };
@@ -182,6 +232,59 @@ static void test_files_that_are_not_ours(void **state)
             assert_non_null(strstr(err.text, path));
             assert_null(queue);
         }
+        queue_close(queue);
+    }
+}
+
+/* As the version before documents made it: a job that waits, one that is done. */
+static const char old_statements[] =
+    "create table jobs (sequence integer primary key, id text not null unique, batch text not null,"
+    " key text not null, needs text not null, priority integer not null, state integer not null,"
+    " claims integer not null default 0, attempt integer not null default 0,"
+    " cancel integer not null default 0, worker text not null default '',"
+    " lease_boot text, lease_until_ms integer, put_ms integer not null,"
+    " claimed_ms integer not null default 0, ended_ms integer not null default 0,"
+    " outcome text not null default '', reason text not null default '',"
+    " answers integer not null default 0, payload_bytes integer not null,"
+    " result_bytes integer not null default 0, change integer not null default 0);"
+    "create index jobs_ready on jobs (needs, priority, sequence, put_ms) where state = 0;"
+    "create index jobs_running on jobs (sequence) where state = 1;"
+    "create index jobs_batch on jobs (batch, sequence) where batch <> '';"
+    "create index jobs_key on jobs (key, change) where answers = 1;"
+    "create index jobs_change on jobs (change) where change > 0;"
+    "create table payloads (sequence integer primary key, bytes blob not null);"
+    "create table results (sequence integer primary key, bytes blob not null);"
+    "create table counters (name text primary key, value integer not null) without rowid;"
+    "create table notes (name text primary key, bytes blob not null, boot text not null,"
+    " until_ms integer not null) without rowid;"
+    "pragma application_id = 2003267957; pragma user_version = 1;"
+    "insert into jobs (sequence, id, batch, key, needs, priority, state, put_ms, payload_bytes)"
+    " values (2, 'waits', '', '', 'cpu', 2, 0, 1000, 0);"
+    "insert into jobs (sequence, id, batch, key, needs, priority, state, put_ms, ended_ms, outcome,"
+    " answers, payload_bytes, result_bytes, change)"
+    " values (1, 'done', '', 'k', 'cpu', 2, 2, 999, 1001, 'passed', 1, 0, 7, 5);"
+    "insert into payloads values (1, x''), (2, x'');"
+    "insert into results values (1, cast('verdict' as blob));"
+    "insert into counters values ('sequence', 2), ('change', 5), ('kept', 1), ('kept_bytes', 7),"
+    " ('ended:passed', 1);";
+
+static void test_a_file_of_the_version_before(void **state)
+{
+    (void)state;
+    fresh();
+    execute(path, old_statements);
+    for (int opening = 0; opening < 2; opening++) {
+        struct queue_job job;
+        struct queue *queue = queue_suite_open(&place, url, NULL);
+        assert_int_equal(queue_find(queue, "k", QUEUE_RESULT, &job, &err), 0);
+        assert_string_equal(job.result, "verdict");
+        queue_job_deinit(&job);
+        assert_document(queue, "episode", opening == 1);
+        if (opening == 0) {
+            put_document(queue, "episode", 60000);
+            assert_string_equal(claim_one(queue).id, "waits");
+        }
+        put_one(queue, opening ? "new" : "newer");
         queue_close(queue);
     }
 }
@@ -354,7 +457,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_wall_clock_jumps),
         cmocka_unit_test(test_a_boot_ends_all_leases),
+        cmocka_unit_test(test_documents_outlive_a_boot),
         cmocka_unit_test(test_files_that_are_not_ours),
+        cmocka_unit_test(test_a_file_of_the_version_before),
         cmocka_unit_test(test_urls),
         cmocka_unit_test(test_a_damaged_file),
         cmocka_unit_test(test_a_locked_file),

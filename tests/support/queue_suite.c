@@ -119,6 +119,7 @@ struct queue_reaping suite_reap(void)
         all.returned += reaping.returned;
         all.lost += reaping.lost;
         all.removed += reaping.removed;
+        all.expired += reaping.expired;
     } while (reaping.more);
     return all;
 }
@@ -140,6 +141,7 @@ int queue_suite_run(const struct queue_place *place)
                  {"claiming", suite_claim_tests, suite_claim_tests_count},
                  {"leases and results", suite_lease_tests, suite_lease_tests_count},
                  {"reading", suite_read_tests, suite_read_tests_count},
+                 {"documents", suite_document_tests, suite_document_tests_count},
                  {"many at once", suite_many_tests, suite_many_tests_count}};
     int failed = 0;
     suite.place = place;

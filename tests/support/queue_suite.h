@@ -8,7 +8,7 @@ struct queue_place {
     const char *name;
     /* An empty store; its URL is valid until the next call. */
     const char *(*fresh)(void);
-    /* Leases of running jobs and notes become so much older. */
+    /* Leases of running jobs, notes and documents become so much older. */
     void (*age)(int64_t ms);
     const struct queue_clock *clock; /* NULL: the store's */
 };

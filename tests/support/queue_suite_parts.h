@@ -33,9 +33,9 @@ int suite_tear_down(void **state);
 #define SUITE_TEST(name) cmocka_unit_test_setup_teardown(name, suite_set_up, suite_tear_down)
 
 extern const struct CMUnitTest suite_put_tests[], suite_claim_tests[], suite_lease_tests[],
-    suite_read_tests[], suite_many_tests[];
+    suite_read_tests[], suite_document_tests[], suite_many_tests[];
 extern const size_t suite_put_tests_count, suite_claim_tests_count, suite_lease_tests_count,
-    suite_read_tests_count, suite_many_tests_count;
+    suite_read_tests_count, suite_document_tests_count, suite_many_tests_count;
 
 /* Another queue on the same store, with other options. */
 void suite_reopen(const struct queue_options *options);

@@ -1,6 +1,7 @@
 -- Stands before every script of the queue. All keys begin with KEYS[1]:
 --
---   meta                 hash    schema, sequence, number (of the last event), kept_bytes, lost, cursors
+--   meta                 hash    schema, sequence, number (of the last event), kept_bytes, lost, cursors,
+--                                version (the highest that a document ever had)
 --   job:ID               hash    the record, payload and result
 --   all, batch:BATCH     zset    ids by sequence; state:N likewise, of the jobs in a state
 --   stream:P:NEEDS       stream  one entry SEQUENCE-0 for each job queued or running; the group
@@ -13,6 +14,8 @@
 --   outcomes             hash    how many ended so
 --   events, wake         streams what watchers and waiting claims read
 --   notes, note:NAME     set, string
+--   documents            zset    names by the time when they expire
+--   document:NAME        hash    version, expires_ms, bytes; it expires
 local P = KEYS[1]
 local QUEUED, RUNNING, DONE, CANCELLED = 0, 1, 2, 3
 local EVENTS_KEPT = 100000

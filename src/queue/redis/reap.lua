@@ -1,6 +1,6 @@
 -- ARGV: attempts, keep_ms, keep_jobs, keep_bytes (0: no bound). Returns {returned, lost, removed,
--- more}.
-local LEASES_MAX, REMOVED_MAX = 100, 500
+-- more, expired}.
+local LEASES_MAX, REMOVED_MAX, EXPIRED_MAX = 100, 500, 250
 local attempts, keep_ms, keep_jobs, keep_bytes = tonumber(ARGV[1]), tonumber(ARGV[2]),
     tonumber(ARGV[3]), tonumber(ARGV[4])
 local returned, lost, removed, more = 0, 0, 0, 0
@@ -62,4 +62,13 @@ while removed < REMOVED_MAX do
     end
     removed = removed + 1
 end
-return {returned, lost, removed, (removed == REMOVED_MAX) and 1 or more}
+-- Redis itself takes the documents away, and leaves their names.
+local expired = redis.call('ZRANGEBYSCORE', P .. 'documents', '-inf', text(now), 'LIMIT', 0, EXPIRED_MAX)
+for _, name in ipairs(expired) do
+    redis.call('UNLINK', P .. 'document:' .. name)
+    redis.call('ZREM', P .. 'documents', name)
+end
+if removed == REMOVED_MAX or #expired == EXPIRED_MAX then
+    more = 1
+end
+return {returned, lost, removed, more, #expired}

@@ -1,4 +1,5 @@
--- Returns {depth and oldest age in ms of each priority…, running, kept, lost, {outcome, count…}}.
+-- Returns {depth and oldest age in ms of each priority…, running, kept, lost, documents,
+-- {outcome, count…}}.
 local VANISHED_MAX = 100
 local depth, oldest = {0, 0, 0, 0}, {0, 0, 0, 0}
 
@@ -34,5 +35,6 @@ end
 out[#out + 1] = redis.call('ZCARD', P .. 'state:' .. RUNNING)
 out[#out + 1] = redis.call('ZCARD', P .. 'ended')
 out[#out + 1] = tonumber(redis.call('HGET', meta, 'lost') or 0)
+out[#out + 1] = redis.call('ZCARD', P .. 'documents')
 out[#out + 1] = redis.call('HGETALL', P .. 'outcomes')
 return out

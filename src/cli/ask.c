@@ -1,0 +1,332 @@
+/* ask: one message to a policy, or a look at its endpoint. */
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/plain.h"
+#include "policy/policy.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FACTS_BYTES 4096
+#define LISTED_MODELS 20
+#define SAMPLES_MOST 1000
+#define STACK_BYTES ((size_t)256 << 10) /* libcurl's resolver and TLS fit, a thousand times */
+
+struct arguments {
+    const char *policy, *model, *system, *problem;
+    struct cli_words sets, words;
+    int64_t count, sample, turn, seed;
+    bool json, check, reasoning;
+};
+
+/* One answer that somebody waits for. */
+struct question {
+    struct ask *ask;
+    int64_t sample;
+    pthread_t thread;
+    int result;
+    struct err err;
+    struct policy_answer answer;
+};
+
+struct ask {
+    const struct arguments *arguments;
+    struct policy *policy;
+    json_t *messages;
+};
+
+static void *ask_one(void *argument)
+{
+    struct question *question = argument;
+    const struct arguments *arguments = question->ask->arguments;
+    const struct policy_request request = {
+        .messages = question->ask->messages,
+        .problem = arguments->problem ? arguments->problem : "",
+        .sample = question->sample,
+        .turn = arguments->turn,
+        .seed = (uint64_t)(arguments->seed + question->sample),
+    };
+    question->result = policy_complete(question->ask->policy, &request, &question->answer,
+                                       &question->err);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------- printing */
+
+/* A terminal is not for what a stranger may write to it. */
+static void print_text(const char *text)
+{
+    struct buf out;
+    buf_init(&out, 8 * LIMIT_ANSWER_BYTES);
+    for (const char *at = text; *at; at++) {
+        if (*at == '\t' && isatty(STDOUT_FILENO))
+            buf_puts(&out, "    ");
+        else
+            buf_append(&out, at, 1);
+    }
+    if (out.len == 0 || out.data[out.len - 1] != '\n')
+        buf_puts(&out, "\n");
+    if (isatty(STDOUT_FILENO)) {
+        plain_text(out.data, true);
+        out.len = strlen(out.data);
+    }
+    cli_print(&out);
+    buf_deinit(&out);
+}
+
+static json_t *to_json(const struct question *question)
+{
+    const struct policy_answer *answer = &question->answer;
+    json_t *object = json_object();
+    json_put(object, "sample", json_integer(question->sample));
+    json_put(object, "text", json_text(answer->text));
+    json_put(object, "reasoning", json_text(answer->reasoning));
+    json_put(object, "finish", json_text(answer->finish));
+    json_put(object, "model", json_text(answer->model));
+    json_put(object, "prompt_tokens", json_told((double)answer->prompt_tokens));
+    json_put(object, "completion_tokens", json_told((double)answer->completion_tokens));
+    json_put(object, "cached_tokens", json_told((double)answer->cached_tokens));
+    json_put(object, "cost", json_number(answer->cost));
+    json_put(object, "asked", json_integer(answer->asked));
+    json_put(object, "answer_ms", json_number(answer->answer_ms));
+    json_put(object, "first_token_ms", json_number(answer->first_token_ms));
+    json_put(object, "logprobs", answer->logprobs ? json_incref(answer->logprobs) : json_null());
+    return object;
+}
+
+static void print_json(const struct question *question)
+{
+    struct buf out;
+    struct err err;
+    json_t *object = to_json(question);
+    buf_init(&out, LIMIT_STREAM_BYTES);
+    if (json_line_write(object, &out, &err) == 0)
+        cli_print(&out);
+    buf_deinit(&out);
+    json_decref(object);
+}
+
+/* "812 + 120 tokens (30 cached), cost 0.0012, first token after 210 ms, 3.2 s, …" */
+static void say_facts(const struct question *question)
+{
+    const struct policy_answer *answer = &question->answer;
+    struct buf facts;
+    buf_init(&facts, FACTS_BYTES);
+    buf_printf(&facts, "%.100s: ", answer->model ? answer->model : "answered");
+    if (answer->prompt_tokens >= 0 && answer->completion_tokens >= 0)
+        buf_printf(&facts, "%lld + %lld tokens", (long long)answer->prompt_tokens,
+                   (long long)answer->completion_tokens);
+    else
+        buf_puts(&facts, "tokens not told");
+    if (answer->cached_tokens > 0)
+        buf_printf(&facts, " (%lld cached)", (long long)answer->cached_tokens);
+    if (!isnan(answer->cost))
+        buf_printf(&facts, ", cost %.6g", answer->cost);
+    if (!isnan(answer->first_token_ms))
+        buf_printf(&facts, ", first token after %.0f ms", answer->first_token_ms);
+    buf_printf(&facts, ", %.2f s", answer->answer_ms * 1e-3);
+    if (answer->completion_tokens > 0 && answer->answer_ms > 0)
+        buf_printf(&facts, ", %.0f tokens/s",
+                   (double)answer->completion_tokens / answer->answer_ms * 1e3);
+    if (answer->logprobs)
+        buf_printf(&facts, ", %zu log-probabilities", json_array_size(answer->logprobs));
+    if (answer->asked > 1)
+        buf_printf(&facts, ", asked %u times", answer->asked);
+    if (answer->finish[0] && strcmp(answer->finish, "stop") != 0)
+        buf_printf(&facts, ", ended by %s", answer->finish);
+    plain_text(facts.data, false);
+    fprintf(stderr, "%s\n", facts.data);
+    buf_deinit(&facts);
+}
+
+static int show(const struct question *question)
+{
+    const struct arguments *arguments = question->ask->arguments;
+    const struct policy_answer *answer = &question->answer;
+    if (question->result == ERR_CANCELLED)
+        return EXIT_INTERRUPTED;
+    if (question->result < 0)
+        return cli_fail(cli_status(&question->err), "%s", question->err.text);
+    if (arguments->json)
+        print_json(question);
+    else if (!arguments->check) {
+        if (arguments->reasoning && answer->reasoning)
+            print_text(answer->reasoning);
+        print_text(answer->text);
+    }
+    if (!arguments->json)
+        say_facts(question);
+    return EXIT_PASSED;
+}
+
+/* --------------------------------------------------------------------------------------- asking */
+
+static int ask_all(struct ask *ask)
+{
+    const struct arguments *arguments = ask->arguments;
+    size_t count = (size_t)arguments->count;
+    struct question *questions = mem_alloc(count * sizeof *questions);
+    pthread_attr_t attributes;
+    int status = EXIT_PASSED;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        questions[i] = (struct question){.ask = ask, .sample = arguments->sample + (int64_t)i};
+        if (count == 1 ||
+            pthread_create(&questions[i].thread, &attributes, ask_one, &questions[i]) != 0) {
+            questions[i].thread = pthread_self();
+            ask_one(&questions[i]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!pthread_equal(questions[i].thread, pthread_self()))
+            pthread_join(questions[i].thread, NULL);
+        int one = show(&questions[i]);
+        status = one > status ? one : status;
+        if (questions[i].result == 0)
+            policy_answer_deinit(&questions[i].answer);
+    }
+    pthread_attr_destroy(&attributes);
+    mem_free(questions);
+    return status;
+}
+
+/* The endpoint's models; one that lists none may well answer. */
+static void say_models(struct ask *ask)
+{
+    struct err err;
+    json_t *models = NULL;
+    if (policy_models(ask->policy, &models, &err) < 0) {
+        cli_fail(0, "its models are not known: %s", err.text);
+        return;
+    }
+    printf("%zu models\n", json_array_size(models));
+    for (size_t i = 0; i < json_array_size(models) && i < LISTED_MODELS; i++) {
+        char name[LIMIT_NAME_BYTES];
+        snprintf(name, sizeof name, "%s", json_string_value(json_array_get(models, i)));
+        plain_text(name, false);
+        printf("  %s%s\n", name, strcmp(name, policy_model(ask->policy)) == 0 ? " (asked)" : "");
+    }
+    if (json_array_size(models) > LISTED_MODELS)
+        printf("  and %zu more\n", json_array_size(models) - LISTED_MODELS);
+    fflush(stdout);
+    json_decref(models);
+}
+
+static void add_message(json_t *messages, const char *role, const char *text, size_t bytes)
+{
+    json_t *message = json_object();
+    json_put(message, "role", json_text(role));
+    json_put(message, "content", json_text_bytes(text, bytes));
+    json_array_append_new(messages, message);
+}
+
+/* The words of the command line, or standard input. */
+static int make_messages(const struct arguments *arguments, json_t *messages, struct err *err)
+{
+    const char *word = arguments->check ? "Answer with the word yes." : arguments->words.items[0];
+    char *text = NULL;
+    size_t bytes = strlen(word);
+    if (arguments->system)
+        add_message(messages, "system", arguments->system, strlen(arguments->system));
+    if (strcmp(word, "-") == 0) {
+        int result = file_read_fd(STDIN_FILENO, "standard input", LIMIT_PROMPT_BYTES, &text, &bytes,
+                                  err);
+        if (result < 0)
+            return result;
+    }
+    add_message(messages, "user", text ? text : word, bytes);
+    mem_free(text);
+    return 0;
+}
+
+static int open_and_ask(const struct arguments *arguments, const struct settings *settings)
+{
+    const struct policy_options options = {.url = arguments->policy,
+                                           .model = arguments->model,
+                                           .settings = settings,
+                                           .cancelled = &cli_cancelled};
+    struct ask ask = {.arguments = arguments, .messages = json_array()};
+    struct err err;
+    int status = EXIT_PASSED;
+    int result = make_messages(arguments, ask.messages, &err);
+    if (result == 0)
+        result = policy_open(&ask.policy, &options, &err);
+    if (result < 0)
+        status = result == ERR_CANCELLED ? EXIT_INTERRUPTED
+                                         : cli_fail(cli_status(&err), "%s", err.text);
+    else if (arguments->check)
+        say_models(&ask);
+    if (result == 0)
+        status = ask_all(&ask);
+    policy_close(ask.policy);
+    json_decref(ask.messages);
+    return status;
+}
+
+static const char *complaint(const struct arguments *arguments)
+{
+    if (arguments->check)
+        return arguments->words.count > 0 ? "--check brings its own question" : NULL;
+    if (arguments->words.count == 0)
+        return "give the message, or - for standard input";
+    return arguments->words.count > 1 ? "give one message, in quotes" : NULL;
+}
+
+static int run(const struct arguments *arguments)
+{
+    const char *why = complaint(arguments);
+    struct settings settings;
+    struct err err;
+    if (why)
+        return cli_fail(EXIT_USAGE, "ask: %s", why);
+    if (cli_settings(&settings, &arguments->sets, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    if (arguments->check && settings.origin[SETTING_policy_max_tokens] == ORIGIN_DEFAULT)
+        settings.policy_max_tokens = 1;
+    cli_catch_signals();
+    int status = open_and_ask(arguments, &settings);
+    settings_deinit(&settings);
+    return status;
+}
+
+int ask_main(int argc, char **argv)
+{
+    struct arguments arguments = {.count = 1};
+    int status;
+    const struct cli_option options[] = {
+        OPTION_STRING('p', "policy", &arguments.policy, "URL",
+                      "http://HOST:PORT/v1, https://… or scripted:FILE; policy.url"),
+        OPTION_STRING('m', "model", &arguments.model, "NAME",
+                      "which model; policy.model, or the only one"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
+                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_GROUP("Question"),
+        OPTION_FLAG(0, "check", &arguments.check, "list the models and make a round trip"),
+        OPTION_STRING(0, "system", &arguments.system, "TEXT", "a system message before it"),
+        OPTION_INT('n', "count", &arguments.count, 1, SAMPLES_MOST, "N",
+                   "so many answers, policy.at_once of them at a time"),
+        OPTION_INT(0, "seed", &arguments.seed, 0, 0x7fffffff, "N", "of the first answer"),
+        OPTION_STRING(0, "problem", &arguments.problem, "ID", "for scripts: whose answer"),
+        OPTION_INT(0, "sample", &arguments.sample, 0, 1000000000, "N", "for scripts: the first"),
+        OPTION_INT(0, "turn", &arguments.turn, 0, LIMIT_TURNS - 1, "N", "for scripts: which"),
+        OPTION_GROUP("Output"),
+        OPTION_FLAG(0, "reasoning", &arguments.reasoning, "print what it thought, too"),
+        OPTION_FLAG(0, "json", &arguments.json, "all that is known of an answer, one a line"),
+        OPTION_END,
+    };
+    if (!cli_parse(ask_main, options, argc, argv, &arguments.words, &status))
+        return status;
+    status = run(&arguments);
+    cli_words_deinit(&arguments.words);
+    cli_words_deinit(&arguments.sets);
+    return status;
+}

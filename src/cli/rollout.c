@@ -1,0 +1,294 @@
+/* rollout: `warpgym rollout`: a policy answers, the judge judges, episodes become trajectories. */
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/progress.h"
+#include "cli/rollout_tasks.h"
+#include "cli/roots.h"
+#include "cli/table.h"
+#include "client/evaluator.h"
+#include "gym/best.h"
+#include "gym/gym.h"
+#include "gym/rollout.h"
+#include "policy/policy.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STANDARD_JOBS 32
+
+struct arguments {
+    const char *policy, *model, *server, *out, *best;
+    struct cli_words problems, roots, sets;
+    int64_t samples, jobs, evaluations;
+    bool timing, quiet, local;
+};
+
+/* What is told while it runs. */
+struct told {
+    const char *best; /* NULL: none */
+    struct progress *progress;
+    uint64_t episodes, solved, faster, turns, improved;
+    double log_speedup; /* of the solved ones that were timed */
+    uint64_t timed;
+    double cost; /* NaN where nobody told */
+    uint64_t tokens;
+};
+
+/* ------------------------------------------------------------------------------------------ news */
+
+static void say(struct told *told, const char *problem, const struct err *err)
+{
+    progress_hide(told->progress);
+    fprintf(stderr, "warpgym: %s: %s\n", problem, err->text);
+    progress_show(told->progress);
+}
+
+static void count_turn(struct told *told, const json_t *record)
+{
+    const json_t *usage = json_object_get(record, "usage");
+    double cost = json_number_value(json_object_get(usage, "cost"));
+    json_int_t tokens = json_integer_value(json_object_get(usage, "completion_tokens"));
+    told->turns++;
+    told->tokens += tokens > 0 ? (uint64_t)tokens : 0;
+    told->cost += cost > 0 ? cost : 0;
+}
+
+static void count_episode(struct told *told, const json_t *trajectory)
+{
+    bool solved = json_is_true(json_object_get(trajectory, "solved"));
+    double speedup = json_number_value(json_object_get(trajectory, "best_speedup"));
+    told->episodes++;
+    told->solved += solved;
+    told->faster += solved && speedup >= 1;
+    if (solved && speedup > 0) {
+        told->timed++;
+        told->log_speedup += log(speedup);
+    }
+    progress_add(told->progress, solved);
+}
+
+static void hear(void *context, const struct rollout_news *news)
+{
+    struct told *told = context;
+    struct err err;
+    bool kept = false;
+    if (news->why)
+        say(told, news->problem, news->why);
+    if (news->record)
+        count_turn(told, news->record);
+    if (!news->trajectory)
+        return;
+    count_episode(told, news->trajectory);
+    if (told->best && best_keep(told->best, news->trajectory, &kept, &err) < 0)
+        say(told, news->problem, &err);
+    told->improved += kept;
+}
+
+static void summarise(const struct told *told, const struct rollout_counts *counts,
+                      const char *directory)
+{
+    printf("%zu of %zu episodes", counts->found + counts->done, counts->episodes);
+    if (counts->found > 0)
+        printf(" (%zu were there)", counts->found);
+    printf(", %" PRIu64 " turns", told->turns);
+    if (told->episodes > 0)
+        printf(", %" PRIu64 " solved (%.0f %%), %" PRIu64 " at least as fast as the reference",
+               told->solved, 100.0 * (double)told->solved / (double)told->episodes, told->faster);
+    if (told->timed > 0)
+        printf(", geometric mean of the best %.2fx", exp(told->log_speedup / (double)told->timed));
+    if (told->tokens > 0)
+        printf(", %" PRIu64 " tokens written", told->tokens);
+    if (told->cost > 0)
+        printf(", cost %.4g", told->cost);
+    printf("\n");
+    if (told->best)
+        printf("%" PRIu64 " candidates were kept in %s\n", told->improved, told->best);
+    printf("warpgym report %s\n", directory);
+    fflush(stdout);
+}
+
+/* --------------------------------------------------------------------------------------- running */
+
+static json_t *configuration_of(const struct arguments *arguments, const struct settings *settings)
+{
+    json_t *configuration = json_object();
+    json_put(configuration, "language", json_text(settings->gym_language));
+    json_put(configuration, "turns", json_integer(settings->gym_turns));
+    json_put(configuration, "gamma", json_number(settings->gym_gamma));
+    json_put(configuration, "reward", json_text(settings->gym_reward));
+    json_put(configuration, "stop_speedup", json_number(settings->gym_stop_speedup));
+    json_put(configuration, "evaluation",
+             json_pack("{s:b}", "timing", arguments->timing));
+    json_put(configuration, "prompt",
+             json_pack("{s:s, s:I, s:b, s:I, s:I}", "style", settings->gym_style, "shots",
+                       (json_int_t)settings->gym_shots, "thinking", settings->gym_thinking,
+                       "token_budget", (json_int_t)settings->gym_token_budget, "retrieve",
+                       (json_int_t)settings->gym_retrieve));
+    json_put(configuration, "history",
+             json_pack("{s:I, s:I, s:s, s:s}", "iterations", (json_int_t)settings->gym_iterations,
+                       "remain_turns", (json_int_t)settings->gym_remain_turns, "select",
+                       settings->gym_select, "select_by", settings->gym_select_by));
+    return configuration;
+}
+
+static int play(const struct arguments *arguments, struct rollout_options *options, size_t count,
+                struct err *err)
+{
+    struct told told = {.best = arguments->best};
+    struct rollout_counts counts;
+    told.progress = progress_new(STDERR_FILENO, "playing", count, arguments->quiet);
+    log_set_hooks(progress_hide, progress_show, told.progress);
+    options->tell = hear;
+    options->context = &told;
+    int result = rollout_run(options, &counts, err);
+    log_set_hooks(NULL, NULL, NULL);
+    progress_free(told.progress);
+    if (counts.episodes > 0)
+        summarise(&told, &counts, arguments->out);
+    if (result == ERR_CANCELLED) {
+        fprintf(stderr, "warpgym: interrupted; the same command goes on where it stopped\n");
+        return EXIT_INTERRUPTED;
+    }
+    if (result < 0)
+        return cli_fail(cli_status(err), "%s", err->text);
+    return counts.failed > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
+}
+
+static int open_evaluator(const struct arguments *arguments, const struct settings *settings,
+                          const struct paths_list *roots, struct evaluator **evaluator,
+                          struct err *err)
+{
+    const struct evaluator_options options = {.settings = settings,
+                                              .roots = roots->items,
+                                              .root_count = roots->count,
+                                              .at_once = (size_t)arguments->evaluations,
+                                              .cancelled = &cli_cancelled};
+    bool remote = !arguments->local && (arguments->server || settings->client_url[0]);
+    return remote ? evaluator_open_remote(evaluator, arguments->server, &options, err)
+                  : evaluator_open_local(evaluator, &options, err);
+}
+
+static int run(const struct arguments *arguments, const struct settings *settings,
+               const struct paths_list *roots)
+{
+    const struct rollout_choice choice = {.roots = roots,
+                                          .language = settings->gym_language,
+                                          .best = arguments->best};
+    const struct policy_options policy = {.url = arguments->policy,
+                                          .model = arguments->model,
+                                          .settings = settings,
+                                          .cancelled = &cli_cancelled};
+    const struct gym_options gym = {.settings = settings,
+                                    .roots = roots->items,
+                                    .root_count = roots->count};
+    struct rollout_options options = {.directory = arguments->out,
+                                      .samples = arguments->samples,
+                                      .jobs = (size_t)arguments->jobs,
+                                      .cancelled = &cli_cancelled};
+    struct err err = {0};
+    json_t *tasks = NULL, *configuration = configuration_of(arguments, settings);
+    int status = 0, result = rollout_tasks(&arguments->problems, &choice, &tasks, &err);
+    if (result == 0)
+        result = gym_open(&options.gym, &gym, &err);
+    if (result == 0)
+        result = policy_open(&options.policy, &policy, &err);
+    if (result == 0)
+        result = open_evaluator(arguments, settings, roots, &options.evaluator, &err);
+    if (result < 0) {
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    } else {
+        options.tasks = tasks;
+        options.configuration = configuration;
+        status = play(arguments, &options, json_array_size(tasks) * (size_t)arguments->samples,
+                      &err);
+    }
+    if (options.evaluator)
+        evaluator_close(options.evaluator);
+    if (options.policy)
+        policy_close(options.policy);
+    gym_close(options.gym);
+    json_decref(configuration);
+    json_decref(tasks);
+    return status;
+}
+
+static int run_with_roots(struct arguments *arguments, const struct settings *settings)
+{
+    struct paths_list roots;
+    struct err err = {0};
+    char standard[64];
+    time_t now = time(NULL);
+    struct tm local;
+    if (arguments->problems.count == 0)
+        return cli_fail(EXIT_USAGE, "rollout: name the problems (an id, a suite such as native, "
+                                    "all, or @FILE); try `warpgym rollout --help`");
+    if (!arguments->policy && !settings->policy_url[0])
+        return cli_fail(EXIT_USAGE, "rollout: name who answers: --policy URL (an OpenAI-compatible "
+                                    "endpoint, or scripted:FILE), or the setting policy.url");
+    if (!arguments->out) {
+        strftime(standard, sizeof standard, "runs/%Y%m%d-%H%M%S", localtime_r(&now, &local));
+        arguments->out = standard;
+    }
+    if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    int status = run(arguments, settings, &roots);
+    paths_list_deinit(&roots);
+    return status;
+}
+
+int rollout_main(int argc, char **argv)
+{
+    struct arguments arguments = {.samples = 1, .jobs = STANDARD_JOBS, .timing = true};
+    const struct cli_option options[] = {
+        OPTION_STRING(0, "policy", &arguments.policy, "URL",
+                      "who answers: http://HOST:PORT/v1 (OpenAI-compatible), scripted:FILE"),
+        OPTION_STRING('m', "model", &arguments.model, "NAME", "the endpoint's model"),
+        OPTION_INT('n', "samples", &arguments.samples, 1, 100000, "N",
+                   "episodes of each problem; 1"),
+        OPTION_STRING('o', "out", &arguments.out, "DIR",
+                      "run directory; one that is there is gone on with; runs/DATE-TIME"),
+        OPTION_STRING(0, "best", &arguments.best, "DIR",
+                      "keep the fastest correct candidate of each problem there, and begin with "
+                      "those that are there"),
+        OPTION_INT('j', "jobs", &arguments.jobs, 1, 4096, "N", "episodes at the same time; 32"),
+        OPTION_FLAG(0, "timing", &arguments.timing, "how fast, too; without: correctness only"),
+        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+                    "look for problems here first; may be repeated"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
+                    "change a setting: gym.turns=3, gym.style=kevin, policy.temperature=0.7 "
+                    "(`warpgym settings`); may be repeated"),
+        OPTION_GROUP("Where candidates are judged"),
+        OPTION_STRING(0, "server", &arguments.server, "URL",
+                      "by a server (http://HOST:PORT); client.url sets it for good"),
+        OPTION_FLAG(0, "local", &arguments.local, "here, whatever client.url says"),
+        OPTION_INT(0, "evaluations", &arguments.evaluations, 1, 4096, "N",
+                   "evaluations at the same time; here one for each CPU, with a server 1000"),
+        OPTION_GROUP("Output"),
+        OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
+        OPTION_END,
+    };
+    struct settings settings;
+    struct err err = {0};
+    int status = EXIT_USAGE;
+    if (!cli_parse(rollout_main, options, argc, argv, &arguments.problems, &status))
+        return status;
+    if (cli_settings(&settings, &arguments.sets, &err) < 0)
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    else {
+        cli_catch_signals();
+        status = run_with_roots(&arguments, &settings);
+        settings_deinit(&settings);
+    }
+    cli_words_deinit(&arguments.problems);
+    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.sets);
+    return status;
+}

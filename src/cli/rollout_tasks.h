@@ -1,0 +1,28 @@
+/* rollout_tasks: from what was typed to the problems of a run.
+ *
+ *   ID or PATH    one problem; a path's goes along whole
+ *   SUITE         native, torch, level1, …: all of it, where no problem is called so
+ *   all           every problem that there is
+ *   @FILE         a word of the above on each line; empty lines and what follows a # are left out
+ *
+ * Each problem once, in the order in which it was named first.
+ */
+#ifndef WARPGYM_CLI_ROLLOUT_TASKS_H
+#define WARPGYM_CLI_ROLLOUT_TASKS_H
+
+#include "base/paths.h"
+#include "cli/options.h"
+
+#include <jansson.h>
+
+struct rollout_choice {
+    const struct paths_list *roots;
+    const char *language; /* gym.language */
+    const char *best;     /* where candidates to begin with are (gym/best.h); NULL: none */
+};
+
+/* [{"problem", "start"}, …] (gym/rollout.h), a new reference. */
+NODISCARD int rollout_tasks(const struct cli_words *words, const struct rollout_choice *choice,
+                            json_t **tasks, struct err *err);
+
+#endif

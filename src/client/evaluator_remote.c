@@ -1,0 +1,223 @@
+/* evaluator_remote: a server judges. Declared in evaluator.h. */
+#include "client/evaluator_internal.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "client/remote.h"
+#include "client/remote_batch.h"
+#include "judge/evaluation_request.h"
+#include "judge/verdict.h"
+#include "problem/suite.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define CANCEL_PAUSE_MS 200 /* before looking again for a submission that may still be on its way */
+
+struct distant {
+    const struct settings *settings;
+    const char *url;
+    const _Atomic int *cancelled;
+    const char *const *roots;
+    size_t root_count;
+    char *own_suite; /* "…/problems/", which a server has, too */
+};
+
+/* ------------------------------------------------------------------------------------ problems */
+
+static const char *id_of(const json_t *request)
+{
+    return json_string_value(json_object_get(json_object_get(request, "problem"), "id"));
+}
+
+/* A problem of the caller's own directories goes along whole: the server need not have it. True: it
+ * does. */
+static bool send_whole(const struct distant *distant, json_t *request)
+{
+    struct problem problem = {0};
+    struct err ignored;
+    const char *id = id_of(request), *own = distant->own_suite;
+    bool whole = id &&
+                 suite_load_id(distant->roots, distant->root_count, id, &problem, &ignored) == 0 &&
+                 problem.directory && strncmp(problem.directory, own, strlen(own)) != 0;
+    if (whole)
+        json_put(request, "problem", evaluation_problem_json(&problem));
+    problem_deinit(&problem);
+    return whole;
+}
+
+/* The verdict of such a one names it as it was asked for. */
+static void name_problem(json_t **verdict, const char *id)
+{
+    json_t *named = json_copy(*verdict), *given = json_object_get(named, "problem");
+    json_t *problem = json_is_object(given) ? json_copy(given) : json_object();
+    json_put(problem, "id", json_text(id));
+    json_put(named, "problem", problem);
+    json_decref(*verdict);
+    *verdict = named;
+}
+
+/* ----------------------------------------------------------------------------------- cancelling */
+
+/* What nobody waits for any more is not judged. `known`: the server said that it has it. */
+static void cancel(const struct distant *distant, const char *id, bool known)
+{
+    int64_t deadline_ns = clock_now_ns() + REMOTE_CANCEL_MS * (int64_t)1000000;
+    struct timespec pause = {.tv_nsec = CANCEL_PAUSE_MS * 1000000L};
+    struct remote *remote;
+    struct err err;
+    if (remote_open_briefly(&remote, distant->settings, distant->url, REMOTE_CANCEL_MS, &err) < 0)
+        return;
+    while (remote_cancel(remote, id, &err) == ERR_MISSING && !known &&
+           clock_left_ms(deadline_ns) > CANCEL_PAUSE_MS)
+        nanosleep(&pause, NULL);
+    remote_close(remote);
+}
+
+/* -------------------------------------------------------------------------------------- judging */
+
+/* It ended before it was asked for now, and not by being judged: cancelled, or a fault of the
+ * machine. Whoever asks again wants it judged. */
+static bool ended_unjudged(const struct remote_evaluation *evaluation)
+{
+    static const enum verdict_status unjudged[] = {STATUS_CANCELLED, STATUS_INFRASTRUCTURE_ERROR};
+    if (!remote_is_ended(evaluation))
+        return false;
+    for (size_t i = 0; evaluation->outcome && i < sizeof unjudged / sizeof *unjudged; i++)
+        if (strcmp(evaluation->outcome, verdict_status_name(unjudged[i])) == 0)
+            return true;
+    return evaluation->state == REMOTE_CANCELLED;
+}
+
+static int submit(struct remote *remote, json_t *request, json_t **evaluation,
+                  struct remote_evaluation *read, struct err *err)
+{
+    json_decref(*evaluation);
+    *evaluation = NULL;
+    int result = remote_submit(remote, request, evaluation, err);
+    return result == 0 ? remote_read(*evaluation, read, err) : result;
+}
+
+/* Until it has ended. *known: the server has it, under the request's id. */
+static int follow(struct remote *remote, json_t *request, json_t **evaluation, bool *known,
+                  struct err *err)
+{
+    struct remote_evaluation read;
+    int result = submit(remote, request, evaluation, &read, err);
+    if (result == 0 && ended_unjudged(&read)) {
+        json_put(request, "fresh", json_true());
+        result = submit(remote, request, evaluation, &read, err);
+    }
+    *known = result == 0;
+    if (result < 0 || remote_is_ended(&read))
+        return result;
+    json_decref(*evaluation);
+    *evaluation = NULL;
+    return remote_wait(remote, json_string_value(json_object_get(request, "id")), evaluation, err);
+}
+
+/* Of one that ended without a worker's: it was given up after too many attempts. */
+static json_t *fault(const struct remote_evaluation *evaluation)
+{
+    struct verdict verdict;
+    verdict_init(&verdict);
+    verdict.device = "";
+    verdict_fail(&verdict, STATUS_INFRASTRUCTURE_ERROR, "queue",
+                 evaluation->reason ? evaluation->reason : "the server told no verdict", NULL);
+    json_t *object = verdict_json(&verdict);
+    json_put(object, "id", json_text(evaluation->id));
+    verdict_deinit(&verdict);
+    return object;
+}
+
+static int verdict_of(const json_t *evaluation, json_t **verdict, struct err *err)
+{
+    struct remote_evaluation read;
+    int result = remote_read(evaluation, &read, err);
+    if (result < 0)
+        return result;
+    if (read.state == REMOTE_CANCELLED)
+        return err_set(err, ERR_CANCELLED, "evaluation %s was cancelled on the server: %s", read.id,
+                       read.reason ? read.reason : "nobody said why");
+    if (json_is_string(json_object_get(read.verdict, "status")))
+        *verdict = json_incref((json_t *)read.verdict);
+    else
+        *verdict = fault(&read);
+    return 0;
+}
+
+static int evaluate(void *judges, void *seat, const json_t *object, double waited_ms,
+                    json_t **verdict, struct err *err)
+{
+    const struct distant *distant = judges;
+    json_t *request = json_copy((json_t *)object); /* it gets an id */
+    json_t *evaluation = NULL;
+    bool known = false;
+    (void)waited_ms; /* stages_ms is the server's */
+    bool whole = send_whole(distant, request);
+    int result = json_is_object(request)
+                     ? follow(seat, request, &evaluation, &known, err)
+                     : err_set(err, ERR_INPUT, "an evaluation must be an object");
+    if (result == ERR_CANCELLED)
+        cancel(distant, json_string_value(json_object_get(request, "id")), known);
+    if (result == 0)
+        result = verdict_of(evaluation, verdict, err);
+    if (result == 0 && whole)
+        name_problem(verdict, id_of(object));
+    json_decref(evaluation);
+    json_decref(request);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------- its whole life */
+
+static int seat_open(void *judges, void **out, struct err *err)
+{
+    const struct distant *distant = judges;
+    struct remote *remote;
+    int result = remote_open(&remote, distant->settings, distant->url, distant->cancelled, err);
+    *out = remote;
+    return result;
+}
+
+static void seat_close(void *judges, void *seat)
+{
+    (void)judges;
+    remote_close(seat);
+}
+
+static void free_distant(void *judges)
+{
+    struct distant *distant = judges;
+    mem_free(distant->own_suite);
+    mem_free(distant);
+}
+
+/* What is wrong with the URL is said now, not at the first evaluation. */
+int evaluator_open_remote(struct evaluator **out, const char *url,
+                          const struct evaluator_options *options, struct err *err)
+{
+    static const struct evaluator_kind kind = {seat_open, seat_close, evaluate, free_distant};
+    struct remote *probe;
+    *out = NULL;
+    int result = remote_open(&probe, options->settings, url, options->cancelled, err);
+    if (result < 0)
+        return result;
+    remote_close(probe);
+    struct distant *distant = mem_alloc(sizeof *distant);
+    char *root = paths_root();
+    *distant = (struct distant){.settings = options->settings,
+                                .url = url,
+                                .cancelled = options->cancelled,
+                                .roots = options->roots,
+                                .root_count = options->root_count,
+                                .own_suite = mem_printf("%s/problems/", root)};
+    mem_free(root);
+    *out = evaluator_new(&kind, distant, options->at_once ? options->at_once : REMOTE_AT_ONCE,
+                         options->cancelled);
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* gym: what all episodes of a process share: templates, the machine's facts, examples, problems.
+ *
+ * Threads: immutable once open, so any number of threads may use it at once. Settings and roots are
+ * borrowed for its life. Errors of gym_open: a template that is none, a retrieval index that is
+ * named and not there.
+ */
+#ifndef WARPGYM_GYM_GYM_H
+#define WARPGYM_GYM_GYM_H
+
+#include "base/err.h"
+#include "base/settings.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct prompts;
+struct retrieval;
+
+struct gym {
+    const struct settings *settings;
+    const char *const *roots; /* of problems */
+    size_t root_count;
+    struct prompts *prompts;
+    struct retrieval *retrieval; /* NULL: no index is configured */
+    json_t *device;              /* prompt_device */
+};
+
+struct gym_options {
+    const struct settings *settings;
+    const char *const *roots;
+    size_t root_count;
+};
+
+NODISCARD int gym_open(struct gym **out, const struct gym_options *options, struct err *err);
+/* NULL is fine. */
+void gym_close(struct gym *gym);
+
+#endif

@@ -1,0 +1,263 @@
+/* openai: any OpenAI-compatible chat endpoint as a policy. */
+#include "policy/policy_maker.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "policy/openai_answer.h"
+#include "policy/openai_link.h"
+#include "policy/openai_request.h"
+#include "policy/sse.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct openai {
+    const struct settings *settings;
+    struct openai_link *link;
+    json_t *extra;
+    char *model;
+};
+
+/* ----------------------------------------------------------------------------------- one answer */
+
+/* What comes in, from the wire to the answer. */
+struct conversation {
+    struct openai_reading reading;
+    struct sse sse;
+    int64_t first_ns; /* when the first of it was read; 0: not yet */
+};
+
+static int on_event(void *context, const char *data, size_t count, struct err *err)
+{
+    struct conversation *conversation = context;
+    return openai_read_event(&conversation->reading, data, count, err);
+}
+
+static int on_bytes(void *context, const char *bytes, size_t count, struct err *err)
+{
+    struct conversation *conversation = context;
+    struct openai_reading *reading = &conversation->reading;
+    int64_t steps = reading->steps;
+    int result = sse_feed(&conversation->sse, bytes, count, err);
+    if (result < 0)
+        return result;
+    if (reading->done)
+        return HTTP_FLOW_DONE;
+    if (reading->steps == steps)
+        return 0;
+    if (!conversation->first_ns)
+        conversation->first_ns = clock_now_ns();
+    return HTTP_FLOW_PROGRESS;
+}
+
+static void begin(void *context)
+{
+    struct conversation *conversation = context;
+    openai_reading_reset(&conversation->reading);
+    sse_reset(&conversation->sse);
+    conversation->first_ns = 0;
+}
+
+static int read_reply(void *context, const struct http_flow_answer *reply, struct err *err)
+{
+    struct openai_reading *reading = &((struct conversation *)context)->reading;
+    if (reply->bytes > 0)
+        return openai_read_whole(reading, reply->body, reply->bytes, err);
+    if (!openai_reading_is_whole(reading))
+        return err_set(err, ERR_PROTOCOL, "the answer broke off after %zu bytes",
+                       reading->text.len + reading->reasoning.len);
+    return 0;
+}
+
+static int refusal_of(void *context, const char **text)
+{
+    const struct openai_reading *reading = &((struct conversation *)context)->reading;
+    if (reading->refused)
+        *text = reading->refusal;
+    return reading->refused;
+}
+
+static int ask(struct openai *openai, struct conversation *conversation, const struct buf *body,
+               struct policy_answer *answer, struct err *err)
+{
+    const struct settings *settings = openai->settings;
+    const struct openai_exchange exchange = {
+        .call = {.method = "POST",
+                 .target = "/chat/completions",
+                 .body = body->data,
+                 .body_bytes = body->len,
+                 .first_ms = settings->policy_stream ? settings->policy_first_token_timeout_ms : 0,
+                 .between_ms = settings->policy_token_timeout_ms,
+                 .whole_ms = settings->policy_timeout_ms,
+                 .max_bytes = LIMIT_STREAM_BYTES,
+                 .on_bytes = on_bytes,
+                 .context = conversation},
+        .begin = begin,
+        .read = read_reply,
+        .refusal = refusal_of,
+        .context = conversation,
+    };
+    int64_t began_ns;
+    int result = openai_link_ask(openai->link, &exchange, &answer->asked, &began_ns, err);
+    if (result < 0)
+        return result;
+    answer->answer_ms = clock_ms_since(began_ns);
+    if (conversation->first_ns)
+        answer->first_token_ms = (double)(conversation->first_ns - began_ns) * 1e-6;
+    openai_reading_take(&conversation->reading, answer);
+    return 0;
+}
+
+static int complete(void *state, const struct policy_request *request, struct policy_answer *answer,
+                    struct err *err)
+{
+    struct openai *openai = state;
+    struct conversation conversation = {0};
+    struct buf body;
+    buf_init(&body, LIMIT_PROMPT_BYTES);
+    openai_reading_init(&conversation.reading);
+    sse_init(&conversation.sse, LIMIT_EVENT_BYTES, on_event, &conversation);
+    int result = openai_body(openai->settings, openai->model, openai->extra, request, &body, err);
+    if (result == 0)
+        result = ask(openai, &conversation, &body, answer, err);
+    sse_deinit(&conversation.sse);
+    openai_reading_deinit(&conversation.reading);
+    buf_deinit(&body);
+    return result;
+}
+
+/* --------------------------------------------------------------------------------------- models */
+
+/* {"data": [{"id"}, …]}, {"models": […]} or the list itself. */
+static int read_models(void *context, const struct http_flow_answer *reply, struct err *err)
+{
+    json_t **models = context, *object = NULL, *item;
+    struct err why;
+    size_t i;
+    json_decref(*models);
+    *models = json_array();
+    if (json_parse("answer", reply->body, reply->bytes, &object, &why) < 0)
+        return err_set(err, ERR_PROTOCOL, "its list of models is no JSON (%s)", why.text);
+    const json_t *list = json_is_array(object) ? object : json_object_get(object, "data");
+    list = list ? list : json_object_get(object, "models");
+    json_array_foreach(list, i, item)
+    {
+        const json_t *id = json_object_get(item, "id");
+        if (json_is_string(id) && i < LIMIT_MODELS)
+            json_array_append(*models, (json_t *)id);
+    }
+    json_decref(object);
+    return 0;
+}
+
+static int models(void *state, json_t **list, struct err *err)
+{
+    const struct openai *openai = state;
+    const struct openai_exchange exchange = {
+        .call = {.method = "GET",
+                 .target = "/models",
+                 .whole_ms = openai->settings->policy_connect_timeout_ms +
+                             openai->settings->policy_token_timeout_ms,
+                 .max_bytes = LIMIT_CLIENT_ANSWER_BYTES},
+        .read = read_models,
+        .context = list,
+    };
+    unsigned asked;
+    int64_t began_ns;
+    *list = NULL;
+    int result = openai_link_ask(openai->link, &exchange, &asked, &began_ns, err);
+    if (result < 0) {
+        json_decref(*list);
+        *list = NULL;
+    }
+    return result;
+}
+
+static int refuse_many(const char *url, const json_t *list, struct err *err)
+{
+    char names[400] = "";
+    size_t i, used = 0;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        size_t room = sizeof names - used;
+        int length = snprintf(names + used, room, "%s%.100s", i ? ", " : "",
+                              json_string_value(item));
+        if ((size_t)length + 8 >= room) {
+            snprintf(names + used, room, ", …");
+            break;
+        }
+        used += (size_t)length;
+    }
+    if (json_array_size(list) == 0)
+        return err_set(err, ERR_INPUT,
+                       "%.200s names no model of its own: name one with --model or policy.model",
+                       url);
+    return err_set(err, ERR_INPUT,
+                   "%.200s has %zu models: name one with --model or policy.model (%s)", url,
+                   json_array_size(list), names);
+}
+
+/* ----------------------------------------------------------------------------- opening, closing */
+
+static int find_model(struct openai *openai, const struct policy_options *options, struct err *err)
+{
+    json_t *list;
+    if (options->model) {
+        openai->model = mem_strdup(options->model);
+        return 0;
+    }
+    int result = models(openai, &list, err);
+    if (result < 0)
+        return result;
+    if (json_array_size(list) == 1)
+        openai->model = mem_strdup(json_string_value(json_array_get(list, 0)));
+    else
+        result = refuse_many(options->url, list, err);
+    json_decref(list);
+    return result;
+}
+
+static void openai_close(void *state)
+{
+    struct openai *openai = state;
+    openai_link_close(openai->link);
+    json_decref(openai->extra);
+    mem_free(openai->model);
+    mem_free(openai);
+}
+
+static int openai_open(void **state, const struct policy_options *options, struct err *err)
+{
+    struct openai *openai = mem_alloc(sizeof *openai);
+    openai->settings = options->settings;
+    int result = openai_extra(options->settings, &openai->extra, err);
+    if (result == 0)
+        result = openai_link_open(&openai->link, options->url, options->settings,
+                                  options->cancelled, err);
+    if (result == 0)
+        result = find_model(openai, options, err);
+    if (result < 0) {
+        openai_close(openai);
+        return result;
+    }
+    *state = openai;
+    return 0;
+}
+
+static const char *openai_model(const void *state)
+{
+    return ((const struct openai *)state)->model;
+}
+
+const struct policy_maker policy_openai = {
+    .kind = "openai",
+    .prefixes = {"http://", "https://", NULL},
+    .open = openai_open,
+    .close = openai_close,
+    .model = openai_model,
+    .models = models,
+    .complete = complete,
+};

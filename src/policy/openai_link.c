@@ -1,0 +1,215 @@
+#include "policy/openai_link.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "policy/openai_refusal.h"
+#include "policy/policy_maker.h"
+#include "policy/retry.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct openai_link {
+    const struct settings *settings;
+    const _Atomic int *cancelled;
+    char *url, *token;
+    _Atomic bool known; /* it has answered before */
+    pthread_mutex_t mutex;
+    struct http_flow **idle; /* the last used on top: its connection is the warmest */
+    size_t idle_count;
+};
+
+/* -------------------------------------------------------------------------------------- opening */
+
+/* The environment's token is meant for some endpoint, not for whoever is asked: it goes out
+ * encrypted, or stays on this machine. */
+static const char *find_token(const struct settings *settings, const char *url)
+{
+    static const char *const near[] = {"https://", "http://localhost", "http://127.",
+                                       "http://[::1]"};
+    const char *token = getenv("OPENAI_API_KEY");
+    if (settings->policy_token[0])
+        return settings->policy_token;
+    for (size_t i = 0; token && i < sizeof near / sizeof *near; i++)
+        if (strncasecmp(url, near[i], strlen(near[i])) == 0)
+            return token;
+    return "";
+}
+
+static int open_flow(const struct openai_link *link, struct http_flow **out, struct err *err)
+{
+    const struct http_flow_options options = {
+        .url = link->url,
+        .token = link->token,
+        .token_setting = "policy.token",
+        .ca_file = link->settings->policy_ca_file,
+        .connect_timeout_ms = link->settings->policy_connect_timeout_ms,
+        .cancelled = link->cancelled,
+    };
+    return http_flow_open(out, &options, err);
+}
+
+static int take_flow(struct openai_link *link, struct http_flow **out, struct err *err)
+{
+    *out = NULL;
+    pthread_mutex_lock(&link->mutex);
+    if (link->idle_count > 0)
+        *out = link->idle[--link->idle_count];
+    pthread_mutex_unlock(&link->mutex);
+    return *out ? 0 : open_flow(link, out, err);
+}
+
+static void leave_flow(struct openai_link *link, struct http_flow *flow)
+{
+    pthread_mutex_lock(&link->mutex);
+    bool kept = link->idle_count < (size_t)link->settings->policy_at_once;
+    if (kept)
+        link->idle[link->idle_count++] = flow;
+    pthread_mutex_unlock(&link->mutex);
+    if (!kept)
+        http_flow_close(flow);
+}
+
+int openai_link_open(struct openai_link **out, const char *url, const struct settings *settings,
+                     const _Atomic int *cancelled, struct err *err)
+{
+    struct openai_link *link = mem_alloc(sizeof *link);
+    struct http_flow *first;
+    link->settings = settings;
+    link->cancelled = cancelled;
+    link->url = mem_strdup(url);
+    link->token = mem_strdup(find_token(settings, url));
+    link->idle = mem_alloc((size_t)settings->policy_at_once * sizeof(struct http_flow *));
+    pthread_mutex_init(&link->mutex, NULL);
+    int result = open_flow(link, &first, err); /* looks at the URL and the token */
+    *out = NULL;
+    if (result < 0) {
+        openai_link_close(link);
+        return result;
+    }
+    leave_flow(link, first);
+    *out = link;
+    return 0;
+}
+
+void openai_link_close(struct openai_link *link)
+{
+    if (!link)
+        return;
+    while (link->idle_count > 0)
+        http_flow_close(link->idle[--link->idle_count]);
+    pthread_mutex_destroy(&link->mutex);
+    mem_free(link->idle);
+    mem_free(link->url);
+    mem_free(link->token);
+    mem_free(link);
+}
+
+/* --------------------------------------------------------------------------------------- asking */
+
+static int refuse(const struct openai_link *link, int status, const char *body, size_t bytes,
+                  enum retry_kind *kind, struct err *err)
+{
+    const struct openai_refusal refusal = {
+        .url = link->url,
+        .token = link->token,
+        .status = status,
+        .body = body,
+        .bytes = bytes,
+    };
+    return openai_refuse(&refusal, kind, err);
+}
+
+/* What a failure below, or in reading, means for another try. */
+static enum retry_kind kind_of_failure(const struct openai_link *link, int code,
+                                       const struct http_flow_answer *reply)
+{
+    if (code == ERR_PROTOCOL)
+        return RETRY_BROKEN;
+    if (code == ERR_TIMEOUT)
+        return reply->late == LATE_WHOLE ? RETRY_NEVER : RETRY_BROKEN;
+    if (code != ERR_IO)
+        return RETRY_NEVER;
+    if (!reply->unreached)
+        return RETRY_BROKEN;
+    return link->known ? RETRY_BUSY : RETRY_UNREACHED;
+}
+
+static int try_once(struct openai_link *link, struct http_flow *flow,
+                    const struct openai_exchange *exchange, struct http_flow_answer *reply,
+                    enum retry_kind *kind, struct err *err)
+{
+    const char *text = "";
+    if (exchange->begin)
+        exchange->begin(exchange->context);
+    int result = http_flow_send(flow, &exchange->call, reply, err);
+    link->known = link->known || reply->status != 0;
+    if (result == 0 && (reply->status < 200 || reply->status > 299))
+        return refuse(link, reply->status, reply->body, reply->bytes, kind, err);
+    bool below = result < 0;
+    if (result == 0)
+        result = exchange->read(exchange->context, reply, err);
+    int status = result == ERR_IO && exchange->refusal ? exchange->refusal(exchange->context, &text)
+                                                       : 0;
+    if (status)
+        return refuse(link, status, text, strlen(text), kind, err);
+    *kind = kind_of_failure(link, result, reply);
+    if (result < 0 && result != ERR_CANCELLED && !below)
+        err_prefix(err, "%.200s", link->url);
+    return result;
+}
+
+static int say_tries(struct err *err, unsigned asked)
+{
+    struct err last = *err;
+    return err_set(err, last.code, "%s; asked %u times", last.text, asked);
+}
+
+static int ask(struct openai_link *link, struct http_flow *flow,
+               const struct openai_exchange *exchange, unsigned *asked, int64_t *began_ns,
+               struct err *err)
+{
+    const struct settings *settings = link->settings;
+    const struct retry_rules rules = {.patience_ms = settings->policy_patience_ms,
+                                      .backoff_ms = settings->policy_backoff_ms,
+                                      .attempts = settings->policy_attempts};
+    struct retry retry = {0};
+    for (;;) {
+        struct http_flow_answer reply = {0};
+        enum retry_kind kind = RETRY_NEVER;
+        *began_ns = clock_now_ns();
+        int result = try_once(link, flow, exchange, &reply, &kind, err);
+        int64_t after_ms = reply.retry_after_ms;
+        http_flow_answer_deinit(&reply);
+        ++*asked;
+        if (result == 0)
+            return 0;
+        int64_t pause_ms = retry_pause_ms(&retry, &rules, kind, after_ms, clock_now_ns(),
+                                          clock_secret());
+        if (pause_ms == RETRY_STOP)
+            return *asked > 1 ? say_tries(err, *asked) : result;
+        log_event(LOG_LEVEL_INFO, "policy", "asks again", "why", err->text, NULL);
+        if (policy_rest(link->cancelled, pause_ms, err) < 0)
+            return ERR_CANCELLED;
+    }
+}
+
+int openai_link_ask(struct openai_link *link, const struct openai_exchange *exchange,
+                    unsigned *asked, int64_t *began_ns, struct err *err)
+{
+    struct http_flow *flow;
+    struct err own;
+    err = err ? err : &own; /* its text is read here, too */
+    *asked = 0;
+    *began_ns = clock_now_ns();
+    int result = take_flow(link, &flow, err);
+    if (result < 0)
+        return result;
+    result = ask(link, flow, exchange, asked, began_ns, err);
+    leave_flow(link, flow);
+    return result;
+}

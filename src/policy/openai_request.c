@@ -1,0 +1,83 @@
+#include "policy/openai_request.h"
+
+#include "base/json.h"
+
+#include <string.h>
+
+#define SEED_MASK 0x7fffffff /* some endpoints know 32 bits with a sign */
+
+int openai_extra(const struct settings *settings, json_t **extra, struct err *err)
+{
+    static const struct {
+        const char *key, *instead;
+    } ours[] = {
+        {"messages", "they are the question"},
+        {"model", "set policy.model"},
+        {"stream", "set policy.stream"},
+        {"n", "one answer is asked for at a time"},
+    };
+    const char *text = settings->policy_extra;
+    *extra = NULL;
+    if (!*text)
+        return 0;
+    int result = json_parse("policy.extra", text, strlen(text), extra, err);
+    if (result < 0)
+        return err_set(err, ERR_INPUT,
+                       "policy.extra is no JSON object; write it like {\"top_k\": 20}");
+    if (!json_is_object(*extra))
+        result = err_set(err, ERR_INPUT,
+                         "policy.extra is a list; write an object like {\"top_k\": 20}");
+    for (size_t i = 0; result == 0 && i < sizeof ours / sizeof *ours; i++)
+        if (json_object_get(*extra, ours[i].key))
+            result = err_set(err, ERR_INPUT, "policy.extra may not set \"%s\": %s", ours[i].key,
+                             ours[i].instead);
+    if (result < 0) {
+        json_decref(*extra);
+        *extra = NULL;
+    }
+    return result;
+}
+
+/* Its own keys last: they win, and null takes one out. */
+static void merge(json_t *body, const json_t *extra)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)extra, key, value)
+    {
+        if (json_is_null(value))
+            json_object_del(body, key);
+        else
+            json_object_set(body, key, value);
+    }
+}
+
+int openai_body(const struct settings *settings, const char *model, const json_t *extra,
+                const struct policy_request *request, struct buf *out, struct err *err)
+{
+    json_t *body = json_object();
+    json_put(body, "model", json_text(model));
+    json_object_set(body, "messages", (json_t *)request->messages);
+    if (settings->policy_temperature >= 0)
+        json_put(body, "temperature", json_number(settings->policy_temperature));
+    if (settings->policy_top_p >= 0)
+        json_put(body, "top_p", json_number(settings->policy_top_p));
+    if (settings->policy_max_tokens > 0)
+        json_put(body, settings->policy_max_tokens_key, json_integer(settings->policy_max_tokens));
+    if (settings->policy_stop[0])
+        json_put(body, "stop", json_text(settings->policy_stop));
+    if (settings->policy_seed)
+        json_put(body, "seed", json_integer((json_int_t)(request->seed & SEED_MASK)));
+    if (settings->policy_logprobs)
+        json_put(body, "logprobs", json_true());
+    if (settings->policy_stream) {
+        json_put(body, "stream", json_true());
+        json_put(body, "stream_options", json_pack("{s:b}", "include_usage", 1));
+    }
+    merge(body, extra);
+    int result = json_line_write(body, out, err);
+    json_decref(body);
+    if (result == ERR_LIMIT)
+        return err_set(err, ERR_LIMIT, "the conversation has more than %zu bytes", out->max_bytes);
+    return result;
+}

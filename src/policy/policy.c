@@ -1,0 +1,185 @@
+#include "policy/policy_maker.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+#define STEP_MS 50 /* between two looks at `cancelled` */
+
+static const struct policy_maker *const makers[] = {&policy_openai, &policy_scripted, NULL};
+
+struct policy {
+    const struct policy_maker *maker;
+    void *state;
+    const struct settings *settings;
+    const _Atomic int *cancelled;
+    pthread_mutex_t mutex;
+    pthread_cond_t seat_free;
+    int64_t seats; /* that nobody has */
+};
+
+/* -------------------------------------------------------------------------------------- opening */
+
+static const struct policy_maker *maker_of(const char *url)
+{
+    for (const struct policy_maker *const *maker = makers; *maker; maker++)
+        for (const char *const *prefix = (*maker)->prefixes; *prefix; prefix++)
+            if (strncmp(url, *prefix, strlen(*prefix)) == 0)
+                return *maker;
+    return NULL;
+}
+
+int policy_open(struct policy **out, const struct policy_options *options, struct err *err)
+{
+    struct policy_options wanted = *options;
+    *out = NULL;
+    if (!wanted.url)
+        wanted.url = options->settings->policy_url;
+    if (!wanted.model && options->settings->policy_model[0])
+        wanted.model = options->settings->policy_model;
+    if (!wanted.url[0])
+        return err_set(err, ERR_INPUT,
+                       "nobody answers: name an endpoint (http://HOST:PORT/v1) or scripted:FILE "
+                       "with --policy or the setting policy.url");
+    const struct policy_maker *maker = maker_of(wanted.url);
+    if (!maker)
+        return err_set(err, ERR_INPUT,
+                       "'%.200s' is no policy: give http://HOST:PORT/v1, https://… or "
+                       "scripted:FILE",
+                       wanted.url);
+    struct policy *policy = mem_alloc(sizeof *policy);
+    policy->maker = maker;
+    policy->settings = options->settings;
+    policy->cancelled = options->cancelled;
+    policy->seats = options->settings->policy_at_once;
+    pthread_mutex_init(&policy->mutex, NULL);
+    pthread_cond_init(&policy->seat_free, NULL);
+    int result = maker->open(&policy->state, &wanted, err);
+    if (result < 0) {
+        policy_close(policy);
+        return result;
+    }
+    *out = policy;
+    return 0;
+}
+
+void policy_close(struct policy *policy)
+{
+    if (!policy)
+        return;
+    if (policy->state)
+        policy->maker->close(policy->state);
+    pthread_cond_destroy(&policy->seat_free);
+    pthread_mutex_destroy(&policy->mutex);
+    mem_free(policy);
+}
+
+const char *policy_kind(const struct policy *policy)
+{
+    return policy->maker->kind;
+}
+
+const char *policy_model(const struct policy *policy)
+{
+    return policy->maker->model(policy->state);
+}
+
+int policy_models(struct policy *policy, json_t **models, struct err *err)
+{
+    return policy->maker->models(policy->state, models, err);
+}
+
+/* --------------------------------------------------------------------------------- one question */
+
+static bool is_cancelled(const _Atomic int *cancelled)
+{
+    return cancelled && *cancelled;
+}
+
+int policy_rest(const _Atomic int *cancelled, int64_t ms, struct err *err)
+{
+    int64_t deadline_ns = clock_now_ns() + ms * 1000000;
+    int left;
+    while ((left = clock_left_ms(deadline_ns)) > 0 && !is_cancelled(cancelled)) {
+        struct timespec step = {.tv_nsec = (left < STEP_MS ? left : STEP_MS) * 1000000L};
+        nanosleep(&step, NULL);
+    }
+    return is_cancelled(cancelled) ? err_set(err, ERR_CANCELLED, "cancelled") : 0;
+}
+
+static int take_seat(struct policy *policy, struct err *err)
+{
+    pthread_mutex_lock(&policy->mutex);
+    while (policy->seats == 0 && !is_cancelled(policy->cancelled)) {
+        struct timespec until = clock_in_ms(STEP_MS);
+        pthread_cond_timedwait(&policy->seat_free, &policy->mutex, &until);
+    }
+    bool cancelled = is_cancelled(policy->cancelled);
+    policy->seats -= !cancelled;
+    pthread_mutex_unlock(&policy->mutex);
+    return cancelled ? err_set(err, ERR_CANCELLED, "cancelled") : 0;
+}
+
+static void leave_seat(struct policy *policy)
+{
+    pthread_mutex_lock(&policy->mutex);
+    policy->seats++;
+    pthread_cond_signal(&policy->seat_free);
+    pthread_mutex_unlock(&policy->mutex);
+}
+
+void policy_answer_init(struct policy_answer *answer)
+{
+    *answer = (struct policy_answer){
+        .prompt_tokens = -1,
+        .completion_tokens = -1,
+        .cached_tokens = -1,
+        .cost = NAN,
+        .answer_ms = NAN,
+        .first_token_ms = NAN,
+    };
+}
+
+double policy_cost(const struct settings *settings, const struct policy_answer *answer)
+{
+    const double prompt = settings->policy_price_prompt,
+                 completion = settings->policy_price_completion;
+    const double cached = settings->policy_price_cached < 0 ? prompt
+                                                            : settings->policy_price_cached;
+    if (prompt < 0 || completion < 0 || answer->prompt_tokens < 0 || answer->completion_tokens < 0)
+        return NAN;
+    double known = answer->cached_tokens > 0 ? (double)answer->cached_tokens : 0;
+    double fresh = (double)answer->prompt_tokens - known;
+    return ((fresh > 0 ? fresh : 0) * prompt + known * cached +
+            (double)answer->completion_tokens * completion) *
+           1e-6;
+}
+
+int policy_complete(struct policy *policy, const struct policy_request *request,
+                    struct policy_answer *answer, struct err *err)
+{
+    policy_answer_init(answer);
+    int result = take_seat(policy, err);
+    if (result < 0)
+        return result;
+    result = policy->maker->complete(policy->state, request, answer, err);
+    leave_seat(policy);
+    if (result < 0)
+        policy_answer_deinit(answer);
+    else
+        answer->cost = policy_cost(policy->settings, answer);
+    return result;
+}
+
+void policy_answer_deinit(struct policy_answer *answer)
+{
+    mem_free(answer->text);
+    mem_free(answer->reasoning);
+    mem_free(answer->model);
+    json_decref(answer->logprobs);
+    policy_answer_init(answer);
+}

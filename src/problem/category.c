@@ -1,0 +1,39 @@
+#include "problem/category.h"
+
+#include "base/buf.h"
+#include "base/nearest.h"
+
+#include <string.h>
+
+#define TEXT_BYTES ((size_t)1024)
+
+const char *const category_names[] = {
+    "elementwise",   "reduction",    "matmul",    "convolution", "pooling",
+    "normalization", "attention",    "scan",      "sorting",     "indexing",
+    "loss",          "stencil",      "layout",    "sparse",      "fft",
+    "recurrent",     "quantization", "optimizer", "network",     NULL,
+};
+const uint32_t category_count = sizeof category_names / sizeof *category_names - 1;
+
+const char *category_find(const char *text)
+{
+    for (uint32_t i = 0; i < category_count; i++)
+        if (strcmp(category_names[i], text) == 0)
+            return category_names[i];
+    return NULL;
+}
+
+const char *category_complaint(struct arena *arena, const char *text)
+{
+    const char *nearest = nearest_name(text, category_names, category_count);
+    struct buf out;
+    buf_init(&out, TEXT_BYTES);
+    buf_printf(&out, "unknown category '%.60s'", text);
+    if (nearest)
+        buf_printf(&out, " (did you mean '%s'?)", nearest);
+    for (uint32_t i = 0; !nearest && i < category_count; i++)
+        buf_printf(&out, "%s%s", i ? ", " : ": it is one of ", category_names[i]);
+    const char *complaint = arena_strdup(arena, out.data);
+    buf_deinit(&out);
+    return complaint;
+}

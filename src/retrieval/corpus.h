@@ -1,0 +1,87 @@
+/* corpus: where examples come from: pairs of a reference and a program that does the same, faster.
+ *
+ *   name          what it is                                  a line or file is one if
+ *   kernelbook    KernelBook, exported as JSONL               python_code, triton_code
+ *   archive       AI CUDA Engineer archive, likewise          PyTorch_Code_Module, CUDA_Code
+ *   pairs         our own form, and what a search prints      reference, solution, language
+ *   trajectories  docs/trajectories.md: best correct turns    episode, turns
+ *   problems      a root of problems with tests/fast.*        problem.yaml or *.py in the suite
+ *   directory     NAME/reference.* and other sources          a folder with such a file
+ *
+ * A file of JSON lines is of one form, which its first good line tells. A directory is searched for
+ * *.jsonl, in their names' order, where it is no other form. Bad lines are counted, and the first
+ * ones kept for people; they end nothing. Left out are texts that are empty or longer than
+ * LIMIT_EXAMPLE_*, and solutions that are known to be wrong.
+ *
+ * Ownership: an example's texts are the reader's, until the visitor returns. Threads: one corpus
+ * belongs to one thread at a time.
+ */
+#ifndef WARPGYM_RETRIEVAL_CORPUS_H
+#define WARPGYM_RETRIEVAL_CORPUS_H
+
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CORPUS_COMPLAINTS 3
+
+struct example {
+    const char *name;     /* "" where nobody named it; so are the other texts */
+    const char *summary;  /* what it computes, in words */
+    const char *source;   /* "kernelbook", … */
+    const char *language; /* of the solution: "c", "cuda", "torch-cuda", "triton", "python" */
+    const char *category;
+    const char *problem; /* id of the problem that it solves */
+    const char *reference, *solution;
+    double speedup; /* 0: not known */
+};
+
+/* Why one is no example. */
+enum corpus_fate {
+    CORPUS_TAKEN,
+    CORPUS_WRONG,
+    CORPUS_EMPTY,
+    CORPUS_LARGE,
+    CORPUS_UNSOLVED,
+    CORPUS_FOREIGN,
+    CORPUS_FATES
+};
+
+struct corpus_counts {
+    uint64_t fates[CORPUS_FATES];
+    uint64_t bad; /* lines and files that are none of the form */
+    char complaints[CORPUS_COMPLAINTS][ERR_TEXT_MAX];
+};
+
+/* "taken", "incorrect", … */
+const char *corpus_fate_name(enum corpus_fate fate);
+
+struct corpus_options {
+    const char *format; /* NULL: found out */
+    bool include_incorrect;
+    uint32_t levels;          /* of the archive: bit N for level N; 0: all */
+    const char *const *roots; /* of problems, whose references trajectories want */
+    size_t root_count;
+};
+
+struct corpus;
+
+/* ERR_INPUT: an unknown format, with the nearest. `options` must outlive it. */
+NODISCARD int corpus_open(struct corpus **out, const struct corpus_options *options,
+                          struct err *err);
+void corpus_close(struct corpus *corpus);
+
+/* All examples of a file or directory. A visitor that returns non-zero ends it. ERR_MISSING,
+ * ERR_INPUT (it is of no form), ERR_IO, or what the visitor returned. */
+NODISCARD int corpus_read(struct corpus *corpus, const char *path,
+                          int (*visit)(void *context, const struct example *example), void *context,
+                          struct corpus_counts *counts, struct err *err);
+
+/* One line: an example, or why it is none. ERR_INPUT: it is bad. Texts are the line's. */
+NODISCARD int corpus_read_line(struct corpus *corpus, const json_t *line, struct example *example,
+                               enum corpus_fate *fate, struct err *err);
+
+#endif

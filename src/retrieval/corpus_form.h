@@ -1,0 +1,58 @@
+/* corpus_form: the forms that corpora have, a row for each: what corpus.c and its readers share. */
+#ifndef WARPGYM_RETRIEVAL_CORPUS_FORM_H
+#define WARPGYM_RETRIEVAL_CORPUS_FORM_H
+
+#include "problem/problem.h"
+#include "retrieval/corpus.h"
+
+#define FORM_FIELDS 4
+#define FORM_LANGUAGE_BYTES 32 /* with its NUL */
+
+struct corpus {
+    const struct corpus_options *options;
+    const struct corpus_form *form; /* that the options name; NULL: any */
+    const struct corpus_form *met;  /* of this file so far */
+    struct problem *problems;       /* those that trajectories asked for */
+    size_t problem_count;
+    char problem[64]; /* of the example at hand */
+};
+
+/* One reading of a file or directory. */
+struct reading {
+    struct corpus *corpus;
+    int (*visit)(void *context, const struct example *example);
+    void *context;
+    struct corpus_counts *counts;
+};
+
+struct corpus_form {
+    const char *name;
+    const char *fields[FORM_FIELDS + 1]; /* a line with all of these is one */
+    int (*line)(struct corpus *corpus, const json_t *line, struct example *example,
+                enum corpus_fate *fate, struct err *err);
+    /* Those that are directories. */
+    bool (*recognises)(const char *directory);
+    int (*directory)(struct reading *reading, const char *path, struct err *err);
+};
+
+extern const struct corpus_form corpus_forms[];
+
+int corpus_kernelbook(struct corpus *corpus, const json_t *line, struct example *example,
+                      enum corpus_fate *fate, struct err *err);
+int corpus_archive(struct corpus *corpus, const json_t *line, struct example *example,
+                   enum corpus_fate *fate, struct err *err);
+int corpus_pairs(struct corpus *corpus, const json_t *line, struct example *example,
+                 enum corpus_fate *fate, struct err *err);
+int corpus_trajectory(struct corpus *corpus, const json_t *line, struct example *example,
+                      enum corpus_fate *fate, struct err *err);
+bool corpus_is_problems(const char *directory);
+int corpus_problems(struct reading *reading, const char *path, struct err *err);
+bool corpus_is_folders(const char *directory);
+int corpus_folders(struct reading *reading, const char *path, struct err *err);
+
+/* Counts one example, and hands it on where it is within the bounds. */
+int reading_take(struct reading *reading, const struct example *example);
+/* Counts what is none of the form. */
+void reading_complain(struct reading *reading, const struct err *err);
+
+#endif

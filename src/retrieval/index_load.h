@@ -1,0 +1,29 @@
+/* index_load: the first stage of a build: examples into the database, each pair of texts once. */
+#ifndef WARPGYM_RETRIEVAL_INDEX_LOAD_H
+#define WARPGYM_RETRIEVAL_INDEX_LOAD_H
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "retrieval/corpus.h"
+#include "retrieval/index_db.h"
+
+struct index_load {
+    struct index_db *db;
+    sqlite3_stmt *add_ref, *find_ref, *add_example;
+    struct {
+        char name[64];
+        uint64_t count;
+    } languages[LIMIT_LANGUAGES];
+    size_t language_count;
+    uint64_t total, duplicates; /* of one source: the caller resets the second */
+    struct err err;             /* of what index_load_add refused */
+};
+
+NODISCARD int index_load_begin(struct index_load *load, struct index_db *db, struct err *err);
+/* 0 or a negative code; for corpus_read. */
+int index_load_add(struct index_load *load, const struct example *example);
+/* Writes the table of languages. */
+NODISCARD int index_load_end(struct index_load *load, struct err *err);
+void index_load_deinit(struct index_load *load);
+
+#endif

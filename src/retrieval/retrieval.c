@@ -1,0 +1,467 @@
+#include "retrieval/retrieval.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "retrieval/embeddings.h"
+#include "retrieval/guard.h"
+#include "retrieval/index_db.h"
+#include "retrieval/terms.h"
+#include "retrieval/vectors.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CANDIDATES 1024 /* of each search */
+#define WINDOW 64       /* of them that the guard looks at before the first is taken */
+#define RANK_OFFSET 60  /* reciprocal rank fusion, Cormack, Clarke and Büttcher 2009 */
+#define EXPRESSION_BYTES ((size_t)8192)
+#define EMBEDDED_BYTES ((size_t)65536)
+
+enum { FIND_TERM, RANK, SKETCHES, SHOW, FASTEST, OF_PROBLEM, STATEMENTS };
+
+/* Weights of bm25: a name says most. */
+static const char *const statement_texts[STATEMENTS] = {
+    [FIND_TERM] = TERMS_FIND,
+    [RANK] = "select rowid from words where words match ?1 and rowid between ?2 and ?3"
+             " order by bm25(words, 5.0, 1.0, 0.5), rowid limit ?4",
+    [SKETCHES] = "select e.problem, e.reference, e.sketch, r.sketch from examples e"
+                 " join refs r on r.id = e.reference where e.id = ?1",
+    [SHOW] = "select e.name, e.summary, e.source, l.name, e.category, e.problem, r.text,"
+             " e.solution, e.speedup from examples e join refs r on r.id = e.reference"
+             " join languages l on l.number = e.id >> 32 where e.id = ?1",
+    [FASTEST] = "select id from examples where reference = ?1 and id >> 32 = ?2 >> 32"
+                " order by speedup desc, id = ?2 desc, id limit 1",
+    [OF_PROBLEM] = "select sketch from examples where problem = ?1 and problem <> '' limit ?2",
+};
+
+struct language_range {
+    char *name;
+    uint64_t number, examples, first_row;
+};
+
+struct retrieval {
+    pthread_mutex_t mutex; /* over the database; the one below over the endpoint's client */
+    pthread_mutex_t embedding;
+    struct index_db db;
+    sqlite3_stmt *statements[STATEMENTS];
+    struct language_range languages[LIMIT_LANGUAGES];
+    size_t language_count;
+    uint64_t examples;
+    struct vectors vectors; /* no data: words alone */
+    struct embeddings *embeddings;
+};
+
+/* --------------------------------------------------------------------------------------- opening */
+
+static int read_languages(struct retrieval *retrieval, struct err *err)
+{
+    sqlite3_stmt *each;
+    int result = index_db_prepare(&retrieval->db,
+                                  "select name, number, examples, first_row from languages"
+                                  " order by number",
+                                  &each, err);
+    while (result == 0 && (result = index_db_step(&retrieval->db, each, err)) > 0) {
+        result = 0;
+        if (retrieval->language_count == LIMIT_LANGUAGES)
+            break;
+        struct language_range *range = &retrieval->languages[retrieval->language_count++];
+        range->name = mem_strdup(index_db_text(each, 0));
+        range->number = (uint64_t)sqlite3_column_int64(each, 1);
+        range->examples = (uint64_t)sqlite3_column_int64(each, 2);
+        range->first_row = (uint64_t)sqlite3_column_int64(each, 3);
+        retrieval->examples += range->examples;
+    }
+    sqlite3_finalize(each);
+    return result;
+}
+
+/* Vectors of one model mean nothing to another's. */
+static int open_vectors(struct retrieval *retrieval, const char *directory,
+                        const struct settings *settings, struct err *err)
+{
+    char *model = NULL, *dimension = NULL;
+    int result = index_db_fact(&retrieval->db, "embeddings_model", &model, err);
+    if (result == 0)
+        result = index_db_fact(&retrieval->db, "dimension", &dimension, err);
+    bool wanted = result == 0 && model && dimension && settings->retrieval_embeddings_url[0];
+    if (wanted)
+        result = embeddings_open(&retrieval->embeddings, settings, NULL, err);
+    if (wanted && result == 0 && strcmp(model, embeddings_model(retrieval->embeddings)) != 0)
+        result = err_set(err, ERR_INPUT,
+                         "%s: was built with embeddings of '%.100s', and "
+                         "retrieval.embeddings_model is '%.100s'",
+                         directory, model, embeddings_model(retrieval->embeddings));
+    if (wanted && result == 0) {
+        char *path = mem_printf("%s/" INDEX_VECTORS, directory);
+        result = vectors_open(&retrieval->vectors, path, retrieval->examples,
+                              strtoull(dimension, NULL, 10), err);
+        mem_free(path);
+    }
+    mem_free(model);
+    mem_free(dimension);
+    return result;
+}
+
+int retrieval_open(struct retrieval **out, const char *directory, const struct settings *settings,
+                   struct err *err)
+{
+    *out = NULL;
+    if (!directory || directory[0] == '\0')
+        directory = settings->retrieval_directory;
+    if (directory[0] == '\0')
+        return err_set(err, ERR_INPUT, "no index: set retrieval.directory");
+    struct retrieval *retrieval = mem_alloc(sizeof *retrieval);
+    pthread_mutex_init(&retrieval->mutex, NULL);
+    pthread_mutex_init(&retrieval->embedding, NULL);
+    int result = index_db_open(&retrieval->db, directory, err);
+    for (int i = 0; i < STATEMENTS && result == 0; i++)
+        result = index_db_prepare(&retrieval->db, statement_texts[i], &retrieval->statements[i],
+                                  err);
+    if (result == 0)
+        result = read_languages(retrieval, err);
+    if (result == 0)
+        result = open_vectors(retrieval, directory, settings, err);
+    if (result < 0)
+        retrieval_close(retrieval);
+    else
+        *out = retrieval;
+    return result;
+}
+
+void retrieval_close(struct retrieval *retrieval)
+{
+    if (!retrieval)
+        return;
+    for (int i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(retrieval->statements[i]);
+    for (size_t i = 0; i < retrieval->language_count; i++)
+        mem_free(retrieval->languages[i].name);
+    vectors_close(&retrieval->vectors);
+    embeddings_close(retrieval->embeddings);
+    index_db_close(&retrieval->db);
+    pthread_mutex_destroy(&retrieval->mutex);
+    pthread_mutex_destroy(&retrieval->embedding);
+    mem_free(retrieval);
+}
+
+/* ------------------------------------------------------------------------------------- candidates */
+
+struct candidate {
+    int64_t id;
+    double score;
+};
+
+/* One search: what is asked, and who may be the answer, the best first. */
+struct search {
+    struct retrieval *retrieval;
+    const struct retrieval_query *query;
+    const struct language_range *language; /* NULL: any */
+    float *vector;                         /* of the question; NULL: words alone */
+    struct candidate *candidates;
+    size_t count;
+    struct guard guard;
+};
+
+static void add_rank(struct search *search, int64_t id, size_t rank)
+{
+    double score = 1.0 / (RANK_OFFSET + 1 + (double)rank);
+    for (size_t i = 0; i < search->count; i++)
+        if (search->candidates[i].id == id) {
+            search->candidates[i].score += score;
+            return;
+        }
+    search->candidates[search->count++] = (struct candidate){id, score};
+}
+
+static int rank_words(struct search *search, struct err *err)
+{
+    struct retrieval *retrieval = search->retrieval;
+    sqlite3_stmt *rank = retrieval->statements[RANK];
+    const struct language_range *language = search->language;
+    struct terms_question question = {search->query->text, search->query->title,
+                                      retrieval->examples, search->query->anywhere};
+    struct buf expression;
+    size_t place = 0;
+    buf_init(&expression, EXPRESSION_BYTES);
+    int result = terms_choose(&retrieval->db, retrieval->statements[FIND_TERM], &question,
+                              &expression, err);
+    if (result == 0 && expression.len > 0) {
+        uint64_t first = language ? language->number << INDEX_LANGUAGE_SHIFT : 0;
+        uint64_t last = language ? first + language->examples : INT64_MAX;
+        sqlite3_bind_text(rank, 1, expression.data, (int)expression.len, SQLITE_STATIC);
+        sqlite3_bind_int64(rank, 2, (sqlite3_int64)first);
+        sqlite3_bind_int64(rank, 3, (sqlite3_int64)last);
+        sqlite3_bind_int64(rank, 4, CANDIDATES);
+        while ((result = index_db_step(&retrieval->db, rank, err)) > 0)
+            search->candidates[search->count++] = (struct candidate){sqlite3_column_int64(rank, 0),
+                                                                     1.0 / (RANK_OFFSET + 1 +
+                                                                            (double)place++)};
+        sqlite3_reset(rank);
+        sqlite3_clear_bindings(rank);
+    }
+    buf_deinit(&expression);
+    return result;
+}
+
+static int64_t id_of_row(const struct retrieval *retrieval, uint64_t row)
+{
+    const struct language_range *range = retrieval->languages;
+    while (row >= range->first_row + range->examples)
+        range++;
+    return (int64_t)(range->number << INDEX_LANGUAGE_SHIFT | (row - range->first_row + 1));
+}
+
+static int compare_candidate(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static void rank_vectors(struct search *search)
+{
+    const struct retrieval *retrieval = search->retrieval;
+    const struct language_range *language = search->language;
+    struct vector_hit *hits = mem_alloc(CANDIDATES * sizeof *hits);
+    uint64_t first = language ? language->first_row : 0;
+    uint64_t end = language ? first + language->examples : retrieval->examples;
+    size_t count = vectors_nearest(&retrieval->vectors, search->vector, first, end, hits,
+                                   CANDIDATES);
+    for (size_t i = 0; i < count; i++)
+        add_rank(search, id_of_row(retrieval, hits[i].row), i);
+    mem_free(hits);
+    qsort(search->candidates, search->count, sizeof *search->candidates, compare_candidate);
+}
+
+/* ---------------------------------------------------------------------------------------- answers */
+
+struct facts {
+    char problem[LIMIT_NAME_BYTES];
+    int64_t reference_id;
+    struct sketch reference, solution;
+};
+
+static int read_facts(struct retrieval *retrieval, int64_t id, struct facts *facts, struct err *err)
+{
+    sqlite3_stmt *statement = retrieval->statements[SKETCHES];
+    sqlite3_bind_int64(statement, 1, id);
+    int result = index_db_step(&retrieval->db, statement, err);
+    if (result == 0)
+        result = err_set(err, ERR_PROTOCOL, "%s: an example is missing: build the index again",
+                         retrieval->db.path);
+    if (result > 0) {
+        const char *problem = index_db_text(statement, 0);
+        size_t length = strnlen(problem, sizeof facts->problem - 1);
+        memcpy(facts->problem, problem, length);
+        facts->problem[length] = '\0';
+        facts->reference_id = sqlite3_column_int64(statement, 1);
+        result = sketch_read(&facts->solution, sqlite3_column_blob(statement, 2),
+                             (size_t)sqlite3_column_bytes(statement, 2), err);
+    }
+    if (result == 0)
+        result = sketch_read(&facts->reference, sqlite3_column_blob(statement, 3),
+                             (size_t)sqlite3_column_bytes(statement, 3), err);
+    sqlite3_reset(statement);
+    return result;
+}
+
+/* Solutions of the problem itself, whether the search finds them or not. */
+static int remember_known(struct search *search, struct err *err)
+{
+    struct retrieval *retrieval = search->retrieval;
+    sqlite3_stmt *statement = retrieval->statements[OF_PROBLEM];
+    struct sketch sketch;
+    int result = 0;
+    if (search->guard.off || !search->guard.problem_id)
+        return 0;
+    sqlite3_bind_text(statement, 1, search->guard.problem_id, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 2, GUARD_SOLUTIONS / 2);
+    while (result == 0 && (result = index_db_step(&retrieval->db, statement, err)) > 0) {
+        result = sketch_read(&sketch, sqlite3_column_blob(statement, 0),
+                             (size_t)sqlite3_column_bytes(statement, 0), err);
+        if (result == 0)
+            guard_remember(&search->guard, &sketch);
+    }
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return result;
+}
+
+static int find_fastest(struct retrieval *retrieval, const struct facts *facts, int64_t *id,
+                        struct err *err)
+{
+    sqlite3_stmt *statement = retrieval->statements[FASTEST];
+    sqlite3_bind_int64(statement, 1, facts->reference_id);
+    sqlite3_bind_int64(statement, 2, *id);
+    int result = index_db_step(&retrieval->db, statement, err);
+    if (result > 0)
+        *id = sqlite3_column_int64(statement, 0);
+    sqlite3_reset(statement);
+    return result < 0 ? result : 0;
+}
+
+static int show(struct retrieval *retrieval, const struct candidate *candidate, json_t *examples,
+                struct err *err)
+{
+    static const char *const keys[] = {"name",     "summary", "source",    "language",
+                                       "category", "problem", "reference", "solution"};
+    sqlite3_stmt *statement = retrieval->statements[SHOW];
+    sqlite3_bind_int64(statement, 1, candidate->id);
+    int result = index_db_step(&retrieval->db, statement, err);
+    if (result > 0) {
+        json_t *example = json_object();
+        int column = 0;
+        for (; column < (int)(sizeof keys / sizeof *keys); column++)
+            json_put(example, keys[column], json_text(index_db_text(statement, column)));
+        json_put(example, "speedup", json_number(sqlite3_column_double(statement, column)));
+        json_put(example, "score", json_number(candidate->score));
+        json_array_append_new(examples, example);
+    }
+    sqlite3_reset(statement);
+    return result < 0 ? result : 0;
+}
+
+/* What was taken so far. */
+struct taken {
+    struct sketch solutions[LIMIT_EXAMPLES];
+    int64_t references[LIMIT_EXAMPLES];
+    size_t count;
+};
+
+static bool repeats(const struct taken *taken, const struct facts *facts)
+{
+    for (size_t i = 0; i < taken->count; i++)
+        if (taken->references[i] == facts->reference_id ||
+            sketch_is_near(&taken->solutions[i], &facts->solution))
+            return true;
+    return false;
+}
+
+/* Takes a candidate, or the fastest of its reference, unless that gives something away. */
+static int consider(struct search *search, struct candidate candidate, struct facts *facts,
+                    struct taken *taken, json_t *examples, struct err *err)
+{
+    struct retrieval *retrieval = search->retrieval;
+    int64_t found = candidate.id;
+    int result = find_fastest(retrieval, facts, &candidate.id, err);
+    if (result == 0 && candidate.id != found)
+        result = read_facts(retrieval, candidate.id, facts, err);
+    if (result < 0)
+        return result;
+    struct guarded guarded = {facts->problem, &facts->reference, &facts->solution};
+    if (guard_keeps_back(&search->guard, &guarded) ||
+        guard_knows(&search->guard, &facts->solution) || repeats(taken, facts))
+        return 0;
+    taken->references[taken->count] = facts->reference_id;
+    taken->solutions[taken->count++] = facts->solution;
+    return show(retrieval, &candidate, examples, err);
+}
+
+/* What is kept back decides about what comes before it, too: so the guard looks ahead. */
+static int take_best(struct search *search, json_t *examples, struct err *err)
+{
+    struct facts *ahead = mem_alloc(WINDOW * sizeof *ahead);
+    struct taken *taken = mem_alloc(sizeof *taken);
+    bool *open = mem_alloc(WINDOW * sizeof *open);
+    int result = 0;
+    for (size_t first = 0; first < search->count && result == 0; first += WINDOW) {
+        size_t count = search->count - first < WINDOW ? search->count - first : WINDOW;
+        for (size_t i = 0; i < count && result == 0; i++) {
+            result = read_facts(search->retrieval, search->candidates[first + i].id, &ahead[i],
+                                err);
+            struct guarded guarded = {ahead[i].problem, &ahead[i].reference, &ahead[i].solution};
+            open[i] = result == 0 && !guard_keeps_back(&search->guard, &guarded);
+        }
+        for (size_t i = 0; i < count && result == 0 && taken->count < search->query->count; i++)
+            if (open[i])
+                result = consider(search, search->candidates[first + i], &ahead[i], taken, examples,
+                                  err);
+        if (taken->count == search->query->count)
+            break;
+    }
+    mem_free(open);
+    mem_free(taken);
+    mem_free(ahead);
+    return result;
+}
+
+/* ----------------------------------------------------------------------------------------- search */
+
+static int embed_question(struct search *search, struct err *err)
+{
+    struct retrieval *retrieval = search->retrieval;
+    struct buf text;
+    size_t dimension = retrieval->vectors.dimension;
+    if (!retrieval->vectors.data)
+        return 0;
+    buf_init(&text, EMBEDDED_BYTES);
+    buf_printf(&text, "%s\n", search->query->title ? search->query->title : "");
+    buf_puts(&text, search->query->text);
+    const char *const texts[] = {text.data};
+    pthread_mutex_lock(&retrieval->embedding);
+    int result = embeddings_of(retrieval->embeddings, texts, 1, &dimension, &search->vector, err);
+    pthread_mutex_unlock(&retrieval->embedding);
+    buf_deinit(&text);
+    return result;
+}
+
+/* Whether the index has the language that is asked for. */
+static bool find_language(struct search *search)
+{
+    const struct retrieval *retrieval = search->retrieval;
+    const char *name = search->query->language;
+    for (size_t i = 0; name && i < retrieval->language_count; i++)
+        if (strcmp(retrieval->languages[i].name, name) == 0)
+            search->language = &retrieval->languages[i];
+    return !name || search->language;
+}
+
+static int search_locked(struct search *search, json_t *examples, struct err *err)
+{
+    int result = rank_words(search, err);
+    if (result == 0 && search->vector)
+        rank_vectors(search);
+    if (result == 0)
+        result = remember_known(search, err);
+    return result == 0 ? take_best(search, examples, err) : result;
+}
+
+int retrieval_search(struct retrieval *retrieval, const struct retrieval_query *query,
+                     json_t **examples, struct err *err)
+{
+    struct search search = {.retrieval = retrieval, .query = query};
+    int result = 0;
+    *examples = NULL;
+    if (query->count > LIMIT_EXAMPLES)
+        return err_set(err, ERR_INPUT, "%zu examples are asked for; at most %d", query->count,
+                       LIMIT_EXAMPLES);
+    json_t *found = json_array();
+    if (query->count > 0 && find_language(&search)) {
+        search.candidates = mem_alloc(2 * CANDIDATES * sizeof *search.candidates);
+        guard_init(&search.guard, query);
+        result = embed_question(&search, err);
+        if (result == 0) {
+            pthread_mutex_lock(&retrieval->mutex);
+            result = search_locked(&search, found, err);
+            pthread_mutex_unlock(&retrieval->mutex);
+        }
+        guard_deinit(&search.guard);
+        mem_free(search.candidates);
+        mem_free(search.vector);
+    }
+    if (result < 0)
+        json_decref(found);
+    else
+        *examples = found;
+    return result;
+}
+
+char *retrieval_title(const struct problem *problem)
+{
+    return mem_printf("%s %s", problem->name, problem->summary);
+}

@@ -1,0 +1,153 @@
+#include "retrieval/staging.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MARK ".building-"
+
+/* The directory that holds `path`; the caller's. */
+static char *parent_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return mem_strdup(".");
+    return slash == path ? mem_strdup("/") : mem_printf("%.*s", (int)(slash - path), path);
+}
+
+static void remove_if_left(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        file_remove_tree(path);
+    close(fd);
+}
+
+static void remove_left(const char *target)
+{
+    char *parent = parent_of(target);
+    const char *slash = strrchr(target, '/');
+    char *prefix = mem_printf("%s" MARK, slash ? slash + 1 : target);
+    DIR *stream = opendir(parent);
+    struct dirent *entry;
+    while (stream && (entry = readdir(stream)))
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
+            char *path = mem_printf("%s/%s", parent, entry->d_name);
+            remove_if_left(path);
+            mem_free(path);
+        }
+    if (stream)
+        closedir(stream);
+    mem_free(prefix);
+    mem_free(parent);
+}
+
+int staging_begin(struct staging *staging, const char *target, struct err *err)
+{
+    *staging = (struct staging){.fd = -1, .target = mem_strdup(target)};
+    for (size_t length = strlen(target); length > 1 && target[length - 1] == '/'; length--)
+        staging->target[length - 1] = '\0';
+    char *parent = parent_of(staging->target);
+    int result = file_make_directories(parent, 0755, err);
+    mem_free(parent);
+    if (result < 0)
+        return result;
+    remove_left(staging->target);
+    char *path = mem_printf("%s" MARK "XXXXXX", staging->target);
+    if (!mkdtemp(path)) {
+        result = err_sys(err, errno, "%s: cannot be made", path);
+        mem_free(path);
+        return result;
+    }
+    staging->path = path;
+    staging->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (staging->fd < 0 || flock(staging->fd, LOCK_EX | LOCK_NB) < 0)
+        return err_sys(err, errno, "%s: cannot be locked", path);
+    if (fchmod(staging->fd, 0755) < 0)
+        return err_sys(err, errno, "%s: its mode cannot be set", path);
+    return 0;
+}
+
+static int sync_files(const struct staging *staging, struct err *err)
+{
+    DIR *stream = opendir(staging->path);
+    struct dirent *entry;
+    int result = stream ? 0 : err_sys(err, errno, "%s: cannot be listed", staging->path);
+    while (result == 0 && (entry = readdir(stream))) {
+        int fd = openat(staging->fd, entry->d_name, O_RDONLY | O_CLOEXEC);
+        if (fd >= 0 && fsync(fd) < 0 && errno != EINVAL)
+            result = err_sys(err, errno, "%s/%s: cannot be written", staging->path, entry->d_name);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (stream)
+        closedir(stream);
+    return result;
+}
+
+static void sync_parent(const char *path)
+{
+    char *parent = parent_of(path);
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    mem_free(parent);
+}
+
+/* Where a file system exchanges nothing, there is a moment without either. */
+static int move_aside(const struct staging *staging, struct err *err)
+{
+    char *aside = mem_printf("%s-old", staging->path);
+    int result = 0;
+    if (rename(staging->target, aside) < 0 || rename(staging->path, staging->target) < 0)
+        result = err_sys(err, errno, "%s: cannot be replaced", staging->target);
+    else
+        file_remove_tree(aside);
+    mem_free(aside);
+    return result;
+}
+
+int staging_finish(struct staging *staging, struct err *err)
+{
+    int result = sync_files(staging, err);
+    if (result < 0)
+        return result;
+    if (renameat2(AT_FDCWD, staging->path, AT_FDCWD, staging->target, RENAME_EXCHANGE) == 0)
+        file_remove_tree(staging->path);
+    else if (errno == ENOENT && rename(staging->path, staging->target) == 0)
+        result = 0;
+    else if (errno == EINVAL || errno == ENOSYS)
+        result = move_aside(staging, err);
+    else
+        result = err_sys(err, errno, "%s: cannot be put in its place", staging->target);
+    if (result == 0) {
+        mem_free(staging->path);
+        staging->path = NULL;
+        sync_parent(staging->target);
+    }
+    return result;
+}
+
+void staging_end(struct staging *staging)
+{
+    if (staging->path)
+        file_remove_tree(staging->path);
+    if (staging->fd >= 0)
+        close(staging->fd);
+    mem_free(staging->path);
+    mem_free(staging->target);
+    *staging = (struct staging){.fd = -1};
+}

@@ -1,0 +1,36 @@
+/* vectors: unit vectors in a file, and which of them are nearest to one: exactly, by looking at all.
+ *
+ * Immutable once open. Threads: any number.
+ */
+#ifndef WARPGYM_RETRIEVAL_VECTORS_H
+#define WARPGYM_RETRIEVAL_VECTORS_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct vectors {
+    const float *data; /* row after row */
+    size_t rows, dimension, bytes;
+};
+
+struct vector_hit {
+    uint64_t row;
+    float likeness; /* the inner product */
+};
+
+/* ERR_PROTOCOL: the file has another size. */
+NODISCARD int vectors_open(struct vectors *vectors, const char *path, size_t rows, size_t dimension,
+                           struct err *err);
+void vectors_close(struct vectors *vectors);
+
+/* The nearest of the rows first..end-1, the best first, and the lower row of equals; at most
+ * `count`. Returns how many. */
+size_t vectors_nearest(const struct vectors *vectors, const float *query, uint64_t first,
+                       uint64_t end, struct vector_hit *hits, size_t count);
+
+/* Products are added in lanes; the order of a sum is all that tells it from the plain loop. */
+float vectors_product(const float *a, const float *b, size_t count);
+
+#endif

@@ -1,0 +1,444 @@
+#include "retrieval/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_SHORTEST 2
+#define NUMBER_LONGEST 6
+#define CATEGORY "Category"
+
+/* Sorted, for bsearch. Words as they are after lowering. */
+static const char *const stop_words[] = {
+    "after",
+    "again",
+    "all",
+    "also",
+    "an",
+    "and",
+    "any",
+    "are",
+    "args",
+    "as",
+    "assert",
+    "async",
+    "at",
+    "aten",
+    "auto",
+    "autograd",
+    "be",
+    "because",
+    "been",
+    "before",
+    "behind",
+    "being",
+    "below",
+    "beside",
+    "between",
+    "block",
+    "bool",
+    "both",
+    "break",
+    "but",
+    "by",
+    "call",
+    "can",
+    "case",
+    "category",
+    "char",
+    "class",
+    "code",
+    "col",
+    "const",
+    "constexpr",
+    "contiguous",
+    "continue",
+    "could",
+    "cpp",
+    "cpu",
+    "cuda",
+    "cuda_runtime",
+    "data",
+    "def",
+    "default",
+    "device",
+    "dim",
+    "do",
+    "does",
+    "double",
+    "dtype",
+    "each",
+    "elif",
+    "else",
+    "empty",
+    "enum",
+    "every",
+    "except",
+    "extern",
+    "false",
+    "file",
+    "finally",
+    "first",
+    "fixed",
+    "float",
+    "float32",
+    "followed",
+    "for",
+    "forward",
+    "from",
+    "functional",
+    "get",
+    "get_init_input",
+    "get_input",
+    "global",
+    "goto",
+    "grid",
+    "half",
+    "have",
+    "here",
+    "how",
+    "if",
+    "implementation",
+    "import",
+    "in",
+    "include",
+    "init",
+    "init_inputs",
+    "inline",
+    "input",
+    "int",
+    "int32_t",
+    "int64",
+    "int64_t",
+    "into",
+    "is",
+    "it",
+    "its",
+    "jit",
+    "kernel",
+    "kwarg",
+    "lambda",
+    "language",
+    "last",
+    "len",
+    "let",
+    "let's",
+    "list",
+    "load",
+    "long",
+    "main",
+    "math",
+    "may",
+    "mock",
+    "model",
+    "module",
+    "more",
+    "most",
+    "must",
+    "namespace",
+    "new",
+    "nn",
+    "no",
+    "none",
+    "nor",
+    "not",
+    "np",
+    "num",
+    "numpy",
+    "object",
+    "of",
+    "on",
+    "one",
+    "only",
+    "optional",
+    "or",
+    "other",
+    "out",
+    "output",
+    "over",
+    "own",
+    "param",
+    "parameter",
+    "pass",
+    "print",
+    "program",
+    "ptr",
+    "raise",
+    "rand",
+    "randn",
+    "range",
+    "register",
+    "restrict",
+    "return",
+    "same",
+    "self",
+    "shape",
+    "short",
+    "signed",
+    "simple",
+    "size",
+    "size_t",
+    "sizeof",
+    "so",
+    "solution",
+    "some",
+    "static",
+    "std",
+    "stddef",
+    "stdint",
+    "stdlib",
+    "store",
+    "str",
+    "string",
+    "struct",
+    "such",
+    "super",
+    "switch",
+    "template",
+    "tensor",
+    "than",
+    "that",
+    "the",
+    "their",
+    "them",
+    "then",
+    "there",
+    "these",
+    "they",
+    "this",
+    "those",
+    "thread",
+    "through",
+    "tl",
+    "to",
+    "too",
+    "torch",
+    "triton",
+    "true",
+    "try",
+    "two",
+    "type",
+    "typedef",
+    "typename",
+    "typing",
+    "uint32_t",
+    "under",
+    "union",
+    "unsigned",
+    "until",
+    "up",
+    "use",
+    "using",
+    "value",
+    "very",
+    "view",
+    "void",
+    "volatile",
+    "was",
+    "way",
+    "were",
+    "what",
+    "when",
+    "where",
+    "which",
+    "while",
+    "who",
+    "whose",
+    "will",
+    "with",
+    "within",
+    "without",
+    "would",
+    "yield",
+};
+
+/* What one thing is called in different places: sorted by the first. */
+static const char *const same[][2] = {
+    {"attn", "attention"},
+    {"average", "mean"},
+    {"avg", "mean"},
+    {"baddbmm", "matmul"},
+    {"bmm", "matmul"},
+    {"conv", "convolution"},
+    {"convolutional", "convolution"},
+    {"csr", "sparse"},
+    {"cumulative", "cumsum"},
+    {"einsum", "matmul"},
+    {"expf", "exp"},
+    {"exponential", "exp"},
+    {"gemm", "matmul"},
+    {"gemv", "matmul"},
+    {"layernorm", "norm"},
+    {"logsumexp", "log_sum_exp"},
+    {"maximum", "max"},
+    {"minimum", "min"},
+    {"mm", "matmul"},
+    {"normalisation", "norm"},
+    {"normalise", "norm"},
+    {"normalization", "norm"},
+    {"normalize", "norm"},
+    {"normalized", "norm"},
+    {"pooling", "pool"},
+    {"prefix", "cumsum"},
+    {"product", "matmul"},
+    {"sorted", "sort"},
+    {"sorting", "sort"},
+    {"spmv", "sparse"},
+    {"sqrtf", "sqrt"},
+    {"summation", "sum"},
+    {"tanhf", "tanh"},
+};
+
+static int compare_word(const void *key, const void *item)
+{
+    return strcmp(key, *(const char *const *)item);
+}
+
+static bool is_stop_word(const char *word)
+{
+    return bsearch(word, stop_words, sizeof stop_words / sizeof *stop_words, sizeof *stop_words,
+                   compare_word);
+}
+
+static void put(struct word *word, const char *text, size_t length)
+{
+    word->length = length < WORD_BYTES ? length : WORD_BYTES - 1;
+    memcpy(word->text, text, word->length);
+    word->text[word->length] = '\0';
+}
+
+/* In lower case, without a plural's s, by the name that stands for all of its kind. */
+static void make_plain(struct word *word)
+{
+    for (size_t i = 0; i < word->length; i++)
+        if (word->text[i] >= 'A' && word->text[i] <= 'Z')
+            word->text[i] += 'a' - 'A';
+    const char *last = word->text + word->length;
+    if (word->length > 3 && last[-1] == 's' && !strchr("sui_", last[-2]))
+        word->text[--word->length] = '\0';
+    const char *const(*found)[2] = bsearch(word->text, same, sizeof same / sizeof *same,
+                                           sizeof *same, compare_word);
+    if (found)
+        put(word, (*found)[1], strlen((*found)[1]));
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || is_upper(c) || (unsigned char)c >= 0x80;
+}
+
+/* Where the part of an identifier that begins at `at` ends: "HTTPServer" is HTTP and Server. */
+static size_t part_end(const char *text, size_t at, size_t end)
+{
+    size_t i = at + 1;
+    if (is_digit(text[at])) {
+        while (i < end && is_digit(text[i]))
+            i++;
+        return i;
+    }
+    while (i < end && is_letter(text[i])) {
+        bool rises = is_upper(text[i]) && !is_upper(text[i - 1]);
+        bool begins = is_upper(text[i]) && i + 1 < end && is_letter(text[i + 1]) &&
+                      !is_upper(text[i + 1]) && text[i + 1] != 's';
+        if (rises || begins)
+            break;
+        i++;
+    }
+    return i;
+}
+
+struct walk {
+    int (*visit)(void *context, const struct word *word);
+    void *context;
+    struct word word;
+    bool placed; /* the identifier has been told of: what comes first of its parts is beside it */
+};
+
+static int tell(struct walk *walk, const char *text, size_t start, size_t end)
+{
+    struct word *word = &walk->word;
+    put(word, text + start, end - start);
+    make_plain(word);
+    if (word->length < 2 || is_stop_word(word->text))
+        return 0;
+    word->beside = walk->placed;
+    word->start = start;
+    word->end = end;
+    walk->placed = false;
+    return walk->visit(walk->context, word);
+}
+
+static int tell_identifier(struct walk *walk, const char *text, size_t start, size_t end)
+{
+    while (start < end && text[start] == '_')
+        start++;
+    while (end > start && text[end - 1] == '_')
+        end--;
+    if (start == end)
+        return 0;
+    size_t next = part_end(text, start, end);
+    int result = tell(walk, text, start, end);
+    if (next == end) /* it is one part */
+        return result;
+    walk->placed = result == 0 && walk->word.start == start && walk->word.end == end;
+    for (size_t at = start; at < end && result == 0; at = next) {
+        next = text[at] == '_' ? at + 1 : part_end(text, at, end);
+        if (text[at] != '_' && !is_digit(text[at]))
+            result = tell(walk, text, at, next);
+    }
+    walk->placed = false;
+    return result;
+}
+
+/* Python's operator; what decorates has no blank behind it. */
+static int tell_product(struct walk *walk, size_t at)
+{
+    static const char product[] = "matmul";
+    put(&walk->word, product, sizeof product - 1);
+    walk->word.beside = false;
+    walk->word.start = at;
+    walk->word.end = at + 1;
+    return walk->visit(walk->context, &walk->word);
+}
+
+static size_t line_end(const char *text, size_t at, size_t count)
+{
+    const char *found = memchr(text + at, '\n', count - at);
+    return found ? (size_t)(found - text) : count;
+}
+
+int words_each(const char *text, size_t count, int (*visit)(void *context, const struct word *word),
+               void *context)
+{
+    struct walk walk = {.visit = visit, .context = context};
+    int result = 0;
+    for (size_t at = 0, end; at < count && result == 0; at = end) {
+        end = at + 1;
+        bool number = is_digit(text[at]);
+        if (text[at] == '@' && end < count && text[end] == ' ')
+            result = tell_product(&walk, at);
+        if (!number && !is_letter(text[at]) && text[at] != '_')
+            continue;
+        while (end < count &&
+               (is_letter(text[end]) || is_digit(text[end]) || (text[end] == '_' && !number)))
+            end++;
+        size_t length = end - at;
+        if (end < count && text[end] == ':' && length == strlen(CATEGORY) &&
+            memcmp(text + at, CATEGORY, length) == 0)
+            end = line_end(text, end, count);
+        else if (!number)
+            result = tell_identifier(&walk, text, at, end);
+        else if (length >= NUMBER_SHORTEST && length <= NUMBER_LONGEST)
+            result = tell(&walk, text, at, end);
+    }
+    return result;
+}

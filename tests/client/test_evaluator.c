@@ -1,0 +1,463 @@
+/* Evaluators: this process with candidates of a tiny problem, and a server that a test plays. */
+#include "client/evaluator.h"
+
+#include "../support/http_fixture.h"
+#include "../support/judging.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/paths.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define THREADS 5
+#define HEAD "#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n)\\n"
+#define RIGHT HEAD "{ for (size_t i = 0; i < n; i++) y[i] = 2 * x[i]; }\\n"
+#define ENDLESS HEAD "{ for (volatile int i = 0;; i++) {} }\\n"
+#define YAML                                                                                       \
+    "name: double\\nsummary: Twice.\\nsignature: void solution(const float *x, float *y, size_t "  \
+    "n)\\n"                                                                                        \
+    "arguments:\\n  x: {role: in, type: f32, shape: [n], fill: normal}\\n"                         \
+    "  y: {role: out, type: f32, shape: [n]}\\n  n: {role: size}\\n"                               \
+    "tolerance: {relative: 1.0e-5}\\ncheck: [{n: 100}]\\ntime: [{n: 4096}]\\n"
+#define PROBLEM(yaml)                                                                              \
+    "\"problem\": {\"format\": \"native\", \"yaml\": \"" yaml "\", \"source\": \"" RIGHT "\"}"
+#define REQUEST(candidate, rest)                                                                   \
+    "{" PROBLEM(YAML) ", \"candidate\": {\"source\": \"" candidate "\"}, \"timing\": false" rest "}"
+
+static json_t *parsed(const char *text)
+{
+    json_t *object = json_loads(text, JSON_DECODE_ANY, NULL);
+    if (!object)
+        fail_msg("%s", text);
+    return object;
+}
+
+static const char *status_of(const json_t *verdict)
+{
+    return json_string_value(json_object_get(verdict, "status"));
+}
+
+static const char *error_of(const json_t *verdict)
+{
+    const char *message = json_string_value(
+        json_object_get(json_object_get(verdict, "error"), "message"));
+    return message ? message : "";
+}
+
+/* One evaluation of a thread. */
+struct call {
+    struct evaluator *evaluator;
+    const char *request;
+    json_t *verdict;
+    struct err err;
+    int result;
+    pthread_t thread;
+};
+
+static void *call(void *argument)
+{
+    struct call *one = argument;
+    json_t *request = json_loads(one->request, 0, NULL);
+    one->result = evaluator_evaluate(one->evaluator, request, &one->verdict, &one->err);
+    json_decref(request);
+    return NULL;
+}
+
+static void begin_calls(struct call *calls, size_t count, struct evaluator *evaluator,
+                        const char *request)
+{
+    for (size_t i = 0; i < count; i++) {
+        calls[i] = (struct call){.evaluator = evaluator, .request = request};
+        assert_int_equal(pthread_create(&calls[i].thread, NULL, call, &calls[i]), 0);
+    }
+}
+
+static void end_calls(struct call *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        pthread_join(calls[i].thread, NULL);
+}
+
+static void pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+/* ----------------------------------------------------------------------------------- in process */
+
+struct here {
+    char *place;
+    struct settings settings;
+    struct paths_list roots;
+    _Atomic int cancelled;
+    struct evaluator *evaluator;
+};
+
+static int open_here(void **state)
+{
+    static const char *const assignments[] = {"run.timeout_ms=20s", "run.threads=1",
+                                              "gpu.driver=/nonexistent/libcuda.so"};
+    struct here *here = mem_alloc(sizeof *here);
+    struct err err;
+    here->place = judging_directory("evaluator");
+    judging_settings(&here->settings, here->place);
+    for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++)
+        if (settings_assign(&here->settings, assignments[i], &err) < 0)
+            return -1;
+    if (paths_problems("", &here->roots, &err) < 0)
+        return -1;
+    struct evaluator_options options = {.settings = &here->settings,
+                                        .roots = (const char *const *)here->roots.items,
+                                        .root_count = here->roots.count,
+                                        .at_once = 2,
+                                        .cancelled = &here->cancelled};
+    *state = here;
+    return evaluator_open_local(&here->evaluator, &options, &err);
+}
+
+static int close_here(void **state)
+{
+    struct here *here = *state;
+    evaluator_close(here->evaluator);
+    paths_list_deinit(&here->roots);
+    settings_deinit(&here->settings);
+    judging_remove(here->place);
+    mem_free(here);
+    return 0;
+}
+
+static void test_verdicts(void **state)
+{
+    static const struct {
+        const char *request, *status, *says;
+    } rows[] = {
+        {REQUEST(RIGHT, ""), "passed", ""},
+        {REQUEST(HEAD "{ (void)x; (void)y; (void)n; }", ""), "wrong", "elements are wrong"},
+        {REQUEST("int broken", ""), "compile_error", ""},
+        {"{\"problem\": {\"id\": \"relu\"}, \"candidate\": {\"source\": \"x\"}}", "compile_error",
+         ""},
+        {REQUEST(ENDLESS, ", \"timeout_ms\": 300"), "timeout", "longer than it was given"},
+        {REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"200ms\"}"), "timeout",
+         "one call took longer"},
+        {"{\"refused\": \"not today\"}", "unsupported", "not today"},
+        {"{" PROBLEM("name: 3") ", \"candidate\": {\"source\": \"x\"}}", "unsupported", "yaml"},
+    };
+    struct here *here = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *request = parsed(rows[i].request);
+        json_t *verdict;
+        struct err err = {0};
+        json_put(request, "id", json_string("mine"));
+        if (evaluator_evaluate(here->evaluator, request, &verdict, &err) < 0)
+            fail_msg("row %zu: %s", i, err.text);
+        if (strcmp(status_of(verdict), rows[i].status) != 0 ||
+            !strstr(error_of(verdict), rows[i].says))
+            fail_msg("row %zu: %s: %s", i, status_of(verdict), error_of(verdict));
+        assert_string_equal(json_string_value(json_object_get(verdict, "id")), "mine");
+        json_decref(verdict);
+        json_decref(request);
+    }
+}
+
+static void test_no_request(void **state)
+{
+    static const struct {
+        const char *request;
+        int code;
+        const char *says;
+    } rows[] = {
+        {"[]", ERR_INPUT, "object"},
+        {"{\"problem\": 3}", ERR_INPUT, "problem"},
+        {REQUEST(RIGHT, ", \"timeout_mss\": 3"), ERR_INPUT, "timeout_mss"},
+        {REQUEST(RIGHT, ", \"settings\": {\"cache.directory\": \"/\"}"), ERR_INPUT,
+         "cache.directory"},
+        {REQUEST(RIGHT, ", \"settings\": {\"check.trials\": \"many\"}"), ERR_INPUT, "check.trials"},
+        {"{\"problem\": {\"id\": \"reluu\"}, \"candidate\": {\"source\": \"x\"}}", ERR_MISSING,
+         "reluu"},
+        {"{\"problem\": {\"id\": \"relu\", \"hash\": \"0123\"}, \"candidate\": {\"source\": "
+         "\"x\"}}",
+         ERR_MISSING, "0123 is wanted"},
+    };
+    struct here *here = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *request = parsed(rows[i].request);
+        json_t *verdict;
+        struct err err = {0};
+        int result = evaluator_evaluate(here->evaluator, request, &verdict, &err);
+        if (result != rows[i].code || err.code != result || !strstr(err.text, rows[i].says))
+            fail_msg("row %zu: %d: %s", i, result, err.text);
+        assert_null(verdict);
+        json_decref(request);
+    }
+}
+
+static double stage_ms(const json_t *verdict, const char *stage)
+{
+    return json_number_value(json_object_get(json_object_get(verdict, "stages_ms"), stage));
+}
+
+/* All are judged; whoever came last waited for at least one of the others, and is told so. */
+static void test_crowd(void **state)
+{
+    struct here *here = *state;
+    struct call calls[THREADS];
+    double longest_ms = 0, shortest_ms = INFINITY;
+    assert_int_equal(evaluator_at_once(here->evaluator), 2);
+    begin_calls(calls, THREADS, here->evaluator, REQUEST(RIGHT, ""));
+    end_calls(calls, THREADS);
+    for (size_t i = 0; i < THREADS; i++) {
+        if (calls[i].result < 0)
+            fail_msg("%s", calls[i].err.text);
+        assert_string_equal(status_of(calls[i].verdict), "passed");
+        longest_ms = fmax(longest_ms, stage_ms(calls[i].verdict, "queue"));
+        shortest_ms = fmin(shortest_ms, stage_ms(calls[i].verdict, "load") +
+                                            stage_ms(calls[i].verdict, "check"));
+        json_decref(calls[i].verdict);
+    }
+    if (longest_ms < shortest_ms)
+        fail_msg("waited for %.3f ms, judged in %.3f ms", longest_ms, shortest_ms);
+}
+
+/* Those that run and those that wait for a turn. The last test of this evaluator. */
+static void test_cancel(void **state)
+{
+    struct here *here = *state;
+    struct call calls[THREADS];
+    begin_calls(calls, THREADS, here->evaluator, REQUEST(ENDLESS, ""));
+    pause_ms(300);
+    int64_t start_ns = clock_now_ns();
+    here->cancelled = 1;
+    end_calls(calls, THREADS);
+    if (clock_ms_since(start_ns) > (double)here->settings.run_timeout_ms)
+        fail_msg("they ran until their calls' limit");
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(calls[i].result, ERR_CANCELLED);
+        assert_null(calls[i].verdict);
+    }
+}
+
+/* ------------------------------------------------------------------------------------- a server */
+
+struct there {
+    struct http_fixture server;
+    _Atomic int running, most, puts, fresh, cancelled;
+    _Atomic int ends_after; /* looks at an evaluation until it has ended; 0: never */
+    _Atomic int looks;
+    const char *_Atomic ended;  /* what is told of one that has */
+    const char *_Atomic before; /* likewise, of one that had when it was put; NULL: it had not */
+};
+
+#define PASSED                                                                                     \
+    "{\"state\": \"done\", \"outcome\": \"passed\", \"verdict\": {\"status\": \"passed\"}}"
+
+static void tell(struct http_response *response, const char *id, const char *what)
+{
+    json_t *object = json_loads(what, 0, NULL);
+    json_put(object, "id", json_text(id));
+    http_set_json(response, object);
+}
+
+static void put(void *context, struct http_request *request, struct http_response *response)
+{
+    struct there *there = context;
+    const json_t *body = http_json(request, response);
+    if (!body)
+        return;
+    there->puts++;
+    if (json_object_get(body, "bad")) {
+        http_refuse(response, 400, "bad", "no such problem");
+        return;
+    }
+    bool fresh = json_is_true(json_object_get(body, "fresh"));
+    there->fresh += fresh;
+    int running = ++there->running;
+    int most = there->most;
+    while (running > most && !atomic_compare_exchange_weak(&there->most, &most, running)) {
+    }
+    http_set_status(response, 202);
+    tell(response, json_string_value(json_object_get(body, "id")),
+         there->before && !fresh ? there->before : "{\"state\": \"queued\"}");
+}
+
+static void get(void *context, struct http_request *request, struct http_response *response)
+{
+    struct there *there = context;
+    bool ended = ++there->looks >= there->ends_after && there->ends_after > 0;
+    there->running -= ended;
+    tell(response, http_parameter(request, "id"),
+         ended ? there->ended : "{\"state\": \"running\"}");
+}
+
+static void cancel(void *context, struct http_request *request, struct http_response *response)
+{
+    struct there *there = context;
+    (void)request;
+    there->cancelled++;
+    http_set_json(response, json_object());
+}
+
+static const struct http_route routes[] = {
+    {HTTP_POST, "/v1/evaluations", put, 0, 65536},
+    {HTTP_GET, "/v1/evaluations/:id", get, 0, 0},
+    {HTTP_DELETE, "/v1/evaluations/:id", cancel, 0, 0},
+};
+
+static int open_there(void **state)
+{
+    struct there *there = mem_alloc(sizeof *there);
+    *state = there;
+    return http_fixture_begin(&there->server, routes, sizeof routes / sizeof *routes, there);
+}
+
+static int close_there(void **state)
+{
+    struct there *there = *state;
+    int result = http_fixture_stop(&there->server);
+    http_fixture_free(&there->server);
+    mem_free(there);
+    return result;
+}
+
+static struct evaluator *connect_to(struct there *there, size_t at_once, _Atomic int *cancelled)
+{
+    struct evaluator_options options = {.settings = &there->server.settings,
+                                        .at_once = at_once,
+                                        .cancelled = cancelled};
+    struct evaluator *evaluator;
+    struct err err;
+    there->puts = there->fresh = there->cancelled = there->most = there->running = 0;
+    there->looks = 0;
+    there->ends_after = 1;
+    there->ended = PASSED;
+    there->before = NULL;
+    if (evaluator_open_remote(&evaluator, http_address(there->server.http), &options, &err) < 0)
+        fail_msg("%s", err.text);
+    return evaluator;
+}
+
+#define CANCELLED "{\"state\": \"cancelled\", \"outcome\": \"cancelled\", \"reason\": \"by hand\"}"
+#define LOST                                                                                       \
+    "{\"state\": \"done\", \"outcome\": \"infrastructure_error\", \"reason\": \"lost thrice\"}"
+
+static void test_answers(void **state)
+{
+    static const struct {
+        const char *request, *before, *ended;
+        int result, fresh;
+        const char *says; /* the status, or a word of why */
+    } rows[] = {
+        {"{}", NULL, PASSED, 0, 0, "passed"},
+        {"{}", PASSED, LOST, 0, 0, "passed"}, /* known already */
+        {"{}", NULL, LOST, 0, 0, "infrastructure_error"},
+        {"{}", NULL, CANCELLED, ERR_CANCELLED, 0, "by hand"},
+        {"{\"id\": \"again\"}", CANCELLED, PASSED, 0, 1, "passed"},
+        {"{\"id\": \"again\"}", LOST, PASSED, 0, 1, "passed"},
+        {"{\"bad\": 1}", NULL, PASSED, ERR_INPUT, 0, "no such problem"},
+        {"[]", NULL, PASSED, ERR_INPUT, 0, "object"},
+    };
+    struct there *there = *state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct evaluator *evaluator = connect_to(there, 0, NULL);
+        json_t *request = parsed(rows[i].request), *as_it_was = json_deep_copy(request);
+        json_t *verdict;
+        struct err err = {0};
+        there->before = rows[i].before;
+        there->ended = rows[i].ended;
+        int result = evaluator_evaluate(evaluator, request, &verdict, &err);
+        if (result != rows[i].result || there->fresh != rows[i].fresh ||
+            !strstr(result == 0 ? status_of(verdict) : err.text, rows[i].says))
+            fail_msg("row %zu: %d, fresh %d: %s", i, result, there->fresh, err.text);
+        assert_true(json_equal(request, as_it_was));
+        if (result == 0 && strcmp(rows[i].says, "infrastructure_error") == 0)
+            assert_string_equal(error_of(verdict), "lost thrice");
+        json_decref(verdict);
+        json_decref(as_it_was);
+        json_decref(request);
+        evaluator_close(evaluator);
+    }
+}
+
+static void test_crowd_there(void **state)
+{
+    struct there *there = *state;
+    struct evaluator *evaluator = connect_to(there, 2, NULL);
+    struct call calls[4 * THREADS];
+    begin_calls(calls, 4 * THREADS, evaluator, "{}");
+    end_calls(calls, 4 * THREADS);
+    for (size_t i = 0; i < 4 * THREADS; i++) {
+        assert_int_equal(calls[i].result, 0);
+        assert_string_equal(status_of(calls[i].verdict), "passed");
+        json_decref(calls[i].verdict);
+    }
+    assert_int_equal(there->puts, 4 * THREADS);
+    assert_in_range(there->most, 1, 2);
+    evaluator_close(evaluator);
+}
+
+static void test_cancel_there(void **state)
+{
+    struct there *there = *state;
+    _Atomic int cancelled = 0;
+    struct evaluator *evaluator = connect_to(there, 2, &cancelled);
+    struct call calls[THREADS];
+    there->ends_after = 0;
+    begin_calls(calls, THREADS, evaluator, "{}");
+    while (there->looks < 2)
+        pause_ms(5);
+    cancelled = 1;
+    end_calls(calls, THREADS);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(calls[i].result, ERR_CANCELLED);
+    assert_int_equal(there->cancelled, 2); /* the others never went out */
+    assert_int_equal(there->puts, 2);
+    evaluator_close(evaluator);
+}
+
+static void test_away(void **state)
+{
+    struct there *there = *state;
+    struct evaluator_options options = {.settings = &there->server.settings};
+    struct evaluator *evaluator;
+    json_t *request = json_object(), *verdict;
+    struct err err;
+    assert_int_equal(settings_assign(&there->server.settings, "client.patience_ms=0", &err), 0);
+    assert_int_equal(evaluator_open_remote(&evaluator, "nonsense", &options, &err), ERR_INPUT);
+    assert_null(evaluator);
+    assert_int_equal(evaluator_open_remote(&evaluator, "http://127.0.0.1:1", &options, &err), 0);
+    assert_int_equal(evaluator_at_once(evaluator), 1000);
+    assert_int_equal(evaluator_evaluate(evaluator, request, &verdict, &err), ERR_IO);
+    assert_non_null(strstr(err.text, "127.0.0.1:1"));
+    assert_null(verdict);
+    evaluator_close(evaluator);
+    json_decref(request);
+}
+
+int main(void)
+{
+    const struct CMUnitTest here[] = {
+        cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_no_request),
+        cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_cancel),
+    };
+    const struct CMUnitTest there[] = {
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_crowd_there),
+        cmocka_unit_test(test_cancel_there),
+        cmocka_unit_test(test_away),
+    };
+    return cmocka_run_group_tests_name("here", here, open_here, close_here) +
+           cmocka_run_group_tests_name("there", there, open_there, close_there);
+}

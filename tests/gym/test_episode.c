@@ -1,0 +1,392 @@
+/* The conversation as a state machine: made-up verdicts, real templates and problems. */
+#include "gym/episode.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/paths.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CODE "```c\nvoid solution(const float *x, float *y, size_t n)\n{\n}\n```"
+
+static struct settings settings;
+static struct paths_list roots;
+static struct gym *gym;
+
+static int open_gym(void **state)
+{
+    (void)state;
+    struct err err;
+    settings_init(&settings);
+    if (paths_problems("", &roots, &err) < 0)
+        fail_msg("%s", err.text);
+    const struct gym_options options = {.settings = &settings,
+                                        .roots = roots.items,
+                                        .root_count = roots.count};
+    if (gym_open(&gym, &options, &err) < 0)
+        fail_msg("%s", err.text);
+    return 0;
+}
+
+static int close_gym(void **state)
+{
+    (void)state;
+    gym_close(gym);
+    paths_list_deinit(&roots);
+    settings_deinit(&settings);
+    return 0;
+}
+
+static json_t *object(const char *text)
+{
+    json_error_t error;
+    json_t *value = json_loads(text, 0, &error);
+    if (!value)
+        fail_msg("%s in %s", error.text, text);
+    return value;
+}
+
+static struct episode *begin(const char *configuration)
+{
+    struct episode *episode;
+    struct err err;
+    json_t *asked = object(configuration);
+    if (episode_new(&episode, gym, "e", asked, &err) < 0)
+        fail_msg("%s", err.text);
+    json_decref(asked);
+    return episode;
+}
+
+static json_t *answer_of(const char *text)
+{
+    return json_pack("{s:s}", "text", text);
+}
+
+/* True: it is to be judged. */
+static bool say(struct episode *episode, const char *text)
+{
+    struct err err;
+    json_t *answer = answer_of(text), *request;
+    if (episode_answer(episode, answer, &request, &err) < 0)
+        fail_msg("%s", err.text);
+    bool judging = request != NULL;
+    json_decref(request);
+    json_decref(answer);
+    return judging;
+}
+
+static json_t *verdict_of(const char *status, double speedup)
+{
+    bool passed = strcmp(status, "passed") == 0;
+    return json_pack("{s:s, s:b, s:b, s:{s:i, s:i}, s:{s:f, s:[f, f]}, s:{s:f}}", "status", status,
+                     "compiled", 1, "correct", passed, "correctness", "trials", 5, "passed",
+                     passed ? 5 : 0, "timing", "speedup", speedup, "speedup_interval",
+                     speedup * 0.9, speedup * 1.1, "stages_ms", "compile", 12.5);
+}
+
+static int judge(struct episode *episode, const char *status, double speedup)
+{
+    struct err err;
+    json_t *verdict = verdict_of(status, speedup);
+    int result = episode_verdict(episode, verdict, &err);
+    json_decref(verdict);
+    return result;
+}
+
+static void turn(struct episode *episode, const char *status, double speedup)
+{
+    assert_true(say(episode, CODE));
+    assert_int_equal(judge(episode, status, speedup), 0);
+}
+
+static const char *end_of(const struct episode *episode)
+{
+    return json_string_value(json_object_get(episode_state(episode), "end"));
+}
+
+static double real_of(const json_t *value, const char *key)
+{
+    return json_number_value(json_object_get(value, key));
+}
+
+/* ---------------------------------------------------------------------------------------- a whole */
+
+static void test_four_turns(void **state)
+{
+    (void)state;
+    struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}, \"turns\": 4, \"gamma\": "
+                                    "0.4, \"reward\": \"kevin\"}");
+    json_t *messages;
+    struct err err;
+    assert_int_equal(episode_phase(episode), EPISODE_ANSWERING);
+    assert_int_equal(episode_messages(episode, &messages, &err), 0);
+    assert_true(json_array_size(messages) >= 1);
+    json_decref(messages);
+    assert_false(say(episode, "I have no idea."));
+    assert_int_equal(episode_turn(episode), 1);
+    turn(episode, "wrong", 0);
+    turn(episode, "passed", 1.5);
+    assert_int_equal(episode_phase(episode), EPISODE_ANSWERING);
+    turn(episode, "passed", 2);
+    assert_int_equal(episode_phase(episode), EPISODE_DONE);
+    assert_string_equal(end_of(episode), "turns");
+    json_t *trajectory = episode_trajectory(episode), *turns = json_object_get(trajectory, "turns");
+    assert_int_equal(json_array_size(turns), 4);
+    assert_string_equal(
+        json_string_value(json_object_get(json_array_get(turns, 0), "status")), "no_code");
+    /* 0.3 + speedup; G = r + 0.4 G'. */
+    assert_true(fabs(real_of(json_array_get(turns, 3), "return") - 2.3) < 1e-9);
+    assert_true(fabs(real_of(json_array_get(turns, 2), "return") - (1.8 + 0.4 * 2.3)) < 1e-9);
+    assert_true(fabs(real_of(json_array_get(turns, 1), "return") - 0.4 * (1.8 + 0.4 * 2.3)) <
+                1e-9);
+    assert_int_equal(json_integer_value(json_object_get(trajectory, "best_turn")), 3);
+    assert_true(json_is_true(json_object_get(trajectory, "solved")));
+    json_t *conversation = json_object_get(trajectory, "messages");
+    size_t count = json_array_size(conversation);
+    assert_string_equal(
+        json_string_value(json_object_get(json_array_get(conversation, count - 1), "role")),
+        "assistant");
+    json_decref(trajectory);
+    episode_free(episode);
+}
+
+/* Configurations, the verdicts that come, and how it ends after which of them. */
+static const struct {
+    const char *configuration;
+    struct {
+        const char *status;
+        double speedup;
+    } verdicts[8];
+    const char *end;
+    int64_t turns;
+} endings[] = {
+    {"\"stop_speedup\": 1.5", {{"wrong", 0}, {"passed", 1.2}, {"passed", 1.6}}, "solved", 3},
+    {"\"stop_speedup\": 1.5, \"turns\": 2", {{"passed", 1.2}, {"passed", 1.3}}, "turns", 2},
+    {"\"stop_speedup\": 1, \"evaluation\": {\"timing\": false}", {{"passed", 0}}, "solved", 1},
+    {"\"turns\": 1", {{"passed", 9}}, "turns", 1},
+    {"\"turns\": 3", {{"unsupported", 0}}, "error", 1},
+    {"\"turns\": 2, \"history\": {\"iterations\": 3, \"remain_turns\": 1}",
+     {{"wrong", 0}, {"passed", 2}, {"wrong", 0}, {"wrong", 0}},
+     "turns",
+     4},
+    {"\"turns\": 2, \"history\": {\"iterations\": 2, \"remain_turns\": 0, \"select\": \"top\"}",
+     {{"wrong", 0}, {"passed", 2}, {"wrong", 0}, {"wrong", 0}},
+     "turns",
+     4},
+};
+
+static void test_endings(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        char *text = mem_printf("{\"problem\": {\"id\": \"relu\"}, %s}", endings[i].configuration);
+        struct episode *episode = begin(text);
+        for (size_t k = 0; endings[i].verdicts[k].status; k++) {
+            if (episode_phase(episode) != EPISODE_ANSWERING)
+                fail_msg("%s: over after %zu", endings[i].configuration, k);
+            turn(episode, endings[i].verdicts[k].status, endings[i].verdicts[k].speedup);
+        }
+        if (episode_phase(episode) != EPISODE_DONE || strcmp(end_of(episode), endings[i].end) != 0)
+            fail_msg("%s: %s", endings[i].configuration, end_of(episode));
+        assert_int_equal(episode_turn(episode), endings[i].turns);
+        mem_free(text);
+        episode_free(episode);
+    }
+}
+
+/* A verdict that says nothing is asked for again, as another evaluation; then it is an end. */
+static void test_nobody_judges(void **state)
+{
+    (void)state;
+    struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}}");
+    char last[64] = "";
+    assert_true(say(episode, CODE));
+    for (int i = 0; i < EPISODE_ATTEMPTS; i++) {
+        json_t *request = episode_request(episode);
+        const char *id = json_string_value(json_object_get(request, "id"));
+        assert_string_not_equal(id, last);
+        snprintf(last, sizeof last, "%s", id);
+        json_decref(request);
+        assert_int_equal(judge(episode, i % 2 ? "cancelled" : "infrastructure_error", 0),
+                         i + 1 < EPISODE_ATTEMPTS ? ERR_IO : 0);
+    }
+    assert_int_equal(episode_phase(episode), EPISODE_DONE);
+    assert_string_equal(end_of(episode), "error");
+    json_t *trajectory = episode_trajectory(episode);
+    const json_t *only = json_array_get(json_object_get(trajectory, "turns"), 0);
+    assert_true(json_is_true(json_object_get(only, "excluded")));
+    assert_false(json_is_true(json_object_get(only, "keep")));
+    json_decref(trajectory);
+    episode_free(episode);
+}
+
+/* ----------------------------------------------------------------------------------------- resuming */
+
+static struct episode *kept(struct episode *episode)
+{
+    struct episode *again;
+    struct err err;
+    char *text = json_dumps(episode_state(episode), JSON_COMPACT);
+    json_t *state = object(text);
+    if (episode_load(&again, gym, state, &err) < 0)
+        fail_msg("%s", err.text);
+    json_decref(state);
+    free(text);
+    episode_free(episode);
+    return again;
+}
+
+static json_t *without_times(const struct episode *episode)
+{
+    json_t *state = json_deep_copy(episode_state(episode));
+    json_object_del(state, "started_at");
+    json_object_del(state, "ended_at");
+    return state;
+}
+
+/* Through text after every step, or never: the same. */
+static void test_resumes_to_the_same(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *status;
+        double speedup;
+    } steps[] = {{"nothing", NULL, 0},
+                 {CODE, "compile_error", 0},
+                 {"<think>hm</think>" CODE, "passed", 0.7},
+                 {CODE, "passed", 1.7}};
+    const char *configuration = "{\"problem\": {\"id\": \"softmax\"}, \"turns\": 2, \"history\": "
+                                "{\"iterations\": 3, \"remain_turns\": 1, \"select\": \"best\"}, "
+                                "\"start\": {\"code\": \"void solution(void) {}\"}}";
+    struct episode *straight = begin(configuration), *broken = begin(configuration);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        broken = kept(broken);
+        assert_int_equal(say(straight, steps[i].text), steps[i].status != NULL);
+        assert_int_equal(say(broken, steps[i].text), steps[i].status != NULL);
+        broken = kept(broken);
+        if (!steps[i].status)
+            continue;
+        assert_int_equal(judge(straight, steps[i].status, steps[i].speedup), 0);
+        assert_int_equal(judge(broken, steps[i].status, steps[i].speedup), 0);
+    }
+    broken = kept(broken);
+    json_t *one = without_times(straight), *other = without_times(broken);
+    assert_true(json_equal(one, other));
+    assert_int_equal(episode_phase(broken), EPISODE_DONE);
+    json_decref(one);
+    json_decref(other);
+    episode_free(straight);
+    episode_free(broken);
+}
+
+/* Whatever a store gives back. */
+static void test_foreign_states(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{}",
+        "{\"schema\": 1}",
+        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"judging\", \"configuration\": {}, \"turns\": "
+        "[], \"window\": []}",
+        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"judging\", \"configuration\": [], \"turns\": "
+        "[], \"window\": []}",
+        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"x\", \"configuration\": {}, \"turns\": [1], "
+        "\"window\": []}",
+        "{\"schema\": 2, \"id\": \"e\"}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct episode *episode;
+        struct err err;
+        json_t *given = object(texts[i]);
+        if (episode_load(&episode, gym, given, &err) == 0)
+            fail_msg("taken: %s", texts[i]);
+        assert_true(err.text[0]);
+        json_decref(given);
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- refusals */
+
+static const struct {
+    const char *configuration, *says;
+} refused[] = {
+    {"{}", "problem"},
+    {"{\"problem\": {\"id\": \"reluu\"}}", "relu"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"turn\": 3}", "turns"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"turns\": 0}", "turns"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"turns\": \"4\"}", "turns"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"gamma\": 1.5}", "gamma"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"language\": \"triton\"}", "triton"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"language\": \"rust\"}", "rust"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"reward\": \"kevn\"}", "kevin"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"prompt\": {\"style\": \"kevinn\"}}", "kevin"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"prompt\": {\"shot\": 1}}", "shots"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"prompt\": {\"retrieve\": 3}}", "retrieval.directory"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"prompt\": {\"token_budget\": 10}}", "token"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"history\": {\"iterations\": 2, \"remain_turns\": 4}}",
+     "remain_turns"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"history\": {\"select\": \"first\"}}", "last, best, top"},
+    {"{\"problem\": {\"id\": \"relu\"}, \"evaluation\": {\"settings\": {\"cache.directory\": "
+     "\"/tmp\"}}}",
+     "cache.directory"},
+    {"{\"problem\": {\"format\": \"simple\"}}", "reference"},
+};
+
+static void test_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct episode *episode;
+        struct err err = {0};
+        json_t *asked = object(refused[i].configuration);
+        if (episode_new(&episode, gym, "e", asked, &err) == 0)
+            fail_msg("taken: %s", refused[i].configuration);
+        if (!strstr(err.text, refused[i].says))
+            fail_msg("%s: %s", refused[i].configuration, err.text);
+        json_decref(asked);
+    }
+}
+
+static void test_answers_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{}", "{\"text\": 1}", "{\"text\": \"x\", \"usage\": 3}", "{\"text\": \"x\", \"txt\": 1}",
+        "{\"text\": \"x\", \"logprobs\": {}}",
+    };
+    struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}}");
+    struct err err;
+    json_t *request;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        json_t *answer = object(texts[i]);
+        if (episode_answer(episode, answer, &request, &err) != ERR_INPUT)
+            fail_msg("taken: %s", texts[i]);
+        json_decref(answer);
+    }
+    assert_int_equal(episode_phase(episode), EPISODE_ANSWERING);
+    assert_int_equal(judge(episode, "passed", 1), ERR_INPUT);
+    assert_true(say(episode, CODE));
+    json_t *answer = answer_of(CODE);
+    assert_int_equal(episode_answer(episode, answer, &request, &err), ERR_INPUT);
+    json_decref(answer);
+    episode_free(episode);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_four_turns),    cmocka_unit_test(test_endings),
+        cmocka_unit_test(test_nobody_judges), cmocka_unit_test(test_resumes_to_the_same),
+        cmocka_unit_test(test_foreign_states), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_answers_refused),
+    };
+    return cmocka_run_group_tests(tests, open_gym, close_gym);
+}

@@ -1,0 +1,200 @@
+/* Lines that a kill leaves whole: what is cut, what is refused, who is kept out. */
+#include "gym/journal.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define LINES 4
+#define CHILD_LINES 200
+
+static char directory[] = "/tmp/warpgym-journal-XXXXXX";
+static char path[sizeof directory + 16];
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(path, sizeof path, "%s/journal", directory);
+    unlink(path);
+    return 0;
+}
+
+static void put(const char *text)
+{
+    struct err err;
+    if (file_write_atomic(path, text, strlen(text), 0644, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static int gather(void *context, const json_t *object, struct err *err)
+{
+    struct buf *seen = context;
+    (void)err;
+    buf_printf(seen, "%lld,", (long long)json_integer_value(json_object_get(object, "n")));
+    return 0;
+}
+
+/* What is in the file, what is read of it, and what is left of it once one line was appended. */
+static const struct {
+    const char *before, *seen, *after;
+} rows[] = {
+    {"", "", "{\"n\":9}\n"},
+    {"{\"n\":1}\n{\"n\":2}\n", "1,2,", "{\"n\":1}\n{\"n\":2}\n{\"n\":9}\n"},
+    {"{\"n\":1}\n{\"n\":2", "1,", "{\"n\":1}\n{\"n\":9}\n"},
+    {"{\"n\":1}\n{\"n\":2}", "1,", "{\"n\":1}\n{\"n\":9}\n"}, /* without its end it is not whole */
+    {"{\"n\"", "", "{\"n\":9}\n"},
+};
+
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct journal journal;
+        struct buf seen;
+        struct err err;
+        char *text;
+        size_t bytes;
+        json_t *nine = json_pack("{s:i}", "n", 9);
+        buf_init(&seen, 1024);
+        put(rows[i].before);
+        if (journal_open(&journal, path, false, gather, &seen, &err) < 0)
+            fail_msg("row %zu: %s", i, err.text);
+        assert_string_equal(seen.data, rows[i].seen);
+        assert_int_equal(journal_append(&journal, nine, &err), 0);
+        journal_close(&journal);
+        assert_int_equal(file_read(path, 4096, &text, &bytes, &err), 0);
+        assert_string_equal(text, rows[i].after);
+        mem_free(text);
+        json_decref(nine);
+        buf_deinit(&seen);
+    }
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"{\"n\":1}\nno\n", "{\"n\":1}\n[1]\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct journal journal;
+        struct buf seen;
+        struct err err;
+        buf_init(&seen, 1024);
+        put(texts[i]);
+        assert_int_equal(journal_open(&journal, path, false, gather, &seen, &err), ERR_INPUT);
+        assert_non_null(strstr(err.text, "journal:2"));
+        buf_deinit(&seen);
+    }
+}
+
+/* Another process has it: nobody else writes; a child that lives on holds no lock. */
+static void test_one_writer(void **state)
+{
+    (void)state;
+    struct journal journal;
+    struct err err;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (journal_open(&journal, path, false, NULL, NULL, &err) < 0)
+            _exit(1);
+        if (write(ready[1], "x", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(journal_open(&journal, path, false, NULL, NULL, &err), ERR_IO);
+    assert_non_null(strstr(err.text, "another process"));
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_int_equal(journal_open(&journal, path, false, NULL, NULL, &err), 0);
+    journal_close(&journal);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+static int check_next(void *context, const json_t *object, struct err *err)
+{
+    json_int_t *next = context;
+    if (json_integer_value(json_object_get(object, "n")) != (*next)++)
+        return err_set(err, ERR_PROTOCOL, "line %lld is missing", (long long)*next - 1);
+    return 0;
+}
+
+/* Killed somewhere in between, again and again: every line that it said it had written is there. */
+static void test_killed(void **state)
+{
+    (void)state;
+    json_int_t told = 0;
+    for (int i = 0; i < LINES; i++) {
+        struct journal journal;
+        struct err err;
+        json_int_t next = 0, told_now;
+        int said[2];
+        assert_int_equal(pipe(said), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            if (journal_open(&journal, path, false, check_next, &next, &err) < 0)
+                _exit(1);
+            for (;; next++) {
+                json_t *line = json_pack("{s:I, s:s}", "n", next, "text", "abcdefgh");
+                if (journal_append(&journal, line, &err) < 0 ||
+                    write(said[1], &next, sizeof next) != sizeof next)
+                    _exit(1);
+                json_decref(line);
+            }
+        }
+        for (int k = 0; k < CHILD_LINES && read(said[0], &told_now, sizeof told_now) > 0; k++)
+            told = told_now;
+        kill(child, SIGKILL);
+        int status;
+        waitpid(child, &status, 0);
+        assert_true(WIFSIGNALED(status));
+        close(said[0]);
+        close(said[1]);
+        next = 0;
+        assert_int_equal(journal_open(&journal, path, false, check_next, &next, &err), 0);
+        assert_true(next > told);
+        journal_close(&journal);
+    }
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    file_remove_tree(directory);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_rows, set_up),
+        cmocka_unit_test_setup(test_refused, set_up),
+        cmocka_unit_test_setup(test_one_writer, set_up),
+        cmocka_unit_test_setup(test_killed, set_up),
+    };
+    return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}

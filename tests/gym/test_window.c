@@ -1,0 +1,75 @@
+/* Which turns of a history are kept: reference drkernel-rl.md sections 8.7 and 18. */
+#include "gym/window.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ROOM 16
+
+static const struct {
+    enum window_select select;
+    double values[ROOM];
+    size_t count, keep;
+    size_t places[ROOM], chosen;
+} rows[] = {
+    {WINDOW_LAST, {0, 2, 0, 0, 1.5, 1.5}, 6, 2, {4, 5}, 2},
+    {WINDOW_LAST, {1}, 1, 4, {0}, 1},
+    {WINDOW_LAST, {0}, 0, 4, {0}, 0},
+    /* The page's own: turns 5 and 6, counted from 1, not 2 and 5. */
+    {WINDOW_BEST, {0, 2, 0, 0, 1.5, 1.5}, 6, 2, {4, 5}, 2},
+    {WINDOW_BEST, {1, 0, 1, 0, 1}, 5, 1, {0}, 1},
+    {WINDOW_BEST, {1, 1, 0, 1, 1}, 5, 2, {0, 1}, 2},
+    {WINDOW_BEST, {-3, -1, -2}, 3, 2, {1, 2}, 2},
+    {WINDOW_BEST, {3, 4}, 2, 5, {0, 1}, 2},
+    {WINDOW_BEST, {3, 4}, 2, 0, {0}, 0},
+    {WINDOW_TOP, {0, 2, 0, 0, 1.5, 1.5}, 6, 2, {1, 4}, 2},
+    {WINDOW_TOP, {0, 2, 0, 0, 1.5, 1.5}, 6, 3, {1, 4, 5}, 3},
+    {WINDOW_TOP, {1, 1, 1, 1}, 4, 2, {0, 1}, 2},
+};
+
+static void test_choices(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t places[ROOM];
+        size_t chosen = window_choose(rows[i].select, rows[i].values, rows[i].count, rows[i].keep,
+                                      places);
+        if (chosen != rows[i].chosen ||
+            memcmp(places, rows[i].places, chosen * sizeof *places) != 0)
+            fail_msg("row %zu: %zu chosen, the first is %zu", i, chosen, chosen ? places[0] : 0);
+    }
+}
+
+static void test_turns(void **state)
+{
+    (void)state;
+    assert_int_equal(window_turns(5, 4, 10), 14);
+    assert_int_equal(window_turns(3, 0, 1), 3);
+    assert_int_equal(window_turns(4, 2, 3), 8);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    enum window_select select;
+    struct err err;
+    assert_int_equal(window_named("top", &select, &err), 0);
+    assert_int_equal(select, WINDOW_TOP);
+    assert_int_equal(window_named("first", &select, &err), ERR_INPUT);
+    assert_non_null(strstr(err.text, "last, best, top"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+"""Episodes over HTTP: begin, step, look, end; what is sent twice, by several, across a death."""
+
+import collections
+import concurrent.futures
+import json
+import random
+import signal
+import threading
+
+import pytest
+import serving
+import support
+
+CODE = "Here it is.\n<KERNEL>\n```c\n/* {words} */ void solution(void) {{}}\n```\n</KERNEL>"
+EPISODES = 1000
+TURNS = 3
+
+
+def begin(server, status=201, **more):
+    answer = server.post("/v1/episodes", {"problem": {"id": "softmax"}, "language": "c"} | more)
+    assert answer.status == status, answer
+    return answer.json
+
+
+def step(server, episode, turn, words="", text=None, status=200, **more):
+    body = {"turn": turn, "answer": CODE.format(words=words) if text is None else text} | more
+    answer = server.post(f"/v1/episodes/{episode}/step", body)
+    assert answer.status == status, answer
+    return answer.json
+
+
+def test_whole_episode(server):
+    begun = begin(server, turns=4, gamma=0.5, notes={"run": 7}, reward="kevin")
+    assert begun["state"] == "answering" and begun["turn"] == 0 and begun["step"] is None
+    messages = begun["observation"]["messages"]
+    assert "softmax" in "".join(message["content"] for message in messages)
+    assert messages[-1]["role"] == "user" and begun["observation"]["tokens"] > 100
+    id_ = begun["id"]
+    first = step(server, id_, 0, text="no idea")
+    assert first["step"]["status"] == "no_code" and first["step"]["reward"] == 0
+    second = step(server, id_, 1, "vector=not_compiling.json")
+    assert second["step"]["status"] == "compile_error" and not second["step"]["compiled"]
+    assert second["step"]["verdict"]["status"] == "compile_error"
+    third = step(server, id_, 2, "vector=correct.json")
+    assert third["step"]["correct"] and third["step"]["speedup"] > 0
+    assert third["step"]["reward"] == pytest.approx(0.3 + third["step"]["speedup"])
+    assert third["observation"]["messages"] != messages
+    last = step(server, id_, 3, "vector=wrong.json")
+    assert last["state"] == "done" and last["end"] == "turns" and last["observation"] is None
+    assert last["step"]["truncated"] and not last["step"]["terminated"]
+    rewards = [0, 0, third["step"]["reward"], last["step"]["reward"]]
+    returns = [sum(0.5 ** (k - i) * rewards[k] for k in range(i, 4)) for i in range(4)]
+    assert last["returns"] == pytest.approx(returns)
+    assert last["notes"] == {"run": 7}
+    trajectory = last["trajectory"]
+    assert trajectory["solved"] and trajectory["best_turn"] == 2 and len(trajectory["turns"]) == 4
+    assert trajectory["policy"] == "http" and trajectory["problem"] == "softmax"
+    assert server.get(f"/v1/episodes/{id_}").json == last
+
+
+def test_fast_enough_ends_it(server):
+    id_ = begin(server, turns=4, stop_speedup=0.1)["id"]
+    done = step(server, id_, 0, "vector=correct.json")
+    assert done["end"] == "solved" and done["step"]["terminated"]
+    answer = server.post(f"/v1/episodes/{id_}/step", {"turn": 1, "answer": "x"})
+    assert answer.status == 409 and "done" in answer.text
+
+
+def test_sent_again(server):
+    id_ = begin(server)["id"]
+    first = step(server, id_, 0, "vector=correct.json")
+    assert step(server, id_, 0, "vector=correct.json") == first
+    step(server, id_, 1, "vector=wrong.json")
+    again = step(server, id_, 0, "vector=correct.json")
+    assert again["step"] == first["step"] and again["turn"] == 2
+    assert "another answer" in str(step(server, id_, 0, "vector=wrong.json", status=409))
+    assert "at turn 2" in str(step(server, id_, 5, status=409))
+
+
+def test_begun_again(server):
+    first = begin(server, id="mine", turns=3)
+    assert begin(server, id="mine", turns=3, status=200) == first
+    answer = server.post("/v1/episodes", {"id": "mine", "problem": {"id": "softmax"}, "turns": 2})
+    assert answer.status == 409 and "is another one" in answer.text
+
+
+def test_patience(server):
+    """Not judged in time: 202, then the same step, or a look, waits for the rest."""
+    id_ = begin(server)["id"]
+    body = {"turn": 0, "answer": CODE.format(words="hold_ms=1500 vector=correct.json")}
+    answer = server.post(f"/v1/episodes/{id_}/step?wait_s=0", body)
+    assert answer.status == 202 and answer.json["state"] == "judging"
+    other = {"turn": 0, "answer": "another"}
+    assert server.post(f"/v1/episodes/{id_}/step?wait_s=0", other).status == 409
+    assert server.get(f"/v1/episodes/{id_}").json["state"] == "judging"
+    waiting = server.later("GET", f"/v1/episodes/{id_}?wait_s=30")
+    done = server.post(f"/v1/episodes/{id_}/step?wait_s=30", body)
+    assert done.status == 200 and done.json["step"]["correct"]
+    assert waiting.result(30).json["turn"] == 1
+    evaluations = server.get("/v1/evaluations?limit=1000").json["evaluations"]
+    assert sum(item["id"].startswith(id_) for item in evaluations) == 1
+
+
+def test_ended(server):
+    id_ = begin(server)["id"]
+    body = {"turn": 0, "answer": CODE.format(words="hold_ms=60000")}
+    job = server.post(f"/v1/episodes/{id_}/step?wait_s=0", body)
+    assert job.json["state"] == "judging"
+    assert server.delete(f"/v1/episodes/{id_}").json == {"id": id_, "state": "gone"}
+    assert server.get(f"/v1/episodes/{id_}").status == 404
+    assert server.delete(f"/v1/episodes/{id_}").status == 404
+    ended = server.get(f"/v1/evaluations/{id_}-0-0?wait_s=30").json
+    assert ended["state"] == "cancelled"
+
+
+def test_expired(server):
+    id_ = begin(server, expires_s=1)["id"]
+    support.wait_until(lambda: server.get(f"/v1/episodes/{id_}").status == 404, "its end")
+    answer = server.post(f"/v1/episodes/{id_}/step", {"turn": 0, "answer": "x"})
+    assert answer.status == 404 and "gone some time after" in answer.text
+
+
+def test_machine_at_fault(server):
+    """A verdict that says nothing of the answer is no turn: it is judged again, then given up."""
+    id_ = begin(server)["id"]
+    body = {"turn": 0, "answer": CODE.format(words="status=infrastructure_error")}
+    support.wait_until(
+        lambda: server.post(f"/v1/episodes/{id_}/step", body).json["state"] == "done", "its end"
+    )
+    done = server.get(f"/v1/episodes/{id_}").json
+    assert done["end"] == "error" and done["step"]["excluded"]
+    assert done["step"]["evaluation"] == f"{id_}-0-2"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ([], "object"),
+        ({}, "problem"),
+        ({"problem": {"id": "softmaxx"}}, "softmax"),
+        ({"problem": {"id": "../softmax"}}, "path"),
+        ({"problem": {"id": "softmax"}, "turn": 2}, "turns"),
+        ({"problem": {"id": "softmax"}, "reward": "kevim"}, "kevin"),
+        ({"problem": {"id": "softmax"}, "reward": {"preset": "kevin", "x_weight": 1}}, "weight"),
+        ({"problem": {"id": "softmax"}, "id": "a/b"}, "id"),
+        ({"problem": {"id": "softmax"}, "expires_s": 0}, "expires_s"),
+        ({"problem": {"id": "softmax"}, "labels": {"policy": "x"}}, "labels"),
+        ({"problem": {"id": "softmax"}, "evaluation": {"settings": {"python.path": "x"}}}, "python"),
+    ],
+)
+def test_refused(idle, body, says):
+    answer = idle.post("/v1/episodes", body)
+    assert answer.status == 400 and says in answer.text
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        ([], 400, "turn"),
+        ({"turn": 0}, 400, "answer"),
+        ({"turn": "0", "answer": "x"}, 400, "turn"),
+        ({"turn": 0, "answer": "x", "usages": {}}, 400, "usage"),
+        ({"turn": 0, "answer": "x" * (5 << 20)}, 413, "bytes"),
+        ({"turn": -1, "answer": "x"}, 409, "turn"),
+    ],
+)
+def test_refused_step(idle, body, status, says):
+    id_ = begin(idle)["id"]
+    answer = idle.post(f"/v1/episodes/{id_}/step", body)
+    assert answer.status == status and says in answer.text
+
+
+def test_too_many(warpgym):
+    with serving.serving(warpgym, "-s", "server.episodes_max=2", worker=False) as server:
+        for _ in range(2):
+            begin(server)
+        support.wait_until(
+            lambda: server.post("/v1/episodes", {"problem": {"id": "softmax"}}).status == 429,
+            "a refusal",
+        )
+
+
+class Stub:
+    """A policy that answers at once, and sends again whatever got no answer."""
+
+    def __init__(self, house):
+        self.house = house
+
+    def ask(self, method, path, body=None):
+        while True:
+            server = self.house.server
+            try:
+                answer = server.ask(method, path, body)
+            except (OSError, serving.http.client.HTTPException):
+                self.house.up.wait(support.TIMEOUT_S)
+                continue
+            if answer.status not in (202, 429, 503):
+                assert answer.status in (200, 201), answer
+                return answer.json
+
+    def begin(self, number):
+        problem = {"id": "softmax"}
+        return self.ask("POST", "/v1/episodes", {"id": f"e{number}", "problem": problem, "turns": TURNS})
+
+    def step(self, number, turn):
+        words = ("vector=wrong.json", "vector=not_compiling.json", "vector=correct.json")
+        text = CODE.format(words=words[(number + turn) % 3] + f" e{number} t{turn}")
+        body = {"turn": turn, "answer": text}
+        seen = self.ask("POST", f"/v1/episodes/e{number}/step", body)
+        self.house.stepped()
+        return seen
+
+
+class House:
+    """A server that is killed in the middle, and comes back on its port with its queue."""
+
+    def __init__(self, warpgym, kills):
+        self.warpgym = warpgym
+        self.server = serving.Server(warpgym)
+        self.worker = serving.Worker(self.server.queue)
+        self.up = threading.Event()
+        self.up.set()
+        self.steps = 0
+        self.kills = sorted(kills)
+        self.lock = threading.Lock()
+
+    def stepped(self):
+        with self.lock:
+            self.steps += 1
+            if not self.kills or self.steps < self.kills[0]:
+                return
+            self.kills.pop(0)
+            self.up.clear()
+            old = self.server
+            old.stop(signal.SIGKILL)
+            self.server = serving.Server(self.warpgym, queue=old.queue)
+            self.up.set()
+
+    def close(self):
+        self.worker.stop()
+        self.server.stop()
+
+
+def test_thousand_episodes_and_a_death(warpgym):
+    """No turn lost, none doubled, each with its own answer and verdict."""
+    draw = random.Random(5)
+    house = House(warpgym, [draw.randrange(200, EPISODES * TURNS - 200) for _ in range(2)])
+    try:
+        with concurrent.futures.ThreadPoolExecutor(64) as pool:
+            stub = Stub(house)
+            episodes = list(pool.map(stub.begin, range(EPISODES)))
+            for turn in range(TURNS):
+                assert all(seen["turn"] == turn for seen in episodes)
+                numbers = draw.sample(range(EPISODES), EPISODES)
+                steps = pool.map(lambda number, turn=turn: stub.step(number, turn), numbers)
+                episodes = list(steps)
+        assert not house.kills
+        for seen in episodes:
+            number, turns = int(seen["id"][1:]), seen["trajectory"]["turns"]
+            assert [turn["turn"] for turn in turns] == list(range(TURNS))
+            for turn in turns:
+                assert f"e{number} t{turn['turn']} " in turn["answer"]
+                assert turn["evaluation"] == f"e{number}-{turn['turn']}-0"
+            statuses = sorted(turn["status"] for turn in turns)
+            assert statuses == ["compile_error", "passed", "wrong"]
+        evaluations = collections.Counter()
+        page = {"before": None}
+        while True:
+            before = f"&before={page['before']}" if page["before"] else ""
+            page = house.server.get(f"/v1/evaluations?limit=1000{before}").json
+            evaluations.update(item["id"] for item in page["evaluations"])
+            if not page["before"]:
+                break
+        assert len(evaluations) == EPISODES * TURNS and set(evaluations.values()) == {1}
+    finally:
+        house.close()
+
+
+def test_listed_in_openapi(idle):
+    paths = json.loads(idle.get("/openapi.json").text)["paths"]
+    assert "post" in paths["/v1/episodes/{id}/step"]

@@ -1,0 +1,299 @@
+"""`warpgym rollout` with a scripted policy: what it keeps, and that a death costs nothing."""
+
+import collections
+import json
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import serving
+import support
+
+RIGHT = """<think>twice the sign</think>
+<KERNEL>
+```c
+#include <stddef.h>
+void solution(const float *x, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] > 0 ? x[i] : 0;
+}
+```
+</KERNEL>"""
+WRONG = RIGHT.replace("x[i] > 0 ? x[i] : 0", "x[i]")
+BROKEN = RIGHT.replace("float *y", "floot *y")
+NONE = "I can't."
+COPY = """```c
+#include <stddef.h>
+void solution(const float *x, float *y, size_t rows, size_t cols)
+{
+    for (size_t i = 0; i < rows * cols; i++)
+        y[i] = x[i];
+}
+```"""
+
+
+def script(folder, lines, name="script.jsonl"):
+    path = folder / name
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return f"scripted:{path}"
+
+
+def relu(*answers, **more):
+    return [
+        {"problem": "relu", "turn": turn, "answer": answer} | more
+        for turn, answer in enumerate(answers)
+    ]
+
+
+def trajectories(folder):
+    text = (folder / "trajectories.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def events(folder):
+    text = (folder / "journal.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def rollout(warpgym, policy, *arguments, **options):
+    arguments = ("rollout", "--policy", policy, *map(str, arguments))
+    return warpgym(*arguments, **options)
+
+
+def test_episode(warpgym, tmp_path):
+    policy = script(tmp_path, relu(NONE, BROKEN, WRONG, RIGHT))
+    out = tmp_path / "run"
+    run = rollout(warpgym, policy, "--out", out, "relu")
+    assert run.status == support.PASSED, run
+    assert "1 of 1 episodes, 4 turns, 1 solved (100 %)" in run.out
+    assert f"warpgym report {out}" in run.out
+    (only,) = trajectories(out)
+    turns = only["turns"]
+    statuses = [turn["status"] for turn in turns]
+    assert statuses == ["no_code", "compile_error", "wrong", "passed"]
+    assert only["solved"] and only["best_turn"] == 3 and only["end"] == "turns"
+    assert only["best_speedup"] == turns[3]["speedup"] > 0
+    assert turns[3]["speedup_low"] <= turns[3]["speedup"] <= turns[3]["speedup_high"]
+    assert only["policy"] == "scripted" and only["problem"] == "relu" and only["language"] == "c"
+    assert turns[3]["thought"] == "twice the sign" and "solution" in turns[3]["code"]
+    assert json.loads(turns[3]["verdict"])["status"] == "passed"
+    assert json.loads(turns[1]["verdict"])["status"] == "compile_error"
+    # What the model is told of its last answer is in its next prompt.
+    assert "floot" in turns[2]["prompt"][-1]["content"]
+    assert turns[2]["prompt"][-1]["content"] != turns[3]["prompt"][-1]["content"]
+    roles = [message["role"] for message in only["messages"]]
+    assert roles[-7:] == ["assistant", "user"] * 3 + ["assistant"]
+    gamma, returned = only["gamma"], 0
+    for turn in reversed(turns):
+        returned = turn["reward"] + gamma * returned
+        assert abs(turn["return"] - returned) < 1e-9
+
+
+def test_done_is_done(warpgym, tmp_path):
+    policy = script(tmp_path, relu(WRONG, RIGHT))
+    out = tmp_path / "run"
+    arguments = ("--out", out, "--samples", 2, "--no-timing", "-s", "gym.turns=2", "relu")
+    rollout(warpgym, policy, *arguments)
+    before = (out / "trajectories.jsonl").read_bytes(), (out / "journal.jsonl").read_bytes()
+    again = rollout(warpgym, policy, *arguments)
+    assert again.status == support.PASSED and "2 of 2 episodes (2 were there), 0 turns" in again.out
+    after = (out / "trajectories.jsonl").read_bytes(), (out / "journal.jsonl").read_bytes()
+    assert before == after
+    other = rollout(warpgym, policy, *arguments[:-1], "-s", "gym.turns=3", "relu")
+    assert other.status == support.USAGE and "another directory" in other.err
+
+
+def test_killed(warpgym, tmp_path):
+    """Killed again and again: no answer asked for twice that was there, no turn lost or doubled."""
+    draw = random.Random(11)
+    lines = []
+    for sample in range(6):
+        answers = (NONE, WRONG.replace("x[i]", f"x[i] + {sample}"), RIGHT)
+        lines += relu(*answers, sample=sample, delay_ms=120)
+    policy = script(tmp_path, lines)
+    out = tmp_path / "run"
+    arguments = (
+        "rollout", "--policy", policy, "--out", str(out), "--samples", "6", "--no-timing",
+        "--jobs", "3", "-s", "gym.turns=3", "relu",
+    )  # fmt: skip
+    kills = 0
+    for _ in range(40):
+        process = warpgym.start(*arguments, stderr=subprocess.DEVNULL)
+        try:
+            process.wait(timeout=draw.uniform(0.1, 0.6) if kills < 8 else support.TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+            time.sleep(0.05)
+            continue
+        finally:
+            process.stdout.close()
+        assert process.returncode == 0
+        break
+    assert kills >= 3
+    for left in warpgym.temporary.iterdir():  # of those that were killed
+        shutil.rmtree(left)
+    found = trajectories(out)
+    assert sorted(item["sample"] for item in found) == list(range(6))
+    for item in found:
+        assert [turn["status"] for turn in item["turns"]] == ["no_code", "wrong", "passed"]
+        assert f"x[i] + {item['sample']}" in item["turns"][1]["answer"]
+    answers = collections.Counter(
+        event["episode"] for event in events(out) if event.get("answer")
+    )
+    assert set(answers.values()) == {3}
+    states = collections.Counter(event["episode"] for event in events(out) if event.get("state"))
+    assert len(states) == 6
+
+
+def test_interrupted(warpgym, tmp_path):
+    policy = script(tmp_path, relu(RIGHT, delay_ms=60000))
+    process = warpgym.start(
+        "rollout", "--policy", policy, "--out", str(tmp_path / "run"), "relu",
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    support.wait_until((tmp_path / "run" / "journal.jsonl").exists, "a journal")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=support.TIMEOUT_S)
+    assert process.returncode == support.INTERRUPTED
+    assert b"the same command goes on" in err
+
+
+def test_one_run_a_directory(warpgym, tmp_path):
+    policy = script(tmp_path, relu(RIGHT, delay_ms=60000))
+    out = tmp_path / "run"
+    process = warpgym.start(
+        "rollout", "--policy", policy, "--out", str(out), "relu", stderr=subprocess.DEVNULL
+    )
+    support.wait_until(lambda: (out / "journal.jsonl").exists(), "a journal")
+    other = rollout(warpgym, policy, "--out", out, "relu")
+    assert other.status == support.INFRASTRUCTURE and "another process" in other.err
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=support.TIMEOUT_S)
+
+
+def test_best(warpgym, tmp_path):
+    """The best is kept, is what the next run begins with, and only a faster one replaces it."""
+    best = tmp_path / "best"
+    policy = script(tmp_path, relu(WRONG, RIGHT))
+    first = rollout(warpgym, policy, "--out", tmp_path / "a", "--best", best,
+                    "-s", "gym.turns=2", "relu")  # fmt: skip
+    assert "1 candidates were kept" in first.out
+    kept = (best / "relu" / "solution.c").read_text(encoding="utf-8")
+    verdict = json.loads((best / "relu" / "verdict.json").read_text(encoding="utf-8"))
+    assert "x[i] > 0" in kept and verdict["status"] == "passed"
+    worse = RIGHT.replace(
+        "for (size_t i = 0; i < n; i++)",
+        "for (volatile size_t i = 0; i < n; i++)",
+    )
+    policy = script(tmp_path, relu(worse), "slow.jsonl")
+    second = rollout(warpgym, policy, "--out", tmp_path / "b", "--best", best,
+                     "-s", "gym.turns=1", "relu")  # fmt: skip
+    assert second.status == support.PASSED and "0 candidates were kept" in second.out
+    assert (best / "relu" / "solution.c").read_text(encoding="utf-8") == kept
+    (only,) = trajectories(tmp_path / "b")
+    assert only["turns"][0]["status"] == "passed"
+    prompt = "".join(message["content"] for message in only["turns"][0]["prompt"])
+    assert kept.strip() in prompt
+    # What was tampered with is not begun with.
+    (best / "relu" / "solution.c").write_text(kept + "\n/* */", encoding="utf-8")
+    rollout(warpgym, policy, "--out", tmp_path / "c", "--best", best, "-s", "gym.turns=1", "relu")
+    (only,) = trajectories(tmp_path / "c")
+    prompt = "".join(message["content"] for message in only["turns"][0]["prompt"])
+    assert kept.strip() not in prompt
+
+
+def test_iterations(warpgym, tmp_path):
+    """Test-time scaling: turns + (iterations - 1) * (turns - remain) of them."""
+    policy = script(tmp_path, relu(WRONG, RIGHT, WRONG, NONE, NONE))
+    out = tmp_path / "run"
+    rollout(warpgym, policy, "--out", out, "--no-timing", "-s", "gym.turns=3", "-s",
+            "gym.iterations=3", "-s", "gym.remain_turns=2", "-s", "gym.select=top", "relu")  # fmt: skip
+    (only,) = trajectories(out)
+    assert len(only["turns"]) == only["max_turns"] == 5
+    # The second iteration keeps the best two of three: the right one, and the earlier wrong one.
+    said = [message["content"] for message in only["turns"][3]["prompt"]]
+    assert sum("x[i] > 0" in text for text in said) >= 1
+
+
+def test_server(warpgym, tmp_path):
+    answer = "```c\n/* {} */ void solution(void) {{}}\n```"
+    lines = relu(*(answer.format(f"vector={name}.json") for name in ("wrong", "correct")))
+    policy = script(tmp_path, lines)
+    with serving.serving(warpgym) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        run = rollout(warpgym, policy, "--out", tmp_path / "run", "--server", url, "--samples", 5,
+                      "-s", "gym.turns=2", "relu")  # fmt: skip
+        assert run.status == support.PASSED, run
+        assert len(server.get("/v1/evaluations").json["evaluations"]) == 10
+    found = trajectories(tmp_path / "run")
+    assert [[turn["status"] for turn in item["turns"]] for item in found] == [["wrong", "passed"]] * 5
+
+
+def test_own_problems_by_their_names(warpgym, tmp_path):
+    """A server is sent what it does not have; the trajectory names it as it was asked for."""
+    own = tmp_path / "suite" / "twice"
+    own.mkdir(parents=True)
+    source = support.ROOT / "problems" / "native" / "relu"
+    for name in ("problem.yaml", "reference.c"):
+        text = (source / name).read_text(encoding="utf-8").replace("name: relu", "name: twice")
+        (own / name).write_text(text, encoding="utf-8")
+    line = {"problem": "twice", "turn": 0, "answer": "```c\n/* vector=wrong.json */ x\n```"}
+    policy = script(tmp_path, [line])
+    with serving.serving(warpgym) as server:
+        run = rollout(warpgym, policy, "--out", tmp_path / "run", "--problems", own.parent,
+                      "--server", f"http://127.0.0.1:{server.port}", "-s", "gym.turns=1", "twice")  # fmt: skip
+        assert run.status == support.PASSED, run
+    (only,) = trajectories(tmp_path / "run")
+    assert only["problem"] == "twice"
+    assert json.loads(only["turns"][0]["verdict"])["problem"]["id"] == "twice"
+
+
+def test_lists(warpgym, tmp_path):
+    policy = script(tmp_path, [{"problem": "*", "turn": 0, "answer": NONE}])
+    names = tmp_path / "names.txt"
+    names.write_text("# some\nrelu\n\nsoftmax # twice\nsoftmax\n", encoding="utf-8")
+    run = rollout(warpgym, policy, "--out", tmp_path / "a", "-s", "gym.turns=1", f"@{names}")
+    assert "2 of 2 episodes" in run.out
+    run = rollout(warpgym, policy, "--out", tmp_path / "b", "-s", "gym.turns=1", "native", "relu")
+    count = len(list((support.ROOT / "problems" / "native").glob("*/problem.yaml")))
+    assert f"{count} of {count} episodes" in run.out
+    names.write_text("relu\nreluu\n", encoding="utf-8")
+    run = rollout(warpgym, policy, "--out", tmp_path / "c", f"@{names}")
+    assert run.status == support.USAGE and "names.txt:2" in run.err and "relu" in run.err
+
+
+def test_refused(warpgym, tmp_path):
+    policy = script(tmp_path, relu(RIGHT))
+    cases = [
+        (["rollout"], "name the problems"),
+        (["rollout", "relu"], "name who answers"),
+        (["rollout", "--policy", "ftp://x", "relu"], "ftp://x"),
+        (["rollout", "--policy", policy, "reluu"], "relu"),
+        (["rollout", "--policy", policy, "-s", "gym.style=none", "relu"], "none"),
+        (["rollout", "--policy", policy, "-s", "gym.language=triton", "relu"], "triton"),
+        (["rollout", "--policy", "scripted:/nowhere", "relu"], "/nowhere"),
+    ]
+    for arguments, says in cases:
+        run = warpgym(*arguments, cwd=tmp_path)
+        assert run.status in (support.USAGE, support.SOME_FAILED), (arguments, run)
+        assert says in run.err, (arguments, run)
+
+
+def test_unanswered(warpgym, tmp_path):
+    """A script without that turn: the others are played, and this one the next time."""
+    lines = [{"problem": "relu", "turn": 0, "answer": NONE}]
+    policy = script(tmp_path, lines)
+    out = tmp_path / "run"
+    arguments = ("--out", out, "-s", "gym.turns=1", "relu", "softmax")
+    run = rollout(warpgym, policy, *arguments)
+    assert run.status == support.SOME_FAILED and "softmax" in run.err
+    assert [item["problem"] for item in trajectories(out)] == ["relu"]
+    script(tmp_path, [*lines, {"problem": "softmax", "turn": 0, "answer": COPY}])
+    run = rollout(warpgym, policy, *arguments)
+    assert run.status == support.PASSED, run
+    assert [item["problem"] for item in trajectories(out)] == ["relu", "softmax"]

@@ -133,7 +133,7 @@ static void check_whole(const json_t *messages)
     assert_non_null(strstr(prompting_text(messages, 1), "void solution(const float *x"));
     assert_string_equal(prompting_role(messages, count - 1), "user");
     assert_non_null(strstr(prompting_text(messages, count - 1), "# Attempt 6"));
-    assert_non_null(strstr(prompting_text(messages, count - 1), "index 16"));
+    assert_non_null(strstr(prompting_text(messages, count - 1), "element 16 of y"));
     for (size_t i = 1; i < count; i++)
         assert_string_equal(prompting_role(messages, i), i % 2 ? "user" : "assistant");
 }

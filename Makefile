@@ -98,6 +98,7 @@ $(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
 $(OBJ)/src/queue/redis_script.o: $(wildcard src/queue/redis/*.lua)
 $(OBJ)/src/server/openapi.o: src/server/openapi.json
 $(OBJ)/src/gym/report_assets.o: $(wildcard src/gym/report/*)
+$(OBJ)/src/server/mcp_catalogue.o: src/server/mcp_catalogue.json
 $(OBJ)/src/device/nvrtc_headers.o $(OBJ)/side/src/device/nvrtc_headers.o: \
 	$(wildcard src/device/headers/*)
 

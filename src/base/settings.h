@@ -193,6 +193,8 @@
       "Longest between two requests of one connection; then it is closed")                         \
     X(server_send_timeout_ms, "server.send_timeout_ms", DURATION, "60s", 1, 3600000,               \
       "Longest that a client may take to read a response; then it is closed")                      \
+    X(mcp_idle_ms, "mcp.idle_ms", DURATION, "1h", 1000, 604800000,                                 \
+      "How long a session of `warpgym mcp` that nobody uses is kept; then its episodes end")       \
     X(client_url, "client.url", STRING, "", 0, 0,                                                  \
       "Server that `warpgym eval` and `warpgym jobs` use: http://host:10907; empty: eval judges "  \
       "here")                                                                                      \

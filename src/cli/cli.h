@@ -25,6 +25,7 @@ int config_init_main(int argc, char **argv);
 int config_check_main(int argc, char **argv);
 int config_show_main(int argc, char **argv);
 int serve_main(int argc, char **argv);
+int mcp_main(int argc, char **argv);
 int rollout_main(int argc, char **argv);
 int jobs_list_main(int argc, char **argv);
 int jobs_show_main(int argc, char **argv);

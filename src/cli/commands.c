@@ -45,6 +45,22 @@ const struct cli_command cli_commands[] = {
                  "warpgym serve --listen 0.0.0.0:10907 -s server.token=SECRET\n"
                  "warpgym serve --workers none --queue redis://queue.example",
      .run = serve_main},
+    {.name = "mcp",
+     .arguments = "",
+     .summary = "the gym for coding agents: a Model Context Protocol server",
+     .description =
+         "A coding agent lists problems, reads one, submits sources and gets verdict, feedback, "
+         "reward and profile. Without --listen it speaks on standard input and output, as an "
+         "agent that starts it expects; nothing else is printed there. Add it to an agent's "
+         "settings as a server with command `warpgym` and arguments `mcp`.\n\n"
+         "With --record, each session's submissions on a problem become an episode in "
+         "trajectories.jsonl; what a killed server left open is appended by the next. The end of "
+         "standard input, SIGINT and SIGTERM end it: submissions under way are cancelled, "
+         "episodes written.",
+     .examples = "warpgym mcp --record runs/agent\n"
+                 "warpgym mcp --server http://gpu-box:10907\n"
+                 "warpgym mcp --listen 127.0.0.1:10908 --problems ~/KernelBench",
+     .run = mcp_main},
     {.name = "rollout",
      .arguments = "PROBLEM...",
      .summary = "have a policy answer problems, turn by turn, and keep the trajectories",

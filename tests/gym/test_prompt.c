@@ -1,6 +1,7 @@
 /* What each style tells in first and later turns; what is said of problems and of the machine. */
 #include "base/json.h"
 #include "base/mem.h"
+#include "gym/feedback.h"
 #include "gym/prompt.h"
 
 #include "../support/prompting.h"
@@ -145,6 +146,43 @@ static void test_problem_facts(void **state)
     json_decref(torch);
     json_decref(exact);
     json_decref(single);
+}
+
+/* The specimens are what feedback_facts makes of a verdict. */
+static void test_feedback_facts(void **state)
+{
+    (void)state;
+    static const char verdict_text[] =
+        "{\"status\": \"passed\", \"compiled\": true, \"correct\": true, \"correctness\": "
+        "{\"trials\": 3, \"passed\": 3, \"first_mismatch\": null}, \"timing\": {\"candidate\": "
+        "{\"median\": 0.5}, \"reference\": {\"median\": 1.5}, \"speedup\": 3.0, "
+        "\"speedup_interval\": [2.9, 3.1], \"roofline_fraction\": null, \"meaningful\": true, "
+        "\"note\": null}, \"profile\": {\"kernels\": []}, \"integrity\": {\"violations\": [], "
+        "\"warnings\": []}, \"error\": null}";
+    const json_t *known = prompting_facts(specimens, "passed", 1);
+    struct err err;
+    json_t *verdict = NULL;
+    assert_int_equal(json_parse("verdict", verdict_text, sizeof verdict_text - 1, &verdict, &err),
+                     0);
+    json_t *both[] = {feedback_facts(NULL, NULL), feedback_facts(verdict, "code")};
+    for (size_t i = 0; i < 2; i++) {
+        const char *key;
+        json_t *value;
+        json_object_foreach(both[i], key, value) if (!json_object_get(known, key))
+            fail_msg("the specimens do not know '%s'", key);
+        assert_int_equal(json_object_size(both[i]), json_object_size(known));
+        for (size_t s = 0; s < sizeof styles / sizeof *styles; s++) {
+            struct prompt_options options = {.style = styles[s], .language = "c"};
+            struct prompt_turn turn = {.answer = "x", .code = i ? "code" : NULL, .facts = both[i]};
+            char *text = NULL;
+            if (prompts_feedback(prompts, &options, &turn, &text, &err) < 0)
+                fail_msg("%s", err.text);
+            assert_non_null(strstr(text, i ? "3" : "code"));
+            mem_free(text);
+        }
+        json_decref(both[i]);
+    }
+    json_decref(verdict);
 }
 
 static void test_device_facts(void **state)
@@ -321,6 +359,7 @@ static void test_kevin_categories(void **state)
         {"wrong", 0, "CORRECTNESS ERROR", "boundaries, reductions"},
         {"violation", 0, "REFUSED", "no honest kernel"},
         {"unsupported", 0, "UNSUPPORTED", "Keep what works"},
+        {"unknown", 0, "NOT JUDGED", "Keep what works"},
         {"passed", 0, "CORRECT (but slower than the baseline)", "tiling"},
         {"passed", 1, "**Status**: SUCCESS", "Make it faster"},
         {"passed", 2, "**Status**: SUCCESS", "Make it faster"},
@@ -525,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_missing_anywhere),
         cmocka_unit_test(test_first_turns),
         cmocka_unit_test(test_problem_facts),
+        cmocka_unit_test(test_feedback_facts),
         cmocka_unit_test(test_device_facts),
         cmocka_unit_test(test_shots),
         cmocka_unit_test(test_examples_do_not_leak),

@@ -159,7 +159,8 @@ fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 setup: ## install what is missing (setup.sh)
 	@./setup.sh
 
-test: setup ## build, run every unit test and system test, print the counts
+test: ## build, run every unit test and system test, print the counts
+	@./setup.sh gym
 	+@$(SUBMAKE) all tests
 	@scripts/test $(ROOT) $(TESTS)
 

@@ -1,4 +1,7 @@
-"""Adds a bias to each column of a matrix and clamps the sum at zero."""
+"""Adds a bias to each column of a matrix and clamps the sum at zero.
+
+Category: elementwise
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,7 @@
-"""Divides each row by its root mean square and scales it by a learned weight."""
+"""Divides each row by its root mean square and scales it by a learned weight.
+
+Category: normalization
+"""
 
 import torch
 from torch import nn

@@ -1,4 +1,7 @@
-"""Adds to a matrix its scaled and clamped self; the input must survive."""
+"""Adds to a matrix its scaled and clamped self; the input must survive.
+
+Category: elementwise
+"""
 
 import torch
 from torch import nn

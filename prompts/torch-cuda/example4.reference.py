@@ -1,4 +1,7 @@
-"""Layer normalisation of each row, with a learned scale and shift."""
+"""Layer normalisation of each row, with a learned scale and shift.
+
+Category: normalization
+"""
 
 import torch
 from torch import nn

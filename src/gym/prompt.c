@@ -216,9 +216,9 @@ static json_t *attempt_json(const struct prompt_turn *turn, size_t index)
 
 /* All attempts up to this one, and the fastest correct one of them or null: nothing that comes
  * later, so that a message stays the same from turn to turn. */
-static void put_attempts(json_t *values, const struct telling *telling, size_t last)
+static void put_attempts(json_t *facts, const struct telling *telling, size_t last)
 {
-    json_t *attempts = json_array(), *best = json_null();
+    json_t *list = json_array(), *best = json_null();
     double fastest = -1;
     for (size_t i = 0; i <= last; i++) {
         json_t *row = attempt_json(&telling->turns[i], i);
@@ -229,10 +229,10 @@ static void put_attempts(json_t *values, const struct telling *telling, size_t l
             best = json_incref(row);
             fastest = speedup;
         }
-        json_array_append_new(attempts, row);
+        json_array_append_new(list, row);
     }
-    json_put(values, "attempts", attempts);
-    json_put(values, "best", best);
+    json_put(facts, "attempts", list);
+    json_put(facts, "best", best);
 }
 
 static json_t *turn_json(const struct prompt_turn *turn, size_t index)
@@ -447,7 +447,7 @@ static int fit(const struct telling *telling, struct plan *plan, int64_t budget,
     }
 }
 
-/* ---------------------------------------------------------------------------------- all together */
+/* --------------------------------------------------------------------------------- all together */
 
 static int64_t larger(int64_t one, int64_t other)
 {

@@ -2,18 +2,18 @@
  *
  * A style is a directory prompts/STYLE with system.txt (may be missing), first.txt, later.txt,
  * feedback.txt and style.json (may be missing); a language is prompts/LANGUAGE with language.json,
- * what it wants (rules.txt, …) and worked examples; prompts/parts is what styles share. A user's own
- * directory (setting prompts.path) is looked in first, file by file.
+ * what it wants (rules.txt, …) and worked examples; prompts/parts is what styles share. A user's
+ * own directory (setting prompts.path) is looked in first, file by file.
  *
  *   warpgym    ours: system, task, growing history of answers and feedback
  *   kevin      kernel_rl's multi-turn form: each turn rebuilt as one system and one user message
  *              that shows the last attempt only (reference kernel-rl.md section 5.2)
  *   drkernel   one user message, then answers and feedback as JSON (drkernel-rl.md section 8)
  *
- * Token budget: an estimate of 1 token for each PROMPT_BYTES_PER_TOKEN bytes. When a conversation is
- * above it, the oldest turns go first (answer and feedback together), then examples (retrieved ones,
- * the least like first; then our own), then all of the last answer but its code; never the system
- * message, the task or the last feedback: where these alone are too much, ERR_LIMIT.
+ * Token budget: an estimate of 1 token for each PROMPT_BYTES_PER_TOKEN bytes. When a conversation
+ * is above it, the oldest turns go first (answer and feedback together), then examples (retrieved
+ * ones, the least like first; then our own), then all of the last answer but its code; never the
+ * system message, the task or the last feedback: where these alone are too much, ERR_LIMIT.
  *
  * No example is given whose problem is the asked one, or whose reference is its text.
  *
@@ -72,9 +72,10 @@ json_t *prompt_problem(const struct problem *problem);
  * so that it takes milliseconds. A new reference. */
 json_t *prompt_device(const struct settings *settings);
 
-/* [{"role", "content"}, …] of the next turn, a new reference. `device` NULL or without keys: nothing
- * is known of it. `examples`: retrieval_search's list, or NULL. ERR_INPUT: options, a language that
- * does not solve such problems, a template that asks for what is not there; ERR_LIMIT. */
+/* [{"role", "content"}, …] of the next turn, a new reference. `device` NULL or without keys:
+ * nothing is known of it. `examples`: retrieval_search's list, or NULL. ERR_INPUT: options, a
+ * language that does not solve such problems, a template that asks for what is not there;
+ * ERR_LIMIT. */
 NODISCARD int prompts_messages(const struct prompts *prompts, const struct prompt_options *options,
                                const json_t *problem, const json_t *device, const json_t *examples,
                                const struct prompt_turn *turns, size_t turn_count,

@@ -16,7 +16,7 @@
 
 #define TEMPLATE_ENDING ".txt"
 
-/* ----------------------------------------------------------------------------------- finding */
+/* -------------------------------------------------------------------------------------- finding */
 
 const struct prompt_file *prompt_file_find(const struct prompts *prompts, const char *name)
 {
@@ -92,7 +92,7 @@ int prompt_render(const struct prompts *prompts, const struct prompt_style *styl
     return text ? template_render(name, text, values, &source, out, err) : ERR_MISSING;
 }
 
-/* ----------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 static int add_file(struct prompts *prompts, const char *path, const char *name, bool own,
                     struct err *err)
@@ -184,7 +184,7 @@ static int add_directory(struct prompts *prompts, const char *directory, bool ow
     return result;
 }
 
-/* --------------------------------------------------------------------------------- manifests */
+/* ------------------------------------------------------------------------------------ manifests */
 
 /* "SUB" of "SUB/FILE" where that is the file's name; NULL: it is another. */
 static const char *part_with(struct prompts *prompts, size_t index, const char *file)
@@ -271,7 +271,7 @@ static int read_examples(struct prompts *prompts, struct prompt_language *langua
     for (size_t i = 0; i < json_array_size(list_of); i++) {
         const json_t *row = json_array_get(list_of, i);
         struct prompt_example *example = &language->examples[i];
-        const char *problem;
+        const char *problem = "";
         int result = json_is_object(row)
                          ? json_check_keys(row, keys, sizeof keys / sizeof *keys, err)
                          : err_set(err, ERR_INPUT, "an example is an object");

@@ -55,8 +55,8 @@ const struct prompt_file *prompt_file_find(const struct prompts *prompts, const 
 const struct prompt_style *prompt_style_find(const struct prompts *prompts, const char *name);
 const struct prompt_language *prompt_language_find(const struct prompts *prompts, const char *name);
 
-/* The template `name` ("style/first", "parts/answer") filled with `values`; "style/" and "language/"
- * mean these two's, here and in what it includes. Appends. */
+/* The template `name` ("style/first", "parts/answer") filled with `values`; "style/" and
+ * "language/" mean these two's, here and in what it includes. Appends. */
 NODISCARD int prompt_render(const struct prompts *prompts, const struct prompt_style *style,
                             const struct prompt_language *language, const char *name,
                             const json_t *values, struct buf *out, struct err *err);

@@ -44,7 +44,7 @@ static const char *const kind_names[] = {
     [TAG_ELSE] = "else", [TAG_END_IF] = "/if",  [TAG_END_EACH] = "/each",
 };
 
-/* -------------------------------------------------------------------------------------- places */
+/* --------------------------------------------------------------------------------------- places */
 
 int template_fail(struct template_walk *walk, const char *at, int code, const char *format, ...)
 {
@@ -78,7 +78,7 @@ static int emit(struct template_walk *walk, const char *from, const char *to)
                          walk->out->max_bytes);
 }
 
-/* ---------------------------------------------------------------------------------------- tags */
+/* ----------------------------------------------------------------------------------------- tags */
 
 /* The braces that end a tag; quoted ones don't. */
 static const char *tag_end(const char *at, const char *end)
@@ -181,7 +181,7 @@ static int nothing_more(struct template_cursor *cursor)
                          cursor->at);
 }
 
-/* ---------------------------------------------------------------------------- values, includes */
+/* ----------------------------------------------------------------------------- values, includes */
 
 static int put_value(struct template_walk *walk, const struct tag *tag, bool active)
 {
@@ -237,7 +237,7 @@ static int include(struct template_walk *walk, const struct tag *tag, bool activ
     return walk_all(&inner, true);
 }
 
-/* -------------------------------------------------------------------------------------- blocks */
+/* --------------------------------------------------------------------------------------- blocks */
 
 static int walk_until(struct template_walk *walk, bool active, const struct tag *opener,
                       bool may_else, struct tag *last);
@@ -368,7 +368,7 @@ static int ends(struct template_walk *walk, const struct tag *tag, const struct 
     return nothing_more(&cursor);
 }
 
-/* Goes on until the tag that ends the block of `opener` (NULL: until the text ends); *last is it. */
+/* Goes on until the tag that ends the block of `opener` (NULL: until the text ends): *last. */
 static int walk_until(struct template_walk *walk, bool active, const struct tag *opener,
                       bool may_else, struct tag *last)
 {

@@ -34,7 +34,7 @@ bool template_takes(struct template_cursor *cursor, const char *mark)
     return true;
 }
 
-/* --------------------------------------------------------------------------------------- names */
+/* ---------------------------------------------------------------------------------------- names */
 
 static bool is_name_start(char c)
 {
@@ -158,7 +158,7 @@ int template_missing(struct template_walk *walk, const char *start, const char *
     return result;
 }
 
-/* ------------------------------------------------------------------------------------ operands */
+/* ------------------------------------------------------------------------------------- operands */
 
 static int read_quoted(struct template_cursor *cursor, bool active, json_t **value)
 {
@@ -241,7 +241,7 @@ static int read_operand(struct template_cursor *cursor, bool active, json_t **va
                          isprint((unsigned char)*cursor->at) ? *cursor->at : '?');
 }
 
-/* ------------------------------------------------------------------------------------- filters */
+/* -------------------------------------------------------------------------------------- filters */
 
 enum filter_argument { NO_ARGUMENT, A_VALUE, A_NUMBER, MAYBE_TEXT, MAYBE_NUMBER };
 
@@ -435,7 +435,7 @@ static int apply(struct template_walk *walk, const char *at, const struct filter
     struct filtering filtering = {
         .value = *value,
         .out = &out,
-        .word = argument && json_is_string(argument) ? json_string_value(argument) : "",
+        .word = json_string_length(argument) > 0 ? json_string_value(argument) : "",
         .number = json_integer_value(argument),
     };
     const char *wants = NULL;

@@ -71,6 +71,8 @@ static void test_measured_then_recorded(void **state)
     (void)state;
     struct peaks peaks, again;
     struct err err = {0};
+    assert_false(peaks_recall(&again, directory)); /* and nothing is measured for it */
+    assert_null(record());
     if (peaks_get(&peaks, directory, &err) < 0)
         fail_msg("%s", err.text);
     assert_plausible(&peaks);
@@ -78,6 +80,7 @@ static void test_measured_then_recorded(void **state)
     write_record("{\"version\":2,\"runs\":2,\"settled\":true,\"f32_flops\":64e9,\"f64_flops\":32e9,"
                  "\"narrow_flops\":256e9,\"bytes_per_s\":{\"l1\":4e11,\"l2\":2e11,\"l3\":0,"
                  "\"dram\":1e10}}");
+    assert_true(peaks_recall(&again, directory) && again.f32_flops == 64e9);
     assert_int_equal(peaks_get(&again, directory, &err), 0);
     assert_true(again.f32_flops == 64e9 && again.bytes_per_s[PEAKS_DRAM] == 1e10);
     assert_true(again.settled && again.runs == 2 && again.cores == peaks.cores);

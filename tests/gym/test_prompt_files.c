@@ -1,0 +1,261 @@
+/* A user's own templates: what they replace and add, and what is said of those that are broken. */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "gym/prompt.h"
+
+#include "../support/prompting.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char root[] = "/tmp/test_prompt_files.XXXXXX";
+static json_t *specimens, *problem;
+
+static int setup(void **state)
+{
+    (void)state;
+    specimens = prompting_specimens();
+    problem = prompting_problem("relu");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    json_decref(specimens);
+    json_decref(problem);
+    file_remove_tree(root);
+    return 0;
+}
+
+struct put {
+    const char *name, *text;
+};
+
+/* A directory with these files alone. */
+static void put_all(const struct put *files)
+{
+    struct err err;
+    file_remove_tree(root);
+    assert_int_equal(file_make_directories(root, 0755, &err), 0);
+    for (; files->name; files++) {
+        char *path = mem_printf("%s/%s", root, files->name);
+        char *slash = strrchr(path, '/');
+        *slash = '\0';
+        assert_int_equal(file_make_directories(path, 0755, &err), 0);
+        *slash = '/';
+        assert_int_equal(file_write_atomic(path, files->text, strlen(files->text), 0644, &err), 0);
+        mem_free(path);
+    }
+}
+
+static json_t *tell(const struct prompts *prompts, const char *style, const char *language,
+                    size_t count)
+{
+    struct prompt_turn turns[4];
+    struct prompt_options options = {.style = style, .language = language, .shots = 1};
+    struct err err;
+    json_t *messages;
+    for (size_t i = 0; i < count; i++)
+        turns[i] = (struct prompt_turn){.answer = &"0123"[i],
+                                        .code = "code",
+                                        .facts = prompting_facts(specimens, "wrong", 0)};
+    if (prompts_messages(prompts, &options, problem, NULL, NULL, turns, count, &messages, &err) < 0)
+        fail_msg("%s", err.text);
+    return messages;
+}
+
+static void test_replaces_one_file(void **state)
+{
+    (void)state;
+    put_all(
+        (const struct put[]){{"warpgym/system.txt", "I am {{language.title}}.\n{{>parts/more}}"},
+                             {"parts/more.txt", "And more.\n"},
+                             {".git/config", "\xff"},
+                             {"warpgym/.system.txt.swp", "{{"},
+                             {"warpgym/first.txt~", "{{"},
+                             {"README.md", "{{"},
+                             {NULL, NULL}});
+    struct prompts *prompts = prompting_open(root);
+    json_t *messages = tell(prompts, "warpgym", "c", 0);
+    assert_string_equal(prompting_text(messages, 0), "I am C.\nAnd more.");
+    assert_non_null(strstr(prompting_text(messages, 1), "# Task: `relu`")); /* ours */
+    json_decref(messages);
+    struct buf out;
+    buf_init(&out, 4096);
+    assert_int_equal(prompts_describe(prompts, &out), 2);
+    assert_string_equal(out.data, "parts/more.txt: one that we have not\n"
+                                  "warpgym/system.txt: in the place of ours\n");
+    buf_deinit(&out);
+    prompts_close(prompts);
+}
+
+/* Nothing but a comment: the message is gone. */
+static void test_takes_a_message_away(void **state)
+{
+    (void)state;
+    put_all((const struct put[]){{"warpgym/system.txt", "{{! none }}\n"}, {NULL, NULL}});
+    struct prompts *prompts = prompting_open(root);
+    json_t *messages = tell(prompts, "warpgym", "c", 1);
+    assert_int_equal(json_array_size(messages), 3);
+    assert_string_equal(prompting_role(messages, 0), "user");
+    json_decref(messages);
+    prompts_close(prompts);
+}
+
+static void test_style_of_its_own(void **state)
+{
+    (void)state;
+    put_all((const struct put[]){
+        {"mine/first.txt", "Do {{problem.id}}: {{>language/target}}{{#each examples}} like "
+                           "{{problem}}{{/each}}\n"},
+        {"mine/later.txt", "{{left_out}} out, {{turn.number}} told: {{feedback}}\n"},
+        {"mine/feedback.txt", "{{status}} {{language.name}} {{code}}\n"},
+        {"mine/style.json", "{\"recent_turns\": 2}"},
+        {NULL, NULL},
+    });
+    struct prompts *prompts = prompting_open(root);
+    json_t *messages = tell(prompts, "mine", "c", 4);
+    assert_int_equal(json_array_size(messages), 5);
+    assert_string_equal(prompting_text(messages, 0),
+                        "Do relu: a C function `solution` like row_sum");
+    assert_string_equal(prompting_text(messages, 1), "23"); /* turns 0 and 1 are not told */
+    assert_string_equal(prompting_text(messages, 2), "2 out, 3 told: wrong c code");
+    assert_string_equal(prompting_text(messages, 4), "0 out, 4 told: wrong c code");
+    json_decref(messages);
+    prompts_close(prompts);
+}
+
+static void test_language_of_its_own(void **state)
+{
+    (void)state;
+    put_all((const struct put[]){
+        {"opencl/language.json",
+         "{\"title\": \"OpenCL\", \"fence\": \"c\", \"format\": \"native\", \"examples\": "
+         "[{\"problem\": \"gemv\", \"reference\": \"a.c\", \"solution\": \"a.cl\"}]}"},
+        {"opencl/a.c", "REFERENCE {{\n\n"},
+        {"opencl/a.cl", "__kernel\n"},
+        {"opencl/rules.txt", "Write OpenCL."},
+        {"opencl/target.txt", "an OpenCL kernel"},
+        {"opencl/device.txt", "Some device."},
+        {"opencl/hints.txt", "{{! none }}"},
+        {NULL, NULL},
+    });
+    struct prompts *prompts = prompting_open(root);
+    struct err err;
+    json_t *messages = tell(prompts, "warpgym", "opencl", 0);
+    prompting_in_order(prompting_text(messages, 1),
+                       (const char *const[]){"```c\nREFERENCE {{\n```", "```c\n__kernel\n```",
+                                             "Write OpenCL.", "an OpenCL kernel", NULL});
+    if (prompts_try(prompts, &err) < 0) /* every style has what it needs */
+        fail_msg("%s", err.text);
+    json_decref(messages);
+    prompts_close(prompts);
+}
+
+#define MINE(later, feedback)                                                                      \
+    {"mine/first.txt", "x"}, {"mine/later.txt", later},                                            \
+    {                                                                                              \
+        "mine/feedback.txt", feedback                                                              \
+    }
+
+/* `tried`: it opens, and only trying tells. */
+static const struct {
+    struct put files[6];
+    const char *error;
+    bool tried;
+} broken[] = {
+    {{{"kevin/first.txt", "one\n {{#if x}}\n"}}, "/kevin/first.txt:2:2: {{#if}} without", false},
+    {{{"notes/any.txt", "{{"}}, "/notes/any.txt:1:1: this tag has no }}", false},
+    {{{"kevin/first.txt", ""}}, "/kevin/first.txt", false},
+    {{{"kevin/first.txt", "a\xff"}}, "/kevin/first.txt", false},
+    {{{"mine/first.txt", "x"}}, "style 'mine' has a first.txt and no later.txt", false},
+    {{{"kevin/style.json", "{\"history\": \"some\"}"}},
+     "/kevin/style.json: history is \"all\" or \"last\", not \"some\"",
+     false},
+    {{{"kevin/style.json", "{\"histroy\": \"all\"}"}}, "/kevin/style.json: ", false},
+    {{{"kevin/style.json", "{\"shots\": -1}"}}, "are not negative", false},
+    {{{"kevin/style.json", "{"}}, "/kevin/style.json:1:", false},
+    {{{"x/language.json", "{\"title\": \"X\"}"}}, "/x/language.json: ", false},
+    {{{"x/language.json", "{\"title\": \"X\", \"fence\": \"x\", \"format\": \"simple\"}"}},
+     "format is \"native\" or \"torch\"",
+     false},
+    {{{"x/language.json",
+       "{\"title\": \"X\", \"fence\": \"x\", \"format\": \"torch\", \"examples\": "
+       "[{\"problem\": \"a\", \"reference\": \"b\", \"solution\": \"c\"}]}"}},
+     "/x/language.json: example 1: there is no x/b",
+     false},
+    {{{"x/language.json",
+       "{\"title\": \"X\", \"fence\": \"x\", \"format\": \"torch\", \"examples\": "
+       "[3]}"}},
+     "example 1: an example is an object",
+     false},
+    {{MINE("{{feedbakc}}", "y")},
+     "/mine/later.txt:1:3: there is no 'feedbakc'; did you mean 'feed",
+     true},
+    {{MINE("x", "{{#if mismatch}}{{mismatch.idx}}{{/if}}")},
+     "/mine/feedback.txt:1:19: 'mismatch.idx'",
+     true},
+    {{MINE("x", "{{error.message}}")}, "/mine/feedback.txt:1:3: 'error.message' is missing", true},
+    {{MINE("{{>style/fist}}", "y")},
+     "/mine/later.txt:1:4: there is no template 'mine/fist.txt'; did you mean 'mine/first.txt'?",
+     true},
+    {{MINE("{{>language/ruls}}", "y")}, "rules.txt'?", true},
+};
+
+static void test_broken(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        struct prompts *prompts;
+        struct settings settings;
+        struct err err = {0};
+        put_all(broken[i].files);
+        settings_init(&settings);
+        settings.prompts_path = root;
+        int result = prompts_open(&prompts, &settings, &err);
+        if ((result == 0) != broken[i].tried)
+            fail_msg("%s: opened: %s", broken[i].error, err.text);
+        if (result == 0)
+            result = prompts_try(prompts, &err);
+        if (result == 0 || !strstr(err.text, broken[i].error))
+            fail_msg("'%s', not '%s'", err.text, broken[i].error);
+        prompts_close(prompts);
+        settings_deinit(&settings);
+    }
+}
+
+static void test_no_directory(void **state)
+{
+    (void)state;
+    struct prompts *prompts;
+    struct settings settings;
+    struct err err;
+    settings_init(&settings);
+    settings.prompts_path = "/nowhere/at/all";
+    assert_int_equal(prompts_open(&prompts, &settings, &err), ERR_MISSING);
+    assert_string_equal(err.text, "prompts.path: '/nowhere/at/all' is no directory");
+    assert_null(prompts);
+    settings_deinit(&settings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_replaces_one_file),
+        cmocka_unit_test(test_takes_a_message_away),
+        cmocka_unit_test(test_style_of_its_own),
+        cmocka_unit_test(test_language_of_its_own),
+        cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_no_directory),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,175 @@
+"""`warpgym prompt`, and the worked examples of prompts/: they must be what they are said to be."""
+
+import ast
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support import HOUSE, PASSED, USAGE, write
+
+PROMPTS = HOUSE / "prompts"
+LANGUAGES = ("c", "cuda", "torch-cuda", "triton")
+
+
+def examples(language):
+    """Problem, reference and solution of each."""
+    folder = PROMPTS / language
+    manifest = json.loads((folder / "language.json").read_text())
+    return [
+        (row["problem"], folder / row["reference"], folder / row["solution"])
+        for row in manifest["examples"]
+    ]
+
+
+def messages(run):
+    assert run.status == PASSED, run
+    return json.loads(run.out)
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def test_shows_what_a_model_sees(warpgym):
+    run = warpgym("prompt", "softmax", "--thinking", "--shots", "1")
+    assert run.status == PASSED and "\x1b" not in run.out
+    order = ("system:", "<think>", "user:", "row_sum", "# Task: `softmax`", "# Machine")
+    places = [run.out.index(mark) for mark in order]
+    assert places == sorted(places)
+    assert run.out.rstrip().split("\n")[-1].startswith("about ")
+
+
+@pytest.mark.parametrize("style", ["warpgym", "kevin", "drkernel"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_json(warpgym, style, language):
+    problem = "relu" if language in ("c", "cuda") else "torch/matmul"
+    told = messages(warpgym("prompt", problem, "--language", language, "--style", style, "--json"))
+    assert set(told) == {"messages", "tokens"} and told["tokens"] > 100
+    roles = [message["role"] for message in told["messages"]]
+    assert roles == (["user"] if style == "drkernel" else ["system", "user"])
+    native = HOUSE / "problems" / "native" / problem / "reference.c"
+    reference = native if native.exists() else HOUSE / "problems" / f"{problem}.py"
+    assert reference.read_text().strip() in told["messages"][-1]["content"]
+    assert not any("{{" in message["content"] for message in told["messages"])
+
+
+def test_language_follows_the_problem(warpgym):
+    assert "C function" in warpgym("prompt", "relu").out
+    assert "@triton.jit" in warpgym("prompt", "torch/matmul").out
+
+
+def test_budget_takes_examples_first(warpgym):
+    def told(*more):
+        return messages(warpgym("prompt", "relu", "--shots", "3", "--json", *more))
+
+    whole, tight = told()["tokens"], told("--token-budget", "1400")
+    assert tight["tokens"] <= 1400 < whole
+    assert "# Task: `relu`" in tight["messages"][-1]["content"]
+    run = warpgym("prompt", "relu", "--token-budget", "50")
+    assert run.status == USAGE and "the token budget is 50" in run.err and "the task" in run.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "name one problem"),
+        (["softmax", "relu"], "name one problem"),
+        (["sofmax"], "did you mean"),
+        (["softmax", "--language", "trition"], "did you mean 'triton'?"),
+        (["softmax", "--language", "triton"], "triton solves PyTorch ones"),
+        (["softmax", "--style", "kevn"], "did you mean 'kevin'?"),
+        (["softmax", "--shots", "4"], "shots"),
+        (["--check", "nowhere"], "'nowhere' is no directory"),
+        (["--check", ".", "softmax"], "--check takes a directory and no problem"),
+    ],
+)
+def test_refuses(warpgym, arguments, says):
+    run = warpgym("prompt", *arguments)
+    assert run.status == USAGE and says in run.err and not run.out
+    assert len(run.err.splitlines()) == 1
+
+
+def test_check(warpgym, tmp_path):
+    mine = tmp_path / "mine"
+    shutil.copytree(PROMPTS / "kevin", mine / "gentle")
+    write(mine / "warpgym" / "system.txt", "Hello, {{language.title}}.\n")
+    run = warpgym("prompt", "--check", mine)
+    assert run.status == PASSED, run
+    assert "warpgym/system.txt: in the place of ours" in run.out
+    assert "gentle/later.txt: one that we have not" in run.out
+    # What was checked is what is used.
+    told = messages(warpgym("prompt", "relu", "--json", "-s", f"prompts.path={mine}"))
+    assert told["messages"][0]["content"] == "Hello, C."
+    told = messages(
+        warpgym("prompt", "relu", "--json", "--style", "gentle", "-s", f"prompts.path={mine}")
+    )
+    assert told["messages"][0]["content"].startswith("You write optimised C kernels")
+    write(mine / "gentle" / "later.txt", "fine\n{{feedback}} {{tunr.number}}\n")
+    run = warpgym("prompt", "--check", mine)
+    assert run.status == USAGE
+    assert "gentle/later.txt:2:16: there is no 'tunr'; did you mean 'turn'?" in run.err
+    run = warpgym("prompt", "--check", tmp_path / "mine" / "gentle")
+    assert run.status == USAGE and "no templates" in run.err
+
+
+# --- the worked examples -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_references_are_the_problems_own(language):
+    assert len(examples(language)) == 4  # three are given, and one of them may be what is asked
+    for problem, reference, solution in examples(language):
+        native = HOUSE / "problems" / "native" / problem / "reference.c"
+        module = HOUSE / "problems" / f"{problem}.py"
+        own = native if native.exists() else module
+        assert reference.read_text() == own.read_text(), f"{reference} differs from {own}"
+        assert solution.read_text().strip()
+
+
+def test_c_examples_pass(warpgym, tmp_path):
+    lines = [
+        json.dumps({"problem": problem, "candidate": str(solution)})
+        for problem, _, solution in examples("c")
+    ]
+    write(tmp_path / "batch.jsonl", "\n".join(lines))
+    run = warpgym("eval", "--json", "batch.jsonl")
+    assert [verdict["status"] for verdict in run.verdicts] == ["passed"] * 4, run
+
+
+def test_cuda_examples_compile(warpgym, tmp_path):
+    """Nothing of it runs without a GPU, but the judge says that it compiles."""
+    lines = [
+        json.dumps({"problem": problem, "candidate": str(solution)})
+        for problem, _, solution in examples("cuda")
+    ]
+    write(tmp_path / "batch.jsonl", "\n".join(lines))
+    found = json.loads(warpgym("doctor", "--json").out)
+    for verdict in warpgym("eval", "--json", "batch.jsonl").verdicts:
+        assert verdict["status"] in ("passed", "unsupported"), verdict
+        host = "<<<" in Path(verdict["candidate"]["path"]).read_text()
+        if found["nvcc"] or (found["nvrtc"] and not found["nvrtc_error"] and not host):
+            assert verdict["compiled"], verdict
+
+
+@pytest.mark.parametrize("language", ["torch-cuda", "triton"])
+def test_python_examples_are_modules(language):
+    mark = "load_inline" if language == "torch-cuda" else "triton.jit"
+    for _, reference, solution in examples(language):
+        text = solution.read_text()
+        tree = ast.parse(text)
+        classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        assert set(classes) == {"ModelNew"} and mark in text
+        model = {
+            node.name: node
+            for node in ast.parse(reference.read_text()).body
+            if isinstance(node, ast.ClassDef)
+        }["Model"]
+
+        def signature(node):
+            return {
+                part.name: ast.unparse(part.args)
+                for part in node.body
+                if isinstance(part, ast.FunctionDef) and part.name in ("__init__", "forward")
+            }
+
+        assert signature(classes["ModelNew"]) == signature(model)

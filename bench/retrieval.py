@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long an index of 50,000 examples takes to build, and a search in it.
 
-    make all build/bench/retrieval && python3 bench/retrieval.py [--examples 50000] [--queries 200] [--keep DIR]
+    make all build/bench/retrieval && python3 bench/retrieval.py
 
 The corpus is made of our own problems and of tests/retrieval/corpus, each varied with a fixed seed:
 names of its own are replaced, sizes drawn, statements repeated, so that no two are equal and words
@@ -21,18 +21,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WARPGYM = ROOT / "warpgym"
 SEARCH = ROOT / "build" / "bench" / "retrieval"
-NOUNS = """batch head channel token feature row column tile block chunk group window kernel filter gate
-    state hidden memory query key score weight bias scale shift mean variance norm residual branch
-    stage level step phase grid cell node edge graph mask index offset stride depth width height
-    sample patch frame pixel region anchor box label target logit loss margin center radius angle
-    field wave signal spectrum band buffer cache queue slot lane bank page""".split()
+NOUNS = """
+    batch head channel token feature row column tile block chunk group window kernel filter
+    gate state hidden memory query key score weight bias scale shift mean variance norm
+    residual branch stage level step phase grid cell node edge graph mask index offset stride
+    depth width height sample patch frame pixel region anchor box label target logit loss
+    margin center radius angle field wave signal spectrum band buffer cache queue slot lane
+    bank page
+"""
 FORMS = ["{a}", "{a}_{b}", "{a}{B}", "num_{a}", "{a}_{b}_{c}", "self_{a}", "cur_{a}", "{a}_{n}"]
-RESERVED = set(
-    """and as assert async await break class continue def del elif else except finally for from if
-    import in is lambda not or pass raise return try while with yield None True False self super
-    torch nn math range len int float forward Model ModelNew get_inputs get_init_inputs size_t const
-    void double static inline include""".split()
-)
+RESERVED = """
+    and as assert async await break class continue def del elif else except finally for from if
+    import in is lambda not or pass raise return try while with yield None True False self
+    super torch nn math range len int float forward Model ModelNew get_inputs get_init_inputs
+    size_t const void double static inline include
+"""
 
 
 def seeds():
@@ -52,14 +55,15 @@ def seeds():
 
 def new_name(draw):
     # The first words are common, the last ones rare.
-    a, b, c = (NOUNS[int(len(NOUNS) * draw.random() ** 2)] for _ in range(3))
+    nouns = NOUNS.split()
+    a, b, c = (nouns[int(len(nouns) * draw.random() ** 2)] for _ in range(3))
     form = draw.choice(FORMS)
     return form.format(a=a, b=b, c=c, B=b.capitalize(), n=draw.randrange(1, 2000))
 
 
 def varied(text, draw):
     """The same code with other names for what it defines, other numbers and some more lines."""
-    own = set(re.findall(r"\b([A-Za-z_]\w{2,})\s*=[^=]", text)) - RESERVED
+    own = set(re.findall(r"\b([A-Za-z_]\w{2,})\s*=[^=]", text)) - set(RESERVED.split())
     names = {name: new_name(draw) for name in sorted(own) if draw.random() < 0.7}
     if names:
         pattern = re.compile(r"\b(" + "|".join(map(re.escape, names)) + r")\b")
@@ -115,7 +119,8 @@ def main():
     print(f"corpus   {arguments.examples} examples, index {size / 2**20:.0f} MiB")
     print(f"build    median {statistics.median(builds):.1f} s,", end=" ")
     print(f"{min(builds):.1f} to {max(builds):.1f}, {len(builds)} times")
-    print(f"search   median {cuts[49]:.1f} ms, quartiles {cuts[24]:.1f} and {cuts[74]:.1f},", end=" ")
+    print(f"search   median {cuts[49]:.1f} ms,", end=" ")
+    print(f"quartiles {cuts[24]:.1f} and {cuts[74]:.1f},", end=" ")
     print(f"p99 {cuts[98]:.1f} ms, {len(times)} questions")
 
 

@@ -98,7 +98,7 @@ const struct cli_command cli_commands[] = {
      .examples = "warpgym problem check ./my_problem\nwarpgym problem check --all",
      .run = problem_check_main},
     {.name = "index build",
-     .arguments = "INDEX SOURCE...",
+     .arguments = "INDEX [SOURCE...]",
      .summary = "make an index of solved examples for prompts",
      .description =
          "Each SOURCE is a .jsonl file, a directory of them, a root of problems, or a directory "

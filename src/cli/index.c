@@ -206,6 +206,16 @@ static void tick(void *context, const char *stage, uint64_t done, uint64_t total
         fprintf(stderr, "\r\033[K%s %" PRIu64, stage, done);
 }
 
+/* Of a format, before anything is read. */
+static int check_format(const char *format, struct err *err)
+{
+    const struct corpus_options options = {.format = format};
+    struct corpus *corpus;
+    int result = corpus_open(&corpus, &options, err);
+    corpus_close(corpus);
+    return result;
+}
+
 /* --level 1 --level 2 as bits; -1: not so. */
 static int64_t level_bits(const struct cli_words *levels)
 {
@@ -239,7 +249,9 @@ static int build(struct index_command *command, const struct index_source *sourc
     };
     struct err err;
     cli_catch_signals();
-    int result = index_build(&wanted, &err);
+    int result = check_format(arguments->format, &err);
+    if (result == 0)
+        result = index_build(&wanted, &err);
     if (ticker.shown)
         fputs("\r\033[K", stderr);
     if (result < 0)

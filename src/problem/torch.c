@@ -101,7 +101,8 @@ static const char *find_category(struct arena *arena, const char *text)
         if (strncmp(at, key, sizeof key - 1) == 0) {
             at += sizeof key - 1;
             at += strspn(at, " \t");
-            return arena_strndup(arena, at, strcspn(at, " \t\r\n"));
+            size_t length = strcspn(at, " \t\r\n"), left = at < end ? (size_t)(end - at) : 0;
+            return arena_strndup(arena, at, length < left ? length : left);
         }
         line += strcspn(line, "\n");
     }

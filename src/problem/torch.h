@@ -21,8 +21,8 @@ NODISCARD int torch_load(struct problem *problem, const char *path, struct err *
 NODISCARD int torch_from_text(struct problem *problem, const char *entry_point, const char *text,
                               size_t bytes, struct err *err);
 
-/* What torch_load does once it has the text: checks it and finds the summary and the category. The entry point is
- * the problem's, or Model where it has none. */
+/* What torch_load does once it has the text: checks it, finds the summary and the category. The
+ * entry point is the problem's, or Model where it has none. */
 NODISCARD int torch_parse(struct problem *problem, const char *path, const char *text, size_t bytes,
                           struct err *err);
 

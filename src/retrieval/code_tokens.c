@@ -26,7 +26,7 @@ struct lexer {
     bool embedded;
 };
 
-/* ---------------------------------------------------------------------------------------- lexing */
+/* --------------------------------------------------------------------------------------- lexing */
 
 static void add(struct lexer *lexer, enum kind kind, const char *text, size_t length, bool first)
 {
@@ -216,7 +216,7 @@ static bool is_python(const char *text, size_t count)
     return false;
 }
 
-/* -------------------------------------------------------------------------------------- choosing */
+/* ------------------------------------------------------------------------------------- choosing */
 
 static bool is(const struct token *token, const char *text)
 {

@@ -38,7 +38,7 @@ const char *corpus_fate_name(enum corpus_fate fate)
     return names[fate];
 }
 
-/* --------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 static size_t count_chars(const char *text)
 {
@@ -223,7 +223,7 @@ static int read_file(struct reading *reading, const char *path, struct err *err)
     return result;
 }
 
-/* ----------------------------------------------------------------------------------- directories */
+/* ---------------------------------------------------------------------------------- directories */
 
 static int is_jsonl(const struct dirent *entry)
 {
@@ -281,7 +281,7 @@ int corpus_read(struct corpus *corpus, const char *path,
     return read_file(&reading, path, err);
 }
 
-/* --------------------------------------------------------------------------------------- opening */
+/* -------------------------------------------------------------------------------------- opening */
 
 int corpus_open(struct corpus **out, const struct corpus_options *options, struct err *err)
 {

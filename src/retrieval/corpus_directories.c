@@ -14,7 +14,7 @@
 
 #define REFERENCE "reference."
 
-/* ---------------------------------------------------------------------------------- our problems */
+/* --------------------------------------------------------------------------------- our problems */
 
 static int open_suite(struct suite *suite, const char *directory, struct err *err)
 {
@@ -101,7 +101,7 @@ int corpus_problems(struct reading *reading, const char *path, struct err *err)
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- folders */
+/* -------------------------------------------------------------------------------------- folders */
 
 static int is_visible(const struct dirent *entry)
 {

@@ -129,7 +129,7 @@ int corpus_pairs(struct corpus *corpus, const json_t *line, struct example *exam
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------- trajectories */
+/* --------------------------------------------------------------------------------- trajectories */
 
 /* The problem as it is here; NULL: there is none of that id. */
 static const struct problem *problem_of(struct corpus *corpus, const char *id)

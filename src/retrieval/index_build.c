@@ -43,7 +43,7 @@ static void tell(struct builder *builder, const char *stage, uint64_t total)
         builder->build->progress(builder->build->context, stage, builder->done, total);
 }
 
-/* --------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 static int take_example(void *context, const struct example *example)
 {

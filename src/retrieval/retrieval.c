@@ -55,7 +55,7 @@ struct retrieval {
     struct embeddings *embeddings;
 };
 
-/* --------------------------------------------------------------------------------------- opening */
+/* -------------------------------------------------------------------------------------- opening */
 
 static int read_languages(struct retrieval *retrieval, struct err *err)
 {
@@ -148,7 +148,7 @@ void retrieval_close(struct retrieval *retrieval)
     mem_free(retrieval);
 }
 
-/* ------------------------------------------------------------------------------------- candidates */
+/* ----------------------------------------------------------------------------------- candidates */
 
 struct candidate {
     int64_t id;
@@ -238,7 +238,7 @@ static void rank_vectors(struct search *search)
     qsort(search->candidates, search->count, sizeof *search->candidates, compare_candidate);
 }
 
-/* ---------------------------------------------------------------------------------------- answers */
+/* -------------------------------------------------------------------------------------- answers */
 
 struct facts {
     char problem[LIMIT_NAME_BYTES];
@@ -390,7 +390,7 @@ static int take_best(struct search *search, json_t *examples, struct err *err)
     return result;
 }
 
-/* ----------------------------------------------------------------------------------------- search */
+/* --------------------------------------------------------------------------------------- search */
 
 static int embed_question(struct search *search, struct err *err)
 {

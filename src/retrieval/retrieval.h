@@ -13,8 +13,8 @@
  * solutions that are near each other.
  *
  * Threads: a struct retrieval may be used by any number of threads at once.
- * Errors: ERR_MISSING (no index there), ERR_UNSUPPORTED (a newer format), ERR_IO, ERR_INPUT (another
- * model of embeddings than the index was built with, say).
+ * Errors: ERR_MISSING (no index there), ERR_UNSUPPORTED (another format), ERR_IO, ERR_INPUT
+ * (another model of embeddings than the index was built with, say).
  */
 #ifndef WARPGYM_RETRIEVAL_RETRIEVAL_H
 #define WARPGYM_RETRIEVAL_RETRIEVAL_H

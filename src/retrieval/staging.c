@@ -83,7 +83,9 @@ static int sync_files(const struct staging *staging, struct err *err)
 {
     DIR *stream = opendir(staging->path);
     struct dirent *entry;
-    int result = stream ? 0 : err_sys(err, errno, "%s: cannot be listed", staging->path);
+    int result = 0;
+    if (!stream)
+        return err_sys(err, errno, "%s: cannot be listed", staging->path);
     while (result == 0 && (entry = readdir(stream))) {
         int fd = openat(staging->fd, entry->d_name, O_RDONLY | O_CLOEXEC);
         if (fd >= 0 && fsync(fd) < 0 && errno != EINVAL)
@@ -91,8 +93,7 @@ static int sync_files(const struct staging *staging, struct err *err)
         if (fd >= 0)
             close(fd);
     }
-    if (stream)
-        closedir(stream);
+    closedir(stream);
     return result;
 }
 

@@ -1,4 +1,4 @@
-/* vectors: unit vectors in a file, and which of them are nearest to one: exactly, by looking at all.
+/* vectors: unit vectors in a file, and which of them are nearest to one: exactly, by a look at all.
  *
  * Immutable once open. Threads: any number.
  */

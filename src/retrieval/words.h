@@ -1,15 +1,16 @@
 /* words: what a source text says, as a search engine wants it.
  *
  *   identifiers   in lower case, whole and cut at case changes, underscores and digits:
- *                 log_softmax2D -> log_softmax2d (place 0), log (0), softmax (1)
+ *                 log_softmax2D is log_softmax2d, and at the same place log, then softmax
  *   numbers       of two to six digits
  *   @             matmul, where it is an operator of Python
- *   left out      other operators, single letters, keywords of C, C++, CUDA and Python, and what nearly
- *                 every text has (torch, nn, self, forward): they would tell nothing apart
+ *   left out      other operators, single letters, keywords of C, C++, CUDA and Python, what nearly
+ *                 every text has (torch, nn, self, forward) and what people say between words that
+ *                 mean something (of, each, then)
  *   made one      plurals (rows, row), and names of one thing (gemm, bmm, mm: matmul)
  *
- * Comments and strings count: there people say what they compute. Not so a line "Category: …", which
- * is what others want to find out. Any bytes will do; what is not ASCII is taken for letters.
+ * Comments and strings count: there people say what they compute. A line "Category: …" does not:
+ * that is for others to find out. Any bytes will do; what is not ASCII is taken for letters.
  * Threads: any.
  */
 #ifndef WARPGYM_RETRIEVAL_WORDS_H

@@ -53,11 +53,23 @@ static void parse(struct problem *problem, const char *text)
         fail_msg("%s", err.text);
 }
 
+static void test_category(void **state)
+{
+    (void)state;
+    struct problem problem;
+    char *text = edited("require:", "category: normalization\nrequire:");
+    parse(&problem, text);
+    assert_string_equal(problem.category, "normalization");
+    problem_deinit(&problem);
+    free(text);
+}
+
 static void test_base(void **state)
 {
     (void)state;
     struct problem problem;
     parse(&problem, base);
+    assert_string_equal(problem.category, "");
     assert_int_equal(problem.format, PROBLEM_NATIVE);
     assert_string_equal(problem.name, "softmax");
     assert_string_equal(problem.summary, "Softmax of each row.");
@@ -149,6 +161,14 @@ static const struct {
      "5:32: unknown key 'shpe' (did you mean 'shape'?)"},
     {"require:", "requires:", "13:1: unknown key 'requires' (did you mean 'require'?)"},
     {"require:", "colour:", "13:1: unknown key 'colour' in a problem"},
+    {"require:", "category: matmol\nrequire:",
+     "13:11: unknown category 'matmol' (did you mean 'matmul'?)"},
+    {"require:", "category: zzzzzzzzz\nrequire:",
+     "13:11: unknown category 'zzzzzzzzz': it is one of elementwise, reduction, matmul, "
+     "convolution, "
+     "pooling, normalization, attention, scan, sorting, indexing, "
+     "loss, stencil, layout, sparse, fft, recurrent, quantization, optimizer, network"},
+    {"require:", "category: [matmul]\nrequire:", "13:11: category must be a single value"},
     {"summary:", "sumary:", "2:1: unknown key 'sumary' (did you mean 'summary'?)"},
     {"require: rows <= 10*cols", "name: softmax",
      "13:1: key 'name' is given twice (first on line 1)"},
@@ -658,11 +678,17 @@ static void test_draw(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base),    cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_not_text),
-        cmocka_unit_test(test_bounds),  cmocka_unit_test(test_errors_are_utf8),
-        cmocka_unit_test(test_oracle),  cmocka_unit_test(test_tolerances),
-        cmocka_unit_test(test_load),    cmocka_unit_test(test_draw),
+        cmocka_unit_test(test_base),
+        cmocka_unit_test(test_category),
+        cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_not_text),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_errors_are_utf8),
+        cmocka_unit_test(test_oracle),
+        cmocka_unit_test(test_tolerances),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_draw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

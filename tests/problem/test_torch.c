@@ -53,6 +53,37 @@ static void test_summary(void **state)
     }
 }
 
+static void test_category(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *category;
+    } rows[] = {
+        {"\"\"\"One.\n\nCategory: matmul\n\"\"\"\nclass Model: pass\n" REST, "matmul"},
+        {"# One.\n#  Category:  loss \r\nclass Model: pass\n" REST, "loss"},
+        {"# One.\n'''\nCategory: sparse'''\nclass Model: pass\n" REST, "sparse"},
+        {"import x\n# Category: nothing\nclass Model: pass\n" REST, ""},
+        {"\"\"\"One.\"\"\"\nclass Model:\n    \"\"\"\n    Category: nothing\n    \"\"\"\n" REST,
+         ""},
+        {"class Model: pass\n" REST, ""},
+        {"\"\"\"\nCategory: matmol\n\"\"\"\nclass Model: pass\n" REST, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct problem problem = {0};
+        struct err err = {0};
+        int result = torch_parse(&problem, "x.py", rows[i].text, strlen(rows[i].text), &err);
+        if (rows[i].category) {
+            assert_int_equal(result, 0);
+            assert_string_equal(problem.category, rows[i].category);
+        } else {
+            assert_int_equal(result, ERR_INPUT);
+            assert_string_equal(err.text,
+                                "x.py: unknown category 'matmol' (did you mean 'matmul'?)");
+        }
+        problem_deinit(&problem);
+    }
+}
+
 /* Another class than Model, in a text that somebody sent. */
 static void test_entry_point(void **state)
 {
@@ -160,9 +191,9 @@ static void test_id(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_summary), cmocka_unit_test(test_entry_point),
-        cmocka_unit_test(test_missing), cmocka_unit_test(test_long_summary),
-        cmocka_unit_test(test_id),
+        cmocka_unit_test(test_summary),      cmocka_unit_test(test_category),
+        cmocka_unit_test(test_entry_point),  cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_long_summary), cmocka_unit_test(test_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,383 @@
+/* From pairs to an index and back: what is found, what is kept back, and indexes that are none. */
+#include "retrieval/retrieval.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "retrieval/index_build.h"
+#include "retrieval/index_db.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MODULE(name, body)                                                                         \
+    "import torch\nfrom torch import nn\n\n\nclass " name "(nn.Module):\n"                         \
+    "    def forward(self, x, y):\n" body
+#define SOFTMAX                                                                                    \
+    MODULE("Model", "        most = x.amax(dim=1, keepdim=True)\n"                                 \
+                    "        weights = torch.exp(x - most)\n"                                      \
+                    "        return weights / weights.sum(dim=1, keepdim=True)\n")
+/* The same thing: other names, other layout, comments, annotations. */
+#define SOFTMAX_AGAIN                                                                              \
+    "# by somebody else\nimport torch as th\nimport torch.nn as nn\n\n\nclass Net(nn.Module):\n"   \
+    "    def forward(self, inp: th.Tensor, other: th.Tensor) -> th.Tensor:\n"                      \
+    "        top = inp.amax(dim=1,\n                       keepdim=True)  # the largest\n"         \
+    "        e = th.exp(inp - top)\n        return e / e.sum(dim=1, keepdim=True)\n"
+#define LAYER_NORM                                                                                 \
+    MODULE("Model", "        mean = x.mean(dim=1, keepdim=True)\n"                                 \
+                    "        centred = x - mean\n"                                                 \
+                    "        return centred * torch.rsqrt((centred**2).mean(dim=1) + 1e-5)\n")
+#define LOG_SOFTMAX MODULE("Model", "        return x - torch.logsumexp(x, dim=1, keepdim=True)\n")
+#define MATMUL MODULE("Model", "        return torch.matmul(x, y.t())\n")
+#define KERNEL                                                                                     \
+    "@triton.jit\ndef softmax_kernel(x, y, cols, BLOCK: tl.constexpr):\n"                          \
+    "    row = tl.program_id(0)\n    at = tl.arange(0, BLOCK)\n"                                   \
+    "    values = tl.load(x + row * cols + at, mask=at < cols, other=-float('inf'))\n"             \
+    "    values = tl.exp(values - tl.max(values, 0))\n"                                            \
+    "    tl.store(y + row * cols + at, values / tl.sum(values, 0), mask=at < cols)\n"
+#define KERNEL_AGAIN                                                                               \
+    "# renamed\n@triton.jit\ndef k(a, b, n, SIZE: tl.constexpr):\n    i = tl.program_id(0)\n"      \
+    "    j = tl.arange(0, SIZE)\n"                                                                 \
+    "    v = tl.load(a + i * n + j, mask=j < n, other=-float('inf'))\n"                            \
+    "    v = tl.exp(v - tl.max(v, 0))\n    tl.store(b + i * n + j, v / tl.sum(v, 0), mask=j < "    \
+    "n)\n"
+
+struct pair {
+    const char *name, *language, *problem, *reference, *solution;
+    double speedup;
+};
+
+static const struct pair pairs[] = {
+    {"ours", "triton", "level1/23", SOFTMAX, KERNEL, 1.5},
+    {"stranger", "triton", "", SOFTMAX_AGAIN, "def other(x):\n    return a_library_call(x)\n", 2},
+    {"thief", "triton", "", LAYER_NORM "        # softmax softmax\n", KERNEL_AGAIN, 3},
+    {"log_softmax", "triton", "", LOG_SOFTMAX, "def log_softmax_kernel(x):\n    pass\n", 1.25},
+    {"log_softmax", "triton", "", LOG_SOFTMAX, "def faster(x, y):\n    return tl.dot(x, y)\n", 4},
+    {"layer_norm", "triton", "", LAYER_NORM, "def layer_norm_kernel(x):\n    return x\n", 0},
+    {"matmul", "triton", "", MATMUL, "def matmul_kernel(a, b, c):\n    return a * b\n", 0},
+    {"matmul", "cuda", "", MATMUL, "__global__ void matmul(const float *a) { a[0] = wmma(); }\n",
+     0},
+};
+
+struct fixture {
+    char directory[64];
+    char *index, *source;
+    struct settings settings;
+};
+
+static void write_pairs(struct fixture *fixture, const struct pair *list, size_t count)
+{
+    struct buf out;
+    struct err err;
+    buf_init(&out, (size_t)16 << 20);
+    for (size_t i = 0; i < count; i++) {
+        json_t *line = json_object();
+        json_put(line, "name", json_text(list[i].name));
+        json_put(line, "language", json_text(list[i].language));
+        json_put(line, "problem", json_text(list[i].problem));
+        json_put(line, "reference", json_text(list[i].reference));
+        json_put(line, "solution", json_text(list[i].solution));
+        json_put(line, "speedup", json_number(list[i].speedup));
+        assert_int_equal(json_line_write(line, &out, &err), 0);
+        json_decref(line);
+    }
+    assert_int_equal(file_write_atomic(fixture->source, out.data, out.len, 0644, &err), 0);
+    buf_deinit(&out);
+}
+
+static int build(struct fixture *fixture, const _Atomic int *cancelled, struct err *err)
+{
+    const struct index_source source = {fixture->source, NULL};
+    const struct index_build wanted = {.directory = fixture->index,
+                                       .sources = &source,
+                                       .source_count = 1,
+                                       .settings = &fixture->settings,
+                                       .cancelled = cancelled};
+    return index_build(&wanted, err);
+}
+
+static int begin(void **state)
+{
+    struct fixture *fixture = mem_alloc(sizeof *fixture);
+    struct err err;
+    snprintf(fixture->directory, sizeof fixture->directory, "/tmp/warpgym-retrieval-XXXXXX");
+    if (!mkdtemp(fixture->directory))
+        return -1;
+    fixture->index = mem_printf("%s/index?#1", fixture->directory);
+    fixture->source = mem_printf("%s/pairs.jsonl", fixture->directory);
+    settings_init(&fixture->settings);
+    write_pairs(fixture, pairs, sizeof pairs / sizeof *pairs);
+    *state = fixture;
+    return build(fixture, NULL, &err);
+}
+
+static int end(void **state)
+{
+    struct fixture *fixture = *state;
+    file_remove_tree(fixture->directory);
+    settings_deinit(&fixture->settings);
+    mem_free(fixture->index);
+    mem_free(fixture->source);
+    mem_free(fixture);
+    return 0;
+}
+
+/* "name/language name/language " of what is found. */
+static void find(struct retrieval *retrieval, const struct retrieval_query *query, char *text,
+                 size_t text_bytes)
+{
+    json_t *examples, *example;
+    struct err err;
+    size_t i;
+    text[0] = '\0';
+    if (retrieval_search(retrieval, query, &examples, &err) < 0)
+        fail_msg("%s", err.text);
+    json_array_foreach(examples, i, example)
+    {
+        size_t used = strlen(text);
+        snprintf(text + used, text_bytes - used, "%s/%s ",
+                 json_string_value(json_object_get(example, "name")),
+                 json_string_value(json_object_get(example, "language")));
+    }
+    json_decref(examples);
+}
+
+static void test_finds(void **state)
+{
+    static const struct {
+        struct retrieval_query query;
+        const char *found;
+    } rows[] = {
+        /* Everything about the problem is kept back: by its name, by its text, by its solution. */
+        {{.text = SOFTMAX, .title = "softmax", .problem_id = "level1/23", .count = 9},
+         "log_softmax/triton layer_norm/triton "},
+        {{.text = SOFTMAX, .title = "softmax", .count = 9},
+         "log_softmax/triton layer_norm/triton "},
+        {{.text = SOFTMAX_AGAIN, .title = "softmax", .count = 9},
+         "log_softmax/triton layer_norm/triton "},
+        {{.text = "softmax", .problem_id = "level1/23", .count = 2}, "log_softmax/triton "},
+        {{.text = LAYER_NORM, .title = "layer norm", .count = 1}, "log_softmax/triton "},
+        {{.text = "wmma", .anywhere = true, .count = 3}, "matmul/cuda "},
+        {{.text = "wmma", .count = 3}, ""},
+        {{.text = "matmul", .count = 9}, "matmul/triton "},
+        {{.text = "matmul", .language = "cuda", .count = 9}, "matmul/cuda "},
+        {{.text = "matmul", .language = "c", .count = 9}, ""},
+        {{.text = "", .count = 9}, ""},
+        {{.text = "\" OR ) * { near: \x01", .count = 9}, ""},
+        {{.text = "matmul", .count = 0}, ""},
+    };
+    struct fixture *fixture = *state;
+    struct retrieval *retrieval;
+    struct err err;
+    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char found[512];
+        find(retrieval, &rows[i].query, found, sizeof found);
+        if (strcmp(found, rows[i].found) != 0)
+            fail_msg("row %zu: %s", i, found);
+    }
+    retrieval_close(retrieval);
+}
+
+static void test_unguarded(void **state)
+{
+    struct fixture *fixture = *state;
+    struct retrieval_query query = {.text = SOFTMAX,
+                                    .title = "softmax",
+                                    .count = 9,
+                                    .unguarded = true};
+    struct retrieval *retrieval;
+    struct err err;
+    char found[512];
+    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    find(retrieval, &query, found, sizeof found);
+    assert_non_null(strstr(found, "ours/triton "));
+    assert_non_null(strstr(found, "stranger/triton "));
+    retrieval_close(retrieval);
+}
+
+/* Of two solutions of one reference, the faster; all that an example has. */
+static void test_whole_example(void **state)
+{
+    struct fixture *fixture = *state;
+    struct retrieval_query query = {.text = "log_softmax", .language = "triton", .count = 1};
+    struct retrieval *retrieval;
+    json_t *examples;
+    struct err err;
+    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    assert_int_equal(retrieval_search(retrieval, &query, &examples, &err), 0);
+    const json_t *example = json_array_get(examples, 0);
+    static const char *const texts[][2] = {{"name", "log_softmax"},
+                                           {"source", "pairs"},
+                                           {"language", "triton"},
+                                           {"category", ""},
+                                           {"reference", LOG_SOFTMAX},
+                                           {"summary", ""},
+                                           {"problem", ""},
+                                           {"solution",
+                                            "def faster(x, y):\n    return tl.dot(x, y)\n"}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_string_equal(json_string_value(json_object_get(example, texts[i][0])), texts[i][1]);
+    assert_true(json_number_value(json_object_get(example, "speedup")) == 4);
+    assert_true(json_number_value(json_object_get(example, "score")) > 0);
+    json_decref(examples);
+    retrieval_close(retrieval);
+}
+
+static void *ask_often(void *context)
+{
+    static char wrong[] = "wrong";
+    struct retrieval_query query = {.text = SOFTMAX, .title = "softmax", .count = 2};
+    for (int i = 0; i < 50; i++) {
+        json_t *examples;
+        struct err err;
+        if (retrieval_search(context, &query, &examples, &err) < 0 ||
+            json_array_size(examples) != 2)
+            return wrong;
+        json_decref(examples);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    struct fixture *fixture = *state;
+    struct retrieval *retrieval;
+    pthread_t threads[4];
+    struct err err;
+    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_often, retrieval), 0);
+    for (size_t i = 0; i < 4; i++) {
+        void *wrong;
+        pthread_join(threads[i], &wrong);
+        assert_null(wrong);
+    }
+    retrieval_close(retrieval);
+}
+
+/* A language with few examples is found among many of another: the filter is in the search. */
+static void test_rare_language(void **state)
+{
+    enum { MANY = 3000 };
+    struct fixture *fixture = *state;
+    struct pair *many = mem_alloc((MANY + 1) * sizeof *many);
+    char(*texts)[256] = mem_alloc((MANY + 1) * sizeof *texts);
+    struct retrieval_query query = {
+        .text = MATMUL, .title = "matmul", .language = "cuda", .count = 3, .unguarded = true};
+    struct retrieval *retrieval;
+    struct err err;
+    char found[512];
+    for (size_t i = 0; i <= MANY; i++) {
+        snprintf(texts[i], sizeof texts[i], "%s# %zu\n", MATMUL, i);
+        many[i] = (struct pair){"matmul", i == MANY ? "cuda" : "triton", "", texts[i], texts[i], 0};
+    }
+    char *kept = fixture->index;
+    fixture->index = mem_printf("%s/many", fixture->directory);
+    write_pairs(fixture, many, MANY + 1);
+    assert_int_equal(build(fixture, NULL, &err), 0);
+    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    find(retrieval, &query, found, sizeof found);
+    assert_string_equal(found, "matmul/cuda ");
+    retrieval_close(retrieval);
+    mem_free(fixture->index);
+    fixture->index = kept;
+    write_pairs(fixture, pairs, sizeof pairs / sizeof *pairs);
+    mem_free(texts);
+    mem_free(many);
+}
+
+static void test_duplicates_and_stats(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pair twice[] = {pairs[0], pairs[0], pairs[7], pairs[6]};
+    struct err err;
+    json_t *stats;
+    char *kept = fixture->index;
+    fixture->index = mem_printf("%s/twice", fixture->directory);
+    write_pairs(fixture, twice, 4);
+    assert_int_equal(build(fixture, NULL, &err), 0);
+    assert_int_equal(index_stats(fixture->index, &stats, &err), 0);
+    const json_t *source = json_array_get(json_object_get(stats, "sources"), 0);
+    assert_int_equal(json_integer_value(json_object_get(stats, "examples")), 3);
+    assert_int_equal(json_integer_value(json_object_get(stats, "references")), 2);
+    assert_int_equal(json_integer_value(json_object_get(source, "taken")), 3);
+    assert_int_equal(json_integer_value(json_object_get(source, "duplicates")), 1);
+    const json_t *languages = json_object_get(stats, "languages");
+    assert_int_equal(json_integer_value(json_object_get(languages, "triton")), 2);
+    assert_int_equal(json_integer_value(json_object_get(languages, "cuda")), 1);
+    assert_true(json_is_null(json_object_get(stats, "embeddings")));
+    json_decref(stats);
+    mem_free(fixture->index);
+    fixture->index = kept;
+    write_pairs(fixture, pairs, sizeof pairs / sizeof *pairs);
+}
+
+/* A build that fails leaves the old index, and nothing beside it. */
+static void test_failed_builds(void **state)
+{
+    struct fixture *fixture = *state;
+    const _Atomic int cancelled = 1;
+    struct retrieval *retrieval;
+    struct err err;
+    assert_int_equal(build(fixture, &cancelled, &err), ERR_CANCELLED);
+    assert_int_equal(file_write_atomic(fixture->source, "{}\n", 3, 0644, &err), 0);
+    assert_int_equal(build(fixture, NULL, &err), ERR_INPUT);
+    assert_non_null(strstr(err.text, "not one example"));
+    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+    retrieval_close(retrieval);
+    write_pairs(fixture, pairs, sizeof pairs / sizeof *pairs);
+}
+
+/* Not an index: another directory, another file, a newer format, a broken one. */
+static void test_other_directories(void **state)
+{
+    struct fixture *fixture = *state;
+    struct retrieval *retrieval;
+    struct index_db db;
+    struct err err;
+    char *kept = fixture->index;
+    char *file = mem_printf("%s/other/" INDEX_FILE, fixture->directory);
+    fixture->index = mem_printf("%s/other", fixture->directory);
+    assert_int_equal(retrieval_open(&retrieval, "", &fixture->settings, &err), ERR_INPUT);
+    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err),
+                     ERR_MISSING);
+    assert_int_equal(file_make_directories(fixture->index, 0755, &err), 0);
+    assert_int_equal(file_write_atomic(file, "no database, but long enough to be one", 38, 0644,
+                                       &err),
+                     0);
+    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err),
+                     ERR_INPUT);
+    assert_int_equal(build(fixture, NULL, &err), ERR_INPUT); /* it is somebody's */
+    assert_true(file_exists(file));
+    file_remove_tree(fixture->index);
+    assert_int_equal(file_make_directories(fixture->index, 0755, &err), 0);
+    assert_int_equal(index_db_create(&db, fixture->index, &err), 0);
+    assert_int_equal(index_db_run(&db, "pragma user_version = 99", &err), 0);
+    index_db_close(&db);
+    assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err),
+                     ERR_UNSUPPORTED);
+    assert_int_equal(build(fixture, NULL, &err), 0); /* it is ours */
+    mem_free(fixture->index);
+    mem_free(file);
+    fixture->index = kept;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_finds),         cmocka_unit_test(test_unguarded),
+        cmocka_unit_test(test_whole_example), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_rare_language), cmocka_unit_test(test_duplicates_and_stats),
+        cmocka_unit_test(test_failed_builds), cmocka_unit_test(test_other_directories),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,340 @@
+"""`warpgym index`: build, search, stats; embeddings from an endpoint of the test's own."""
+
+import array
+import contextlib
+import hashlib
+import http.server
+import json
+import math
+import re
+import threading
+import time
+
+import pytest
+from support import (
+    HOUSE,
+    INFRASTRUCTURE,
+    INTERRUPTED,
+    PASSED,
+    SOME_FAILED,
+    USAGE,
+    kernelbench_module,
+    kill,
+    read_lines,
+    write,
+    write_lines,
+)
+
+DIMENSION = 48
+PAIRS = HOUSE / "tests" / "retrieval" / "corpus"
+RELU = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return {}
+"""
+
+
+def kernelbook(name, reference, solution):
+    return {"entry_point": name, "python_code": reference, "triton_code": solution, "stars": 3}
+
+
+def archive(name, reference, solution, **more):
+    return {
+        "Op_Name": name,
+        "PyTorch_Code_Module": reference,
+        "CUDA_Code": solution,
+        "CUDA_Speedup_Native": 1.7,
+        "Correct": True,
+        "NCU_Profile": None,
+        **more,
+    }
+
+
+def search(warpgym, index, *words, status=PASSED):
+    run = warpgym("index", "search", index, "--json", *words)
+    assert run.status == status, run
+    return [json.loads(line) for line in run.out.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def own(module_warpgym):
+    """An index of our own problems."""
+    index = module_warpgym.folder / "own"
+    run = module_warpgym("index", "build", index, "--own")
+    assert run.status == PASSED and run.err == "", run
+    return index
+
+
+def test_build_of_every_form(warpgym, tmp_path):
+    write_lines(
+        tmp_path / "book.jsonl",
+        [
+            kernelbook("Relu", RELU.format("torch.relu(x)"), "@triton.jit\ndef relu(x): pass\n"),
+            kernelbook("Empty", "", "def f(): pass\n"),
+            {"nothing": "of it"},
+        ],
+    )
+    write_lines(
+        tmp_path / "archive" / "level_1.jsonl",
+        [
+            archive("tanh", RELU.format("torch.tanh(x)"), "__global__ void tanh_kernel() {}\n"),
+            archive("bad", RELU.format("torch.exp(x)"), "__global__ void e() {}\n", Correct=False),
+        ],
+    )
+    write(tmp_path / "mine" / "sigmoid" / "reference.py", RELU.format("torch.sigmoid(x)"))
+    write(tmp_path / "mine" / "sigmoid" / "kernel.cu", "__global__ void solution() {}\n")
+    sources = [tmp_path / "book.jsonl", tmp_path / "archive", tmp_path / "mine"]
+    run = warpgym("index", "build", "kernels", "--json", *sources)
+    assert run.status == PASSED, run
+    stats = json.loads(run.out)
+    assert stats["languages"] == {"triton": 1, "cuda": 2} and stats["embeddings"] is None
+    book, level, mine = stats["sources"]
+    assert (book["taken"], book["empty"], book["bad"]) == (1, 1, 1)
+    assert "book.jsonl:3: no line of kernelbook" in book["complaints"][0]
+    assert (level["taken"], level["incorrect"]) == (1, 1) and mine["taken"] == 1
+    assert json.loads(warpgym("index", "stats", "kernels", "--json").out) == stats
+    text = warpgym("index", "stats", "kernels").out
+    assert "triton 1" in text and "book.jsonl:3" in text
+    (found,) = search(warpgym, "kernels", "tanh")
+    assert found["name"] == "tanh" and found["source"] == "archive" and found["speedup"] == 1.7
+    run = warpgym("index", "build", "all", "-q", "--include-incorrect", tmp_path / "archive")
+    assert run.status == PASSED and run.out == ""
+    assert search(warpgym, "all", "exp")[0]["name"] == "bad"
+
+
+def test_what_is_found_can_be_a_source_again(warpgym, own, tmp_path):
+    found = search(warpgym, own, "--problem", "softmax", "-n", "20")
+    assert len(found) > 5 and all(example["problem"] != "softmax" for example in found)
+    write_lines(tmp_path / "again.jsonl", found)
+    assert warpgym("index", "build", "again", "again.jsonl").status == PASSED
+    again = search(warpgym, "again", "--problem", "softmax", "-n", "20")
+    assert {example["name"] for example in again} <= {example["name"] for example in found}
+
+
+def test_trajectories(warpgym, tmp_path):
+    listed = warpgym("problem", "list", "--json").out.splitlines()
+    hashes = {problem["id"]: problem["hash"] for problem in map(json.loads, listed)}
+    turn = {"correct": True, "excluded": False, "code": "void solution(void) {}\n", "speedup": 3}
+    episode = {"episode": "1", "problem": "relu", "problem_hash": hashes["relu"], "language": "c"}
+    write_lines(
+        tmp_path / "trajectories.jsonl",
+        [
+            {**episode, "best_turn": 1, "turns": [{**turn, "correct": False}, turn]},
+            {**episode, "best_turn": -1, "turns": [{**turn, "correct": False}]},
+            {**episode, "best_turn": 0, "turns": [turn], "problem_hash": "0" * 64},
+        ],
+    )
+    run = warpgym("index", "build", "kernels", "--json", "trajectories.jsonl")
+    source = json.loads(run.out)["sources"][0]
+    assert (source["taken"], source["unsolved"]) == (1, 1)
+    assert source["of problems that are not here"] == 1
+    (found,) = search(warpgym, "kernels", "relu")
+    assert found["problem"] == "relu" and found["category"] == "elementwise"
+    assert "void solution" in found["reference"] and found["speedup"] == 3
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_kernelbench_task_is_known_by_its_text(warpgym, tmp_path, renamed):
+    """The archive's solutions of the very task that is asked, whatever anybody calls it."""
+    task = kernelbench_module()
+    write(tmp_path / "bench" / "KernelBench" / "level1" / "7_Task.py", task)
+    stolen = re.sub(r"\bModel\b", "Net", task) if renamed else task
+    stolen = re.sub(r"\bx\b", "inp", stolen).replace("width", "cols") if renamed else stolen
+    stolen = "# from the archive\n" + stolen
+    level = {} if renamed else {"Level_ID": 1, "Task_ID": 7}
+    lines = [
+        archive("task", stolen, "__global__ void the_answer() {}\n", **level),
+        archive("other", RELU.format("x.cumsum(dim=1) * 2"), "__global__ void other() {}\n"),
+    ]
+    write_lines(tmp_path / "archive.jsonl", lines)
+    assert warpgym("index", "build", "kernels", "archive.jsonl").status == PASSED
+    words = ("--problem", "level1/7", "--problems", "bench")
+    run = warpgym("index", "search", "kernels", *words, "--json")
+    assert "the_answer" not in run.out
+    found = search(warpgym, "kernels", *words, "--unguarded")
+    assert found[0]["name"] == "task"
+    run = warpgym("index", "search", "kernels", "bench/KernelBench/level1/7_Task.py")
+    assert "the_answer" not in run.out
+
+
+def test_refusals(warpgym, own, tmp_path):
+    write(tmp_path / "taken" / "file.txt", "somebody's\n")
+    write(tmp_path / "none.jsonl", "{}\n")
+    write(tmp_path / "folder" / "notes.txt", "none\n")
+    rows = [
+        (["build"], "name an index"),
+        (["build", "x"], "name a source, or give --own"),
+        (["build", "x", "absent.jsonl"], "no such file"),
+        (["build", "x", "--own", "--format", "kernelbok"], "did you mean"),
+        (["build", "x", "--own", "--level", "eleven"], "--level"),
+        (["build", "taken", "--own"], "is no index"),
+        (["build", "x", "none.jsonl"], "not one example"),
+        (["build", "x", "folder"], "holds no examples"),
+        (["build", "x", "none.jsonl", "--format", "problems"], "wants a directory"),
+        (["build", "x", "--own", "--embeddings"], "retrieval.embeddings_url"),
+        (["search", "x", "relu"], "holds no index"),
+        (["search", own], "one question"),
+        (["search", own, "relu", "--problem", "relu"], "one question"),
+        (["search", own, "--problem", "sofmax"], "did you mean 'softmax'"),
+        (["stats", "x"], "holds no index"),
+        (["stats", "taken"], "holds no index"),
+    ]
+    for words, complaint in rows:
+        run = warpgym("index", *words)
+        assert run.status in (USAGE, INFRASTRUCTURE) and complaint in run.err, (words, run)
+        assert len(run.err.splitlines()) == 1, run
+    assert not (tmp_path / "x").exists() and not list(tmp_path.glob("*.building-*"))
+    assert search(warpgym, own, "no such words there", status=SOME_FAILED) == []
+
+
+def test_a_killed_build_leaves_the_old_index(warpgym, tmp_path):
+    start = [kernelbook("Old", RELU.format("torch.relu(x)"), "def old(): pass\n")]
+    write_lines(tmp_path / "one.jsonl", start)
+    assert warpgym("index", "build", "kernels", "one.jsonl").status == PASSED
+    body = RELU.format("torch.tanh(x) * {}")
+    many = (kernelbook(f"N{i}", body.format(i), f"def f{i}(): return {i}\n") for i in range(60000))
+    write_lines(tmp_path / "many.jsonl", many)
+    for signal in ("stop", "kill"):
+        process = warpgym.start("index", "build", "kernels", "many.jsonl")
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("kernels.building-*/index.db")):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.01)
+        if signal == "kill":
+            kill(process.pid)
+        else:
+            process.terminate()
+        run = warpgym.finish(process)
+        assert run.status != PASSED
+        assert signal == "kill" or (run.status == INTERRUPTED and "old index" in run.err)
+        assert search(warpgym, "kernels", "relu")[0]["name"] == "Old"
+    # What the killed one left is removed by the next.
+    assert warpgym("index", "build", "kernels", "one.jsonl").status == PASSED
+    assert not list(tmp_path.glob("kernels.building-*"))
+
+
+# --- embeddings ----------------------------------------------------------------------------------
+
+
+def embed(text):
+    """Words, each as a direction of its own."""
+    vector = [0.01] * DIMENSION
+    for word in re.findall(r"[a-z]+", text.lower()):
+        vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % DIMENSION] += 1
+    # Not of length 1: that is warpgym's to see to.
+    return [round(7 * value, 6) for value in vector]
+
+
+class Endpoint(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        state = self.server.state
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        state["asked"].append((self.path, self.headers.get("Authorization"), body))
+        if state["busy"] > 0:
+            state["busy"] -= 1
+            self.send_response(503)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        rows = [{"index": i, "embedding": embed(text)} for i, text in enumerate(body["input"])]
+        answer = json.dumps({"data": state["spoil"](rows[::-1])}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+
+@contextlib.contextmanager
+def endpoint():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    server.daemon_threads = True
+    server.state = {"asked": [], "busy": 0, "spoil": lambda rows: rows}
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+        settings = {"url": url, "model": "words", "token": "sesame"}
+        yield server.state, lambda **other: [
+            part
+            for key, value in {**settings, **other}.items()
+            for part in ("-s", f"retrieval.embeddings_{key}={value}")
+        ]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_embeddings(warpgym):
+    with endpoint() as (state, settings):
+        state["busy"] = 1
+        build = ("index", "build", "dense", "--own", PAIRS, "--embeddings", "--json")
+        run = warpgym(*build, *settings())
+        assert run.status == PASSED, run
+        stats = json.loads(run.out)
+        assert stats["embeddings"] == {"model": "words", "dimension": DIMENSION}
+        path, token, body = state["asked"][-1]
+        assert (path, token, body["model"]) == ("/v1/embeddings", "Bearer sesame", "words")
+        sent = sum(len(body["input"]) for _, _, body in state["asked"][1:])
+        assert sent == stats["examples"]
+        vectors = (warpgym.folder / "dense" / "vectors.f32").read_bytes()
+        assert len(vectors) == 4 * DIMENSION * stats["examples"]
+
+        # What words alone do not find, vectors do: nothing of this question is in the index.
+        question = "import qqq zzz softmaxes"
+        words = search(warpgym, "dense", question, status=SOME_FAILED)
+        assert words == []
+        found = search(warpgym, "dense", question, *settings())
+        assert len(found) == 3
+        # A filter by language is part of this search, too.
+        only = search(warpgym, "dense", question, "--language", "cuda", *settings())
+        assert len(only) == 3 and {example["language"] for example in only} == {"cuda"}
+        # Both together: reciprocal ranks add up.
+        both = search(warpgym, "dense", "--problem", "softmax", *settings())
+        assert all(example["problem"] != "softmax" for example in both)
+        assert max(example["score"] for example in both) > 1 / 61
+
+
+def test_embeddings_that_do_not_fit(warpgym):
+    with endpoint() as (state, settings):
+        build = ("index", "build", "dense", PAIRS, "--embeddings", "-q")
+        assert warpgym(*build, *settings()).status == PASSED
+        run = warpgym("index", "search", "dense", "relu", *settings(model="other"))
+        assert run.status == USAGE and "was built with embeddings of 'words'" in run.err
+        state["spoil"] = lambda rows: [{**row, "embedding": row["embedding"][1:]} for row in rows]
+        run = warpgym("index", "search", "dense", "relu", *settings())
+        assert run.status == INFRASTRUCTURE and "47 numbers, where 48 are expected" in run.err
+        spoiled = {
+            "one too few": lambda rows: rows[1:],
+            "the same twice": lambda rows: [{**row, "index": 0} for row in rows],
+            "zeros": lambda rows: [{**row, "embedding": [0.0] * DIMENSION} for row in rows],
+            "text": lambda rows: [{**row, "embedding": ["1"] * DIMENSION} for row in rows],
+            "no list": lambda rows: {"rows": len(rows)},
+        }
+        for name, spoil in spoiled.items():
+            state["spoil"] = spoil
+            run = warpgym(*build, *settings())
+            assert run.status == INFRASTRUCTURE and "embedding" in run.err, (name, run)
+        state["spoil"] = lambda rows: rows
+        assert search(warpgym, "dense", "relu", *settings())
+
+
+def test_vectors_are_of_length_one(warpgym):
+    with endpoint() as (_, settings):
+        build = ("index", "build", "dense", PAIRS, "--embeddings", "-q", *settings())
+        assert warpgym(*build).status == PASSED
+    numbers = array.array("f", (warpgym.folder / "dense" / "vectors.f32").read_bytes())
+    pairs = list(read_lines(PAIRS / "pairs.jsonl"))
+    assert len(numbers) == DIMENSION * len(pairs)
+    for row, pair in enumerate(pairs):
+        vector = numbers[DIMENSION * row : DIMENSION * (row + 1)]
+        expected = embed(f"{pair['name']}\n{pair['reference']}"[:8000])
+        length = math.sqrt(sum(value * value for value in expected))
+        for got, wanted in zip(vector, expected, strict=True):
+            assert got == pytest.approx(wanted / length, abs=1e-6)

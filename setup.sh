@@ -3,6 +3,8 @@
 #
 #   ./setup.sh         what building, judging and testing need
 #   ./setup.sh lint    clang and its tools, too (make lint, make format, make fuzz)
+#   ./setup.sh browser Chromium, too: tests of the report's page, and scripts/screenshot
+#   ./setup.sh gym     .venv-gym, too: Gymnasium, verl, verifiers, OpenEnv, for their tests (make test)
 #
 # Run again, it looks and leaves. What it cannot get it names in one line, and goes on: without
 # PyTorch everything native still works.
@@ -18,6 +20,7 @@ packages=(
 # What only tests use: OpenCL C as a language from outside.
 test_packages=(pocl-opencl-icd ocl-icd-opencl-dev)
 lint_packages=(clang clang-tidy clang-format libclang-rt-14-dev)
+browser_packages=(chromium)
 requirements=python/requirements.txt
 venv=.venv
 
@@ -119,11 +122,40 @@ make_venv() {
     install_requirements && echo "$wanted" >$stamp
 }
 
-[ "${1:-}" = lint ] && packages+=("${lint_packages[@]}")
+# verl, verifiers and OpenEnv ask for different versions of the same packages, and for gigabytes that no
+# test uses: what is installed are the packages listed, and no others. A .pth file lends them .venv's.
+make_gym_venv() {
+    local folder=.venv-gym lists=(python/requirements-gym.txt python/requirements-verifiers.txt)
+    local stamp=$folder/requirements.sha256 wanted log
+    wanted=$(cat "${lists[@]}" | sha256sum)
+    [ "$(cat $stamp 2>/dev/null)" = "$wanted" ] && $folder/bin/python -S -c '' 2>/dev/null && return
+    [ -x $venv/bin/python ] || return
+    say "making $folder with $(cat "${lists[@]}" | grep -c ==) Python packages; this takes a minute or two"
+    rm -rf $folder
+    log=$(mktemp)
+    if $venv/bin/python -m venv $folder >"$log" 2>&1; then
+        $venv/bin/python -c 'import site; print(*site.getsitepackages(), sep="\n")' \
+            >"$($folder/bin/python -c 'import site; print(site.getsitepackages()[0])')/house.pth"
+        local pip=($folder/bin/python -m pip install --quiet --disable-pip-version-check --retries 2
+            --no-deps --no-compile)
+        "${pip[@]}" -r "${lists[0]}" >>"$log" 2>&1 &&
+            "${pip[@]}" --target $folder/verifiers -r "${lists[1]}" >>"$log" 2>&1 &&
+            echo "$wanted" >$stamp
+    fi
+    [ -e $stamp ] || say "cannot make $folder, its tests are skipped: $(grep -m 1 '^ERROR: ' "$log" ||
+        tail -n 1 "$log")"
+    rm -f "$log"
+}
+
+case ${1:-} in
+lint) packages+=("${lint_packages[@]}") ;;
+browser) packages+=("${browser_packages[@]}") ;;
+esac
 if command -v dpkg-query >/dev/null; then
     install_packages "${packages[@]}" "${test_packages[@]}"
 else
     say "not a Debian system; it must bring: ${packages[*]}"
 fi
 make_venv
+[ "${1:-}" = gym ] && make_gym_venv
 exit 0

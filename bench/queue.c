@@ -2,8 +2,8 @@
  *
  *   queue URL [SECONDS]
  *
- * Payloads of 2 KiB, all of them acknowledged as durable. Figures with several threads share what
- * those and the store's own threads leave of the processors.
+ * Payloads and documents of 2 KiB, all of them acknowledged as durable. Figures with several
+ * threads share what those and the store's own threads leave of the processors.
  */
 #include "queue/queue.h"
 #include "base/clock.h"
@@ -21,6 +21,7 @@
 #define BATCH 50
 #define THREADS_MAX 64
 #define LATENCIES_MAX 200000
+#define DOCUMENT_BYTES (16 * 1024) /* an episode of some turns */
 
 struct load;
 typedef size_t load_step(struct load *load, size_t thread, size_t turn, struct err *err);
@@ -30,6 +31,7 @@ struct load {
     size_t threads;
     load_step *step; /* does something and says how many jobs that were; 0: it failed, or is over */
     struct queue *queue;
+    size_t bytes; /* of a document */
     int64_t deadline_ns;
     _Atomic size_t done, turns;
     double *latencies_ms; /* of turns */
@@ -88,7 +90,7 @@ static void run(struct load *load, double seconds)
     if (kept == 0)
         return;
     qsort(latencies_ms, kept, sizeof *latencies_ms, by_value);
-    printf("  %-42s %2zu threads %9.0f jobs/s; a call %.2f ms, p99 %.2f ms\n", load->what,
+    printf("  %-42s %2zu threads %9.0f a second; a call %.2f ms, p99 %.2f ms\n", load->what,
            load->threads, (double)load->done / took_s, latencies_ms[kept / 2],
            latencies_ms[kept * 99 / 100]);
     fflush(stdout);
@@ -148,6 +150,46 @@ static size_t work_one(struct load *load, size_t thread, size_t turn, struct err
     int code = queue_finish(load->queue, &job, &result, &finishing, err);
     queue_job_deinit(&job);
     return code < 0 ? 0 : 1;
+}
+
+/* Each thread has a document of its own, and what it wrote last is what it replaces. Other bytes
+ * each time: SQLite does not write a page that is as it was. */
+static size_t write_document(struct load *load, size_t thread, size_t turn, struct err *err)
+{
+    static int64_t versions[THREADS_MAX];
+    struct queue_document before;
+    char name[64], document[DOCUMENT_BYTES];
+    bool written;
+    memset(document, 'a' + (int)(turn % 26), load->bytes);
+    snprintf(name, sizeof name, "document %zu", thread);
+    if (turn == 0) {
+        int result = queue_document_get(load->queue, name, &before, NULL);
+        versions[thread] = result == 0 ? before.version : 0;
+        queue_document_deinit(&before);
+    }
+    if (queue_document_put(load->queue, name, document, load->bytes, versions[thread], 600000,
+                           &written, err) < 0 ||
+        !written)
+        return 0;
+    if (versions[thread]++ == 0) {
+        if (queue_document_get(load->queue, name, &before, err) < 0)
+            return 0;
+        versions[thread] = before.version;
+        queue_document_deinit(&before);
+    }
+    return 1;
+}
+
+static size_t read_document(struct load *load, size_t thread, size_t turn, struct err *err)
+{
+    struct queue_document read;
+    char name[64];
+    (void)turn;
+    snprintf(name, sizeof name, "document %zu", thread);
+    if (queue_document_get(load->queue, name, &read, err) < 0)
+        return 0;
+    queue_document_deinit(&read);
+    return 1;
 }
 
 /* -------------------------------------------------------------------------------- wake-up times */
@@ -239,6 +281,12 @@ int main(int argc, char **argv)
         {.what = "get", .threads = 8, .step = get_one},
         {.what = "claim and finish", .threads = 1, .step = work_one},
         {.what = "claim and finish", .threads = 16, .step = work_one},
+        {.what = "write documents", .threads = 64, .step = write_document, .bytes = PAYLOAD_BYTES},
+        {.what = "write documents of 16 KiB",
+         .threads = 64,
+         .step = write_document,
+         .bytes = DOCUMENT_BYTES},
+        {.what = "read documents of 16 KiB", .threads = 8, .step = read_document},
     };
     for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
         loads[i].queue = queue;

@@ -158,6 +158,8 @@
       "What the endpoint calls its model; it must be the one that the index was built with")       \
     X(retrieval_embeddings_token, "retrieval.embeddings_token", SECRET, "", 0, 0,                  \
       "Bearer token for that endpoint")                                                            \
+    X(prompts_path, "prompts.path", STRING, "", 0, 0,                                              \
+      "Directory of your own templates of prompts (docs/prompts.md), searched before ours")        \
     X(server_listen, "server.listen", STRING, "127.0.0.1:10907", 0, 0,                             \
       "Address and port of the HTTP server: 127.0.0.1:10907, [::1]:10907; port 0: a free one")     \
     X(server_token, "server.token", SECRET, "", 0, 0,                                              \

@@ -17,6 +17,7 @@ int eval_main(int argc, char **argv);
 int problem_list_main(int argc, char **argv);
 int problem_show_main(int argc, char **argv);
 int problem_check_main(int argc, char **argv);
+int prompt_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int settings_main(int argc, char **argv);
 int worker_main(int argc, char **argv);
@@ -34,6 +35,7 @@ int ask_main(int argc, char **argv);
 int index_build_main(int argc, char **argv);
 int index_search_main(int argc, char **argv);
 int index_stats_main(int argc, char **argv);
+int report_main(int argc, char **argv);
 
 extern const struct cli_command cli_commands[];
 

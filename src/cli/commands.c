@@ -128,6 +128,19 @@ const struct cli_command cli_commands[] = {
      .summary = "what an index holds, and what was left out",
      .examples = "warpgym index stats ./kernels",
      .run = index_stats_main},
+    {.name = "prompt",
+     .arguments = "PROBLEM",
+     .summary = "what a model is told of a problem in its first turn",
+     .description =
+         "The messages, made of the templates in prompts/ (docs/prompts.md). With --check DIR, a "
+         "directory of your own templates is tried instead, as the setting prompts.path would take "
+         "it: every style in every language, first turns and later ones.\n\n"
+         "Exit status: 0, or 2 where there is an error: the line says where and what.",
+     .examples = "warpgym prompt softmax\n"
+                 "warpgym prompt softmax --language cuda --shots 2 --thinking\n"
+                 "warpgym prompt level1/23 --problems ~/KernelBench --style kevin --json\n"
+                 "warpgym prompt --check ./my_prompts",
+     .run = prompt_main},
     {.name = "jobs list",
      .arguments = "",
      .summary = "evaluations of a server, the newest first",
@@ -167,6 +180,18 @@ const struct cli_command cli_commands[] = {
                  "warpgym ask -p http://localhost:8000/v1 -n 32 --json - <prompt.txt | jq .text\n"
                  "warpgym ask -p scripted:demo/gym/script.jsonl --problem softmax --turn 2 x",
      .run = ask_main},
+    {.name = "report",
+     .arguments = "RUN...",
+     .summary = "what trajectories are worth: fast_p, pass@k, means, with intervals",
+     .description =
+         "RUN is the directory of a rollout (it holds trajectories.jsonl) or such a file. Several "
+         "are compared with the first, problem by problem. Shares are of all problems and samples "
+         "that were asked for; docs/report.md says what each figure means.",
+     .examples = "warpgym report runs/qwen\n"
+                 "warpgym report runs/qwen --problems 250 --by level --html qwen.html\n"
+                 "warpgym report runs/before runs/after --p 1,1.5,2\n"
+                 "warpgym report runs/qwen --json | jq '.runs[0].figures[] | select(.p == 1)'",
+     .run = report_main},
     {.name = "doctor",
      .arguments = "",
      .summary = "what this machine offers: sandbox layers, compilers, devices",

@@ -145,12 +145,12 @@ static int be_late(const struct http_flow *flow, enum http_flow_late late, struc
     const struct http_flow_call *call = flow->call;
     const char *url = flow->handle.url;
     if (late == LATE_WHOLE)
-        return err_set(err, ERR_TIMEOUT, "%.200s: no whole answer in %.0f s", url,
+        return err_set(err, ERR_TIMEOUT, "%.200s: no whole answer in %.3g s", url,
                        (double)call->whole_ms * 1e-3);
     if (late == LATE_FIRST)
-        return err_set(err, ERR_TIMEOUT, "%.200s: nothing of an answer in %.0f s", url,
+        return err_set(err, ERR_TIMEOUT, "%.200s: nothing of an answer in %.3g s", url,
                        (double)call->first_ms * 1e-3);
-    return err_set(err, ERR_TIMEOUT, "%.200s: it fell silent within an answer, for %.0f s", url,
+    return err_set(err, ERR_TIMEOUT, "%.200s: it fell silent within an answer, for %.3g s", url,
                    (double)call->between_ms * 1e-3);
 }
 

@@ -35,8 +35,8 @@ struct http_flow_options {
     const _Atomic int *cancelled;
 };
 
-/* What on_bytes may say beside 0: something of the answer came; all of it is there (the server gets a
- * moment to end the response in good order, so that its connection can be kept, and whatever
+/* What on_bytes may say beside 0: something of the answer came; all of it is there (the server gets
+ * a moment to end the response in good order, so that its connection can be kept, and whatever
  * happens then is no failure). */
 #define HTTP_FLOW_PROGRESS 1
 #define HTTP_FLOW_DONE 2

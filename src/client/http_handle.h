@@ -35,7 +35,7 @@ struct http_handle {
     char why[CURL_ERROR_SIZE]; /* of the last transfer that failed */
 };
 
-/* After a failure there is nothing to deinit. ERR_INPUT: a URL that is none, a token of two lines. */
+/* After a failure there is nothing to deinit. ERR_INPUT: no URL of ours, a token of two lines. */
 NODISCARD int http_handle_init(struct http_handle *handle,
                                const struct http_handle_options *options, struct err *err);
 void http_handle_deinit(struct http_handle *handle);

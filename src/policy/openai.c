@@ -20,7 +20,7 @@ struct openai {
     char *model;
 };
 
-/* ------------------------------------------------------------------------------------ one answer */
+/* ----------------------------------------------------------------------------------- one answer */
 
 /* What comes in, from the wire to the answer. */
 struct conversation {

@@ -2,8 +2,8 @@
  *
  * An event is one `data:` of the stream: a chunk with choices[0].delta, usage, an error, or [DONE].
  * A whole answer has choices[0].message. Reasoning is told apart under `reasoning_content` or
- * `reasoning`; content may be text or a list of parts with texts. Other choices, tools and what else
- * there may be are passed over.
+ * `reasoning`; content may be text or a list of parts with texts. Other choices, tools and what
+ * else there may be are passed over.
  *
  * Nothing is cut off: ERR_LIMIT for text or reasoning above LIMIT_ANSWER_BYTES; ERR_PROTOCOL for
  * what is no answer at all. Log-probabilities are those of all tokens of the answer or none.

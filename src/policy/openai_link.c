@@ -83,7 +83,7 @@ int openai_link_open(struct openai_link **out, const char *url, const struct set
     link->cancelled = cancelled;
     link->url = mem_strdup(url);
     link->token = mem_strdup(find_token(settings, url));
-    link->idle = mem_alloc((size_t)settings->policy_at_once * sizeof(*link->idle));
+    link->idle = mem_alloc((size_t)settings->policy_at_once * sizeof(struct http_flow *));
     pthread_mutex_init(&link->mutex, NULL);
     int result = open_flow(link, &first, err); /* looks at the URL and the token */
     *out = NULL;

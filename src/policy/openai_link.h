@@ -1,8 +1,8 @@
 /* openai_link: the connections to one endpoint, and asking it until it answers.
  *
  * openai_link_ask takes a connection that nobody uses (or opens one), sends, reads, and does so
- * again as retry.h says, up to an answer that is whole or an error in one sentence. What was read of
- * a try that failed is forgotten. Threads: any number ask at once. Errors: as policy.h has them.
+ * again as retry.h says, up to an answer that is whole or an error in one sentence. What was read
+ * of a try that failed is forgotten. Threads: any number ask at once. Errors: as policy.h has them.
  */
 #ifndef WARPGYM_POLICY_OPENAI_LINK_H
 #define WARPGYM_POLICY_OPENAI_LINK_H

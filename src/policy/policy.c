@@ -10,7 +10,7 @@
 
 #define STEP_MS 50 /* between two looks at `cancelled` */
 
-static const struct policy_maker *const makers[] = {&policy_openai, &policy_scripted};
+static const struct policy_maker *const makers[] = {&policy_openai, &policy_scripted, NULL};
 
 struct policy {
     const struct policy_maker *maker;
@@ -26,10 +26,10 @@ struct policy {
 
 static const struct policy_maker *maker_of(const char *url)
 {
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
-        for (const char *const *prefix = makers[i]->prefixes; *prefix; prefix++)
+    for (const struct policy_maker *const *maker = makers; *maker; maker++)
+        for (const char *const *prefix = (*maker)->prefixes; *prefix; prefix++)
             if (strncmp(url, *prefix, strlen(*prefix)) == 0)
-                return makers[i];
+                return *maker;
     return NULL;
 }
 
@@ -93,7 +93,7 @@ int policy_models(struct policy *policy, json_t **models, struct err *err)
     return policy->maker->models(policy->state, models, err);
 }
 
-/* ---------------------------------------------------------------------------------- one question */
+/* --------------------------------------------------------------------------------- one question */
 
 static bool is_cancelled(const _Atomic int *cancelled)
 {

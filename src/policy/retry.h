@@ -5,9 +5,9 @@
  *   broken      a 500, a lost connection, an answer that broke off: `attempts` of these
  *   unreached   nobody has ever answered there: a mistyped address is not worth long patience
  *
- * Pauses double from `backoff_ms` to RETRY_PAUSE_MAX_MS; each is half of that at least and all of it
- * at most, by lot, so that questions that failed together come back apart. What the endpoint asks
- * for (Retry-After) is kept to, and the lot comes on top. Pure: the caller tells time and lot.
+ * Pauses double from `backoff_ms` to RETRY_PAUSE_MAX_MS; each is half of that at least and all of
+ * it at most, by lot, so that questions that failed together come back apart. What the endpoint
+ * asks for (Retry-After) is kept to, and the lot comes on top. Pure: the caller tells time and lot.
  */
 #ifndef WARPGYM_POLICY_RETRY_H
 #define WARPGYM_POLICY_RETRY_H

@@ -8,8 +8,8 @@
  * append-only file as a whole. Time is the server's.
  *
  * Every script may be sent twice: where an answer was lost, the call connects again and repeats it
- * until options.call_ms are over. A put then joins itself, a finish finds its own result, a document
- * its own bytes; a claim whose answer was lost is a lease that runs out.
+ * until options.call_ms are over. A put then joins itself, a finish finds its own result, a
+ * document its own bytes; a claim whose answer was lost is a lease that runs out.
  */
 #ifndef WARPGYM_QUEUE_REDIS_H
 #define WARPGYM_QUEUE_REDIS_H

@@ -237,7 +237,7 @@ static void test_files_that_are_not_ours(void **state)
 }
 
 /* As the version before documents made it: a job that waits, one that is done. */
-static const char old_file[] =
+static const char old_statements[] =
     "create table jobs (sequence integer primary key, id text not null unique, batch text not null,"
     " key text not null, needs text not null, priority integer not null, state integer not null,"
     " claims integer not null default 0, attempt integer not null default 0,"
@@ -272,7 +272,7 @@ static void test_a_file_of_the_version_before(void **state)
 {
     (void)state;
     fresh();
-    execute(path, old_file);
+    execute(path, old_statements);
     for (int opening = 0; opening < 2; opening++) {
         struct queue_job job;
         struct queue *queue = queue_suite_open(&place, url, NULL);

@@ -45,6 +45,8 @@ class Refusal(Exception):
 
 
 class Server:
+    handler_class = None  # Handler
+
     def __init__(self, judge=plain_verdict, token=None):
         self.judge, self.token = judge, token
         self.faults, self.requests, self.waits = [], [], []
@@ -52,7 +54,7 @@ class Server:
         self.changed = threading.Condition()
         self.refuse = lambda request: None  # a text: why an evaluation is not taken
         self.hold = False  # nothing is judged while it is set
-        handler = type("Handler", (Handler,), {"server_": self})
+        handler = type("Handler", (self.handler_class or Handler,), {"server_": self})
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.http.daemon_threads = True
         self.url = f"http://127.0.0.1:{self.http.server_address[1]}"
@@ -135,6 +137,7 @@ class Server:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # header and body are two writes
     server_ = None
 
     def log_message(self, *ignored):

@@ -12,22 +12,33 @@ every evaluation has an id before it is sent: what is submitted twice is judged 
 
 from .aio import AsyncClient
 from .errors import Error, NotFound, ProtocolError, Refused, Unreachable
-from .requests import native_problem, request, simple_problem, torch_problem
+from .requests import (
+    answer_request,
+    episode_request,
+    native_problem,
+    request,
+    simple_problem,
+    torch_problem,
+)
 from .sync import Client
-from .types import Batch, Evaluation, Event, Verdict
+from .types import Batch, Episode, Evaluation, Event, Turn, Verdict
 
 __all__ = [
     "AsyncClient",
     "Batch",
     "Client",
+    "Episode",
     "Error",
     "Evaluation",
     "Event",
     "NotFound",
     "ProtocolError",
     "Refused",
+    "Turn",
     "Unreachable",
     "Verdict",
+    "answer_request",
+    "episode_request",
     "native_problem",
     "request",
     "simple_problem",

@@ -10,9 +10,9 @@ from typing import Any, TypeVar, cast
 
 from . import steps
 from .errors import ProtocolError, Unreachable
-from .requests import request
-from .steps import Answer, Call, Lost, Options
-from .types import Batch, Evaluation, Event, Verdict
+from .requests import answer_request, episode_request, request
+from .steps import Answer, Call, Lost, Options, tls_of
+from .types import Batch, Episode, Evaluation, Event, Verdict
 
 T = TypeVar("T")
 HEADER_BYTES = 64 << 10
@@ -110,7 +110,7 @@ class AsyncClient:
     def __init__(self, url: str | None = None, token: str | None = None, **options: Any) -> None:
         self.options = Options(url, token, **options)
         self._idle: deque[Connection] = deque()
-        self._tls = ssl.create_default_context(cafile=self.options.ca_file)
+        self._tls = tls_of(self.options)
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -188,6 +188,23 @@ class AsyncClient:
 
     async def cancel_batch(self, id: str) -> None:
         await self._run(steps.cancel(self.options, "batches", id))
+
+    # --- episodes --------------------------------------------------------------------------------
+
+    async def create_episode(self, problem: str | Mapping[str, Any], **more: Any) -> Episode:
+        return await self._run(steps.create_episode(self.options, episode_request(problem, **more)))
+
+    async def step_episode(
+        self, id: str, turn: int, answer: str, *, timeout_s: float | None = None, **more: Any
+    ) -> Episode:
+        body = answer_request(turn, answer, **more)
+        return await self._run(steps.answer_episode(self.options, id, body, timeout_s))
+
+    async def get_episode(self, id: str, wait_s: float = 0.0) -> Episode:
+        return await self._run(steps.get_episode(self.options, id, wait_s))
+
+    async def delete_episode(self, id: str) -> None:
+        await self._run(steps.delete_episode(self.options, id))
 
     # --- the server ------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -71,3 +71,60 @@ def request(
 
 def with_id(item: Mapping[str, Any]) -> dict[str, Any]:
     return dict(item) if item.get("id") else dict(item) | {"id": draw_id()}
+
+
+def episode_request(
+    problem: str | Mapping[str, Any],
+    *,
+    id: str | None = None,
+    language: str | None = None,
+    turns: int | None = None,
+    gamma: float | None = None,
+    reward: str | Mapping[str, Any] | None = None,
+    stop_speedup: float | None = None,
+    prompt: Mapping[str, Any] | None = None,
+    evaluation: Mapping[str, Any] | None = None,
+    expires_s: float | None = None,
+    notes: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The configuration of an episode (docs/gym.md); the server's settings say what is None here.
+    `problem`: an id of the server's, or what the functions above make."""
+    given = {
+        "language": language,
+        "turns": turns,
+        "gamma": gamma,
+        "reward": reward,
+        "stop_speedup": stop_speedup,
+        "prompt": prompt,
+        "evaluation": evaluation,
+        "expires_s": expires_s,
+        "notes": notes,
+    }
+    made: dict[str, Any] = {"id": id or draw_id()}
+    made["problem"] = {"id": problem} if isinstance(problem, str) else dict(problem)
+    for key, value in given.items():
+        if value is not None:
+            made[key] = dict(value) if isinstance(value, Mapping) else value
+    return made
+
+
+def answer_request(
+    turn: int,
+    answer: str,
+    *,
+    reasoning: str | None = None,
+    usage: Mapping[str, Any] | None = None,
+    logprobs: Sequence[Any] | None = None,
+    finish: str | None = None,
+    model: str | None = None,
+) -> dict[str, Any]:
+    """The answer to a turn of an episode, and what is known of how it came about."""
+    given = {
+        "reasoning": reasoning,
+        "usage": usage,
+        "logprobs": logprobs,
+        "finish": finish,
+        "model": model,
+    }
+    made = {"turn": turn, "answer": answer}
+    return made | {key: value for key, value in given.items() if value is not None}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import ssl
 import time
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from .errors import Error, NotFound, ProtocolError, Refused, Unreachable
 from .requests import draw_id, with_id
-from .types import Batch, Evaluation, Event
+from .types import Batch, Episode, Evaluation, Event
 
 STANDARD_URL = "http://127.0.0.1:10907"
 ANSWER_BYTES = 64 << 20
@@ -87,6 +88,11 @@ class Options:
         if self.token:
             made["Authorization"] = f"Bearer {self.token}"
         return made
+
+
+def tls_of(options: Options) -> ssl.SSLContext | None:
+    """None without TLS: reading all of the system's certificates takes longer than a call."""
+    return ssl.create_default_context(cafile=options.ca_file) if options.secure else None
 
 
 # --- one call ------------------------------------------------------------------------------------
@@ -265,6 +271,41 @@ def evaluate_batch(
                 break  # what went wrong first is what is told
         raise
     return found
+
+
+# --- episodes ------------------------------------------------------------------------------------
+
+
+def create_episode(options: Options, item: Mapping[str, Any]) -> Steps[Episode]:
+    return Episode.of((yield from asked(options, "POST", "/v1/episodes", item)))
+
+
+def delete_episode(options: Options, name: str) -> Steps[None]:
+    yield from answered(options, Call("DELETE", path_of("episodes", name)))
+
+
+def get_episode(options: Options, name: str, wait_s: float = 0.0) -> Steps[Episode]:
+    target = path_of("episodes", name) + (f"?wait_s={int(wait_s)}" if wait_s >= 1 else "")
+    return Episode.of((yield from asked(options, "GET", target, None, wait_s)))
+
+
+def answer_episode(
+    options: Options, name: str, body: Mapping[str, Any], timeout_s: float | None
+) -> Steps[Episode]:
+    """The same step again and again, until it is answered with its verdict: it is judged once."""
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    while True:
+        begun = time.monotonic()
+        left = POLL_S if deadline is None else max(0.0, min(POLL_S, deadline - begun))
+        target = f"{path_of('episodes', name)}/step?wait_s={int(left)}"
+        episode = Episode.of((yield from asked(options, "POST", target, body, left)))
+        if episode.step is not None and episode.step.turn == body["turn"]:
+            return episode
+        now = time.monotonic()
+        if deadline is not None and now >= deadline:
+            raise TimeoutError(f"turn {body['turn']} of episode {name} is still being judged")
+        if now - begun < HASTY_S:
+            yield HASTY_S
 
 
 # --- events --------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from typing import Any, TypeVar, cast
 
 from . import steps
 from .errors import ProtocolError, Unreachable
-from .requests import request
-from .steps import Answer, Call, Lost, Options
-from .types import Batch, Evaluation, Event, Verdict
+from .requests import answer_request, episode_request, request
+from .steps import Answer, Call, Lost, Options, tls_of
+from .types import Batch, Episode, Evaluation, Event, Verdict
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class Client:
     def __init__(self, url: str | None = None, token: str | None = None, **options: Any) -> None:
         self.options = Options(url, token, **options)
         self._idle: deque[http.client.HTTPConnection] = deque()
-        self._tls = ssl.create_default_context(cafile=self.options.ca_file)
+        self._tls = tls_of(self.options)
 
     def __enter__(self) -> Client:
         return self
@@ -108,6 +108,27 @@ class Client:
 
     def cancel_batch(self, id: str) -> None:
         self._run(steps.cancel(self.options, "batches", id))
+
+    # --- episodes --------------------------------------------------------------------------------
+
+    def create_episode(self, problem: str | Mapping[str, Any], **more: Any) -> Episode:
+        """The messages of its first turn. `more` as in `episode_request`."""
+        return self._run(steps.create_episode(self.options, episode_request(problem, **more)))
+
+    def step_episode(
+        self, id: str, turn: int, answer: str, *, timeout_s: float | None = None, **more: Any
+    ) -> Episode:
+        """The turn judged: its `step`, and the messages of the next. `more` as in `answer_request`.
+        Asked again after lost connections; TimeoutError when it has no verdict in time: ask for
+        the same once more. Refused (409) when the turn has another answer."""
+        body = answer_request(turn, answer, **more)
+        return self._run(steps.answer_episode(self.options, id, body, timeout_s))
+
+    def get_episode(self, id: str, wait_s: float = 0.0) -> Episode:
+        return self._run(steps.get_episode(self.options, id, wait_s))
+
+    def delete_episode(self, id: str) -> None:
+        self._run(steps.delete_episode(self.options, id))
 
     # --- the server ------------------------------------------------------------------------------
 

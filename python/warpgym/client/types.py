@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from .errors import ProtocolError
@@ -122,8 +123,7 @@ class Evaluation:
         """From a server's JSON; fields that this client does not know are left out."""
         if not isinstance(value, dict):
             raise ProtocolError("an evaluation that is no object")
-        known = {field.name for field in dataclasses.fields(cls)}
-        fields = {key: item for key, item in value.items() if key in known}
+        fields = known_fields(cls, value)
         if not isinstance(fields.get("id"), str) or fields.get("state") not in STATES:
             raise ProtocolError("an evaluation without id or state")
         verdict = fields.get("verdict")
@@ -161,3 +161,71 @@ class Event:
     name: str
     data: Any
     id: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Turn:
+    """A turn of an episode that is over. `status` is the verdict's, or `no_code`; `excluded`: the
+    verdict says nothing of the answer, and `reward` means nothing then; `speedup`: times as fast as
+    the reference, 0 where nothing was timed; `evaluation`: its id."""
+
+    turn: int
+    reward: float
+    terminated: bool
+    truncated: bool
+    status: str
+    excluded: bool = False
+    format_ok: bool = False
+    compiled: bool = False
+    correct: bool = False
+    speedup: float = 0.0
+    feedback: str = ""
+    evaluation: str = ""
+    reward_parts: dict[str, float] = dataclasses.field(default_factory=dict)
+    verdict: Verdict | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Episode:
+    """A conversation about a problem as it was when the server told of it (docs/gym.md).
+
+    `messages` are those of the open turn, each {"role", "content"}, `tokens` how many they are by
+    estimate; `step` is the turn that ended last; `returns` (one number a turn) and `trajectory`
+    (docs/trajectories.md) come when the state is `done`."""
+
+    id: str
+    state: str
+    turn: int
+    turns: int
+    messages: list[dict[str, str]] | None = None
+    tokens: int = 0
+    step: Turn | None = None
+    problem: dict[str, str] = dataclasses.field(default_factory=dict)
+    end: str | None = None
+    returns: list[float] | None = None
+    trajectory: dict[str, Any] | None = None
+    expires_at: str | None = None
+    notes: dict[str, Any] | None = None
+
+    @property
+    def done(self) -> bool:
+        return self.state == "done"
+
+    @classmethod
+    def of(cls, value: Any) -> Episode:
+        """From a server's JSON; fields that this client does not know are left out."""
+        try:
+            fields = known_fields(cls, value)
+            observation = value.get("observation") or {}
+            fields["messages"] = observation.get("messages")
+            fields["tokens"] = observation.get("tokens", 0)
+            if fields.get("step") is not None:
+                fields["step"] = Turn(**known_fields(Turn, fields["step"]))
+            return cls(**fields)
+        except (AttributeError, TypeError) as error:
+            raise ProtocolError(f"an episode that is none: {error}") from None
+
+
+def known_fields(cls: type, value: Mapping[str, Any]) -> dict[str, Any]:
+    names = {field.name for field in dataclasses.fields(cls)}
+    return {key: item for key, item in value.items() if key in names}

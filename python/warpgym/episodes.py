@@ -1,0 +1,164 @@
+"""One episode after another at a warpgym server: what the environments for Gymnasium, verl,
+verifiers and OpenEnv share.
+
+    with Conversation("http://gpu-box:10907", turns=4) as gym:
+        episode = gym.reset("softmax")
+        while not episode.done:
+            episode = gym.step(model(episode.messages))
+        print(episode.returns)
+
+`AsyncConversation` has the same methods as coroutines. A conversation has one episode at a time;
+leaving it, or the next `reset`, gives up an episode that is not done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from warpgym.client import AsyncClient, Client, Episode, Error, Turn
+
+Problem = str | Mapping[str, Any]
+
+CLIENT_OPTIONS = ("token", "timeout_s", "connect_timeout_s", "patience_s", "ca_file")
+
+
+class Unjudged(Error):
+    """An answer that nobody could judge: its verdict says nothing of it, so it has no reward."""
+
+
+def reward_of(step: Turn) -> float:
+    """Unjudged where there is none: a machine's failure is never an answer's zero."""
+    if step.excluded:
+        raise Unjudged(f"turn {step.turn} has no reward: its verdict is {step.status}")
+    return float(step.reward)
+
+
+def new_messages(episode: Episode) -> list[dict[str, str]]:
+    """What the gym says to the model that it did not say before: the task, or the feedback. Of an
+    episode that is done, the feedback for its last answer."""
+    if episode.messages is None:
+        return [{"role": "user", "content": episode.step.feedback}] if episode.step else []
+    said = episode.messages
+    for i in range(len(said) - 1, -1, -1):
+        if said[i].get("role") == "assistant":
+            return said[i + 1 :]
+    return said
+
+
+def facts_of(episode: Episode) -> dict[str, float]:
+    """The turn that ended last in numbers, with the same keys for every turn, so that they can be
+    stacked into arrays: `turn` (from 0), `compiled`, `correct`, `speedup` (0: not timed)."""
+    step = episode.step
+    return {
+        "turn": float(step.turn if step else -1),
+        "compiled": float(step.compiled if step else False),
+        "correct": float(step.correct if step else False),
+        "speedup": float(step.speedup) if step else 0.0,
+    }
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Those of a client, and the configuration of its episodes."""
+    client = {key: value for key, value in options.items() if key in CLIENT_OPTIONS}
+    return client, {key: value for key, value in options.items() if key not in client}
+
+
+def pick(problems: Sequence[Problem], generator: Any) -> Problem:
+    """One of them; `generator` has `random()`, as Python's and NumPy's have."""
+    if not problems:
+        raise ValueError("the server has no problems: give some, or its problems.path")
+    return problems[min(int(generator.random() * len(problems)), len(problems) - 1)]
+
+
+def problem_ids(listing: Any) -> list[str]:
+    """Of GET /v1/problems: those that can be read."""
+    return [one["id"] for one in listing["problems"] if "error" not in one]
+
+
+class Conversation:
+    """`url` as of a `Client`; `options` are those of a client (`token`, `patience_s`, …) and the
+    configuration of episodes (`turns`, `language`, `reward`, …: `warpgym.client.episode_request`).
+    """
+
+    def __init__(self, url: str | None = None, **options: Any) -> None:
+        client, self.configuration = split_options(options)
+        self.client = Client(url, **client)
+        self.episode: Episode | None = None
+
+    def __enter__(self) -> Conversation:
+        return self
+
+    def __exit__(self, *ignored: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.give_up()
+        self.client.close()
+
+    def give_up(self) -> None:
+        """Ends an episode that is not done; the server forgets one by itself after `expires_s`."""
+        episode, self.episode = self.episode, None
+        if episode and not episode.done:
+            with contextlib.suppress(Error):
+                self.client.delete_episode(episode.id)
+
+    def problems(self) -> list[str]:
+        return problem_ids(self.client.problems())
+
+    def reset(self, problem: Problem, **more: Any) -> Episode:
+        """`more` is configuration of this episode alone."""
+        self.give_up()
+        self.episode = self.client.create_episode(problem, **self.configuration | more)
+        return self.episode
+
+    def step(self, answer: str, **more: Any) -> Episode:
+        """The answer judged. `more` as in `warpgym.client.answer_request`. Unjudged."""
+        self.episode = self.client.step_episode(*open_turn(self.episode), answer, **more)
+        reward_of(self.episode.step)
+        return self.episode
+
+
+class AsyncConversation:
+    """As `Conversation`, of one event loop."""
+
+    def __init__(self, url: str | None = None, **options: Any) -> None:
+        client, self.configuration = split_options(options)
+        self.client = AsyncClient(url, **client)
+        self.episode: Episode | None = None
+
+    async def __aenter__(self) -> AsyncConversation:
+        return self
+
+    async def __aexit__(self, *ignored: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self.give_up()
+        await self.client.close()
+
+    async def give_up(self) -> None:
+        episode, self.episode = self.episode, None
+        if episode and not episode.done:
+            with contextlib.suppress(Error):
+                await self.client.delete_episode(episode.id)
+
+    async def problems(self) -> list[str]:
+        return problem_ids(await self.client.problems())
+
+    async def reset(self, problem: Problem, **more: Any) -> Episode:
+        await self.give_up()
+        self.episode = await self.client.create_episode(problem, **self.configuration | more)
+        return self.episode
+
+    async def step(self, answer: str, **more: Any) -> Episode:
+        self.episode = await self.client.step_episode(*open_turn(self.episode), answer, **more)
+        reward_of(self.episode.step)
+        return self.episode
+
+
+def open_turn(episode: Episode | None) -> tuple[str, int]:
+    if episode is None or episode.done:
+        raise RuntimeError("no episode is open: reset first")
+    return episode.id, episode.turn

@@ -1,0 +1,119 @@
+"""Trajectories (docs/trajectories.md): read, chosen, and made into what trainers take.
+
+    from warpgym import trajectories
+
+    told = list(trajectories.read("run/trajectories.jsonl"))
+    rows = trajectories.sft(told, solved=True)              # {"messages": […]}, for any SFT trainer
+    rows = trajectories.sft(told, turns="best", min_speedup=1.5)
+    trajectories.write("sft.jsonl", rows)
+    dataset = trajectories.dataset("run/trajectories.jsonl")  # needs Hugging Face's `datasets`
+
+`datasets.load_dataset("json", data_files="run/trajectories.jsonl")` reads them as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+SCHEMA = 1
+
+Trajectory = dict[str, Any]
+Path = str | os.PathLike[str]
+
+
+class Malformed(ValueError):
+    """A line that is no trajectory, with the file and the number of the line."""
+
+
+def read(*paths: Path) -> Iterator[Trajectory]:
+    """One by one, in the order of the files. What a killed run left of its last line is passed over;
+    Malformed for any other line that is none."""
+    for path in paths:
+        with open(path, encoding="utf-8") as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.endswith("\n"):
+                    break
+                if line.strip():
+                    yield parse(line, f"{os.fspath(path)}:{number}")
+
+
+def parse(line: str, where: str = "trajectory") -> Trajectory:
+    try:
+        told = json.loads(line)
+    except ValueError as error:
+        raise Malformed(f"{where}: no JSON: {error}") from None
+    if not isinstance(told, dict) or "messages" not in told or "turns" not in told:
+        raise Malformed(f"{where}: no trajectory: an object with messages and turns is expected")
+    if told.get("schema") != SCHEMA:
+        raise Malformed(f"{where}: schema {told.get('schema')!r}; this reads {SCHEMA}")
+    return told
+
+
+def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Lines of JSON; how many. The file is there once it is whole."""
+    count, part = 0, f"{os.fspath(path)}.part"
+    with open(part, "w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    os.replace(part, path)
+    return count
+
+
+def sft(
+    trajectories: Iterable[Mapping[str, Any]],
+    *,
+    turns: str = "conversation",
+    solved: bool = True,
+    min_speedup: float = 0.0,
+    min_return: float | None = None,
+) -> Iterator[dict[str, list[dict[str, str]]]]:
+    """Rows {"messages": [{"role", "content"}, …]} for supervised fine-tuning.
+
+    `turns`: "conversation" gives one row an episode, up to its best turn (all of it where no turn
+    was correct); "best" the prompt and answer of its best turn alone; "correct" those of each
+    correct turn. `solved` leaves out episodes without a correct turn; `min_speedup` (times as fast
+    as the reference) is held against the best turn's, or with "correct" each one's; `min_return`
+    against that of the first turn.
+    """
+    if turns not in ("conversation", "best", "correct"):
+        raise ValueError(f"turns {turns!r}: give 'conversation', 'best' or 'correct'")
+    for told in trajectories:
+        if solved and not told["solved"]:
+            continue
+        if min_return is not None and told["return"] < min_return:
+            continue
+        if turns == "correct":
+            chosen = [one for one in told["turns"] if one["correct"]]
+            yield from (row_of(one) for one in chosen if one["speedup"] >= min_speedup)
+        elif told["best_speedup"] >= min_speedup:
+            best = told["best_turn"]
+            if turns == "best" and best >= 0:
+                yield row_of(told["turns"][best])
+            elif turns == "conversation":
+                yield {"messages": up_to(told["messages"], best)}
+
+
+def row_of(turn: Mapping[str, Any]) -> dict[str, list[dict[str, str]]]:
+    answer = {"role": "assistant", "content": turn["answer"]}
+    return {"messages": [*turn["prompt"], answer]}
+
+
+def up_to(messages: list[dict[str, str]], turn: int) -> list[dict[str, str]]:
+    """The conversation until the answer of that turn (from 0); -1: until its last answer."""
+    answers = [i for i, one in enumerate(messages) if one["role"] == "assistant"]
+    if not answers:
+        return messages
+    return messages[: answers[min(turn, len(answers) - 1)] + 1]
+
+
+def dataset(*paths: Path) -> Any:
+    """A `datasets.Dataset` of whole trajectories, one row an episode. ImportError without that
+    package."""
+    import datasets
+
+    files = [os.fspath(path) for path in paths]
+    return datasets.load_dataset("json", data_files=files, split="train")

@@ -1,0 +1,148 @@
+"""The gym as an environment of verifiers (`verifiers.v1`, from 0.4 on).
+
+    vf-eval warpgym-kernels --env.taskset.url http://gpu-box:10907 --model …
+
+    import verifiers.v1 as vf
+    from warpgym.verifiers import load_environment
+
+    env = load_environment(url="http://gpu-box:10907", problems=["softmax"], turns=4)
+
+A task is a problem of the server, an episode its conversation: `KernelEnv` hands the model the
+gym's messages, its answers to the gym, and the feedback back to it. The reward is the return of the
+first turn (`gamma`-discounted, docs/gym.md), the metrics are those of the best turn.
+
+The conversation only grows: what the server's `prompt.token_budget` would leave out of it stays in.
+A judge that cannot be reached, or an answer that nobody could judge, makes the episode an error
+(`episode.ok` is false), never a reward of 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import openai
+import verifiers.v1 as vf
+from pydantic import Field
+
+from warpgym.client import Client, Episode
+from warpgym.episodes import AsyncConversation, new_messages, problem_ids
+
+TASKSET = "warpgym-kernels"  # python/warpgym_kernels.py, by which verifiers finds this module
+
+
+class KernelTasksetConfig(vf.TasksetConfig):
+    """Where the server is, and the configuration of episodes (docs/gym.md); what is None the
+    server's settings say. The token is WARPGYM_CLIENT_TOKEN: it belongs into no record."""
+
+    url: str | None = None
+    problems: list[str] = Field(default_factory=list)
+    """Ids of the server's problems; none: all that it has."""
+    turns: int | None = None
+    language: str | None = None
+    reward: str | None = None
+    gamma: float = 0.4
+    stop_speedup: float | None = None
+    patience_s: float = 600.0
+
+    def episode(self) -> dict[str, Any]:
+        names = ("turns", "language", "reward", "gamma", "stop_speedup", "patience_s")
+        return {name: getattr(self, name) for name in names}
+
+
+class KernelData(vf.TaskData):
+    problem: str
+    """Its id on the server."""
+
+
+class KernelTask(vf.Task[KernelData]):
+    @property
+    def key(self) -> str:
+        return f"warpgym/{self.data.problem}"
+
+    @vf.reward
+    async def first_return(self, trace: vf.Trace) -> float:
+        """Of all turns that were judged, discounted."""
+        told = trace.info["warpgym"]
+        return sum(told["gamma"] ** i * reward for i, reward in enumerate(told["rewards"]))
+
+    @vf.metric
+    async def best_turn(self, trace: vf.Trace) -> dict[str, float]:
+        turns = trace.info["warpgym"]["turns"]
+        return {
+            "correct": max((float(turn["correct"]) for turn in turns), default=0.0),
+            "compiled": max((float(turn["compiled"]) for turn in turns), default=0.0),
+            "speedup": max((turn["speedup"] for turn in turns if turn["correct"]), default=0.0),
+            "judged_turns": float(len(turns)),
+        }
+
+
+class KernelTaskset(vf.Taskset[KernelTask, KernelTasksetConfig]):
+    def load(self) -> Iterable[KernelTask]:
+        config = self.config
+        with Client(config.url, patience_s=config.patience_s) as client:
+            for one in config.problems or problem_ids(client.problems()):
+                yield KernelTask(KernelData(name=one, problem=one), config.task)
+
+
+class ChatHarness(vf.Harness[vf.HarnessConfig]):
+    """One request to the model for each turn, made in this process: the model has no tools."""
+
+    APPENDS_SYSTEM_PROMPT = True
+    SUPPORTS_RESUME = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,
+        runtime: vf.Runtime,
+        endpoint: str,
+        secret: str,
+        mcp_urls: dict[str, str],
+        data: vf.TaskData,
+    ) -> vf.ProgramResult:
+        system, prompt = self.resolve_prompt(data)
+        said = [{"role": "system", "content": system}] if system else []
+        said += [one.model_dump(exclude_none=True) for one in prompt or []]
+        async with openai.AsyncOpenAI(base_url=endpoint, api_key=secret) as model:
+            await model.chat.completions.create(model=ctx.model, messages=said)
+        return vf.ProgramResult(0, "", "")
+
+
+class KernelEnvConfig(vf.EnvConfig):
+    agent: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
+    """The model; candidates run on the server, so nothing needs a sandbox here."""
+
+
+class KernelEnv(vf.Env[KernelEnvConfig]):
+    async def run(self, task: KernelTask, agents: vf.Agents) -> None:
+        config: KernelTasksetConfig = self.taskset.config
+        async with (
+            AsyncConversation(config.url, **config.episode()) as gym,
+            agents.agent.interaction(task) as chat,
+        ):
+            told = {"gamma": config.gamma, "rewards": [], "turns": []}
+            chat.trace.info["warpgym"] = told
+            episode = await gym.reset(task.data.problem)
+            while not episode.done:
+                segment = await chat.turn(new_messages(episode))
+                if segment.terminated:
+                    break
+                episode = await gym.step(segment.last_reply, model=agents.agent.ctx.model)
+                note(episode, told)
+
+
+def note(episode: Episode, told: dict[str, Any]) -> None:
+    """Into the trace: what the reward and the metrics are made of."""
+    step = episode.step
+    told["episode"] = episode.id
+    told["rewards"].append(step.reward)
+    turn = {"status": step.status, "compiled": step.compiled, "correct": step.correct}
+    told["turns"].append(turn | {"speedup": step.speedup, "feedback": step.feedback})
+
+
+def load_environment(**taskset: Any) -> KernelEnv:
+    """The environment of a KernelTasksetConfig with these fields."""
+    return vf.load_environment(vf.resolve_env_config({"taskset": taskset | {"id": TASKSET}}))

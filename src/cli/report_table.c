@@ -1,0 +1,305 @@
+#include "cli/report_table.h"
+
+#include "cli/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CELL_BYTES 96
+
+/* -------------------------------------------------------------------------------------- numbers */
+
+static void cell_value(struct table *table, const struct gym_estimate *estimate,
+                       enum gym_scale scale)
+{
+    char text[CELL_BYTES];
+    report_value(estimate->value, scale, "x", text, sizeof text);
+    table_cell(table, isnan(estimate->value) ? STYLE_FAINT : STYLE_NONE, "%s", text);
+}
+
+static void cell_interval(struct table *table, const struct gym_estimate *estimate,
+                          enum gym_scale scale)
+{
+    char low[CELL_BYTES], high[CELL_BYTES];
+    report_value(estimate->low, scale, "x", low, sizeof low);
+    report_value(estimate->high, scale, "x", high, sizeof high);
+    if (isnan(estimate->low))
+        table_cell(table, STYLE_FAINT, "%s", "");
+    else
+        table_cell(table, STYLE_FAINT, "%s to %s", low, high);
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* -------------------------------------------------------------------------------------- heading */
+
+static void heading(const struct report_run *run, bool colour, struct buf *out)
+{
+    const struct report_set *all = &run->all;
+    struct buf text;
+    buf_init(&text, 4096);
+    buf_printf(&text, "%zu episode%s of %zu problem%s, %zu sample%s of each at most",
+               run->episode_count, plural(run->episode_count), all->problems_tried,
+               plural(all->problems_tried), run->sample_most, plural(run->sample_most));
+    if (*run->models)
+        buf_printf(&text, "; %s", run->models);
+    if (*run->languages)
+        buf_printf(&text, "; %s", run->languages);
+    struct table *line = table_new(); /* its cells cannot drive the terminal */
+    table_column(line, "", TABLE_LEFT);
+    table_column(line, "", TABLE_LEFT);
+    table_cell(line, STYLE_STRONG, "%s", run->name);
+    table_cell(line, STYLE_NONE, "%s", text.data);
+    table_render(line, colour, out);
+    table_free(line);
+    buf_deinit(&text);
+}
+
+/* What a reader must know before believing a denominator. */
+static void remarks(const struct report_run *run, bool colour, struct buf *out)
+{
+    const struct {
+        size_t count;
+        const char *text;
+    } rows[] = {
+        {run->all.problem_count - run->all.problems_tried,
+         "problems that nobody came to count as not solved"},
+        {run->all.samples_asked - run->all.samples_found,
+         "samples are missing and count as not solved"},
+        {run->all.samples_lost, "samples were lost to the infrastructure and count as not solved"},
+        {run->all.turns_excluded, "turns say nothing of the candidate and are left out of rates"},
+        {run->ended_by_error, "episodes ended by an error"},
+        {run->repeated, "episodes came twice and count once"},
+        {run->not_asked, "episodes of problems that were not asked for are left out"},
+        {run->cut, "last line is half a line and was left out"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[160];
+        if (rows[i].count == 0)
+            continue;
+        snprintf(line, sizeof line, "  %zu %s\n", rows[i].count, rows[i].text);
+        style_puts(out, colour, STYLE_WARN, line);
+    }
+}
+
+/* -------------------------------------------------------------------------------------- figures */
+
+static void cell_count(struct table *table, const struct gym_measure *measure,
+                       const struct gym_estimate *estimate)
+{
+    const char *unit = report_unit(measure->kind);
+    bool counts = gym_measure_scale(measure->kind) == GYM_SHARE && measure->kind != GYM_PASS;
+    if (measure->kind == GYM_PASS && isnan(estimate->value))
+        table_cell(table, STYLE_FAINT, "asks for %zu samples of each problem", measure->k);
+    else if (!(estimate->under > 0))
+        table_cell(table, STYLE_FAINT, "%s", "");
+    else if (counts)
+        table_cell(table, STYLE_FAINT, "%.0f of %.0f %s", estimate->over, estimate->under, unit);
+    else
+        table_cell(table, STYLE_FAINT, "%.0f %s", estimate->under, unit);
+}
+
+/* Figures without what could not be had are told only where that is another number. */
+static bool is_shown(const struct report *report, const struct gym_measure *measure)
+{
+    return !measure->judged && !(measure->kind == GYM_FAST_SAMPLES && report->run_count == 1 &&
+                                 report->runs[0].sample_most == 1);
+}
+
+static void figures_of_one(const struct report *report, bool colour, struct buf *out)
+{
+    const struct gym_estimate *estimates = report->runs[0].all.estimates;
+    struct table *table = table_new();
+    table_column(table, "figure", TABLE_LEFT);
+    table_column(table, "value", TABLE_RIGHT);
+    table_column(table, "95 % interval", TABLE_RIGHT);
+    table_column(table, "of", TABLE_LEFT);
+    for (size_t i = 0; i < report->measure_count; i++) {
+        const struct gym_measure *measure = &report->measures[i];
+        enum gym_scale scale = gym_measure_scale(measure->kind);
+        char name[CELL_BYTES];
+        if (!is_shown(report, measure))
+            continue;
+        report_label(measure, name, sizeof name);
+        table_cell(table, STYLE_NONE, "%s", name);
+        cell_value(table, &estimates[i], scale);
+        cell_interval(table, &estimates[i], scale);
+        cell_count(table, measure, &estimates[i]);
+    }
+    table_render(table, colour, out);
+    table_free(table);
+}
+
+static void cell_difference(struct table *table, const struct gym_measure *measure,
+                            const struct gym_estimate *difference)
+{
+    static const enum style styles[] = {STYLE_BAD, STYLE_NONE, STYLE_GOOD};
+    enum gym_scale scale = gym_measure_scale(measure->kind);
+    char value[CELL_BYTES], low[CELL_BYTES], high[CELL_BYTES];
+    report_change(difference->value, scale, "x", value, sizeof value);
+    report_change(difference->low, scale, "x", low, sizeof low);
+    report_change(difference->high, scale, "x", high, sizeof high);
+    table_cell(table, styles[1 + report_verdict(measure, difference)], "%s", value);
+    if (isnan(difference->low))
+        table_cell(table, STYLE_FAINT, "%s", "");
+    else
+        table_cell(table, STYLE_FAINT, "%s to %s", low, high);
+}
+
+static void figures_of_many(const struct report *report, bool colour, struct buf *out)
+{
+    struct table *table = table_new();
+    table_column(table, "figure", TABLE_LEFT);
+    table_column(table, "of", TABLE_LEFT);
+    for (size_t r = 0; r < report->run_count; r++) {
+        table_column(table, report->runs[r].name, TABLE_RIGHT);
+        if (r > 0) {
+            table_column(table, "difference", TABLE_RIGHT);
+            table_column(table, "95 % interval", TABLE_RIGHT);
+        }
+    }
+    for (size_t i = 0; i < report->measure_count; i++) {
+        const struct gym_measure *measure = &report->measures[i];
+        enum gym_scale scale = gym_measure_scale(measure->kind);
+        char name[CELL_BYTES];
+        if (!is_shown(report, measure))
+            continue;
+        report_label(measure, name, sizeof name);
+        table_cell(table, STYLE_NONE, "%s", name);
+        table_cell(table, STYLE_FAINT, "%s", report_unit(measure->kind));
+        for (size_t r = 0; r < report->run_count; r++) {
+            cell_value(table, &report->runs[r].all.estimates[i], scale);
+            if (r > 0)
+                cell_difference(table, measure, &report->comparisons[r - 1].differences[i]);
+        }
+    }
+    table_render(table, colour, out);
+    table_free(table);
+}
+
+static void compared(const struct report *report, struct buf *out)
+{
+    for (size_t i = 0; i < report->comparison_count; i++) {
+        const struct report_comparison *comparison = &report->comparisons[i];
+        buf_printf(out, "differences of column %zu: over the %zu problem%s that both were asked",
+                   comparison->b + 1, comparison->problem_count, plural(comparison->problem_count));
+        if (comparison->other_texts > 0)
+            buf_printf(out, "; %zu of them changed in between", comparison->other_texts);
+        buf_puts(out, "\n");
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- turns */
+
+static void turns(const struct report *report, const struct report_run *run, bool colour,
+                  struct buf *out)
+{
+    static const enum gym_measure_kind rates[] = {GYM_COMPILED, GYM_CORRECT, GYM_VIOLATION,
+                                                  GYM_REWARD};
+    static const char *const titles[] = {"compiled", "correct", "violation", "reward"};
+    struct table *table = table_new();
+    table_column(table, "turn", TABLE_RIGHT);
+    table_column(table, "answers", TABLE_RIGHT);
+    for (size_t i = 0; i < 4; i++)
+        table_column(table, titles[i], TABLE_RIGHT);
+    for (size_t i = 0; i <= report->options.p_count; i++) {
+        char title[CELL_BYTES];
+        snprintf(title, sizeof title, i == 0 ? "best: correct" : "fast_%g",
+                 i == 0 ? 0 : report->options.p[i - 1]);
+        table_column(table, title, TABLE_RIGHT);
+    }
+    for (size_t t = 0; t < run->turn_count; t++) {
+        const struct report_turn *turn = &run->turns[t];
+        size_t answers = run->all.samples_found - turn->mix[GYM_OVER];
+        table_cell(table, STYLE_NONE, "%zu", t);
+        table_cell(table, STYLE_NONE, "%zu", answers);
+        for (size_t i = 0; i < 4; i++)
+            cell_value(table, &turn->estimates[report_find_turn(report, rates[i], 0)],
+                       gym_measure_scale(rates[i]));
+        for (size_t i = 0; i <= report->options.p_count; i++)
+            cell_value(table, &turn->estimates[i], GYM_SHARE);
+    }
+    table_render(table, colour, out);
+    table_free(table);
+}
+
+static void changes(const struct report_run *run, struct buf *out)
+{
+    const struct gym_changes *c = &run->changes;
+    if (run->turn_count < 2)
+        return;
+    buf_printf(out,
+               "from turn to turn: %zu fixed, %zu broken, %zu faster, %zu slower, %zu as fast, "
+               "%zu still wrong\n"
+               "first to last turn: %zu correct at first, %zu at last, %zu improved, "
+               "%zu regressed\n",
+               c->fixed, c->broken, c->faster, c->slower, c->same, c->still_wrong, c->first_correct,
+               c->last_correct, c->improved, c->regressed);
+}
+
+/* --------------------------------------------------------------------------------------- groups */
+
+static void groups(const struct report *report, bool colour, struct buf *out)
+{
+    const struct {
+        const char *title;
+        size_t place;
+    } columns[] = {
+        {"correct", report_find(report, GYM_FAST_PROBLEMS, 0, 0)},
+        {"fast_1", report_find(report, GYM_FAST_PROBLEMS, 1, 0)},
+        {"pass@1", report_find(report, GYM_PASS, 0, 1)},
+        {"speedup, solved", report_find(report, GYM_SPEEDUP_SOLVED, 0, 0)},
+        {"speedup, all", report_find(report, GYM_SPEEDUP_ALL, 0, 0)},
+        {"return", report_find(report, GYM_RETURN, 0, 0)},
+    };
+    size_t count = sizeof columns / sizeof *columns;
+    struct table *table = table_new();
+    table_column(table, "run", TABLE_LEFT);
+    table_column(table, "group", TABLE_LEFT);
+    table_column(table, "problems", TABLE_RIGHT);
+    table_column(table, "samples", TABLE_RIGHT);
+    for (size_t i = 0; i < count; i++)
+        if (columns[i].place < report->measure_count)
+            table_column(table, columns[i].title, TABLE_RIGHT);
+    for (size_t r = 0; r < report->run_count; r++)
+        for (size_t g = 0; g < report->runs[r].group_count; g++) {
+            const struct report_set *set = &report->runs[r].groups[g];
+            table_cell(table, STYLE_NONE, "%s", report->runs[r].name);
+            table_cell(table, STYLE_NONE, "%s", set->name);
+            table_cell(table, STYLE_NONE, "%zu", set->problem_count);
+            table_cell(table, STYLE_NONE, "%zu", set->samples_asked);
+            for (size_t i = 0; i < count; i++)
+                if (columns[i].place < report->measure_count)
+                    cell_value(table, &set->estimates[columns[i].place],
+                               gym_measure_scale(report->measures[columns[i].place].kind));
+        }
+    table_render(table, colour, out);
+    table_free(table);
+}
+
+void report_table(const struct report *report, bool colour, struct buf *out)
+{
+    for (size_t i = 0; i < report->run_count; i++) {
+        heading(&report->runs[i], colour, out);
+        remarks(&report->runs[i], colour, out);
+    }
+    buf_puts(out, "\n");
+    (report->run_count == 1 ? figures_of_one : figures_of_many)(report, colour, out);
+    compared(report, out);
+    for (size_t i = 0; i < report->run_count; i++) {
+        buf_puts(out, "\n");
+        if (report->run_count > 1)
+            style_puts(out, colour, STYLE_STRONG, report->runs[i].name);
+        buf_puts(out, report->run_count > 1 ? "\n" : "");
+        turns(report, &report->runs[i], colour, out);
+        changes(&report->runs[i], out);
+    }
+    if (report->options.by != REPORT_BY_NONE) {
+        buf_puts(out, "\n");
+        groups(report, colour, out);
+    }
+}

@@ -1,0 +1,22 @@
+/* report_page: the parts of report_html, each appended to the page. */
+#ifndef WARPGYM_GYM_REPORT_PAGE_H
+#define WARPGYM_GYM_REPORT_PAGE_H
+
+#include "gym/report.h"
+
+/* report_assets.c: report/page.html, page.css, page.js; NUL-terminated. */
+extern const char report_page_html[], report_page_css[], report_page_js[];
+
+/* report_charts.c */
+void page_charts(const struct report *report, struct buf *out);
+/* report_tables.c */
+void page_tiles(const struct report *report, struct buf *out);
+void page_figures(const struct report *report, struct buf *out);
+void page_turns(const struct report *report, struct buf *out);
+void page_groups(const struct report *report, struct buf *out);
+/* report_problems.c */
+void page_problems(const struct report *report, struct buf *out);
+/* report_episodes.c: reads the files again. */
+NODISCARD int page_episodes(const struct report *report, struct buf *out, struct err *err);
+
+#endif

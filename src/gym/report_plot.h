@@ -1,0 +1,66 @@
+/* report_plot: SVG drawn by hand. Colours and widths are the style sheet's (report/page.css), by
+ * class; every text is escaped. */
+#ifndef WARPGYM_GYM_REPORT_PLOT_H
+#define WARPGYM_GYM_REPORT_PLOT_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct plot_axis {
+    double low, high;
+    bool logarithmic;
+};
+
+struct plot {
+    struct buf *out;
+    double width, height;            /* of the drawing */
+    double left, right, top, bottom; /* of the field within it */
+    struct plot_axis x, y;
+};
+
+struct plot_point {
+    double x, y;
+};
+
+enum plot_unit { PLOT_NUMBER, PLOT_PERCENT, PLOT_TIMES };
+
+/* Text of anybody as HTML: the five characters escaped; what is not UTF-8, a control character or
+ * turns the direction of the text becomes U+FFFD. */
+void html_text(struct buf *out, const char *text);
+
+/* A short text made on the spot, for one call: plot_dot(…, plot_words("s%zu", i).text, …). */
+struct plot_words {
+    char text[256];
+};
+struct plot_words plot_words(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* An svg element with title and description; the field leaves room for ticks. `name` is its id. */
+void plot_open(struct plot *plot, struct buf *out, double width, double height, const char *name,
+               const char *title, const char *description);
+void plot_close(struct plot *plot);
+
+/* In the drawing; what lies outside of the field comes to its edge. */
+double plot_x(const struct plot *plot, double value);
+double plot_y(const struct plot *plot, double value);
+
+/* Grid lines with numbers; values outside of the axis are left out. */
+void plot_ticks_x(struct plot *plot, const double *values, size_t count, enum plot_unit unit);
+void plot_ticks_y(struct plot *plot, const double *values, size_t count, enum plot_unit unit);
+void plot_label_x(struct plot *plot, const char *text);
+
+/* Points that are NaN interrupt a line. */
+void plot_line(struct plot *plot, const char *class, const struct plot_point *points, size_t count);
+/* Between low[i].y and high[i].y. */
+void plot_band(struct plot *plot, const char *class, const struct plot_point *low,
+               const struct plot_point *high, size_t count);
+/* `tip` (text) is shown when one points at it. */
+void plot_dot(struct plot *plot, const char *class, double x, double y, const char *tip);
+/* From corner to corner, in the drawing's own units. */
+void plot_box(struct plot *plot, const char *class, double x0, double y0, double x1, double y1,
+              const char *tip);
+void plot_rule(struct plot *plot, const char *class, double x0, double y0, double x1, double y1);
+void plot_text(struct plot *plot, const char *class, double x, double y, const char *text);
+
+#endif

@@ -1,0 +1,100 @@
+"""python/warpgym/openenv.py: OpenEnv's server on a port, and its client."""
+
+import socket
+import threading
+
+import pytest
+from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, UNSUPPORTED, WRONG
+
+pytest.importorskip("openenv")
+
+import requests  # noqa: E402
+import uvicorn  # noqa: E402
+from openenv.core import GenericEnvClient  # noqa: E402
+from warpgym.openenv import KernelAction, KernelEnv, make_app  # noqa: E402
+
+
+class Running:
+    def __init__(self, url, **options):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        config = uvicorn.Config(make_app(url, **options), log_level="critical")
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]})
+
+    def __enter__(self):
+        self.thread.start()
+        return self.url
+
+    def __exit__(self, *ignored):
+        self.server.should_exit = True
+        self.thread.join(60)
+
+
+@pytest.fixture(scope="module")
+def address(url):
+    with Running(url, problems=["softmax"], turns=2, language="c") as address:
+        yield address
+
+
+def test_an_episode(address):
+    with KernelEnv(base_url=address).sync() as env:
+        result = env.reset()
+        told = result.observation
+        assert not result.done and result.reward is None
+        assert told.problem == "softmax" and "softmax" in told.said
+        assert {message["role"] for message in told.messages} <= {"system", "user"}
+
+        result = env.step(KernelAction(answer=NO_CODE))
+        assert (result.done, result.reward) == (False, 0.0)
+        assert result.observation.status == "no_code" and result.observation.turn == 1
+
+        result = env.step(KernelAction(answer=CORRECT))
+        assert result.done and result.reward == pytest.approx(KEVIN)
+        assert result.observation.correct and result.observation.speedup == pytest.approx(SPEEDUP)
+        assert result.metadata["returns"] == pytest.approx([0.4 * KEVIN, KEVIN])
+
+        state = env.state()
+        assert state.episode_id == told.episode_id and state.step_count == 2 and state.done
+        assert state.rewards == pytest.approx([0.0, KEVIN])
+
+
+def test_sessions_at_the_same_time(address):
+    with KernelEnv(base_url=address).sync() as one, KernelEnv(base_url=address).sync() as other:
+        first, second = one.reset(turns=1), other.reset(turns=3)
+        assert first.observation.episode_id != second.observation.episode_id
+        assert other.step(KernelAction(answer=WRONG)).done is False
+        assert one.step(KernelAction(answer=WRONG)).done is True
+
+
+def test_the_generic_client(address):
+    with GenericEnvClient(base_url=address).sync() as env:
+        env.reset(problem="softmax")
+        result = env.step({"answer": CORRECT})
+        assert result.reward == pytest.approx(KEVIN) and result.observation["status"] == "passed"
+
+
+def test_plain_http(address):
+    """Each request has an environment of its own; the episode is the server's."""
+    told = requests.post(f"{address}/reset", json={"problem": "softmax"}, timeout=60).json()
+    episode = told["observation"]["episode_id"]
+    for answer, reward, done in ((WRONG, 0.0, False), (CORRECT, KEVIN, True)):
+        action = {"answer": answer, "episode_id": episode}
+        told = requests.post(f"{address}/step", json={"action": action}, timeout=60).json()
+        assert (told["reward"], told["done"]) == (pytest.approx(reward), done)
+    schema = requests.get(f"{address}/schema", timeout=60).json()
+    assert "answer" in schema["action"]["properties"]
+    assert "messages" in schema["observation"]["properties"]
+    assert requests.get(f"{address}/health", timeout=60).json()["status"] == "healthy"
+
+
+def test_its_tasks_are_the_problems(address):
+    told = requests.get(f"{address}/warpgym/splits", timeout=60).json()
+    assert "all" in str(told)
+
+
+def test_what_nobody_could_judge_is_an_error(faulty):
+    with Running(faulty.url) as address, KernelEnv(base_url=address).sync() as env:
+        env.reset(problem="softmax")
+        with pytest.raises(RuntimeError, match="no reward: its verdict is unsupported"):
+            env.step(KernelAction(answer=UNSUPPORTED))

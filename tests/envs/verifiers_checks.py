@@ -1,0 +1,69 @@
+"""python/warpgym/verifiers.py: verifiers runs its episodes with a model that a test wrote."""
+
+import asyncio
+
+import pytest
+from gym_answers import CORRECT, KEVIN, SPEEDUP, UNSUPPORTED, WRONG
+from model_server import ModelServer
+
+vf = pytest.importorskip("verifiers.v1")
+
+from warpgym.verifiers import load_environment  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def a_home_of_its_own(monkeypatch):
+    monkeypatch.setenv("MODEL_KEY", "x")
+
+
+def play(url, answers, rollouts=1, **taskset):
+    """The episodes of all tasks, and what the model was asked."""
+
+    async def run():
+        env = load_environment(url=url, language="c", **taskset)
+        with ModelServer(answers) as model:
+            client = vf.EvalClientConfig(base_url=model.url, api_key_var="MODEL_KEY")
+            sampling = vf.SamplingConfig()
+            ctx = vf.ModelContext(model="tiny", client=client, sampling=sampling)
+            async with env.serving():
+                slots = [slot for task in env.taskset for slot in env.slots(task, rollouts)]
+                episodes = await asyncio.gather(*(env.run_slot(slot, ctx) for slot in slots))
+            return episodes, model.asked
+
+    return asyncio.run(run())
+
+
+def test_an_episode(url):
+    def answers(messages):
+        return WRONG if len(messages) < 4 else CORRECT
+
+    (episode,), asked = play(url, answers, problems=["softmax"], turns=2)
+    assert episode.ok, episode.errors
+    (trace,) = episode.traces
+    assert trace.reward == pytest.approx(0.4 * KEVIN)
+    metrics = {"correct": 1.0, "compiled": 1.0, "speedup": SPEEDUP, "judged_turns": 2.0}
+    assert {name: trace.metrics[name] for name in metrics} == pytest.approx(metrics)
+    assert episode.task.key == "warpgym/softmax"
+    assert len(asked) == 2 and asked[1][: len(asked[0])] == asked[0]
+    roles = [message["role"] for message in asked[1]]
+    assert roles[-2:] == ["assistant", "user"] and asked[1][-2]["content"] == WRONG
+    feedback = trace.info["warpgym"]["turns"][0]["feedback"]
+    assert asked[1][-1]["content"].strip() == feedback.strip()
+
+
+def test_all_problems_several_times(faulty):
+    episodes, asked = play(faulty.url, lambda messages: CORRECT, rollouts=2, turns=1)
+    keys = ["warpgym/relu", "warpgym/relu", "warpgym/softmax", "warpgym/softmax"]
+    assert sorted(episode.task.key for episode in episodes) == keys
+    assert all(episode.ok for episode in episodes) and len(asked) == 4
+    assert [one.traces[0].reward for one in episodes] == pytest.approx([KEVIN] * 4)
+
+
+@pytest.mark.parametrize("fault", ["unjudged", "refused"])
+def test_what_nobody_could_judge_is_no_reward(fault, faulty):
+    def answers(messages):
+        faulty.faults = [404] if fault == "refused" else []
+        return UNSUPPORTED
+
+    (episode,), _ = play(faulty.url, answers, problems=["softmax"], turns=2)
+    assert not episode.ok and episode.errors

@@ -1,0 +1,98 @@
+"""python/warpgym/verl.py as verl's reward managers call it; no model, no Ray cluster."""
+
+import asyncio
+
+import pytest
+from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, UNSUPPORTED, WRONG
+
+pytest.importorskip("verl")
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+from omegaconf import OmegaConf  # noqa: E402
+from verl import DataProto  # noqa: E402
+from verl.trainer.ppo.reward import get_custom_reward_fn, load_reward_manager  # noqa: E402
+from verl.workers.reward_manager import get_reward_manager_cls  # noqa: E402
+
+PROMPT_TOKENS = 4
+
+
+class Tokenizer:
+    """A token is a byte."""
+
+    def decode(self, tokens, skip_special_tokens=True):
+        return bytes(int(token) for token in tokens).decode()
+
+
+def config(url, name, **more):
+    """As verl's YAML has it; examples/verl shows more."""
+    function = {"path": "pkg://warpgym.verl", "name": name}
+    function["reward_kwargs"] = {"url": url, "language": "c"} | more
+    manager = {"source": "register", "name": "naive"}
+    made = {"custom_reward_function": function, "reward_manager": manager}
+    return OmegaConf.create({"reward": made})
+
+
+def batch(answers, ground_truth="softmax"):
+    size = max(len(answer.encode()) for answer in answers)
+    responses = torch.zeros(len(answers), size, dtype=torch.long)
+    mask = torch.zeros(len(answers), PROMPT_TOKENS + size, dtype=torch.long)
+    for i, answer in enumerate(answers):
+        tokens = torch.tensor(list(answer.encode()))
+        responses[i, : len(tokens)] = tokens
+        mask[i, : PROMPT_TOKENS + len(tokens)] = 1
+    columns = {
+        "data_source": ["warpgym"] * len(answers),
+        "reward_model": [{"style": "rule", "ground_truth": ground_truth}] * len(answers),
+        "extra_info": [{"entry_point": "Model", "uuid": str(i)} for i in range(len(answers))],
+    }
+    return DataProto.from_dict(
+        tensors={
+            "prompts": torch.ones(len(answers), PROMPT_TOKENS, dtype=torch.long),
+            "responses": responses,
+            "attention_mask": mask,
+        },
+        non_tensors={key: np.array(value, dtype=object) for key, value in columns.items()},
+    )
+
+
+ANSWERS = [CORRECT, WRONG, NO_CODE]
+
+
+@pytest.mark.parametrize("name", ["compute_score", "compute_score_async"])
+def test_the_reward_loop(name, url):
+    manager = load_reward_manager(config(url, name), Tokenizer())
+    assert manager.is_async_reward_score == name.endswith("async")
+    data = batch(ANSWERS)
+
+    async def all_of_them():
+        singles = (manager.run_single(data[i : i + 1]) for i in range(len(data)))
+        return await asyncio.gather(*singles)
+
+    told = manager.loop.run_until_complete(all_of_them())
+    assert [one["reward_score"] for one in told] == pytest.approx([KEVIN, 0.0, 0.0])
+    infos = [one["reward_extra_info"] for one in told]
+    assert [info["status"] for info in infos] == ["passed", "wrong", "no_code"]
+    assert [info["speedup"] for info in infos] == pytest.approx([SPEEDUP, 0.0, 0.0])
+    assert len({tuple(info) for info in infos}) == 1  # the same keys, so that they can be stacked
+
+
+@pytest.mark.parametrize(("name", "manager"), [("compute_scores", "batch"), ("compute_score", "naive")])
+def test_managers_of_a_whole_batch(name, manager, url):
+    function = get_custom_reward_fn(config(url, name))
+    told = get_reward_manager_cls(manager)(Tokenizer(), 0, function)(batch(ANSWERS), return_dict=True)
+    rewards = told["reward_tensor"]
+    assert rewards.sum(dim=1).tolist() == pytest.approx([KEVIN, 0.0, 0.0])
+    assert rewards[0, len(CORRECT.encode()) - 1] == pytest.approx(KEVIN)
+    assert told["reward_extra_info"]["correct"] == [1.0, 0.0, 0.0]
+
+
+def test_what_nobody_could_judge_ends_the_run_or_is_marked(faulty):
+    data = batch([UNSUPPORTED])
+    manager = load_reward_manager(config(faulty.url, "compute_score_async"), Tokenizer())
+    with pytest.raises(Exception, match="no reward: its verdict is unsupported"):
+        manager.loop.run_until_complete(manager.run_single(data))
+    marked = config(faulty.url, "compute_score_async", error_score=-1.0)
+    manager = load_reward_manager(marked, Tokenizer())
+    told = manager.loop.run_until_complete(manager.run_single(data))
+    assert told["reward_score"] == -1.0 and told["reward_extra_info"]["excluded"] == 1.0

@@ -1,0 +1,14 @@
+"""Answers of a model, and what the worker of the tests (tests/server/fake_worker.c) makes of them."""
+
+SPEEDUP = 2.01  # of tests/server/vectors/correct.json
+KEVIN = 0.3 + SPEEDUP  # its reward
+
+
+def answer(words):
+    return f"Here it is.\n```c\n/* {words} */\nvoid solution(void) {{}}\n```\n"
+
+
+CORRECT = answer("vector=correct.json")
+WRONG = answer("status=wrong")
+UNSUPPORTED = answer("status=unsupported")
+NO_CODE = "I would rather not."

@@ -255,7 +255,7 @@ bool mcp_method_is_long(const struct mcp_call *call)
     return call->method->run == call_tool && name && service->tool_is_long(service->context, name);
 }
 
-/* ------------------------------------------------------------------------- resources and prompts */
+/* ------------------------------------------------------------------------ resources and prompts */
 
 static int list_resources(struct mcp_call *call, json_t **result, struct err *err)
 {

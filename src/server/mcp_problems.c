@@ -26,7 +26,7 @@ int mcp_problem_load(struct mcp_gym *house, const char *id, struct problem *prob
     return suite_load_id(gym->roots, gym->root_count, id, problem, err);
 }
 
-/* --------------------------------------------------------------------------------------- listing */
+/* -------------------------------------------------------------------------------------- listing */
 
 static bool holds(const char *text, const char *part)
 {
@@ -145,7 +145,7 @@ int mcp_list_resources(void *context, size_t from, size_t count, json_t *resourc
     return 0;
 }
 
-/* --------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 int mcp_problem_prompt(struct mcp_gym *house, const char *id, const char *language,
                        json_t **messages, char **chosen, struct err *err)
@@ -270,7 +270,7 @@ int mcp_get_prompt(void *context, const char *name, const json_t *arguments, jso
     return 0;
 }
 
-/* -------------------------------------------------------------------------------------- examples */
+/* ------------------------------------------------------------------------------------- examples */
 
 static char *examples_text(const json_t *examples)
 {

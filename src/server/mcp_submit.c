@@ -181,7 +181,7 @@ static int play(struct mcp_gym *house, struct mcp_call *call, struct mcp_track *
     return result;
 }
 
-/* ----------------------------------------------------------------------------------- a session's */
+/* ---------------------------------------------------------------------------------- a session's */
 
 static double speedup_of(const json_t *row)
 {
@@ -220,7 +220,7 @@ static void remember(struct mcp_gym *house, struct mcp_seat *seat, struct mcp_tr
     pthread_mutex_unlock(&house->lock);
 }
 
-/* ---------------------------------------------------------------------------------------- submit */
+/* --------------------------------------------------------------------------------------- submit */
 
 static json_t *number_at(const json_t *object, const char *key)
 {
@@ -373,7 +373,7 @@ int mcp_tool_submit(struct mcp_gym *house, struct mcp_call *call, const json_t *
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- profile */
+/* -------------------------------------------------------------------------------------- profile */
 
 /* With the lock held: that of the last turn, on that problem where one is named. */
 static const struct mcp_track *latest(const struct mcp_seat *seat, const char *problem)
@@ -448,7 +448,7 @@ int mcp_tool_profile(struct mcp_gym *house, struct mcp_call *call, const json_t 
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- history */
+/* -------------------------------------------------------------------------------------- history */
 
 /* With the lock held: the newest `limit` of those that are meant. Says how many those are. */
 static size_t copy_rows(const struct mcp_seat *seat, const json_t *arguments, size_t limit,

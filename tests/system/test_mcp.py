@@ -238,6 +238,21 @@ def test_killed(warpgym):
     assert not list((record / "open").iterdir())
 
 
+def test_search_examples(warpgym):
+    index = warpgym.folder / "index"
+    assert warpgym("index", "build", "--own", "--quiet", index).status == 0
+    stdio = Stdio(warpgym, "--index", index).begin()
+    wanted = {"query": "matrix multiplication", "problem": "gemm", "language": "c", "count": 2}
+    stdio.send(call(1, "tools/call", name="search_examples", arguments=wanted))
+    result = stdio.receive()["result"]
+    examples = result["structuredContent"]["examples"]
+    assert not result["isError"] and len(examples) == 2, result
+    for example in examples:
+        assert example["language"] == "c" and example["problem"] != "gemm"
+        assert example["solution"].strip() in result["content"][0]["text"]
+    assert not stdio.end()
+
+
 def test_bad_input(warpgym):
     for arguments, part in [
         (("mcp", "extra"), "too much"),

@@ -20,7 +20,8 @@ struct evaluator;
 
 struct evaluator_options {
     const struct settings *settings;
-    const char *const *roots; /* of problems; a server is sent those whole that are not our own suites' */
+    const char *const
+        *roots; /* of problems; a server is sent those whole that are not our own suites' */
     size_t root_count;
     size_t at_once;               /* 0: local: the CPUs; a server: 1000 */
     const _Atomic int *cancelled; /* non-zero: whoever waits gets ERR_CANCELLED; NULL: never */

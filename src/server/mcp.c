@@ -159,7 +159,7 @@ static json_t *progress_of(struct mcp_call *call)
     double seconds = floor(clock_ms_since(call->begun_ns)) * 1e-3;
     call->told = seconds > call->told ? seconds : call->told + 1e-3;
     json_t *params = json_object();
-    json_put(params, "progressToken", json_incref(call->token));
+    json_put(params, "progressToken", json_deep_copy(call->token));
     json_put(params, "progress", json_number(call->told));
     if (call->version->annotations) {
         char *text = mem_printf("%s, %.0f s", call->doing, call->told);

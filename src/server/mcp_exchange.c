@@ -194,10 +194,10 @@ static struct mcp_call *call_new(struct mcp_exchange *exchange, const struct mcp
     atomic_fetch_add(&exchange->refs, 1);
     call->session = exchange->session;
     call->version = version;
-    call->id = json_incref((json_t *)message->id);
-    call->params = json_incref((json_t *)message->params);
+    call->id = json_deep_copy(message->id);
+    call->params = message->params ? json_deep_copy(message->params) : NULL;
     if (json_is_string(token) || json_is_integer(token))
-        call->token = json_incref((json_t *)token);
+        call->token = json_deep_copy(token);
     call->level = MCP_LEVEL_COUNT;
     call->begun_ns = clock_now_ns();
     call->told = -1e-3;

@@ -9,8 +9,8 @@
 
 #include <pthread.h>
 
-/* A *row* is what a session remembers of a turn: {"episode", "problem", "language", "turn", "status",
- * "correct", "speedup" or null, "reward", "source", "feedback"}; it is never changed. */
+/* A *row* is what a session remembers of a turn: {"episode", "problem", "language", "turn",
+ * "status", "correct", "speedup" or null, "reward", "source", "feedback"}; it is never changed. */
 
 /* Whoever has it, by mcp_track_take, has its episode alone. */
 struct mcp_track {

@@ -139,7 +139,7 @@ static void done(void *context, json_t *answer)
     post_unref(post);
 }
 
-/* --------------------------------------------------------------------------------------- waiting */
+/* -------------------------------------------------------------------------------------- waiting */
 
 static void gone(void *context)
 {
@@ -208,7 +208,7 @@ static void exchange(struct mcp *mcp, struct mcp_session *session, const json_t 
     post_unref(post);
 }
 
-/* ------------------------------------------------------------- requests that speak for themselves */
+/* ----------------------------------------------------------- requests that speak for themselves */
 
 /* Whether a header's value is that text, which it may carry in base64. */
 static bool header_is(const char *value, const char *text)
@@ -221,7 +221,7 @@ static bool header_is(const char *value, const char *text)
     size_t bytes = strlen(text), encoded_bytes = 4 * ((bytes + 2) / 3);
     if (encoded_bytes != length - around)
         return false;
-    /* There is one way to write it: comparing what is written spares reading what a stranger did. */
+    /* There is one way to write it: comparing what is written spares reading a stranger's. */
     unsigned char *encoded = mem_alloc(encoded_bytes + 1);
     EVP_EncodeBlock(encoded, (const unsigned char *)text, (int)bytes);
     bool same = memcmp(encoded, value + sizeof begin - 1, encoded_bytes) == 0;
@@ -285,7 +285,7 @@ static bool check_stateless(const struct http_request *request, const json_t *do
     return version != NULL;
 }
 
-/* --------------------------------------------------------------------------------------- sessions */
+/* ------------------------------------------------------------------------------------- sessions */
 
 static void refuse(struct http_response *response, int status, const char *text)
 {
@@ -316,7 +316,7 @@ static struct mcp_session *session_of(struct mcp *mcp, const struct http_request
     return session;
 }
 
-/* ----------------------------------------------------------------------------------------- routes */
+/* --------------------------------------------------------------------------------------- routes */
 
 static bool is_json(const struct http_request *request, struct http_response *response)
 {

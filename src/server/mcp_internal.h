@@ -106,6 +106,6 @@ void mcp_cancel(struct mcp *mcp, const struct mcp_session *session, const json_t
 void mcp_exchange_notify(struct mcp_exchange *exchange, const json_t *message);
 
 /* mcp_exchange.c: runs a call and ends it. */
-void mcp_call_run(void *call);
+void mcp_call_run(void *argument);
 
 #endif

@@ -52,7 +52,7 @@ static json_t *message_new(const json_t *id)
 {
     json_t *message = json_object();
     json_put(message, "jsonrpc", json_string("2.0"));
-    json_put(message, "id", id ? json_incref((json_t *)id) : json_null());
+    json_put(message, "id", id ? json_deep_copy(id) : json_null());
     return message;
 }
 

@@ -5,7 +5,9 @@
  * affair. Ids are strings or integers; a request whose id is anything else is none.
  *
  * Ownership: a struct mcp_message borrows from the object that it was read from; what is made here
- * is a new reference, and takes over what it is made of. Threads: pure functions.
+ * is a new reference, and takes over what it is made of, but for ids, of which it has copies: a
+ * value that two threads hold is counted by both (jansson's counts are no barriers).
+ * Threads: pure functions.
  */
 #ifndef WARPGYM_SERVER_MCP_MESSAGE_H
 #define WARPGYM_SERVER_MCP_MESSAGE_H

@@ -31,13 +31,13 @@ static json_t *server_info(const struct mcp_call *call, const struct mcp_version
     json_t *info = json_pack("{s:s, s:s}", "name", "warpgym", "version", WARPGYM_VERSION);
     if (version->structured)
         json_put(info, "title",
-                 json_incref(json_object_get(call->mcp->service->catalogue, "title")));
+                 json_deep_copy(json_object_get(call->mcp->service->catalogue, "title")));
     return info;
 }
 
 static json_t *instructions(const struct mcp_call *call)
 {
-    return json_incref(json_object_get(call->mcp->service->catalogue, "instructions"));
+    return json_deep_copy(json_object_get(call->mcp->service->catalogue, "instructions"));
 }
 
 void mcp_client_text(const json_t *info, char text[MCP_CLIENT_BYTES])
@@ -111,9 +111,9 @@ static int read_cursor(const struct mcp_call *call, size_t *from, struct err *er
 {
     const char *cursor = NULL;
     char *end;
+    *from = 0;
     if (json_find_string(call->params, "cursor", &cursor, err) < 0)
         return err_prefix(err, "params");
-    *from = 0;
     if (!cursor)
         return 0;
     errno = 0;
@@ -128,15 +128,15 @@ static int read_cursor(const struct mcp_call *call, size_t *from, struct err *er
 static int list_of(struct mcp_call *call, const char *key, json_t **result, struct err *err)
 {
     const json_t *list = json_object_get(call->mcp->service->catalogue, key);
-    json_t *items = json_array();
     size_t from;
-    if (read_cursor(call, &from, err) < 0 ||
-        (from > 0 && err_set(err, ERR_INPUT, "params.cursor: is none that was given here"))) {
-        json_decref(items);
-        return err->code;
-    }
+    int code = read_cursor(call, &from, err);
+    if (code == 0 && from > 0)
+        code = err_set(err, ERR_INPUT, "params.cursor: is none that was given here");
+    if (code < 0)
+        return code;
+    json_t *items = json_array();
     for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *item = json_copy(json_array_get(list, i));
+        json_t *item = json_deep_copy(json_array_get(list, i));
         if (!call->version->structured) {
             json_object_del(item, "title");
             json_object_del(item, "outputSchema");
@@ -255,7 +255,7 @@ bool mcp_method_is_long(const struct mcp_call *call)
     return call->method->run == call_tool && name && service->tool_is_long(service->context, name);
 }
 
-/* ------------------------------------------------------------------------- resources and prompts */
+/* ------------------------------------------------------------------------ resources and prompts */
 
 static int list_resources(struct mcp_call *call, json_t **result, struct err *err)
 {
@@ -312,8 +312,9 @@ static int get_prompt(struct mcp_call *call, json_t **result, struct err *err)
     int code = service->get_prompt(service->context, name, arguments, &messages, err);
     if (code < 0)
         return code;
-    *result = json_pack("{s:O, s:o}", "description", json_object_get(prompt, "description"),
-                        "messages", messages);
+    *result = json_pack("{s:o, s:o}", "description",
+                        json_deep_copy(json_object_get(prompt, "description")), "messages",
+                        messages);
     return 0;
 }
 

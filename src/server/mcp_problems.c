@@ -26,7 +26,7 @@ int mcp_problem_load(struct mcp_gym *house, const char *id, struct problem *prob
     return suite_load_id(gym->roots, gym->root_count, id, problem, err);
 }
 
-/* --------------------------------------------------------------------------------------- listing */
+/* -------------------------------------------------------------------------------------- listing */
 
 static bool holds(const char *text, const char *part)
 {
@@ -105,17 +105,17 @@ int mcp_tool_list_problems(struct mcp_gym *house, struct mcp_call *call, const j
         buf_printf(&text, "%s (%s): %s\n", mcp_text_of(row, "id"), mcp_text_of(row, "format"),
                    mcp_text_of(row, "summary"));
     }
-    bool more = from + limit < total;
+    size_t next = from + limit;
+    bool more = next < total;
     if (more)
-        buf_printf(&text, "… %zu more: from=%zu\n", total - from - limit, from + limit);
+        buf_printf(&text, "… %zu more: from=%zu\n", total - next, next);
     else if (total == 0)
         buf_puts(&text, "no problem fits\n");
     answer->text = buf_take(&text);
     answer->structured = json_object();
     json_put(answer->structured, "problems", rows);
     json_put(answer->structured, "total", json_integer((json_int_t)total));
-    json_put(answer->structured, "next",
-             more ? json_integer((json_int_t)(from + limit)) : json_null());
+    json_put(answer->structured, "next", more ? json_integer((json_int_t)next) : json_null());
     json_decref(all);
     return 0;
 }
@@ -145,7 +145,7 @@ int mcp_list_resources(void *context, size_t from, size_t count, json_t *resourc
     return 0;
 }
 
-/* --------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 int mcp_problem_prompt(struct mcp_gym *house, const char *id, const char *language,
                        json_t **messages, char **chosen, struct err *err)
@@ -207,7 +207,8 @@ static int describe(struct mcp_gym *house, const char *id, const char *language,
         json_put(*out, "language", json_text(chosen));
         json_put(*out, "task", json_text(*task));
         json_put(*out, "device",
-                 house->options.elsewhere ? json_null() : json_incref(house->options.gym->device));
+                 house->options.elsewhere ? json_null()
+                                          : json_deep_copy(house->options.gym->device));
         mem_free(chosen);
         json_decref(messages);
     }
@@ -269,7 +270,7 @@ int mcp_get_prompt(void *context, const char *name, const json_t *arguments, jso
     return 0;
 }
 
-/* -------------------------------------------------------------------------------------- examples */
+/* ------------------------------------------------------------------------------------- examples */
 
 static char *examples_text(const json_t *examples)
 {

@@ -31,7 +31,7 @@ struct mcp_record {
     pthread_mutex_t appending;
 };
 
-/* ------------------------------------------------------------------------------------- appending */
+/* ------------------------------------------------------------------------------------ appending */
 
 /* POSIX locks, as the journals of rollouts use them: they end with the process. */
 static int try_lock(int fd)
@@ -107,7 +107,7 @@ static int append(struct mcp_record *record, const struct episode *episode, stru
     return result;
 }
 
-/* ---------------------------------------------------------------------------------- open episodes */
+/* -------------------------------------------------------------------------------- open episodes */
 
 static const char *id_of(const struct episode *episode)
 {
@@ -147,7 +147,7 @@ int mcp_record_end(struct mcp_record *record, const struct episode *episode, str
     return result;
 }
 
-/* -------------------------------------------------------------------------- what the dead left open */
+/* ---------------------------------------------------------------------- what the dead left open */
 
 /* A kill between the line and the removal of the state: the line is the last of its writer, and an
  * id is 128 drawn bits. */
@@ -252,7 +252,7 @@ static void adopt_all(struct mcp_record *record)
     mem_free(open);
 }
 
-/* ------------------------------------------------------------------------------------------- life */
+/* ----------------------------------------------------------------------------------------- life */
 
 /* Nobody may see it before it is locked: what is not would be taken for a dead one's. */
 static int make_own(struct mcp_record *record, const char *id, struct err *err)

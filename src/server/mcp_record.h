@@ -4,8 +4,8 @@
  *   DIR/open/PROCESS/EPISODE.json    its state, while it is not; rewritten after each turn
  *
  * Any number of processes may write to one directory at a time. What a killed one left open is
- * ended by the next that comes ("expired"), and appended: nothing of what an agent was told is lost.
- * A turn that was being judged then is.
+ * ended by the next that comes ("expired"), and appended: nothing of what an agent was told is
+ * lost. A turn that was being judged then is.
  *
  * Ownership: the gym is borrowed. Threads: any, for different episodes.
  * Errors: ERR_IO; of opening also ERR_INPUT.

@@ -1,4 +1,4 @@
-/* mcp_schema: whether a value is what a tool's JSON Schema asks for, so that what is told to clients
+/* mcp_schema: whether a value is what a tool's JSON Schema asks for, so that what clients are told
  * is what is checked.
  *
  * Of JSON Schema this knows what our own catalogue uses: type (one name or a list), properties,

@@ -29,7 +29,7 @@ struct stdio {
     int64_t deadline_ns;  /* of writing; 0: none */
 };
 
-/* --------------------------------------------------------------------------------------- writing */
+/* -------------------------------------------------------------------------------------- writing */
 
 /* With the lock held: whether there is room; a client that reads late is waited for. */
 static bool may_write(struct stdio *stdio)
@@ -87,7 +87,7 @@ static void write_answer(void *context, json_t *answer)
     json_decref(answer);
 }
 
-/* --------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 static void refuse(struct stdio *stdio, int code, const char *text)
 {

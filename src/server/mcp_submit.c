@@ -181,7 +181,7 @@ static int play(struct mcp_gym *house, struct mcp_call *call, struct mcp_track *
     return result;
 }
 
-/* ----------------------------------------------------------------------------------- a session's */
+/* ---------------------------------------------------------------------------------- a session's */
 
 static double speedup_of(const json_t *row)
 {
@@ -194,28 +194,33 @@ static bool is_better(const json_t *row, const json_t *best)
            (!best || speedup_of(row) > speedup_of(best));
 }
 
-/* *best is a new reference, or NULL. */
-static void remember(struct mcp_gym *house, struct mcp_seat *seat, struct mcp_track *track,
-                     json_t *row, json_t *verdict, json_t **best)
+static void replace(json_t **place, json_t *value)
 {
+    json_decref(*place);
+    *place = json_incref(value);
+}
+
+/* Copies: what the session holds is touched with its lock alone. *best is the caller's, NULL where
+ * none was correct. */
+static void remember(struct mcp_gym *house, struct mcp_seat *seat, struct mcp_track *track,
+                     const json_t *row, const json_t *verdict, json_t **best)
+{
+    json_t *kept = json_deep_copy(row), *kept_verdict = json_deep_copy(verdict);
     pthread_mutex_lock(&house->lock);
     track->order = ++seat->total;
-    json_array_append(seat->turns, row);
+    json_array_append_new(seat->turns, kept);
+    if (is_better(kept, track->best))
+        replace(&track->best, kept);
+    replace(&track->row, kept);
+    replace(&track->verdict, kept_verdict);
+    json_decref(kept_verdict);
     if (json_array_size(seat->turns) > LIMIT_MCP_HISTORY)
         json_array_remove(seat->turns, 0);
-    if (is_better(row, track->best)) {
-        json_decref(track->best);
-        track->best = json_incref(row);
-    }
-    json_decref(track->row);
-    json_decref(track->verdict);
-    track->row = json_incref(row);
-    track->verdict = json_incref(verdict);
-    *best = json_incref(track->best);
+    *best = track->best ? json_deep_copy(track->best) : NULL;
     pthread_mutex_unlock(&house->lock);
 }
 
-/* ---------------------------------------------------------------------------------------- submit */
+/* --------------------------------------------------------------------------------------- submit */
 
 static json_t *number_at(const json_t *object, const char *key)
 {
@@ -288,7 +293,8 @@ static char *submission_text(const struct mcp_call *call, const struct mcp_seat 
                mcp_text_of(row, "status"));
     put_speedup(&text, row);
     buf_printf(&text, "; reward %.4g. ", json_number_value(json_object_get(row, "reward")));
-    if (best == row)
+    bool is_best = best && json_equal(best, row);
+    if (is_best)
         buf_puts(&text, "This is the best so far.");
     else if (best)
         buf_printf(&text, "The best so far is turn %lld%s",
@@ -296,7 +302,7 @@ static char *submission_text(const struct mcp_call *call, const struct mcp_seat 
                    json_is_number(json_object_get(best, "speedup")) ? "" : ".");
     else
         buf_puts(&text, "No submission was correct so far.");
-    if (best && best != row && json_is_number(json_object_get(best, "speedup")))
+    if (best && !is_best && json_is_number(json_object_get(best, "speedup")))
         buf_printf(&text, " with %.3gx.", speedup_of(best));
     if (!mcp_call_session(call))
         buf_printf(&text, "\nPass session=\"%s\" with the next submission, to history and profile.",
@@ -367,7 +373,7 @@ int mcp_tool_submit(struct mcp_gym *house, struct mcp_call *call, const json_t *
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- profile */
+/* -------------------------------------------------------------------------------------- profile */
 
 /* With the lock held: that of the last turn, on that problem where one is named. */
 static const struct mcp_track *latest(const struct mcp_seat *seat, const char *problem)
@@ -425,8 +431,8 @@ int mcp_tool_profile(struct mcp_gym *house, struct mcp_call *call, const json_t 
         return result;
     pthread_mutex_lock(&house->lock);
     const struct mcp_track *track = latest(seat, problem);
-    json_t *row = track ? json_incref(track->row) : NULL;
-    json_t *verdict = track ? json_incref(track->verdict) : NULL;
+    json_t *row = track ? json_deep_copy(track->row) : NULL;
+    json_t *verdict = track ? json_deep_copy(track->verdict) : NULL;
     pthread_mutex_unlock(&house->lock);
     if (row) {
         const json_t *profile = json_object_get(verdict, "profile");
@@ -442,16 +448,28 @@ int mcp_tool_profile(struct mcp_gym *house, struct mcp_call *call, const json_t 
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- history */
+/* -------------------------------------------------------------------------------------- history */
 
-static json_t *history_row(const json_t *row, const json_t *arguments)
+/* With the lock held: the newest `limit` of those that are meant. Says how many those are. */
+static size_t copy_rows(const struct mcp_seat *seat, const json_t *arguments, size_t limit,
+                        json_t *rows)
 {
-    json_t *copy = json_copy((json_t *)row);
-    if (!json_is_true(json_object_get(arguments, "source")))
-        json_object_del(copy, "source");
-    if (!json_is_true(json_object_get(arguments, "feedback")))
-        json_object_del(copy, "feedback");
-    return copy;
+    const char *problem = mcp_text_of(arguments, "problem");
+    size_t total = 0;
+    for (size_t i = json_array_size(seat->turns); i-- > 0;) {
+        const json_t *row = json_array_get(seat->turns, i);
+        if (problem && strcmp(mcp_text_of(row, "problem"), problem) != 0)
+            continue;
+        if (total++ >= limit)
+            continue;
+        json_t *copy = json_deep_copy(row);
+        if (!json_is_true(json_object_get(arguments, "source")))
+            json_object_del(copy, "source");
+        if (!json_is_true(json_object_get(arguments, "feedback")))
+            json_object_del(copy, "feedback");
+        json_array_insert_new(rows, 0, copy);
+    }
+    return total;
 }
 
 static void put_line(struct buf *text, const json_t *row)
@@ -472,38 +490,25 @@ static void put_line(struct buf *text, const json_t *row)
 int mcp_tool_history(struct mcp_gym *house, struct mcp_call *call, const json_t *arguments,
                      struct mcp_answer *answer, struct err *err)
 {
-    const char *problem = mcp_text_of(arguments, "problem");
     const json_t *given = json_object_get(arguments, "limit");
     size_t limit = given ? (size_t)json_integer_value(given) : HISTORY;
-    json_t *rows = json_array(), *kept = json_array();
     struct mcp_seat *seat;
     struct buf text;
     int result = mcp_seat_find(house, call, mcp_text_of(arguments, "session"), false, &seat, err);
-    if (result < 0) {
-        json_decref(rows);
-        json_decref(kept);
+    if (result < 0)
         return result;
-    }
+    json_t *rows = json_array();
     pthread_mutex_lock(&house->lock);
-    for (size_t i = 0; i < json_array_size(seat->turns); i++) {
-        json_t *row = json_array_get(seat->turns, i);
-        if (!problem || strcmp(mcp_text_of(row, "problem"), problem) == 0)
-            json_array_append(rows, row);
-    }
+    size_t total = copy_rows(seat, arguments, limit, rows);
     pthread_mutex_unlock(&house->lock);
-    size_t total = json_array_size(rows);
     buf_init(&text, TEXT_BYTES);
-    for (size_t i = total > limit ? total - limit : 0; i < total; i++) {
-        json_t *row = history_row(json_array_get(rows, i), arguments);
-        put_line(&text, row);
-        json_array_append_new(kept, row);
-    }
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        put_line(&text, json_array_get(rows, i));
     if (total == 0)
         buf_puts(&text, "nothing has been submitted yet");
     answer->text = buf_take(&text);
-    answer->structured = json_pack("{s:s, s:o, s:I}", "session", seat->id, "turns", kept, "total",
+    answer->structured = json_pack("{s:s, s:o, s:I}", "session", seat->id, "turns", rows, "total",
                                    (json_int_t)total);
-    json_decref(rows);
     mcp_seat_unref(house, seat);
     return 0;
 }

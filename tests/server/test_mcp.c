@@ -422,7 +422,7 @@ static void test_schema(void **state)
     }
 }
 
-/* ------------------------------------------------------------------------------- several at once */
+/* ------------------------------------------------------------------------------ several at once */
 
 #define HANG(id, meta)                                                                             \
     "{\"jsonrpc\": \"2.0\", \"id\": " id ", \"method\": \"tools/call\", \"params\": {\"name\": "   \

@@ -4,15 +4,19 @@ has it.
     mcp_scenarios.py SCENARIO:MODE,… TARGET…    TARGET: a URL, or a command
 
 MODE is the client's: auto takes the newest version that both speak, legacy the newest with a
-handshake.
+handshake, which is all that the package's first generation knows. What it hands out is an object of
+its own for each message; here it is the JSON again.
 """
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
 
-from mcp import Client, StdioServerParameters
+import mcp
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 
 RIGHT = """#include <stddef.h>
 void solution(const float *x, float *y, size_t n)
@@ -24,56 +28,88 @@ void solution(const float *x, float *y, size_t n)
 WRONG = RIGHT.replace("x[i] > 0 ? x[i] : 0", "x[i]")
 
 
-def client(mode, target):
-    if target[0].startswith("http"):
-        return Client(target[0], mode=mode)
-    parameters = StdioServerParameters(
+class Agent:
+    """Either generation's session: methods by name, their results as they came over the wire."""
+
+    def __init__(self, session):
+        self.session = session
+
+    async def ask(self, method, *arguments, **more):
+        result = await getattr(self.session, method)(*arguments, **more)
+        return result.model_dump(mode="json", by_alias=True)
+
+    async def call(self, tool, arguments, **more):
+        return await self.ask("call_tool", tool, arguments, **more)
+
+    async def told(self, tool, arguments):
+        result = await self.call(tool, arguments)
+        assert not result["isError"], result
+        return result["structuredContent"]
+
+    async def take_back(self, call):
+        """The latest request. The first generation's client lets go of it and tells nobody."""
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+        if not hasattr(mcp, "Client"):
+            params = {"requestId": self.session._request_id - 1}
+            notification = {"method": "notifications/cancelled", "params": params}
+            await self.session.send_notification(
+                mcp.types.ClientNotification.model_validate(notification)
+            )
+
+    async def fails(self, tool, arguments, part):
+        result = await self.call(tool, arguments)
+        assert result["isError"] and part in result["content"][0]["text"], result
+
+
+@contextlib.asynccontextmanager
+async def client(mode, target):
+    url = target[0] if target[0].startswith("http") else None
+    parameters = mcp.StdioServerParameters(
         command=target[0], args=target[1:], env=dict(os.environ), cwd=os.getcwd()
     )
-    return Client(parameters, mode=mode)
-
-
-async def failing(call, part):
-    result = await call
-    assert result.is_error and part in result.content[0].text, result
+    if hasattr(mcp, "Client"):
+        async with mcp.Client(url or stdio_client(parameters), mode=mode) as session:
+            yield Agent(session)
+        return
+    transport = streamable_http_client(url) if url else stdio_client(parameters)
+    async with transport as streams, mcp.ClientSession(*streams[:2]) as session:
+        await session.initialize()
+        yield Agent(session)
 
 
 async def look(agent):
-    tools = (await agent.list_tools()).tools
+    tools = (await agent.ask("list_tools"))["tools"]
     wanted = {"list_problems", "read_problem", "submit", "profile", "search_examples", "history"}
-    assert {tool.name for tool in tools} == wanted
-    assert all(tool.input_schema and tool.output_schema and tool.description for tool in tools)
-    reads = {tool.name for tool in tools if tool.annotations.read_only_hint}
+    assert {tool["name"] for tool in tools} == wanted
+    assert all(tool["inputSchema"] and tool["outputSchema"] for tool in tools)
+    reads = {tool["name"] for tool in tools if tool["annotations"]["readOnlyHint"]}
     assert reads == wanted - {"submit"}
 
-    found = await agent.call_tool("list_problems", {"filter": "ReLU", "format": "native"})
-    ids = [row["id"] for row in found.structured_content["problems"]]
-    assert ids == ["relu"] or "relu" in ids, found
-    page = await agent.call_tool("list_problems", {"limit": 3})
-    following = await agent.call_tool(
-        "list_problems", {"limit": 3, "from": page.structured_content["next"]}
-    )
-    rows = page.structured_content["problems"] + following.structured_content["problems"]
-    assert len({row["id"] for row in rows}) == 6
+    found = await agent.told("list_problems", {"filter": "ReLU", "format": "native"})
+    assert "relu" in [row["id"] for row in found["problems"]], found
+    page = await agent.told("list_problems", {"limit": 3})
+    following = await agent.told("list_problems", {"limit": 3, "from": page["next"]})
+    assert len({row["id"] for row in page["problems"] + following["problems"]}) == 6
 
-    told = (await agent.call_tool("read_problem", {"problem": "relu"})).structured_content
+    told = await agent.told("read_problem", {"problem": "relu"})
     assert "void solution" in told["problem"]["reference"] and told["language"] == "c"
     assert told["languages"] == ["c", "cuda"] and told["task"] and told["device"]
-    await failing(agent.call_tool("read_problem", {"problem": "rleu"}), "relu")
-    await failing(agent.call_tool("read_problem", {}), "arguments.problem: is missing")
-    await failing(agent.call_tool("search_examples", {"problem": "relu"}), "no index")
+    await agent.fails("read_problem", {"problem": "rleu"}, "relu")
+    await agent.fails("read_problem", {}, "arguments.problem: is missing")
+    await agent.fails("search_examples", {"problem": "relu"}, "no index")
 
-    resources = await agent.list_resources()
-    uris = [resource.uri for resource in resources.resources]
+    uris = [one["uri"] for one in (await agent.ask("list_resources"))["resources"]]
     assert "warpgym://problems/relu" in uris
-    contents = (await agent.read_resource("warpgym://problems/relu")).contents
-    assert json.loads(contents[0].text) == told
-    templates = (await agent.list_resource_templates()).resource_templates
-    assert [one.uri_template for one in templates] == ["warpgym://problems/{+id}"]
-    prompts = (await agent.list_prompts()).prompts
-    assert [one.name for one in prompts] == ["solve"]
-    prompt = await agent.get_prompt("solve", {"problem": "relu", "language": "c"})
-    assert prompt.messages[0].role == "user" and prompt.messages[0].content.text == told["task"]
+    contents = (await agent.ask("read_resource", "warpgym://problems/relu"))["contents"]
+    assert json.loads(contents[0]["text"]) == told
+    templates = (await agent.ask("list_resource_templates"))["resourceTemplates"]
+    assert [one["uriTemplate"] for one in templates] == ["warpgym://problems/{+id}"]
+    prompts = (await agent.ask("list_prompts"))["prompts"]
+    assert [one["name"] for one in prompts] == ["solve"]
+    prompt = await agent.ask("get_prompt", "solve", {"problem": "relu", "language": "c"})
+    (message,) = prompt["messages"]
+    assert message["role"] == "user" and message["content"]["text"] == told["task"]
 
 
 async def submit(agent, source, **more):
@@ -83,21 +119,18 @@ async def submit(agent, source, **more):
         heard.append(progress)
 
     arguments = {"problem": "relu", "source": source} | more
-    result = await agent.call_tool("submit", arguments, progress_callback=hear)
-    assert not result.is_error, result
+    result = await agent.call("submit", arguments, progress_callback=hear)
+    assert not result["isError"], result
     assert heard and heard == sorted(set(heard)), heard
-    return result.structured_content
+    return result["structuredContent"]
 
 
 async def play(agent, mode):
     """Wrong, then right: the session goes along where the connection has none."""
-    await failing(agent.call_tool("submit", {"problem": "relu", "source": " "}), "source")
-    await failing(
-        agent.call_tool("submit", {"problem": "relu", "source": "x", "language": "triton"}),
-        "does not solve native problems",
-    )
-    unknown = {"problem": "relu", "source": RIGHT, "session": "0" * 32}
-    await failing(agent.call_tool("submit", unknown), "not there")
+    relu = {"problem": "relu", "source": RIGHT}
+    await agent.fails("submit", relu | {"source": " "}, "source")
+    await agent.fails("submit", relu | {"language": "triton"}, "does not solve native problems")
+    await agent.fails("submit", relu | {"session": "0" * 32}, "not there")
     wrong = await submit(agent, WRONG)
     assert (wrong["status"], wrong["turn"], wrong["best"]) == ("wrong", 0, None), wrong
     assert wrong["compiled"] and not wrong["correct"] and wrong["feedback"], wrong
@@ -110,15 +143,15 @@ async def play(agent, mode):
     assert right["speedup"] > 0 and right["reward"] > 0 and right["best"]["turn"] == 2, right
     assert right["time_ms"] > 0 and right["reference_ms"] > 0, right
 
-    profile = (await agent.call_tool("profile", session)).structured_content
+    profile = await agent.told("profile", session)
     assert profile["turn"] == 2 and profile["kernels"][0]["name"], profile
-    await failing(agent.call_tool("profile", session | {"problem": "softmax"}), "nothing has been")
+    await agent.fails("profile", session | {"problem": "softmax"}, "nothing has been")
     arguments = session | {"problem": "relu", "source": True, "limit": 2}
-    history = (await agent.call_tool("history", arguments)).structured_content
+    history = await agent.told("history", arguments)
     assert [row["status"] for row in history["turns"]] == ["compile_error", "passed"], history
     assert history["total"] == 3 and history["turns"][1]["source"] == RIGHT.strip(), history
     if mode != "legacy":
-        await failing(agent.call_tool("history", {}), "name the session")
+        await agent.fails("history", {}, "name the session")
 
 
 async def whole(mode, target):
@@ -140,14 +173,13 @@ async def cancel(mode, target):
                 begun.set()
 
         endless = asyncio.create_task(
-            agent.call_tool(
+            agent.call(
                 "submit", {"problem": "relu", "source": spin} | session, progress_callback=hear
             )
         )
         await asyncio.wait_for(begun.wait(), 60)
         await asyncio.sleep(0.2)
-        endless.cancel()
-        await asyncio.gather(endless, return_exceptions=True)
+        await agent.take_back(endless)
         right = await asyncio.wait_for(submit(agent, RIGHT, **session), 60)
         assert (right["status"], right["turn"]) == ("passed", 1), right
 

@@ -14,7 +14,6 @@ import pytest
 from support import HOUSE, PYTHON, TIMEOUT_S, USAGE, WARPGYM, processes, read_lines, wait_until
 
 SCENARIOS = Path(__file__).with_name("mcp_scenarios.py")
-ALL_SCENARIOS = ("whole:auto", "cancel:auto", "whole:legacy", "cancel:legacy")
 RIGHT = """#include <stddef.h>
 void solution(const float *x, float *y, size_t n)
 {
@@ -59,58 +58,73 @@ def spinning():
 # --- the official client -------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="session")
-def agent_python():
-    """An interpreter that has the package `mcp`."""
-    places = [HOUSE / ".venv-gym" / "bin" / "python3", PYTHON]
-    why = []
-    for python in filter(Path.is_file, places):
-        probe = [python, "-c", "from mcp import Client, StdioServerParameters"]
-        run = subprocess.run(probe, capture_output=True, text=True)
+# Where an interpreter with the package may be (setup.sh), what it has to be told to find it, and
+# what its clients can do.
+GYM = HOUSE / ".venv-gym"
+GENERATIONS = {
+    "mcp2": (GYM / "verifiers", "hasattr(mcp, 'Client')", ("whole:auto", "cancel:auto")),
+    "mcp1": ("", "mcp.ClientSession", ("whole:legacy", "cancel:legacy")),
+}
+
+
+@pytest.fixture(scope="session", params=GENERATIONS)
+def agent(request):
+    """Plays scenarios with the official client of that generation."""
+    path, probe, scenarios = GENERATIONS[request.param]
+    why = f"{GYM.name} is not there (./setup.sh gym)"
+    for python in filter(Path.is_file, [GYM / "bin" / "python3", PYTHON]):
+        environment = {"PYTHONPATH": str(path)}
+        command = [python, "-c", f"import mcp; assert {probe}"]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if run.returncode == 0:
-            return python
-        why.append(f"{python.parent.parent.name}: {run.stderr.strip().splitlines()[-1]}")
-    pytest.skip(f"no Python with the package mcp 2 ({'; '.join(why)})")
+            return Agent(python, environment, scenarios)
+        why = f"{python.parent.parent.name}: {run.stderr.strip().splitlines()[-1]}"
+    return pytest.skip(f"no Python with the package {request.param}: {why}")
 
 
-def play(warpgym, python, scenarios, *target):
-    run = subprocess.run(
-        [python, SCENARIOS, ",".join(scenarios), *map(str, target)],
-        env=warpgym.environment,
-        cwd=warpgym.folder,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-    )
-    assert run.returncode == 0, run.stderr
+class Agent:
+    def __init__(self, python, environment, scenarios):
+        self.python = python
+        self.environment = environment
+        self.scenarios = scenarios
+
+    def play(self, warpgym, *target):
+        run = subprocess.run(
+            [self.python, SCENARIOS, ",".join(self.scenarios), *map(str, target)],
+            env=warpgym.environment | self.environment,
+            cwd=warpgym.folder,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        assert run.returncode == 0, run.stderr
 
 
-def check_trajectories(record, count):
-    """Of that many agents, one after the other, half of which took back a submission."""
-    whole, other = ["wrong", "compile_error", "passed"], ["wrong", "passed"]
+def check_trajectories(record):
+    """Of two agents, one of whom took back a submission."""
     trajectories = read_lines(record / "trajectories.jsonl")
     told = [[turn["status"] for turn in one["turns"]] for one in trajectories]
-    assert sorted(told) == [whole] * (count // 2) + [other] * (count // 2)
+    assert sorted(told) == [["wrong", "compile_error", "passed"], ["wrong", "passed"]]
     for one in trajectories:
         assert one["policy"] == "mcp" and one["model"].startswith("mcp ")
         assert one["solved"] and one["end"] == "expired"
     assert not list((record / "open").iterdir())
 
 
-def test_agent_on_stdio(warpgym, agent_python):
+def test_agent_on_stdio(warpgym, agent):
     record = warpgym.folder / "record"
-    command = (WARPGYM, "mcp", "--record", record, *ENDLESS, *FAST)
-    play(warpgym, agent_python, ALL_SCENARIOS, *command)
+    agent.play(warpgym, WARPGYM, "mcp", "--record", record, *ENDLESS, *FAST)
     assert not spinning()
-    check_trajectories(record, len(ALL_SCENARIOS))
+    check_trajectories(record)
 
 
-def test_agent_over_http(warpgym, agent_python):
+def test_agent_over_http(warpgym, agent):
     record = warpgym.folder / "record"
     with serving(warpgym, "--record", record, *ENDLESS, *FAST) as server:
-        play(warpgym, agent_python, ALL_SCENARIOS, server.url)
+        agent.play(warpgym, server.url)
         wait_until(lambda: not spinning(), "the cancelled one is gone")
-    check_trajectories(record, len(ALL_SCENARIOS))
+    check_trajectories(record)
 
 
 # --- standard input and output -------------------------------------------------------------------
@@ -222,6 +236,21 @@ def test_killed(warpgym):
     assert not living.end()
     assert [len(one["turns"]) for one in read_lines(lines)] == [2, 1]
     assert not list((record / "open").iterdir())
+
+
+def test_search_examples(warpgym):
+    index = warpgym.folder / "index"
+    assert warpgym("index", "build", "--own", "--quiet", index).status == 0
+    stdio = Stdio(warpgym, "--index", index).begin()
+    wanted = {"query": "matrix multiplication", "problem": "gemm", "language": "c", "count": 2}
+    stdio.send(call(1, "tools/call", name="search_examples", arguments=wanted))
+    result = stdio.receive()["result"]
+    examples = result["structuredContent"]["examples"]
+    assert not result["isError"] and len(examples) == 2, result
+    for example in examples:
+        assert example["language"] == "c" and example["problem"] != "gemm"
+        assert example["solution"].strip() in result["content"][0]["text"]
+    assert not stdio.end()
 
 
 def test_bad_input(warpgym):
@@ -396,8 +425,8 @@ def test_http_stateless(house):
         (reading, headers_of(reading) | {"Mcp-Name": "submit"}, 400, -32020),
         (stateless(1, "ping"), headers_of(stateless(1, "ping")), 404, -32601),
     ]:
-        got, headers, answer = house.ask(message, headers)
-        assert got == status and "Mcp-Session-Id" not in headers, (message, answer)
+        got, told, answer = house.ask(message, headers)
+        assert got == status and "Mcp-Session-Id" not in told, (message, answer)
         assert code is None or answer["error"]["code"] == code, answer
     future = dict(STATELESS) | {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}
     message = call(1, "tools/list", _meta=future)

@@ -153,10 +153,10 @@ def test_where_the_problem_comes_from(ground_truth, extra_info, problem):
     assert reward_function.problem_of(ground_truth, extra_info) == problem
 
 
-@pytest.mark.parametrize(("ground_truth", "extra_info"), [(None, None), ("", {}), (7, {}), ("{", {})])
-def test_samples_without_a_problem(ground_truth, extra_info):
+@pytest.mark.parametrize("ground_truth", [None, "", 7, "{"])
+def test_samples_without_a_problem(ground_truth):
     with pytest.raises(ValueError):
-        reward_function.compute_score("x", CORRECT, ground_truth, extra_info, url="http://x")
+        reward_function.compute_score("x", CORRECT, ground_truth, {}, url="http://x")
 
 
 def test_scores_of_a_batch(server):
@@ -218,7 +218,7 @@ def test_trajectories_are_read(tmp_path):
     with path.open("a") as file:
         file.write('\n{"schema": 1, "mess')  # a run that was killed
     assert list(trajectories.read(path, path)) == told * 2
-    for line, why in (("[]", "no trajectory"), ("{", "no JSON"), ('{"schema": 2}', "no trajectory")):
+    for line, why in (("[]", "no trajectory"), ("{", "no JSON"), ("{}", "no trajectory")):
         path.write_text(json.dumps(told[0]) + f"\n{line}\n")
         with pytest.raises(trajectories.Malformed, match=rf"jsonl:2: {why}"):
             list(trajectories.read(path))

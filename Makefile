@@ -68,7 +68,7 @@ SIDE_SO := $(ROOT)/build/libwarpgym_side.so
 SIDE_LIBRARY := $(ROOT)/build/libside.a
 TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
-LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems python demo .venv)))
+LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts python demo .venv)))
 
 .PHONY: all setup tests test test-gpu demo lint tidy format fuzz fuzzers bench bench-gpu dist clean help faults
 .DELETE_ON_ERROR:
@@ -98,6 +98,7 @@ $(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
 $(OBJ)/src/queue/redis_script.o: $(wildcard src/queue/redis/*.lua)
 $(OBJ)/src/server/openapi.o: src/server/openapi.json
 $(OBJ)/src/gym/report_assets.o: $(wildcard src/gym/report/*)
+$(OBJ)/src/server/mcp_catalogue.o: src/server/mcp_catalogue.json
 $(OBJ)/src/device/nvrtc_headers.o $(OBJ)/side/src/device/nvrtc_headers.o: \
 	$(wildcard src/device/headers/*)
 
@@ -217,6 +218,10 @@ bench-gpu: ## what `bench/gpu/run agreement` needs beside warpgym
 	+@$(SUBMAKE) all $(HANDWRITTEN_GPU)
 
 $(ROOT)/build/bench/queue: $(OBJ)/bench/queue.o $(LIBRARY)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(ROOT)/build/bench/retrieval: $(OBJ)/bench/retrieval.o $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 

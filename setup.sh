@@ -3,6 +3,7 @@
 #
 #   ./setup.sh         what building, judging and testing need
 #   ./setup.sh lint    clang and its tools, too (make lint, make format, make fuzz)
+#   ./setup.sh browser Chromium, too: tests of the report's page, and scripts/screenshot
 #   ./setup.sh gym     .venv-gym, too: Gymnasium, verl, verifiers, OpenEnv, for their tests (make test)
 #
 # Run again, it looks and leaves. What it cannot get it names in one line, and goes on: without
@@ -19,6 +20,7 @@ packages=(
 # What only tests use: OpenCL C as a language from outside.
 test_packages=(pocl-opencl-icd ocl-icd-opencl-dev)
 lint_packages=(clang clang-tidy clang-format libclang-rt-14-dev)
+browser_packages=(chromium)
 requirements=python/requirements.txt
 venv=.venv
 
@@ -145,7 +147,10 @@ make_gym_venv() {
     rm -f "$log"
 }
 
-[ "${1:-}" = lint ] && packages+=("${lint_packages[@]}")
+case ${1:-} in
+lint) packages+=("${lint_packages[@]}") ;;
+browser) packages+=("${browser_packages[@]}") ;;
+esac
 if command -v dpkg-query >/dev/null; then
     install_packages "${packages[@]}" "${test_packages[@]}"
 else

@@ -35,6 +35,14 @@
 #define LIMIT_HTTP_SEGMENTS 16 /* of a path */
 #define LIMIT_HTTP_QUERY 32    /* names in a query */
 #define LIMIT_HTTP_TEXT_BYTES 1024
+#define LIMIT_MCP_MESSAGE_BYTES ((size_t)8 << 20) /* one message, or one batch of them */
+#define LIMIT_MCP_ID_BYTES 256                    /* of a request */
+#define LIMIT_MCP_BATCH 100                       /* messages of one batch */
+#define LIMIT_MCP_CALLS 256                       /* that wait for a thread */
+#define LIMIT_MCP_THREADS ((size_t)64)            /* of calls that judge */
+#define LIMIT_MCP_SESSIONS 1000
+#define LIMIT_MCP_HISTORY 256                /* submissions that a session remembers */
+#define LIMIT_MCP_LIST 1000000               /* problems of a listing */
 #define LIMIT_BATCH_JOBS 1000                /* evaluations of one batch */
 #define LIMIT_WAIT_S 600                     /* of one long poll */
 #define LIMIT_VIEWS_BYTES ((size_t)64 << 20) /* answers that a server remembers */
@@ -55,15 +63,15 @@
 #define LIMIT_EXAMPLES 100                  /* of one answer */
 #define LIMIT_EMBEDDED_BYTES ((size_t)8000) /* of a text that a model is asked to embed */
 #define LIMIT_EMBEDDING_DIMENSION 16384
-#define LIMIT_EMBEDDINGS_BYTES ((size_t)64 << 20)      /* one answer with some of them */
-#define LIMIT_ANSWER_BYTES ((size_t)4 << 20)           /* one answer of a model */
-#define LIMIT_STREAM_BYTES ((size_t)256 << 20) /* the same as it comes over the wire */
-#define LIMIT_EVENT_BYTES ((size_t)32 << 20)   /* one event of that */
-#define LIMIT_MODELS 10000                     /* that an endpoint lists */
-#define LIMIT_SCRIPT_BYTES ((size_t)64 << 20)  /* a script of answers, and all its files */
+#define LIMIT_EMBEDDINGS_BYTES ((size_t)64 << 20) /* one answer with some of them */
+#define LIMIT_ANSWER_BYTES ((size_t)4 << 20)      /* one answer of a model */
+#define LIMIT_STREAM_BYTES ((size_t)256 << 20)    /* the same as it comes over the wire */
+#define LIMIT_EVENT_BYTES ((size_t)32 << 20)      /* one event of that */
+#define LIMIT_MODELS 10000                        /* that an endpoint lists */
+#define LIMIT_SCRIPT_BYTES ((size_t)64 << 20)     /* a script of answers, and all its files */
 #define LIMIT_SCRIPT_LINES 100000
-#define LIMIT_PROMPT_BYTES ((size_t)16 << 20)          /* one conversation */
-#define LIMIT_TURNS 1024 /* of an episode, in all its iterations */
+#define LIMIT_PROMPT_BYTES ((size_t)16 << 20) /* one conversation */
+#define LIMIT_TURNS 1024                      /* of an episode, in all its iterations */
 #define LIMIT_EPISODE_ID_BYTES 128
 #define LIMIT_JOURNAL_LINE_BYTES ((size_t)64 << 20)
 #define LIMIT_TRAJECTORY_BYTES ((size_t)64 << 20)       /* one line of trajectories.jsonl */

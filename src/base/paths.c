@@ -108,6 +108,13 @@ char *paths_python_package(struct err *err)
     return path ? path : missing_below_root("python", err);
 }
 
+char *paths_prompts(struct err *err)
+{
+    static const char *const names[] = {"prompts", NULL};
+    char *path = find_below_root(names);
+    return path ? path : missing_below_root("prompts", err);
+}
+
 int paths_python(const char *setting, char **python, struct err *err)
 {
     static const char *const names[] = {".venv/bin/python3", NULL};

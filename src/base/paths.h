@@ -27,6 +27,8 @@ char *paths_root(void);
 char *paths_side_program(struct err *err);
 /* Directory to put on Python's search path (it holds warpgym/); NULL with ERR_MISSING. */
 char *paths_python_package(struct err *err);
+/* Our own templates of prompts; NULL with ERR_MISSING. */
+char *paths_prompts(struct err *err);
 /* The python.path setting, $WARPGYM_PYTHON, .venv/bin/python3 in the root: the first that is set,
  * or there. ERR_MISSING where one is named and cannot be executed; *python is NULL where none
  * is. */

@@ -158,6 +158,8 @@
       "What the endpoint calls its model; it must be the one that the index was built with")       \
     X(retrieval_embeddings_token, "retrieval.embeddings_token", SECRET, "", 0, 0,                  \
       "Bearer token for that endpoint")                                                            \
+    X(prompts_path, "prompts.path", STRING, "", 0, 0,                                              \
+      "Directory of your own templates of prompts (docs/prompts.md), searched before ours")        \
     X(server_listen, "server.listen", STRING, "127.0.0.1:10907", 0, 0,                             \
       "Address and port of the HTTP server: 127.0.0.1:10907, [::1]:10907; port 0: a free one")     \
     X(server_token, "server.token", SECRET, "", 0, 0,                                              \
@@ -191,6 +193,8 @@
       "Longest between two requests of one connection; then it is closed")                         \
     X(server_send_timeout_ms, "server.send_timeout_ms", DURATION, "60s", 1, 3600000,               \
       "Longest that a client may take to read a response; then it is closed")                      \
+    X(mcp_idle_ms, "mcp.idle_ms", DURATION, "1h", 1000, 604800000,                                 \
+      "How long a session of `warpgym mcp` that nobody uses is kept; then its episodes end")       \
     X(client_url, "client.url", STRING, "", 0, 0,                                                  \
       "Server that `warpgym eval` and `warpgym jobs` use: http://host:10907; empty: eval judges "  \
       "here")                                                                                      \

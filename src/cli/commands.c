@@ -45,6 +45,22 @@ const struct cli_command cli_commands[] = {
                  "warpgym serve --listen 0.0.0.0:10907 -s server.token=SECRET\n"
                  "warpgym serve --workers none --queue redis://queue.example",
      .run = serve_main},
+    {.name = "mcp",
+     .arguments = "",
+     .summary = "the gym for coding agents: a Model Context Protocol server",
+     .description =
+         "A coding agent lists problems, reads one, submits sources and gets verdict, feedback, "
+         "reward and profile. Without --listen it speaks on standard input and output, as an "
+         "agent that starts it expects; nothing else is printed there. Add it to an agent's "
+         "settings as a server with command `warpgym` and arguments `mcp`.\n\n"
+         "With --record, each session's submissions on a problem become an episode in "
+         "trajectories.jsonl; what a killed server left open is appended by the next. The end of "
+         "standard input, SIGINT and SIGTERM end it: submissions under way are cancelled, "
+         "episodes written.",
+     .examples = "warpgym mcp --record runs/agent\n"
+                 "warpgym mcp --server http://gpu-box:10907\n"
+                 "warpgym mcp --listen 127.0.0.1:10908 --problems ~/KernelBench",
+     .run = mcp_main},
     {.name = "rollout",
      .arguments = "PROBLEM...",
      .summary = "have a policy answer problems, turn by turn, and keep the trajectories",
@@ -112,6 +128,19 @@ const struct cli_command cli_commands[] = {
      .summary = "what an index holds, and what was left out",
      .examples = "warpgym index stats ./kernels",
      .run = index_stats_main},
+    {.name = "prompt",
+     .arguments = "PROBLEM",
+     .summary = "what a model is told of a problem in its first turn",
+     .description =
+         "The messages, made of the templates in prompts/ (docs/prompts.md). With --check DIR, a "
+         "directory of your own templates is tried instead, as the setting prompts.path would take "
+         "it: every style in every language, first turns and later ones.\n\n"
+         "Exit status: 0, or 2 where there is an error: the line says where and what.",
+     .examples = "warpgym prompt softmax\n"
+                 "warpgym prompt softmax --language cuda --shots 2 --thinking\n"
+                 "warpgym prompt level1/23 --problems ~/KernelBench --style kevin --json\n"
+                 "warpgym prompt --check ./my_prompts",
+     .run = prompt_main},
     {.name = "jobs list",
      .arguments = "",
      .summary = "evaluations of a server, the newest first",

@@ -22,7 +22,7 @@ struct arguments {
     struct cli_words runs;
 };
 
-/* ----------------------------------------------------------------------------------------- lists */
+/* ---------------------------------------------------------------------------------------- lists */
 
 static int by_value(const void *a, const void *b)
 {
@@ -72,7 +72,7 @@ static int read_thresholds(const struct arguments *arguments, struct report_opti
     return result;
 }
 
-/* -------------------------------------------------------------------------------------- problems */
+/* ------------------------------------------------------------------------------------- problems */
 
 /* Names of a file: one a line, or {"problem": NAME}; `#` begins a comment. */
 static int read_name(const char *path, size_t number, char *line, struct arena *arena,
@@ -155,7 +155,7 @@ static int read_problems(const char *text, struct report_options *options, struc
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------------- output */
+/* --------------------------------------------------------------------------------------- output */
 
 static int print_json(const struct report *report, struct err *err)
 {
@@ -254,9 +254,8 @@ int report_main(int argc, char **argv)
     if (!cli_parse(report_main, options, argc, argv, &arguments.runs, &status))
         return status;
     if (arguments.runs.count == 0)
-        status = cli_fail(EXIT_USAGE,
-                          "report: name at least one run: a directory that holds "
-                          "trajectories.jsonl, or such a file");
+        status = cli_fail(EXIT_USAGE, "report: name at least one run: a directory that holds "
+                                      "trajectories.jsonl, or such a file");
     else
         status = report_runs(&arguments, &err) < 0 ? cli_fail(cli_status(&err), "%s", err.text)
                                                    : EXIT_PASSED;

@@ -8,7 +8,7 @@
 
 #define CELL_BYTES 96
 
-/* --------------------------------------------------------------------------------------- numbers */
+/* -------------------------------------------------------------------------------------- numbers */
 
 static void cell_value(struct table *table, const struct gym_estimate *estimate,
                        enum gym_scale scale)
@@ -35,7 +35,7 @@ static const char *plural(size_t count)
     return count == 1 ? "" : "s";
 }
 
-/* --------------------------------------------------------------------------------------- heading */
+/* -------------------------------------------------------------------------------------- heading */
 
 static void heading(const struct report_run *run, bool colour, struct buf *out)
 {
@@ -70,8 +70,7 @@ static void remarks(const struct report_run *run, bool colour, struct buf *out)
          "problems that nobody came to count as not solved"},
         {run->all.samples_asked - run->all.samples_found,
          "samples are missing and count as not solved"},
-        {run->all.samples_lost,
-         "samples were lost to the infrastructure and count as not solved"},
+        {run->all.samples_lost, "samples were lost to the infrastructure and count as not solved"},
         {run->all.turns_excluded, "turns say nothing of the candidate and are left out of rates"},
         {run->ended_by_error, "episodes ended by an error"},
         {run->repeated, "episodes came twice and count once"},
@@ -87,7 +86,7 @@ static void remarks(const struct report_run *run, bool colour, struct buf *out)
     }
 }
 
-/* --------------------------------------------------------------------------------------- figures */
+/* -------------------------------------------------------------------------------------- figures */
 
 static void cell_count(struct table *table, const struct gym_measure *measure,
                        const struct gym_estimate *estimate)
@@ -194,7 +193,7 @@ static void compared(const struct report *report, struct buf *out)
     }
 }
 
-/* ----------------------------------------------------------------------------------------- turns */
+/* ---------------------------------------------------------------------------------------- turns */
 
 static void turns(const struct report *report, const struct report_run *run, bool colour,
                   struct buf *out)
@@ -242,7 +241,7 @@ static void changes(const struct report_run *run, struct buf *out)
                c->last_correct, c->improved, c->regressed);
 }
 
-/* ---------------------------------------------------------------------------------------- groups */
+/* --------------------------------------------------------------------------------------- groups */
 
 static void groups(const struct report *report, bool colour, struct buf *out)
 {

@@ -53,22 +53,23 @@ size_t evaluator_at_once(const struct evaluator *evaluator)
     return evaluator->at_once;
 }
 
-static bool is_cancelled(const struct evaluator *evaluator)
+static bool is_set(const _Atomic int *cancelled)
 {
-    return evaluator->cancelled && *evaluator->cancelled;
+    return cancelled && *cancelled;
 }
 
 /* The right to a seat, and the seat itself where one is idle. */
-static int wait_for_seat(struct evaluator *evaluator, void **seat, struct err *err)
+static int wait_for_seat(struct evaluator *evaluator, const _Atomic int *cancelled, void **seat,
+                         struct err *err)
 {
     *seat = NULL;
     pthread_mutex_lock(&evaluator->lock);
     while (evaluator->idle_count == 0 && evaluator->seat_count == evaluator->at_once &&
-           !is_cancelled(evaluator)) {
+           !is_set(cancelled)) {
         struct timespec until = clock_in_ms(TICK_MS);
         pthread_cond_timedwait(&evaluator->free, &evaluator->lock, &until);
     }
-    bool goes_on = !is_cancelled(evaluator);
+    bool goes_on = !is_set(cancelled);
     if (goes_on && evaluator->idle_count > 0)
         *seat = evaluator->idle[--evaluator->idle_count];
     else if (goes_on)
@@ -89,21 +90,28 @@ static void give_back(struct evaluator *evaluator, void *seat)
     pthread_mutex_unlock(&evaluator->lock);
 }
 
-int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, json_t **verdict,
-                       struct err *err)
+int evaluator_evaluate_until(struct evaluator *evaluator, const json_t *request,
+                             const _Atomic int *stop, json_t **verdict, struct err *err)
 {
     const struct evaluator_kind *kind = evaluator->kind;
     int64_t asked_ns = clock_now_ns();
     void *seat;
     *verdict = NULL;
-    int result = wait_for_seat(evaluator, &seat, err);
+    int result = wait_for_seat(evaluator, stop, &seat, err);
     if (result < 0)
         return result;
     if (!seat)
         result = kind->seat_open(evaluator->judges, &seat, err);
-    if (result == 0)
-        result = kind->evaluate(evaluator->judges, seat, request, clock_ms_since(asked_ns), verdict,
-                                err);
+    if (result == 0) {
+        const struct evaluator_turn turn = {clock_ms_since(asked_ns), stop};
+        result = kind->evaluate(evaluator->judges, seat, request, &turn, verdict, err);
+    }
     give_back(evaluator, seat);
     return result;
+}
+
+int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, json_t **verdict,
+                       struct err *err)
+{
+    return evaluator_evaluate_until(evaluator, request, evaluator->cancelled, verdict, err);
 }

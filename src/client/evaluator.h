@@ -41,5 +41,8 @@ size_t evaluator_at_once(const struct evaluator *evaluator);
  * it is judged again. In this process it is judged whenever it is asked. */
 NODISCARD int evaluator_evaluate(struct evaluator *evaluator, const json_t *request,
                                  json_t **verdict, struct err *err);
+/* The same, given up when *stop is not 0, whatever the evaluator's `cancelled` says. */
+NODISCARD int evaluator_evaluate_until(struct evaluator *evaluator, const json_t *request,
+                                       const _Atomic int *stop, json_t **verdict, struct err *err);
 
 #endif

@@ -12,11 +12,16 @@
 
 #include "client/evaluator.h"
 
+struct evaluator_turn {
+    double waited_ms;             /* for the seat */
+    const _Atomic int *cancelled; /* non-zero: ERR_CANCELLED; NULL: never */
+};
+
 struct evaluator_kind {
     int (*seat_open)(void *judges, void **seat, struct err *err);
     void (*seat_close)(void *judges, void *seat);
-    int (*evaluate)(void *judges, void *seat, const json_t *request, double waited_ms,
-                    json_t **verdict, struct err *err);
+    int (*evaluate)(void *judges, void *seat, const json_t *request,
+                    const struct evaluator_turn *turn, json_t **verdict, struct err *err);
     void (*close)(void *judges);
 };
 

@@ -19,6 +19,7 @@ struct seat {
     struct session *session;
     _Atomic int stop;    /* enum evaluation_stop */
     int64_t deadline_ns; /* 0: nothing is judged */
+    const _Atomic int *cancelled;
     struct seat *next;
 };
 
@@ -27,7 +28,6 @@ struct local {
     const struct settings *settings;
     const char *const *roots;
     size_t root_count;
-    const _Atomic int *cancelled;
     struct judge *judge;
     pthread_t beat;
     pthread_mutex_t lock; /* all below, and the seats' deadlines */
@@ -42,12 +42,11 @@ struct local {
 /* With the lock. */
 static void stop_due(struct local *local)
 {
-    bool cancelled = local->cancelled && *local->cancelled;
     int64_t now_ns = clock_now_ns();
     for (struct seat *seat = local->seats; seat; seat = seat->next) {
         if (seat->deadline_ns == 0 || seat->stop != EVALUATION_GOES_ON)
             continue;
-        if (cancelled)
+        if (seat->cancelled && *seat->cancelled)
             seat->stop = EVALUATION_CANCELLED;
         else if (now_ns > seat->deadline_ns)
             seat->stop = EVALUATION_OUT_OF_TIME;
@@ -70,9 +69,11 @@ static void *beat(void *argument)
     return NULL;
 }
 
-static void begin(struct local *local, struct seat *seat, int64_t timeout_ms)
+static void begin(struct local *local, struct seat *seat, const _Atomic int *cancelled,
+                  int64_t timeout_ms)
 {
     pthread_mutex_lock(&local->lock);
+    seat->cancelled = cancelled;
     seat->stop = EVALUATION_GOES_ON;
     seat->deadline_ns = clock_now_ns() + timeout_ms * 1000000;
     if (local->busy++ == 0)
@@ -91,8 +92,8 @@ static void end(struct local *local, struct seat *seat)
 /* -------------------------------------------------------------------------------------- judging */
 
 static int judge(struct local *local, struct seat *seat, const struct evaluation_request *request,
-                 const struct problem *problem, const struct settings *settings, double waited_ms,
-                 json_t **out, struct err *err)
+                 const struct problem *problem, const struct settings *settings,
+                 const struct evaluator_turn *turn, json_t **out, struct err *err)
 {
     struct candidate candidate = {.path = request->candidate_name,
                                   .text = request->candidate_source,
@@ -101,10 +102,10 @@ static int judge(struct local *local, struct seat *seat, const struct evaluation
                                      .stopped = &seat->stop,
                                      .no_timing = !request->timing};
     struct verdict verdict;
-    begin(local, seat, request->timeout_ms);
+    begin(local, seat, turn->cancelled, request->timeout_ms);
     session_evaluate(seat->session, problem, &candidate, &terms, &verdict);
     end(local, seat);
-    verdict.stages_ms[STAGE_QUEUE] += waited_ms;
+    verdict.stages_ms[STAGE_QUEUE] += turn->waited_ms;
     if (verdict.status != STATUS_CANCELLED)
         *out = verdict_json(&verdict);
     verdict_deinit(&verdict);
@@ -115,13 +116,13 @@ static int judge(struct local *local, struct seat *seat, const struct evaluation
  * only named has to be there. */
 static int judge_request(struct local *local, struct seat *seat,
                          const struct evaluation_request *request, const struct settings *settings,
-                         double waited_ms, json_t **out, struct err *err)
+                         const struct evaluator_turn *turn, json_t **out, struct err *err)
 {
     struct problem problem = {0};
     int result = evaluation_request_problem(request, local->roots, local->root_count, &problem,
                                             err);
     if (result == 0) {
-        result = judge(local, seat, request, &problem, settings, waited_ms, out, err);
+        result = judge(local, seat, request, &problem, settings, turn, out, err);
     } else if (request->format != EVALUATION_KNOWN) {
         *out = evaluation_request_refusal(request, err->text);
         result = 0;
@@ -130,8 +131,8 @@ static int judge_request(struct local *local, struct seat *seat,
     return result;
 }
 
-static int evaluate(void *judges, void *seat, const json_t *object, double waited_ms, json_t **out,
-                    struct err *err)
+static int evaluate(void *judges, void *seat, const json_t *object,
+                    const struct evaluator_turn *turn, json_t **out, struct err *err)
 {
     struct local *local = judges;
     struct evaluation_request request;
@@ -143,7 +144,7 @@ static int evaluate(void *judges, void *seat, const json_t *object, double waite
     } else if (result == 0) {
         result = evaluation_request_settings(&request, local->settings, &settings, &why);
         if (result == 0) {
-            result = judge_request(local, seat, &request, &settings, waited_ms, out, &why);
+            result = judge_request(local, seat, &request, &settings, turn, out, &why);
             settings_deinit(&settings);
         }
     }
@@ -226,7 +227,6 @@ int evaluator_open_local(struct evaluator **out, const struct evaluator_options 
     local->settings = options->settings;
     local->roots = options->roots;
     local->root_count = options->root_count;
-    local->cancelled = options->cancelled;
     local->judge = judge;
     pthread_mutex_init(&local->lock, NULL);
     pthread_cond_init(&local->changed, NULL);

@@ -150,15 +150,15 @@ static int verdict_of(const json_t *evaluation, json_t **verdict, struct err *er
     return 0;
 }
 
-static int evaluate(void *judges, void *seat, const json_t *object, double waited_ms,
-                    json_t **verdict, struct err *err)
+static int evaluate(void *judges, void *seat, const json_t *object,
+                    const struct evaluator_turn *turn, json_t **verdict, struct err *err)
 {
     const struct distant *distant = judges;
     json_t *request = json_copy((json_t *)object); /* it gets an id */
     json_t *evaluation = NULL;
     bool known = false;
-    (void)waited_ms; /* stages_ms is the server's */
     bool whole = send_whole(distant, request);
+    remote_watch(seat, turn->cancelled);
     int result = json_is_object(request)
                      ? follow(seat, request, &evaluation, &known, err)
                      : err_set(err, ERR_INPUT, "an evaluation must be an object");

@@ -77,6 +77,11 @@ void http_client_close(struct http_client *client)
     mem_free(client);
 }
 
+void http_client_watch(struct http_client *client, const _Atomic int *cancelled)
+{
+    client->handle.cancelled = cancelled;
+}
+
 const char *http_client_url(const struct http_client *client)
 {
     return client->handle.url;

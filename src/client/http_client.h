@@ -56,6 +56,8 @@ NODISCARD int http_client_open(struct http_client **out, const struct http_clien
                                struct err *err);
 /* NULL is fine. */
 void http_client_close(struct http_client *client);
+/* What ends its calls from now on, instead of the options' `cancelled`; NULL: nothing. */
+void http_client_watch(struct http_client *client, const _Atomic int *cancelled);
 /* As it was given, without a '/' at its end. */
 const char *http_client_url(const struct http_client *client);
 

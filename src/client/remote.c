@@ -74,6 +74,11 @@ void remote_close(struct remote *remote)
     mem_free(remote);
 }
 
+void remote_watch(struct remote *remote, const _Atomic int *cancelled)
+{
+    http_client_watch(remote->http, cancelled);
+}
+
 /* -------------------------------------------------------------------------------------- reading */
 
 int remote_read(const json_t *object, struct remote_evaluation *evaluation, struct err *err)

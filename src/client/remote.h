@@ -59,6 +59,8 @@ NODISCARD int remote_open_briefly(struct remote **out, const struct settings *se
                                   const char *url, int64_t within_ms, struct err *err);
 /* NULL is fine. */
 void remote_close(struct remote *remote);
+/* What ends its calls from now on, instead of `cancelled`; NULL: nothing. */
+void remote_watch(struct remote *remote, const _Atomic int *cancelled);
 
 /* The bytes of one answer as an evaluation: what a stranger may have sent. */
 NODISCARD int remote_read(const json_t *object, struct remote_evaluation *evaluation,

@@ -346,6 +346,17 @@ static bool record_read(const char *path, const struct cpu *cpu, struct peaks *p
     return good;
 }
 
+bool peaks_recall(struct peaks *peaks, const char *state_directory)
+{
+    struct cpu cpu;
+    cpu_detect(&cpu);
+    *peaks = (struct peaks){0};
+    char *path = record_path(state_directory, &cpu);
+    bool known = record_read(path, &cpu, peaks);
+    mem_free(path);
+    return known;
+}
+
 /* Best effort: without a record the next process measures again. */
 static void record_write(const char *path, const struct cpu *cpu, const struct peaks *peaks)
 {

@@ -42,6 +42,8 @@ struct peaks {
 /* From the record in `state_directory`, or measured and recorded there (NULL: no record). A record
  * that cannot be read or written costs only the measurement; ERR_IO: no thread could be started. */
 NODISCARD int peaks_get(struct peaks *peaks, const char *state_directory, struct err *err);
+/* From the record alone, settled or not; false: there is none. */
+bool peaks_recall(struct peaks *peaks, const char *state_directory);
 NODISCARD int peaks_measure(struct peaks *peaks, const struct cpu *cpu, struct err *err);
 
 /* No call that does `flops` operations in 32-bit floats or wider, and touches `bytes` bytes, can

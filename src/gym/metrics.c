@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------------- status */
+/* --------------------------------------------------------------------------------------- status */
 
 static const char *const own_names[] = {
     [GYM_NO_CODE - STATUS_COUNT] = "no_code",
@@ -26,7 +26,7 @@ int gym_status_of(const char *name)
     return GYM_UNKNOWN;
 }
 
-/* --------------------------------------------------------------------------------------- samples */
+/* -------------------------------------------------------------------------------------- samples */
 
 double gym_best(const struct gym_sample *sample, size_t turns)
 {
@@ -58,7 +58,7 @@ double gym_pass_at_k(size_t n, size_t c, size_t k)
     return 1 - none;
 }
 
-/* -------------------------------------------------------------------------------------- measures */
+/* ------------------------------------------------------------------------------------- measures */
 
 /* The samples that a denominator holds. */
 static size_t wanted(const struct gym_measure *measure, const struct gym_problem *problem)
@@ -98,7 +98,8 @@ static struct gym_term pass(const struct gym_measure *measure, const struct gym_
     size_t n = wanted(measure, problem);
     double value = gym_pass_at_k(n, reaching(problem, measure->p, GYM_ALL_TURNS), measure->k);
     /* Only the judged may have too few; to skip a problem that was asked for would be a lie. */
-    return measure->judged && n < measure->k ? (struct gym_term){0, 0} : (struct gym_term){value, 1};
+    return measure->judged && n < measure->k ? (struct gym_term){0, 0}
+                                             : (struct gym_term){value, 1};
 }
 
 static double best_of_problem(const struct gym_problem *problem)
@@ -240,7 +241,7 @@ struct gym_term gym_term(const struct gym_measure *measure, const struct gym_pro
     return terms_of[measure->kind](measure, problem);
 }
 
-/* --------------------------------------------------------------------------------------- changes */
+/* -------------------------------------------------------------------------------------- changes */
 
 enum change { FIXED, BROKEN, FASTER, SLOWER, SAME, STILL_WRONG };
 
@@ -270,8 +271,9 @@ static enum change change_of(const struct gym_turn *before, const struct gym_tur
 void gym_changes_add(struct gym_changes *changes, const struct gym_sample *sample)
 {
     size_t *const counts[] = {
-        [FIXED] = &changes->fixed,   [BROKEN] = &changes->broken, [FASTER] = &changes->faster,
-        [SLOWER] = &changes->slower, [SAME] = &changes->same,     [STILL_WRONG] = &changes->still_wrong,
+        [FIXED] = &changes->fixed,   [BROKEN] = &changes->broken,
+        [FASTER] = &changes->faster, [SLOWER] = &changes->slower,
+        [SAME] = &changes->same,     [STILL_WRONG] = &changes->still_wrong,
     };
     const struct gym_turn *first = NULL, *last = NULL;
     for (size_t i = 0; i < sample->turn_count; i++) {

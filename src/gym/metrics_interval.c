@@ -164,7 +164,8 @@ struct gym_estimate gym_difference(const struct gym_term *a, const struct gym_te
         if (!isnan(value))
             resamples->values[found++] = value;
     }
-    percentiles(resamples->values, found, &estimate);
+    if (found > 0)
+        percentiles(resamples->values, found, &estimate);
     mem_free(pair[0]);
     mem_free(pair[1]);
     return estimate;

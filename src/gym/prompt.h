@@ -1,23 +1,28 @@
-/* prompt: the messages of a turn, made of template files.
+/* prompt: the messages of a turn, made of template files (docs/prompts.md).
  *
- * A style is a directory prompts/STYLE with system.txt (may be missing), first.txt, later.txt and
- * feedback.txt; prompts/LANGUAGE/ holds what a language wants (rules.txt, example.txt …) and
- * prompts/parts what styles share. A user's own directory (setting prompts.path) is looked in first.
+ * A style is a directory prompts/STYLE with system.txt (may be missing), first.txt, later.txt,
+ * feedback.txt and style.json (may be missing); a language is prompts/LANGUAGE with language.json,
+ * what it wants (rules.txt, …) and worked examples; prompts/parts is what styles share. A user's own
+ * directory (setting prompts.path) is looked in first, file by file.
  *
  *   warpgym    ours: system, task, growing history of answers and feedback
  *   kevin      kernel_rl's multi-turn form: each turn rebuilt as one system and one user message
  *              that shows the last attempt only (reference kernel-rl.md section 5.2)
  *   drkernel   one user message, then answers and feedback as JSON (drkernel-rl.md section 8)
  *
- * Token budget: an estimate of 1 token for each `bytes_per_token` bytes. When a conversation is
- * above it, the oldest turns go first (answer and feedback together), then examples, never the
- * system message, the task or the last feedback: where these alone are too much, ERR_LIMIT.
+ * Token budget: an estimate of 1 token for each PROMPT_BYTES_PER_TOKEN bytes. When a conversation is
+ * above it, the oldest turns go first (answer and feedback together), then examples (retrieved ones,
+ * the least like first; then our own), then all of the last answer but its code; never the system
+ * message, the task or the last feedback: where these alone are too much, ERR_LIMIT.
+ *
+ * No example is given whose problem is the asked one, or whose reference is its text.
  *
  * Threads: a struct prompts is immutable once open.
  */
 #ifndef WARPGYM_GYM_PROMPT_H
 #define WARPGYM_GYM_PROMPT_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/settings.h"
 #include "problem/problem.h"
@@ -26,6 +31,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define PROMPT_SHOTS_MAX 3
+#define PROMPT_BYTES_PER_TOKEN 3 /* of code; prose has more: the estimate is rather too high */
+#define PROMPT_MESSAGE_TOKENS 4  /* that a chat template puts around each */
 
 struct prompts;
 
@@ -54,14 +63,18 @@ NODISCARD int prompts_check(const struct prompts *prompts, const struct prompt_o
                             struct err *err);
 
 /* What the templates may say of a problem: id, summary, signature, reference, sizes timed, types
- * (precision), entry point, … A new reference. */
+ * (precision), entry point, … No check or secret sizes, no tolerance in numbers. A new reference.
+ */
 json_t *prompt_problem(const struct problem *problem);
 
 /* What they may say of the machine that judges: "name", "kind" (cpu, cuda), cores, memory, peaks,
- * compute capability, compiler and its flags, from what `warpgym doctor` knows. A new reference. */
+ * compute capability, compiler and its flags, from what `warpgym doctor` knows. Measures nothing,
+ * so that it takes milliseconds. A new reference. */
 json_t *prompt_device(const struct settings *settings);
 
-/* [{"role", "content"}, …] of the next turn. `examples`: retrieval_search's list, or NULL. */
+/* [{"role", "content"}, …] of the next turn, a new reference. `device` NULL or without keys: nothing
+ * is known of it. `examples`: retrieval_search's list, or NULL. ERR_INPUT: options, a language that
+ * does not solve such problems, a template that asks for what is not there; ERR_LIMIT. */
 NODISCARD int prompts_messages(const struct prompts *prompts, const struct prompt_options *options,
                                const json_t *problem, const json_t *device, const json_t *examples,
                                const struct prompt_turn *turns, size_t turn_count,
@@ -71,5 +84,12 @@ NODISCARD int prompts_feedback(const struct prompts *prompts, const struct promp
                                const struct prompt_turn *turn, char **text, struct err *err);
 /* Estimated tokens of messages. */
 int64_t prompt_tokens(const json_t *messages);
+/* Renders first and later turns of every style in every language with specimen facts
+ * (prompts/specimens), which tells what reading alone can't: a name that there is not, an include
+ * that is missing. */
+NODISCARD int prompts_try(const struct prompts *prompts, struct err *err);
+/* A line for each file of the user's own directory: whether it takes the place of one of ours.
+ * Returns how many. */
+size_t prompts_describe(const struct prompts *prompts, struct buf *out);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -------------------------------------------------------------------------------------- measures */
+/* ------------------------------------------------------------------------------------- measures */
 
 static void add_measure(struct gym_measure *list, size_t *count, struct gym_measure measure)
 {
@@ -24,9 +24,9 @@ static void list_measures(struct report *report)
                                                   GYM_CORRECT,        GYM_VIOLATION};
     const struct report_options *options = &report->options;
     size_t plain_count = sizeof plain / sizeof *plain, *count = &report->measure_count;
-    struct gym_measure *list = arena_alloc(
-        &report->arena,
-        (4 * (options->p_count + 1) + 2 * options->k_count + plain_count) * sizeof *list);
+    struct gym_measure *list = arena_alloc(&report->arena, (4 * (options->p_count + 1) +
+                                                            2 * options->k_count + plain_count) *
+                                                               sizeof *list);
     report->measures = list;
     for (int judged = 0; judged < 2; judged++) {
         for (size_t i = 0; i <= options->p_count; i++)
@@ -54,8 +54,9 @@ static void list_turn_measures(struct report *report)
                                                   GYM_VIOLATION};
     const struct report_options *options = &report->options;
     size_t plain_count = sizeof plain / sizeof *plain, *count = &report->turn_measure_count;
-    struct gym_measure *list = arena_alloc(
-        &report->arena, (2 * (options->p_count + 1) + plain_count) * sizeof *list);
+    struct gym_measure *list = arena_alloc(&report->arena,
+                                           (2 * (options->p_count + 1) + plain_count) *
+                                               sizeof *list);
     report->turn_measures = list;
     for (size_t i = 0; i <= options->p_count; i++)
         add_measure(list, count,
@@ -81,8 +82,8 @@ size_t report_find(const struct report *report, enum gym_measure_kind kind, doub
 size_t report_find_turn(const struct report *report, enum gym_measure_kind kind, double p)
 {
     size_t i = 0;
-    while (i < report->turn_measure_count && (report->turn_measures[i].kind != kind ||
-                                              report->turn_measures[i].p != p))
+    while (i < report->turn_measure_count &&
+           (report->turn_measures[i].kind != kind || report->turn_measures[i].p != p))
         i++;
     return i;
 }
@@ -93,7 +94,7 @@ double report_curve_p(size_t i)
     return REPORT_CURVE_LOW * exp(span * (double)i / (REPORT_CURVE - 1));
 }
 
-/* ------------------------------------------------------------------------------------- estimates */
+/* ------------------------------------------------------------------------------------ estimates */
 
 /* One set of problems, its draws, and room for what the problems add to one measure. */
 struct estimator {
@@ -159,7 +160,7 @@ static void estimate_curves(struct report *report, struct estimator *estimator,
     }
 }
 
-/* ----------------------------------------------------------------------------------------- turns */
+/* ---------------------------------------------------------------------------------------- turns */
 
 static int status_at(const struct gym_sample *sample, size_t turn)
 {
@@ -224,7 +225,7 @@ void report_estimate_run(struct report *report, struct report_run *run)
     }
 }
 
-/* ------------------------------------------------------------------------------------ comparison */
+/* ----------------------------------------------------------------------------------- comparison */
 
 struct pair {
     const struct report_problem *a, *b;
@@ -262,8 +263,8 @@ void report_compare(struct report *report, struct report_comparison *comparison)
     comparison->problem_count = count;
     for (size_t i = 0; i < count; i++)
         comparison->other_texts += texts_differ(&pairs[i]);
-    comparison->differences = arena_alloc(&report->arena, report->measure_count *
-                                                              sizeof *comparison->differences);
+    comparison->differences = arena_alloc(&report->arena,
+                                          report->measure_count * sizeof *comparison->differences);
     for (size_t m = 0; m < report->measure_count; m++) {
         const struct gym_measure *measure = &report->measures[m];
         for (size_t i = 0; i < count; i++) {
@@ -278,7 +279,7 @@ void report_compare(struct report *report, struct report_comparison *comparison)
     mem_free(pairs);
 }
 
-/* ---------------------------------------------------------------------------------------- report */
+/* --------------------------------------------------------------------------------------- report */
 
 /* The last part of the path that tells something. */
 static const char *name_of(struct arena *arena, const char *path)

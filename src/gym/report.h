@@ -27,8 +27,8 @@
 
 #define REPORT_RUNS 8 /* more lines in one plot nobody can tell apart */
 #define REPORT_THRESHOLDS 16
-#define REPORT_CURVE 121    /* points of the fast_p curve */
-#define REPORT_PASS 64      /* points of the pass@k curve */
+#define REPORT_CURVE 121 /* points of the fast_p curve */
+#define REPORT_PASS 64   /* points of the pass@k curve */
 #define REPORT_CURVE_LOW 0.1
 #define REPORT_CURVE_HIGH 10.0
 
@@ -70,8 +70,8 @@ struct report_episode {
 };
 
 struct report_problem {
-    const char *name; /* "": asked for, but nobody said its name */
-    const char *level, *category, *hash; /* "" where nobody came to it */
+    const char *name;                       /* "": asked for, but nobody said its name */
+    const char *level, *category, *hash;    /* "" where nobody came to it */
     struct report_episode *const *episodes; /* of all samples, in order; borrowed */
     size_t episode_count;
     struct gym_problem gym;
@@ -79,7 +79,7 @@ struct report_problem {
 
 /* Figures over a set of problems. */
 struct report_set {
-    const char *name; /* of the group; "" */
+    const char *name;                /* of the group; "" */
     struct report_problem *problems; /* by name */
     size_t problem_count, problems_tried;
     size_t samples_asked, samples_found, samples_lost, turns_found, turns_excluded;
@@ -93,16 +93,16 @@ struct report_turn {
 
 struct report_run {
     const char *path, *name;
-    const char *models, *languages;       /* "a, b" */
-    const char *styles, *rewards;         /* likewise */
-    const char *started_at, *ended_at;    /* the first and the last; "" */
-    struct report_episode **episodes;     /* that count, by problem, sample, order */
+    const char *models, *languages;    /* "a, b" */
+    const char *styles, *rewards;      /* likewise */
+    const char *started_at, *ended_at; /* the first and the last; "" */
+    struct report_episode **episodes;  /* that count, by problem, sample, order */
     size_t episode_count, episodes_read;
-    size_t repeated;                      /* episodes that came twice */
-    size_t not_asked;                     /* episodes of problems that were not asked for */
-    size_t ended_by_error;                /* episodes */
-    bool cut;                             /* the last line was half a line */
-    size_t sample_most;                   /* samples asked for of a problem */
+    size_t repeated;       /* episodes that came twice */
+    size_t not_asked;      /* episodes of problems that were not asked for */
+    size_t ended_by_error; /* episodes */
+    bool cut;              /* the last line was half a line */
+    size_t sample_most;    /* samples asked for of a problem */
     struct report_set all, *groups;
     size_t group_count;
     struct report_turn *turns;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* ---------------------------------------------------------------------------------------- fast_p */
+/* --------------------------------------------------------------------------------------- fast_p */
 
 static void curve(struct plot *plot, const struct gym_estimate *estimates, const char *line,
                   const char *band)
@@ -93,7 +93,7 @@ void chart_fast(const struct report *report, struct buf *out)
     chart_close(out);
 }
 
-/* ---------------------------------------------------------------------------------------- pass@k */
+/* --------------------------------------------------------------------------------------- pass@k */
 
 static void pass_line(struct plot *plot, const struct gym_estimate *estimates, size_t count,
                       const char *class, const char *name)

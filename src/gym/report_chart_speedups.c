@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MORE                                                                                       \
-    "<p class=\"more\">Numbers: the table of <a href=\"#problems\">problems</a>.</p>"
+#define MORE "<p class=\"more\">Numbers: the table of <a href=\"#problems\">problems</a>.</p>"
 
 /* The fastest correct turn of a problem. */
 struct best {
@@ -81,9 +80,9 @@ static void waterfall(struct plot *plot, const struct report_run *run)
         double x = plot->left + room * (double)i + gap / 2, end = x + room - gap;
         if (best->value <= 0) {
             bool solved = best->value == 0;
-            plot_box(plot, solved ? "bar untimed" : "bar unsolved", x, even - 5, end, even + 5,
-                     plot_words("%.150s: %s", name, solved ? "correct, not timed" : "not solved")
-                         .text);
+            plot_box(
+                plot, solved ? "bar untimed" : "bar unsolved", x, even - 5, end, even + 5,
+                plot_words("%.150s: %s", name, solved ? "correct, not timed" : "not solved").text);
             continue;
         }
         plot_box(plot, best->value >= 1 ? "bar gain" : "bar loss", x, even, end,
@@ -111,9 +110,9 @@ static void rank_lines(const struct report *report, struct plot *plot)
                                             bests[i].value > 0 ? bests[i].value : NAN};
         plot_line(plot, plot_words("line s%zu", r).text, points, count);
         for (size_t i = 0; i < count; i++)
-            plot_dot(plot, plot_words("dot s%zu", r).text, points[i].x, points[i].y,
-                     plot_words("%.80s, %.120s: %.2f×", run->name, bests[i].name, bests[i].value)
-                         .text);
+            plot_dot(
+                plot, plot_words("dot s%zu", r).text, points[i].x, points[i].y,
+                plot_words("%.80s, %.120s: %.2f×", run->name, bests[i].name, bests[i].value).text);
         mem_free(points);
         mem_free(bests);
     }
@@ -123,12 +122,13 @@ void chart_speedup(const struct report *report, struct buf *out)
 {
     struct plot plot = {.x = {0, 1, false}, .y = speedup_axis(report)};
     bool one = report->run_count == 1;
-    chart_open(out, "Speedup of each problem",
-               one ? "The fastest correct answer to each problem, on a logarithmic scale; grey: not "
-                     "solved."
-                   : "The fastest correct answer to each problem, each run in its own order, on a "
-                     "logarithmic scale. A line ends where problems are not solved.",
-               one);
+    chart_open(
+        out, "Speedup of each problem",
+        one ? "The fastest correct answer to each problem, on a logarithmic scale; grey: not "
+              "solved."
+            : "The fastest correct answer to each problem, each run in its own order, on a "
+              "logarithmic scale. A line ends where problems are not solved.",
+        one);
     if (!one)
         chart_legend(report, out, false);
     plot_open(&plot, out, one ? 2 * CHART_WIDTH + 20 : CHART_WIDTH, CHART_HEIGHT, "plot-speedup",
@@ -138,8 +138,8 @@ void chart_speedup(const struct report *report, struct buf *out)
         waterfall(&plot, &report->runs[0]);
     else
         plot_ticks_x(&plot, chart_shares, CHART_SHARES, PLOT_PERCENT);
-    plot_label_x(&plot, one ? "problems, the fastest first"
-                            : "share of all problems, the fastest first");
+    plot_label_x(&plot,
+                 one ? "problems, the fastest first" : "share of all problems, the fastest first");
     plot_rule(&plot, "even", plot.left, plot_y(&plot, 1), plot.right, plot_y(&plot, 1));
     if (!one)
         rank_lines(report, &plot);

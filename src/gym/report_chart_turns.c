@@ -6,7 +6,7 @@
 
 #define RAMP 8 /* colours of thresholds */
 
-/* --------------------------------------------------------------------------------- best of turns */
+/* -------------------------------------------------------------------------------- best of turns */
 
 /* One threshold of one run; where it ends. */
 static double turn_line(const struct report *report, const struct report_run *run,
@@ -120,14 +120,24 @@ void chart_best_of_turns(const struct report *report, struct buf *out)
     chart_close(out);
 }
 
-/* ---------------------------------------------------------------------------------------- status */
+/* --------------------------------------------------------------------------------------- status */
 
 /* Best first, from the bottom of a bar upwards. */
-static const int order[] = {
-    STATUS_PASSED,        STATUS_WRONG,       STATUS_RUNTIME_ERROR,        STATUS_TIMEOUT,
-    STATUS_OUT_OF_MEMORY, STATUS_LOAD_ERROR,  STATUS_COMPILE_ERROR,        GYM_NO_CODE,
-    STATUS_VIOLATION,     STATUS_UNSUPPORTED, STATUS_INFRASTRUCTURE_ERROR, STATUS_CANCELLED,
-    GYM_UNKNOWN,          GYM_OVER,           GYM_MISSING};
+static const int order[] = {STATUS_PASSED,
+                            STATUS_WRONG,
+                            STATUS_RUNTIME_ERROR,
+                            STATUS_TIMEOUT,
+                            STATUS_OUT_OF_MEMORY,
+                            STATUS_LOAD_ERROR,
+                            STATUS_COMPILE_ERROR,
+                            GYM_NO_CODE,
+                            STATUS_VIOLATION,
+                            STATUS_UNSUPPORTED,
+                            STATUS_INFRASTRUCTURE_ERROR,
+                            STATUS_CANCELLED,
+                            GYM_UNKNOWN,
+                            GYM_OVER,
+                            GYM_MISSING};
 #define ORDER_COUNT (sizeof order / sizeof *order)
 _Static_assert(ORDER_COUNT == GYM_STATUS_COUNT, "each status has its place in a bar");
 

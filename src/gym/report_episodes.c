@@ -68,8 +68,7 @@ static json_t *turn_json(const struct trajectory_turn *turn)
     json_put(object, "answer_ms", json_told(turn->answer_ms));
     json_put(object, "judge_ms", json_told(turn->judge_ms));
     json_put(object, "usage", turn->usage ? json_incref(turn->usage) : json_object());
-    json_put(object, "parts",
-             turn->reward_parts ? json_incref(turn->reward_parts) : json_object());
+    json_put(object, "parts", turn->reward_parts ? json_incref(turn->reward_parts) : json_object());
     json_put(object, "code", bounded(turn->code));
     json_put(object, "feedback", bounded(turn->feedback));
     json_put(object, "thought", bounded(*turn->thought ? turn->thought : turn->reasoning));

@@ -34,7 +34,7 @@ static void put_source_hash(struct buf *out, const char *text)
     buf_puts(out, "'");
 }
 
-/* ---------------------------------------------------------------------------------------- header */
+/* --------------------------------------------------------------------------------------- header */
 
 static void put_title(const struct report *report, struct buf *out)
 {
@@ -107,7 +107,7 @@ static void put_header(const struct report *report, struct buf *out)
     }
 }
 
-/* ----------------------------------------------------------------------------------------- slots */
+/* ---------------------------------------------------------------------------------------- slots */
 
 static void put_style_hash(const struct report *report, struct buf *out)
 {
@@ -143,18 +143,10 @@ static const struct slot {
     const char *name;
     void (*put)(const struct report *report, struct buf *out);
 } slots[] = {
-    {"title", put_title},
-    {"style_hash", put_style_hash},
-    {"script_hash", put_script_hash},
-    {"style", put_style},
-    {"script", put_script},
-    {"header", put_header},
-    {"tiles", page_tiles},
-    {"charts", page_charts},
-    {"groups", page_groups},
-    {"turns", page_turns},
-    {"figures", page_figures},
-    {"problems", page_problems},
+    {"title", put_title},  {"style_hash", put_style_hash}, {"script_hash", put_script_hash},
+    {"style", put_style},  {"script", put_script},         {"header", put_header},
+    {"tiles", page_tiles}, {"charts", page_charts},        {"groups", page_groups},
+    {"turns", page_turns}, {"figures", page_figures},      {"problems", page_problems},
     {"made", put_made},
 };
 

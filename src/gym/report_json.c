@@ -92,14 +92,14 @@ static json_t *turn_json(const struct report *report, const struct report_turn *
 
 static json_t *changes_json(const struct gym_changes *changes)
 {
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "fixed", count(changes->fixed),
-        "broken", count(changes->broken), "faster", count(changes->faster), "slower",
-        count(changes->slower), "same", count(changes->same), "still_wrong",
-        count(changes->still_wrong), "first_turn_correct", count(changes->first_correct),
-        "last_turn_correct", count(changes->last_correct), "improved_samples",
-        count(changes->improved), "regressed_samples", count(changes->regressed), "net_improvement",
-        (json_int_t)changes->improved - (json_int_t)changes->regressed);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "fixed",
+                     count(changes->fixed), "broken", count(changes->broken), "faster",
+                     count(changes->faster), "slower", count(changes->slower), "same",
+                     count(changes->same), "still_wrong", count(changes->still_wrong),
+                     "first_turn_correct", count(changes->first_correct), "last_turn_correct",
+                     count(changes->last_correct), "improved_samples", count(changes->improved),
+                     "regressed_samples", count(changes->regressed), "net_improvement",
+                     (json_int_t)changes->improved - (json_int_t)changes->regressed);
 }
 
 static json_t *curve_json(const struct report_run *run)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SQUARE 10     /* one turn, with its gap */
+#define SQUARE 10       /* one turn, with its gap */
 #define SQUARES_MOST 48 /* in one cell: beyond, a sample is one square */
 
 /* A problem in each run; NULL where that run was not asked for it. */

@@ -8,7 +8,7 @@
 
 #define NOT_TRIED "(not tried)"
 
-/* --------------------------------------------------------------------------------------- samples */
+/* -------------------------------------------------------------------------------------- samples */
 
 /* The sample that begins at episodes[0]: how many of `count` episodes belong to it. */
 static size_t make_sample(struct arena *arena, struct report_episode *const *episodes, size_t count,
@@ -46,7 +46,7 @@ static void make_problem(struct arena *arena, struct report_episode *const *epis
                                        .gym = {samples, sample_count, sample_count}};
 }
 
-/* ------------------------------------------------------------------------------------------ sets */
+/* ----------------------------------------------------------------------------------------- sets */
 
 /* Problems that were asked for: by name, or so many in all. */
 struct asked {
@@ -122,7 +122,7 @@ static void make_set(struct arena *arena, struct report_set *set,
     count_samples(set, *found);
 }
 
-/* ---------------------------------------------------------------------------------------- groups */
+/* --------------------------------------------------------------------------------------- groups */
 
 static const char *group_of(const struct report_episode *episode, enum report_grouping by)
 {
@@ -227,7 +227,7 @@ static void make_groups(struct report *report, struct report_run *run)
     mem_free(names.items);
 }
 
-/* ------------------------------------------------------------------------------------------- run */
+/* ------------------------------------------------------------------------------------------ run */
 
 /* "a, b": the different values among the episodes. */
 static const char *listed(struct report *report, const struct report_run *run, size_t offset)

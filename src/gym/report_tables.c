@@ -8,7 +8,7 @@
 #define TEXT_BYTES 64
 #define TIMES "×"
 
-/* ----------------------------------------------------------------------------------------- cells */
+/* ---------------------------------------------------------------------------------------- cells */
 
 static void put_value(struct buf *out, double value, enum gym_scale scale)
 {
@@ -57,7 +57,7 @@ static void put_count(struct buf *out, const struct gym_measure *measure,
         buf_printf(out, "%.0f %s", estimate->under, unit);
 }
 
-/* ----------------------------------------------------------------------------------------- tiles */
+/* ---------------------------------------------------------------------------------------- tiles */
 
 /* A share with its interval on a line from 0 to 1. */
 static void put_gauge(struct buf *out, size_t run, const struct gym_estimate *estimate)
@@ -123,7 +123,7 @@ void page_tiles(const struct report *report, struct buf *out)
     }
 }
 
-/* --------------------------------------------------------------------------------------- figures */
+/* -------------------------------------------------------------------------------------- figures */
 
 static void figure_head(const struct report *report, struct buf *out)
 {
@@ -191,7 +191,7 @@ void page_figures(const struct report *report, struct buf *out)
     buf_puts(out, "</tbody></table>");
 }
 
-/* ----------------------------------------------------------------------------------------- turns */
+/* ---------------------------------------------------------------------------------------- turns */
 
 static void turn_row(const struct report *report, const struct report_run *run, size_t t,
                      struct buf *out)
@@ -249,12 +249,9 @@ static void change_list(const struct report *report, size_t r, struct buf *out)
     const struct {
         const char *class, *label;
         size_t count;
-    } items[] = {{"better", "fixed", c->fixed},
-                 {"better", "faster", c->faster},
-                 {"even", "as fast as before", c->same},
-                 {"even", "still wrong", c->still_wrong},
-                 {"worse", "slower", c->slower},
-                 {"worse", "broken", c->broken}};
+    } items[] = {{"better", "fixed", c->fixed},          {"better", "faster", c->faster},
+                 {"even", "as fast as before", c->same}, {"even", "still wrong", c->still_wrong},
+                 {"worse", "slower", c->slower},         {"worse", "broken", c->broken}};
     buf_puts(out, "<p class=\"changes\">");
     if (report->run_count > 1) {
         buf_printf(out, "<i class=\"key s%zu\"></i><b>", r);
@@ -278,7 +275,7 @@ void page_turns(const struct report *report, struct buf *out)
     turn_table(report, out);
 }
 
-/* ---------------------------------------------------------------------------------------- groups */
+/* --------------------------------------------------------------------------------------- groups */
 
 static void group_row(const struct report *report, size_t r, const struct report_set *set,
                       const size_t *places, size_t count, struct buf *out)
@@ -302,9 +299,11 @@ static void group_row(const struct report *report, size_t r, const struct report
 
 void page_groups(const struct report *report, struct buf *out)
 {
-    const struct gym_measure wanted[] = {
-        {.kind = GYM_FAST_PROBLEMS}, {.kind = GYM_FAST_PROBLEMS, .p = 1}, {.kind = GYM_PASS, .k = 1},
-        {.kind = GYM_SPEEDUP_SOLVED}, {.kind = GYM_RETURN}};
+    const struct gym_measure wanted[] = {{.kind = GYM_FAST_PROBLEMS},
+                                         {.kind = GYM_FAST_PROBLEMS, .p = 1},
+                                         {.kind = GYM_PASS, .k = 1},
+                                         {.kind = GYM_SPEEDUP_SOLVED},
+                                         {.kind = GYM_RETURN}};
     size_t places[sizeof wanted / sizeof *wanted], count = 0;
     if (report->options.by == REPORT_BY_NONE)
         return;

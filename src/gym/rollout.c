@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "client/evaluator.h"
 #include "gym/episode.h"
+#include "gym/episode_config.h"
 #include "gym/journal.h"
 #include "policy/policy.h"
 
@@ -122,6 +123,32 @@ static int open_run(struct run *run, struct err *err)
     return result;
 }
 
+static json_t *task_configuration(const struct rollout_options *options, const json_t *task)
+{
+    json_t *configuration = json_copy((json_t *)options->configuration);
+    json_t *start = json_object_get(task, "start");
+    json_put(configuration, "problem", json_incref(json_object_get(task, "problem")));
+    if (start)
+        json_put(configuration, "start", json_incref(start));
+    return configuration;
+}
+
+/* What no episode could be played with is said before there is a directory. */
+static int check_tasks(const struct rollout_options *options, struct err *err)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < json_array_size(options->tasks); i++) {
+        struct problem problem = {0};
+        json_t *asked = task_configuration(options, json_array_get(options->tasks, i)), *resolved;
+        result = episode_config_resolve(options->gym, asked, &resolved, &problem, err);
+        if (result == 0)
+            json_decref(resolved);
+        problem_deinit(&problem);
+        json_decref(asked);
+    }
+    return result;
+}
+
 /* ------------------------------------------------------------------------------------- resuming */
 
 static struct task *task_named(struct run *run, const json_t *object)
@@ -233,11 +260,7 @@ static void tell(struct run *run, const struct rollout_news *news)
 static int begin(struct run *run, struct task *task, struct err *err)
 {
     const struct rollout_options *options = run->options;
-    json_t *configuration = json_copy((json_t *)options->configuration);
-    json_t *start = json_object_get(task->asked, "start");
-    json_put(configuration, "problem", json_incref(json_object_get(task->asked, "problem")));
-    if (start)
-        json_put(configuration, "start", json_incref(start));
+    json_t *configuration = task_configuration(options, task->asked);
     json_put(configuration, "labels",
              json_pack("{s:I, s:s, s:s}", "sample", (json_int_t)task->sample, "policy",
                        policy_kind(options->policy), "model", policy_model(options->policy)));
@@ -425,7 +448,9 @@ int rollout_run(const struct rollout_options *options, struct rollout_counts *co
 {
     struct run run = {.options = options, .counts = counts};
     *counts = (struct rollout_counts){0};
-    int result = open_run(&run, err);
+    int result = check_tasks(options, err);
+    if (result == 0)
+        result = open_run(&run, err);
     if (result < 0)
         return result;
     pthread_mutex_init(&run.lock, NULL);

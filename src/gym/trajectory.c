@@ -13,7 +13,7 @@
 
 #define CHUNK_BYTES ((size_t)256 << 10)
 
-/* ---------------------------------------------------------------------------------------- fields */
+/* --------------------------------------------------------------------------------------- fields */
 
 enum kind { KIND_text, KIND_whole, KIND_number, KIND_flag, KIND_list, KIND_object };
 
@@ -63,7 +63,7 @@ static int read_fields(const json_t *object, const struct field *fields, size_t 
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- episode */
+/* -------------------------------------------------------------------------------------- episode */
 
 static int check_schema(const json_t *json, struct err *err)
 {
@@ -134,7 +134,7 @@ void trajectory_deinit(struct trajectory *trajectory)
     *trajectory = (struct trajectory){0};
 }
 
-/* ---------------------------------------------------------------------------------------- reader */
+/* --------------------------------------------------------------------------------------- reader */
 
 struct trajectory_reader {
     int fd;
@@ -154,8 +154,9 @@ int trajectory_open(struct trajectory_reader **out, const char *path, struct err
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     int result = 0;
     if (fd < 0 && errno == ENOENT)
-        result = err_set(err, ERR_MISSING, directory ? "%s: holds no " TRAJECTORY_FILE
-                                                     : "%s: no such file or directory",
+        result = err_set(err, ERR_MISSING,
+                         directory ? "%s: holds no " TRAJECTORY_FILE
+                                   : "%s: no such file or directory",
                          path);
     else if (fd < 0)
         result = err_sys(err, errno, "%s: cannot open", file);

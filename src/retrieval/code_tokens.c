@@ -251,6 +251,7 @@ struct chooser {
     size_t own_count, imported_count;
     uint32_t recent[MEMORY]; /* names of its own, the last ones */
     size_t names;
+    bool python;
     bool hidden; /* within a function that makes inputs */
     void (*visit)(void *context, uint32_t token, bool outside);
     void *context;
@@ -349,14 +350,14 @@ static void tell_name(struct chooser *chooser, size_t i, size_t end)
     static const char *const nothing[] = {"const",        "static",   "inline",   "restrict",
                                           "__restrict__", "register", "volatile", "extern",
                                           "signed",       "self",     NULL};
-    static const char *const keywords[] = {"for",    "while",  "if",       "else",       "elif",
-                                           "return", "in",     "not",      "and",        "or",
-                                           "lambda", "yield",  "class",    "def",        "with",
-                                           "None",   "True",   "False",    "break",      "continue",
-                                           "float",  "double", "void",     "char",       "switch",
-                                           "case",   "do",     "struct",   "template",   "bool",
-                                           "half",   "assert", "raise",    "__global__", "is",
-                                           "try",    "except", "_Float16", NULL};
+    static const char *const keywords[] = {"for",    "while",    "if",     "else",     "return",
+                                           "break",  "continue", "class",  "void",     "switch",
+                                           "case",   "template", "do",     "bool",     "half",
+                                           "float",  "char",     "struct", "True",     "__global__",
+                                           "double", "False",    "None",   "_Float16", NULL};
+    static const char *const python[] = {"elif",   "in",     "not",   "and",    "or",
+                                         "lambda", "yield",  "is",    "def",    "with",
+                                         "try",    "except", "raise", "assert", NULL};
     const struct token *token = &chooser->tokens[i];
     uint32_t hash = hash_token(token);
     bool member = i > 0 && token[-1].kind == MARK && is(&token[-1], ".");
@@ -367,7 +368,8 @@ static void tell_name(struct chooser *chooser, size_t i, size_t end)
         return;
     if (is_one_of(token, integers))
         tell(chooser, hash_text("int", 3));
-    else if (is_one_of(token, keywords))
+    else if (is_one_of(token, keywords) ||
+             (chooser->python && !token->embedded && is_one_of(token, python)))
         tell(chooser, hash);
     else if (member && !of_self)
         tell_outside(chooser, token, selects);
@@ -463,8 +465,8 @@ void code_tokens_each(const char *text, size_t count,
 {
     struct lexer lexer = {.at = text, .end = text + count};
     struct chooser chooser = {.visit = visit, .context = context};
-    bool python = is_python(text, count);
-    if (python)
+    chooser.python = is_python(text, count);
+    if (chooser.python)
         lex_python(&lexer);
     else
         lex_c(&lexer);
@@ -474,7 +476,7 @@ void code_tokens_each(const char *text, size_t count,
     for (size_t first = 0, end; first < chooser.count; first = end + 1) {
         for (end = first; end < chooser.count && chooser.tokens[end].kind != LINE_END;)
             end++;
-        if (python && end > first)
+        if (chooser.python && end > first)
             tell_line(&chooser, first, end);
         else
             for (size_t i = first; i < end; i++)

@@ -21,12 +21,6 @@ void guard_deinit(struct guard *guard)
     *guard = (struct guard){0};
 }
 
-void guard_remember(struct guard *guard, const struct sketch *solution)
-{
-    if (guard->solution_count < GUARD_SOLUTIONS)
-        guard->solutions[guard->solution_count++] = *solution;
-}
-
 bool guard_keeps_back(struct guard *guard, const struct guarded *example)
 {
     if (guard->off)
@@ -45,4 +39,11 @@ bool guard_knows(const struct guard *guard, const struct sketch *solution)
         if (sketch_is_near(&guard->solutions[i], solution))
             return true;
     return false;
+}
+
+/* One of many that are near each other will do. */
+void guard_remember(struct guard *guard, const struct sketch *solution)
+{
+    if (guard->solution_count < GUARD_SOLUTIONS && !guard_knows(guard, solution))
+        guard->solutions[guard->solution_count++] = *solution;
 }

@@ -5,7 +5,7 @@
 #include "retrieval/likeness.h"
 #include "retrieval/retrieval.h"
 
-#define GUARD_SOLUTIONS 256 /* of what was kept back, that others are held against */
+#define GUARD_SOLUTIONS 64 /* of what was kept back, that others are held against */
 
 struct guard {
     const char *problem_id; /* NULL: none */

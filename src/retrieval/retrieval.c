@@ -27,7 +27,7 @@ enum { FIND_TERM, RANK, SKETCHES, SHOW, FASTEST, OF_PROBLEM, STATEMENTS };
 static const char *const statement_texts[STATEMENTS] = {
     [FIND_TERM] = TERMS_FIND,
     [RANK] = "select rowid from words where words match ?1 and rowid between ?2 and ?3"
-             " order by bm25(words, 3.0, 1.0, 0.5), rowid limit ?4",
+             " order by bm25(words, 5.0, 1.0, 0.5), rowid limit ?4",
     [SKETCHES] = "select e.problem, e.reference, e.sketch, r.sketch from examples e"
                  " join refs r on r.id = e.reference where e.id = ?1",
     [SHOW] = "select e.name, e.summary, e.source, l.name, e.category, e.problem, r.text,"
@@ -329,17 +329,14 @@ static int show(struct retrieval *retrieval, const struct candidate *candidate, 
 /* What was taken so far. */
 struct taken {
     struct sketch solutions[LIMIT_EXAMPLES];
-    struct {
-        int64_t reference, language;
-    } references[LIMIT_EXAMPLES];
+    int64_t references[LIMIT_EXAMPLES];
     size_t count;
 };
 
-static bool repeats(const struct taken *taken, int64_t id, const struct facts *facts)
+static bool repeats(const struct taken *taken, const struct facts *facts)
 {
     for (size_t i = 0; i < taken->count; i++)
-        if ((taken->references[i].reference == facts->reference_id &&
-             taken->references[i].language == id >> INDEX_LANGUAGE_SHIFT) ||
+        if (taken->references[i] == facts->reference_id ||
             sketch_is_near(&taken->solutions[i], &facts->solution))
             return true;
     return false;
@@ -358,10 +355,9 @@ static int consider(struct search *search, struct candidate candidate, struct fa
         return result;
     struct guarded guarded = {facts->problem, &facts->reference, &facts->solution};
     if (guard_keeps_back(&search->guard, &guarded) ||
-        guard_knows(&search->guard, &facts->solution) || repeats(taken, candidate.id, facts))
+        guard_knows(&search->guard, &facts->solution) || repeats(taken, facts))
         return 0;
-    taken->references[taken->count].reference = facts->reference_id;
-    taken->references[taken->count].language = candidate.id >> INDEX_LANGUAGE_SHIFT;
+    taken->references[taken->count] = facts->reference_id;
     taken->solutions[taken->count++] = facts->solution;
     return show(retrieval, &candidate, examples, err);
 }

@@ -9,8 +9,8 @@
  * solution is near its text (likeness.h), or whose solution is near one of those: under another
  * name or in another layout, too.
  *
- * Of examples with one reference, only the fastest of a language comes back, and no two solutions
- * that are near each other.
+ * Of examples with one reference, only one comes back, the fastest of its language; and no two
+ * solutions that are near each other.
  *
  * Threads: a struct retrieval may be used by any number of threads at once.
  * Errors: ERR_MISSING (no index there), ERR_UNSUPPORTED (a newer format), ERR_IO, ERR_INPUT (another

@@ -21,6 +21,7 @@ struct bag {
     size_t count;
     uint16_t slots[SLOTS]; /* place in `terms` + 1; 0: free */
     double weight;         /* of what is added now */
+    bool anywhere;
 };
 
 static uint32_t hash_text(const char *text)
@@ -34,6 +35,8 @@ static uint32_t hash_text(const char *text)
 static int add(void *context, const struct word *word)
 {
     struct bag *bag = context;
+    if (word->text[0] >= '0' && word->text[0] <= '9' && !bag->anywhere)
+        return 0; /* sizes of this problem, which say little about others */
     uint32_t slot = hash_text(word->text) % SLOTS;
     while (bag->slots[slot] && strcmp(bag->terms[bag->slots[slot] - 1].text, word->text) != 0)
         slot = (slot + 1) % SLOTS;
@@ -84,6 +87,8 @@ static void write_expression(struct bag *bag, bool anywhere, struct buf *express
         if (taken == 0)
             buf_puts(expression, anywhere ? "(" : "{name reference} : (");
         buf_printf(expression, "%s\"%s\"", taken ? " OR " : "", term->text);
+        if (term->times >= TITLE_WEIGHT)
+            buf_printf(expression, " OR \"%s\"", term->text);
         taken++;
     }
     buf_puts(expression, taken ? ")" : "");
@@ -95,6 +100,7 @@ int terms_choose(struct index_db *db, sqlite3_stmt *find, const struct terms_que
     struct bag *bag = mem_alloc(sizeof *bag);
     int result = 0;
     bag->terms = mem_alloc(TERMS_DISTINCT * sizeof *bag->terms);
+    bag->anywhere = question->anywhere;
     bag->weight = TITLE_WEIGHT;
     if (question->title)
         words_each(question->title, strlen(question->title), add, bag);

@@ -3,7 +3,8 @@
  *   identifiers   in lower case, whole and cut at case changes, underscores and digits:
  *                 log_softmax2D -> log_softmax2d (place 0), log (0), softmax (1)
  *   numbers       of two to six digits
- *   left out      operators, single letters, keywords of C, C++, CUDA and Python, and what nearly
+ *   @             matmul, where it is an operator of Python
+ *   left out      other operators, single letters, keywords of C, C++, CUDA and Python, and what nearly
  *                 every text has (torch, nn, self, forward): they would tell nothing apart
  *   made one      plurals (rows, row), and names of one thing (gemm, bmm, mm: matmul)
  *

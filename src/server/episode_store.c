@@ -36,6 +36,8 @@ static int read_document(const json_t *document, struct gym *gym, struct stored 
     if (result == 0)
         result = json_get_int(document, "expires_s", &stored->expires_s, err);
     if (result == 0)
+        result = json_get_int(document, "expires_ms", &stored->expires_ms, err);
+    if (result == 0)
         result = episode_load(&stored->episode, gym, state, err);
     if (result == 0)
         stored->notes = json_incref(notes);
@@ -58,7 +60,6 @@ int episode_store_get(struct queue *queue, struct gym *gym, const char *id, stru
     if (result < 0)
         return result;
     stored->version = found.version;
-    stored->expires_ms = found.expires_ms;
     result = json_parse("episode", found.bytes, found.count, &document, err);
     if (result == 0)
         result = read_document(document, gym, stored, err);
@@ -76,17 +77,17 @@ int episode_store_put(struct queue *queue, struct stored *stored, bool *written,
     int result = name_of(json_string_value(json_object_get(state, "id")), name, err);
     json_put(document, "state", json_incref((json_t *)state));
     json_put(document, "notes", stored->notes ? json_incref(stored->notes) : json_null());
+    stored->expires_ms = clock_wall_ms() + stored->expires_s * 1000;
     json_put(document, "expires_s", json_integer(stored->expires_s));
+    json_put(document, "expires_ms", json_integer(stored->expires_ms));
     buf_init(&text, LIMIT_QUEUE_BODY_BYTES);
     if (result == 0)
         result = json_line_write(document, &text, err);
     if (result == 0)
         result = queue_document_put(queue, name, text.data, text.len, stored->version,
                                     stored->expires_s * 1000, written, err);
-    if (result == 0 && *written) {
+    if (result == 0 && *written && stored->version != 0) /* of a new one only a get knows it */
         stored->version++;
-        stored->expires_ms = clock_wall_ms() + stored->expires_s * 1000;
-    }
     buf_deinit(&text);
     json_decref(document);
     return result;

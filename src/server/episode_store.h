@@ -1,7 +1,7 @@
 /* episode_store: episodes between two requests: documents of the queue, so that any server on it
  * can go on with them, and a restart loses none.
  *
- * A document is {"state": episode.h's, "notes": object, "expires_s"}. Who changes an episode writes
+ * A document is {"state": episode.h's, "notes": object, "expires_s", "expires_ms"}. Who changes an episode writes
  * it under the version that he read; of two, the second one reads again.
  *
  * Threads: any, each its own struct stored; they block.
@@ -25,7 +25,7 @@ struct stored {
     json_t *notes; /* an object; NULL: none */
     int64_t expires_s;
     int64_t version;    /* 0: it was never written */
-    int64_t expires_ms; /* wall clock */
+    int64_t expires_ms; /* wall clock, for people: the store has a clock of its own */
 };
 
 void stored_deinit(struct stored *stored);

@@ -170,7 +170,8 @@ static bool answer_options(struct http_request *request, const struct heads *hea
     if (request->origin && heads->asked_method) {
         allow(request, methods, "Access-Control-Allow-Methods");
         http_set_header(&request->response, "Access-Control-Allow-Headers",
-                        "Authorization, Content-Type, Last-Event-ID, X-Request-Id");
+                        "Authorization, Content-Type, Last-Event-ID, X-Request-Id, "
+                        "Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name");
         http_set_header(&request->response, "Access-Control-Max-Age", "600");
     }
     return false;

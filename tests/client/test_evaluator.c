@@ -60,6 +60,7 @@ static const char *error_of(const json_t *verdict)
 struct call {
     struct evaluator *evaluator;
     const char *request;
+    const _Atomic int *stop; /* its own; NULL: the evaluator's */
     json_t *verdict;
     struct err err;
     int result;
@@ -70,18 +71,26 @@ static void *call(void *argument)
 {
     struct call *one = argument;
     json_t *request = json_loads(one->request, 0, NULL);
-    one->result = evaluator_evaluate(one->evaluator, request, &one->verdict, &one->err);
+    one->result = one->stop ? evaluator_evaluate_until(one->evaluator, request, one->stop,
+                                                       &one->verdict, &one->err)
+                            : evaluator_evaluate(one->evaluator, request, &one->verdict, &one->err);
     json_decref(request);
     return NULL;
+}
+
+static void begin_calls_until(struct call *calls, size_t count, struct evaluator *evaluator,
+                              const char *request, const _Atomic int *stop)
+{
+    for (size_t i = 0; i < count; i++) {
+        calls[i] = (struct call){.evaluator = evaluator, .request = request, .stop = stop};
+        assert_int_equal(pthread_create(&calls[i].thread, NULL, call, &calls[i]), 0);
+    }
 }
 
 static void begin_calls(struct call *calls, size_t count, struct evaluator *evaluator,
                         const char *request)
 {
-    for (size_t i = 0; i < count; i++) {
-        calls[i] = (struct call){.evaluator = evaluator, .request = request};
-        assert_int_equal(pthread_create(&calls[i].thread, NULL, call, &calls[i]), 0);
-    }
+    begin_calls_until(calls, count, evaluator, request, NULL);
 }
 
 static void end_calls(struct call *calls, size_t count)
@@ -228,6 +237,27 @@ static void test_crowd(void **state)
     }
     if (longest_ms < shortest_ms)
         fail_msg("waited for %.3f ms, judged in %.3f ms", longest_ms, shortest_ms);
+}
+
+/* One gives up, and its seat is there for the other. */
+static void test_give_up(void **state)
+{
+    struct here *here = *state;
+    struct call calls[3];
+    _Atomic int stop = 0;
+    begin_calls_until(calls, 2, here->evaluator, REQUEST(ENDLESS, ""), &stop);
+    pause_ms(300);
+    begin_calls(&calls[2], 1, here->evaluator, REQUEST(RIGHT, ""));
+    int64_t start_ns = clock_now_ns();
+    stop = 1;
+    end_calls(calls, 3);
+    if (clock_ms_since(start_ns) > (double)here->settings.run_timeout_ms)
+        fail_msg("they ran until their calls' limit");
+    assert_int_equal(calls[0].result, ERR_CANCELLED);
+    assert_int_equal(calls[1].result, ERR_CANCELLED);
+    assert_int_equal(calls[2].result, 0);
+    assert_string_equal(status_of(calls[2].verdict), "passed");
+    json_decref(calls[2].verdict);
 }
 
 /* Those that run and those that wait for a turn. The last test of this evaluator. */
@@ -425,6 +455,28 @@ static void test_cancel_there(void **state)
     evaluator_close(evaluator);
 }
 
+static void test_give_up_there(void **state)
+{
+    struct there *there = *state;
+    _Atomic int cancelled = 0, stop = 0;
+    struct evaluator *evaluator = connect_to(there, 2, &cancelled);
+    struct call calls[2];
+    there->ends_after = 0;
+    begin_calls_until(calls, 1, evaluator, "{}", &stop);
+    begin_calls(&calls[1], 1, evaluator, "{}");
+    while (there->looks < 2)
+        pause_ms(5);
+    stop = 1;
+    end_calls(calls, 1);
+    assert_int_equal(calls[0].result, ERR_CANCELLED);
+    assert_int_equal(there->cancelled, 1); /* and the other is still waited for */
+    cancelled = 1;
+    end_calls(&calls[1], 1);
+    assert_int_equal(calls[1].result, ERR_CANCELLED);
+    assert_int_equal(there->cancelled, 2);
+    evaluator_close(evaluator);
+}
+
 static void test_away(void **state)
 {
     struct there *there = *state;
@@ -447,15 +499,13 @@ static void test_away(void **state)
 int main(void)
 {
     const struct CMUnitTest here[] = {
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_no_request),
-        cmocka_unit_test(test_crowd),
+        cmocka_unit_test(test_verdicts), cmocka_unit_test(test_no_request),
+        cmocka_unit_test(test_crowd),    cmocka_unit_test(test_give_up),
         cmocka_unit_test(test_cancel),
     };
     const struct CMUnitTest there[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_crowd_there),
-        cmocka_unit_test(test_cancel_there),
+        cmocka_unit_test(test_answers),      cmocka_unit_test(test_crowd_there),
+        cmocka_unit_test(test_cancel_there), cmocka_unit_test(test_give_up_there),
         cmocka_unit_test(test_away),
     };
     return cmocka_run_group_tests_name("here", here, open_here, close_here) +

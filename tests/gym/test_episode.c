@@ -140,20 +140,19 @@ static void test_four_turns(void **state)
     assert_string_equal(end_of(episode), "turns");
     json_t *trajectory = episode_trajectory(episode), *turns = json_object_get(trajectory, "turns");
     assert_int_equal(json_array_size(turns), 4);
-    assert_string_equal(
-        json_string_value(json_object_get(json_array_get(turns, 0), "status")), "no_code");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(turns, 0), "status")),
+                        "no_code");
     /* 0.3 + speedup; G = r + 0.4 G'. */
     assert_true(fabs(real_of(json_array_get(turns, 3), "return") - 2.3) < 1e-9);
     assert_true(fabs(real_of(json_array_get(turns, 2), "return") - (1.8 + 0.4 * 2.3)) < 1e-9);
-    assert_true(fabs(real_of(json_array_get(turns, 1), "return") - 0.4 * (1.8 + 0.4 * 2.3)) <
-                1e-9);
+    assert_true(fabs(real_of(json_array_get(turns, 1), "return") - 0.4 * (1.8 + 0.4 * 2.3)) < 1e-9);
     assert_int_equal(json_integer_value(json_object_get(trajectory, "best_turn")), 3);
     assert_true(json_is_true(json_object_get(trajectory, "solved")));
     json_t *conversation = json_object_get(trajectory, "messages");
     size_t count = json_array_size(conversation);
-    assert_string_equal(
-        json_string_value(json_object_get(json_array_get(conversation, count - 1), "role")),
-        "assistant");
+    assert_string_equal(json_string_value(
+                            json_object_get(json_array_get(conversation, count - 1), "role")),
+                        "assistant");
     json_decref(trajectory);
     episode_free(episode);
 }
@@ -359,7 +358,10 @@ static void test_answers_refused(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "{}", "{\"text\": 1}", "{\"text\": \"x\", \"usage\": 3}", "{\"text\": \"x\", \"txt\": 1}",
+        "{}",
+        "{\"text\": 1}",
+        "{\"text\": \"x\", \"usage\": 3}",
+        "{\"text\": \"x\", \"txt\": 1}",
         "{\"text\": \"x\", \"logprobs\": {}}",
     };
     struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}}");
@@ -383,9 +385,9 @@ static void test_answers_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_four_turns),    cmocka_unit_test(test_endings),
-        cmocka_unit_test(test_nobody_judges), cmocka_unit_test(test_resumes_to_the_same),
-        cmocka_unit_test(test_foreign_states), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_four_turns),      cmocka_unit_test(test_endings),
+        cmocka_unit_test(test_nobody_judges),   cmocka_unit_test(test_resumes_to_the_same),
+        cmocka_unit_test(test_foreign_states),  cmocka_unit_test(test_refused),
         cmocka_unit_test(test_answers_refused),
     };
     return cmocka_run_group_tests(tests, open_gym, close_gym);

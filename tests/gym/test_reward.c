@@ -126,9 +126,9 @@ static void test_returns(void **state)
     (void)state;
     json_array_foreach(json_object_get(vectors, "returns"), at, row)
     {
-        double rewards[TURNS];
-        double wanted[TURNS];
-        double got[TURNS];
+        double rewards[TURNS] = {0};
+        double wanted[TURNS] = {0};
+        double got[TURNS] = {0};
         double marks[TURNS] = {0};
         bool excluded[TURNS];
         bool some = json_is_array(json_object_get(row, "excluded"));
@@ -145,9 +145,9 @@ static void test_returns(void **state)
     }
     json_array_foreach(json_object_get(vectors, "void_turns"), at, row)
     {
-        double rewards[TURNS];
-        double wanted[TURNS];
-        bool keep[TURNS];
+        double rewards[TURNS] = {0};
+        double wanted[TURNS] = {0};
+        bool keep[TURNS] = {0};
         size_t count = read_turns(row, "rewards", rewards);
         assert_int_equal(read_turns(row, "keep", wanted), count);
         reward_void_turns(rewards, count, keep);

@@ -159,12 +159,12 @@ class Warpgym:
     def start(self, *arguments, environment=None, cwd=None, wrapper=(), **options):
         """A running command, in a session of its own. None as a value removes a variable."""
         variables = self.environment | (environment or {})
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+        pipe = subprocess.PIPE
+        options = {"stdin": subprocess.DEVNULL, "stdout": pipe, "stderr": pipe} | options
         process = subprocess.Popen(
             [*wrapper, str(WARPGYM), *map(str, arguments)],
             env={key: value for key, value in variables.items() if value is not None},
             cwd=cwd or self.folder,
-            stdin=subprocess.DEVNULL,
             start_new_session=True,
             **options,
         )

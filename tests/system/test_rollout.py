@@ -3,6 +3,7 @@
 import collections
 import json
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -111,7 +112,7 @@ def test_killed(warpgym, tmp_path):
     lines = []
     for sample in range(6):
         answers = (NONE, WRONG.replace("x[i]", f"x[i] + {sample}"), RIGHT)
-        lines += relu(*answers, sample=sample, delay_ms=20)
+        lines += relu(*answers, sample=sample, delay_ms=120)
     policy = script(tmp_path, lines)
     out = tmp_path / "run"
     arguments = (
@@ -134,6 +135,8 @@ def test_killed(warpgym, tmp_path):
         assert process.returncode == 0
         break
     assert kills >= 3
+    for left in warpgym.temporary.iterdir():  # of those that were killed
+        shutil.rmtree(left)
     found = trajectories(out)
     assert sorted(item["sample"] for item in found) == list(range(6))
     for item in found:
@@ -185,7 +188,7 @@ def test_best(warpgym, tmp_path):
     assert "x[i] > 0" in kept and verdict["status"] == "passed"
     worse = RIGHT.replace(
         "for (size_t i = 0; i < n; i++)",
-        "for (int k = 0; k < 20; k++)\n    for (volatile size_t i = 0; i < n; i++)",
+        "for (volatile size_t i = 0; i < n; i++)",
     )
     policy = script(tmp_path, relu(worse), "slow.jsonl")
     second = rollout(warpgym, policy, "--out", tmp_path / "b", "--best", best,

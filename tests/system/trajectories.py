@@ -127,14 +127,15 @@ def outcome(rng, ease, turn, before):
     return "passed", math.exp(rng.gauss(centre, 0.3))
 
 
-def one_turn(rng, name, language, number, status, speedup):
+def one_turn(rng, words, number, result):
+    (name, language), (status, speedup) = words, result
     low, high = (speedup * 0.97, speedup * 1.03) if speedup else (0.0, 0.0)
     correct = status == "passed"
     excluded = status == "infrastructure_error"
     code = "" if status == "no_code" else CODE.format(name=name, attempt=number, width=2**number)
     reward = 0.3 * correct + speedup
     judged = None if status == "no_code" else verdict(status, speedup, low, high, rng)
-    words = f"Correct, {speedup:.2f} times as fast as the reference." if correct else status
+    feedback = f"Correct, {speedup:.2f} times as fast as the reference." if correct else status
     return {
         "turn": number,
         "prompt": [{"role": "user", "content": f"Write {name} in {language}."}],
@@ -153,9 +154,13 @@ def one_turn(rng, name, language, number, status, speedup):
         "speedup_high": high,
         "reward": reward,
         "return": 0.0,
-        "reward_parts": {"format": float(bool(code)), "correctness": 0.3 * correct, "speed": speedup},
+        "reward_parts": {
+            "format": float(bool(code)),
+            "correctness": 0.3 * correct,
+            "speed": speedup,
+        },
         "keep": True,
-        "feedback": words + (f"\n{MESSAGES[status][1]}" if status in MESSAGES else ""),
+        "feedback": feedback + (f"\n{MESSAGES[status][1]}" if status in MESSAGES else ""),
         "usage": {"prompt_tokens": 900, "completion_tokens": 700, "cached_tokens": 0, "cost": -1},
         "logprobs": [],
         "tokens": [],
@@ -183,7 +188,7 @@ def one_episode(rng, problem, sample, options):
         status, speedup = outcome(rng, ease, number, fastest)
         if lost:
             status, speedup = "infrastructure_error", 0.0
-        turns.append(one_turn(rng, name, language, number, status, speedup))
+        turns.append(one_turn(rng, (name, language), number, (status, speedup)))
         fastest = max(fastest, speedup)
         if options["stop"] and speedup >= options["stop"]:
             break

@@ -162,7 +162,7 @@
     };
 
     const turnPart = (turn) => {
-        const details = make("details", { class: "turn" },
+        const details = make("details", { class: "turn", "data-speedup": String(turn.correct ? turn.speedup : -1) },
             make("summary", {},
                 make("span", {}, `turn ${turn.turn}`),
                 make("span", { class: `chip st-${turn.status}` }, make("i"), words(turn.status)),
@@ -207,6 +207,20 @@
         if (button) toggle(button.closest("tr"), button);
     });
 
+    // page.html#problem=NAME shows that problem, with the fastest of its turns.
+    const follow = () => {
+        const [, name] = location.hash.match(/^#problem=(.*)$/) || [];
+        const row = name && rows.find((one) => one.cells[0].dataset.v === decodeURIComponent(name));
+        if (!row) return;
+        const button = row.querySelector("th > button");
+        if (!detailOf(row)) toggle(row, button);
+        const turns = [...detailOf(row).querySelectorAll("details.turn")];
+        const speedOf = (turn) => Number(turn.dataset.speedup);
+        if (turns.length) turns.reduce((best, turn) => (speedOf(turn) > speedOf(best) ? turn : best)).open = true;
+        row.scrollIntoView();
+    };
+    addEventListener("hashchange", follow);
+
     // ---- what a mark in a plot stands for
 
     const tip = byId("tip");
@@ -221,5 +235,6 @@
     });
 
     filter();
+    addEventListener("DOMContentLoaded", follow);
     document.documentElement.dataset.ready = String(rows.length);
 })();

@@ -1,0 +1,209 @@
+/* mcp: the gym for coding agents, over the Model Context Protocol. */
+#include "cli/cli.h"
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "cli/roots.h"
+#include "client/evaluator.h"
+#include "gym/gym.h"
+#include "server/mcp.h"
+#include "server/mcp_gym.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOOK_MS 100
+#define STOP_MS 10000
+
+struct arguments {
+    const char *listen, *server, *record, *index;
+    struct cli_words roots, sets;
+    int64_t evaluations;
+    bool local;
+};
+
+/* What is served, in the order in which it is opened. */
+struct house {
+    struct paths_list roots;
+    struct gym *gym;
+    struct evaluator *evaluator;
+    struct mcp_gym *service;
+    struct mcp *mcp;
+};
+
+/* What belongs to the client alone, out of the way of children and of stray prints: those go to
+ * standard error, and nobody else reads what the client says. */
+static int keep_streams(int *in, int *out, struct err *err)
+{
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    *in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    *out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (nothing < 0 || *in < 0 || *out < 0 || dup2(nothing, STDIN_FILENO) < 0 ||
+        dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return err_sys(err, errno, "standard input and output");
+    close(nothing);
+    return 0;
+}
+
+static int talk(struct house *house, struct err *err)
+{
+    int in = -1, out = -1;
+    if (isatty(STDIN_FILENO))
+        fprintf(stderr, "warpgym: this talks to a program, a JSON-RPC message a line; "
+                        "`warpgym mcp --help` says how to add it to an agent\n");
+    int result = keep_streams(&in, &out, err);
+    if (result == 0)
+        result = mcp_stdio_run(house->mcp, in, out, &cli_cancelled, err);
+    if (in >= 0)
+        close(in);
+    if (out >= 0)
+        close(out);
+    return result;
+}
+
+static int serve(struct house *house, struct err *err)
+{
+    struct mcp_http *http;
+    int result = mcp_http_open(&http, house->mcp, err);
+    if (result < 0)
+        return result;
+    printf("warpgym: serving MCP at %s\n", mcp_http_address(http));
+    fflush(stdout);
+    while (!cli_cancelled)
+        (void)poll(NULL, 0, LOOK_MS);
+    result = mcp_http_stop(http, STOP_MS, err);
+    if (result < 0) {
+        /* Something hangs in a request: nothing can be freed, and what was recorded is. */
+        log_event(LOG_LEVEL_ERROR, "mcp", "stopped in the middle of a request", "why", err->text,
+                  NULL);
+        _Exit(EXIT_INFRASTRUCTURE);
+    }
+    mcp_http_free(http);
+    return 0;
+}
+
+static int open_evaluator(const struct arguments *arguments, const struct settings *settings,
+                          struct house *house, bool *elsewhere, struct err *err)
+{
+    const struct evaluator_options options = {.settings = settings,
+                                              .roots = house->roots.items,
+                                              .root_count = house->roots.count,
+                                              .at_once = (size_t)arguments->evaluations};
+    *elsewhere = !arguments->local && (arguments->server || settings->client_url[0]);
+    return *elsewhere ? evaluator_open_remote(&house->evaluator, arguments->server, &options, err)
+                      : evaluator_open_local(&house->evaluator, &options, err);
+}
+
+static int open_house(const struct arguments *arguments, const struct settings *settings,
+                      struct house *house, struct err *err)
+{
+    const struct gym_options gym = {settings, house->roots.items, house->roots.count};
+    struct mcp_gym_options service = {.record = arguments->record};
+    int result = gym_open(&house->gym, &gym, err);
+    if (result == 0)
+        result = open_evaluator(arguments, settings, house, &service.elsewhere, err);
+    service.gym = house->gym;
+    service.evaluator = house->evaluator;
+    if (result == 0)
+        result = mcp_gym_open(&house->service, &service, err);
+    if (result < 0)
+        return result;
+    const struct mcp_options options = {settings, mcp_gym_service(house->service),
+                                        evaluator_at_once(house->evaluator)};
+    return mcp_open(&house->mcp, &options, err);
+}
+
+static int run(const struct arguments *arguments, const struct settings *settings)
+{
+    struct house house = {0};
+    struct err err = {0};
+    int result = cli_roots(&arguments->roots, settings, &house.roots, &err);
+    if (result < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    result = open_house(arguments, settings, &house, &err);
+    if (result == 0)
+        result = arguments->listen ? serve(&house, &err) : talk(&house, &err);
+    if (house.mcp)
+        mcp_stop(house.mcp);
+    mcp_free(house.mcp);
+    mcp_gym_close(house.service);
+    evaluator_close(house.evaluator);
+    gym_close(house.gym);
+    paths_list_deinit(&house.roots);
+    return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
+}
+
+/* Options that are settings by another name. */
+static int apply(const struct arguments *arguments, struct settings *settings, struct err *err)
+{
+    const struct {
+        const char *path, *value;
+    } rows[] = {{"server.listen", arguments->listen}, {"retrieval.directory", arguments->index}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].value &&
+            settings_set(settings, rows[i].path, rows[i].value, ORIGIN_COMMAND_LINE, err) < 0)
+            return err->code;
+    return settings_check(settings, err);
+}
+
+static int run_with_settings(const struct arguments *arguments)
+{
+    struct settings settings;
+    struct err err;
+    int status;
+    if (cli_settings(&settings, &arguments->sets, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    if (apply(arguments, &settings, &err) < 0) {
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else {
+        if (arguments->listen)
+            cli_be_service(&settings);
+        cli_catch_signals();
+        status = run(arguments, &settings);
+    }
+    settings_deinit(&settings);
+    return status;
+}
+
+int mcp_main(int argc, char **argv)
+{
+    struct arguments arguments = {.listen = NULL};
+    struct cli_words words = {0};
+    const struct cli_option options[] = {
+        OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
+                      "serve streamable HTTP at /mcp there (server.listen) instead of standard "
+                      "input and output; port 0: a free one"),
+        OPTION_STRING('o', "record", &arguments.record, "DIR",
+                      "append every session's episodes to DIR/trajectories.jsonl"),
+        OPTION_STRING(0, "index", &arguments.index, "DIR",
+                      "solved examples to search (retrieval.directory; `warpgym index`)"),
+        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+                    "look for problems here first; may be repeated"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
+                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_GROUP("Where submissions are judged"),
+        OPTION_STRING(0, "server", &arguments.server, "URL",
+                      "by a server (http://HOST:PORT); client.url sets it for good"),
+        OPTION_FLAG(0, "local", &arguments.local, "here, whatever client.url says"),
+        OPTION_INT(0, "evaluations", &arguments.evaluations, 1, 64, "N",
+                   "submissions judged at the same time; here one for each CPU, with a server 64"),
+        OPTION_END,
+    };
+    int status = EXIT_USAGE;
+    if (!cli_parse(mcp_main, options, argc, argv, &words, &status))
+        return status;
+    if (words.count > 0)
+        status = cli_fail(EXIT_USAGE, "mcp: '%.100s' is too much; try `warpgym mcp --help`",
+                          words.items[0]);
+    else
+        status = run_with_settings(&arguments);
+    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.sets);
+    cli_words_deinit(&words);
+    return status;
+}

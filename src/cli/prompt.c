@@ -1,0 +1,170 @@
+/* prompt: what a model would be told of a problem in its first turn; and whether a directory of
+ * templates is fit for use. */
+#include "cli/cli.h"
+
+#include "base/json.h"
+#include "base/plain.h"
+#include "cli/roots.h"
+#include "cli/table.h"
+#include "gym/prompt.h"
+#include "problem/suite.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define OUT_BYTES ((size_t)64 << 20)
+
+struct arguments {
+    const char *language, *style, *check;
+    struct cli_words roots, sets, words;
+    int64_t shots, budget;
+    bool thinking, json;
+};
+
+static void print_json(const json_t *messages, struct buf *out)
+{
+    struct err err;
+    json_t *object = json_object();
+    json_put(object, "messages", json_incref((json_t *)messages));
+    json_put(object, "tokens", json_integer(prompt_tokens(messages)));
+    (void)!json_line_write(object, out, &err);
+    json_decref(object);
+}
+
+static void print_text(const json_t *messages, struct buf *out)
+{
+    bool colour = style_wanted(STDOUT_FILENO);
+    for (size_t i = 0; i < json_array_size(messages); i++) {
+        const json_t *message = json_array_get(messages, i);
+        const char *role = json_string_value(json_object_get(message, "role"));
+        char *text = mem_strdup(json_string_value(json_object_get(message, "content")));
+        plain_text(text, true);
+        style_puts(out, colour, STYLE_STRONG, role);
+        buf_printf(out, "%s\n\n%s\n\n", ":", text);
+        mem_free(text);
+    }
+    buf_printf(out, "about %lld tokens\n", (long long)prompt_tokens(messages));
+}
+
+static int show_messages(const struct arguments *arguments, const struct settings *settings,
+                         const struct prompts *prompts, const struct problem *problem)
+{
+    const char *standard = problem->format == PROBLEM_NATIVE ? "c" : "triton";
+    struct prompt_options options = {
+        .style = arguments->style,
+        .language = arguments->language ? arguments->language : standard,
+        .shots = arguments->shots,
+        .thinking = arguments->thinking,
+        .token_budget = arguments->budget,
+    };
+    json_t *facts = prompt_problem(problem), *device = prompt_device(settings), *messages;
+    struct err err;
+    struct buf out;
+    int status = EXIT_PASSED;
+    buf_init(&out, OUT_BYTES);
+    if (prompts_messages(prompts, &options, facts, device, NULL, NULL, 0, &messages, &err) < 0)
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    else if (arguments->json)
+        print_json(messages, &out);
+    else
+        print_text(messages, &out);
+    cli_print(&out);
+    buf_deinit(&out);
+    json_decref(messages);
+    json_decref(device);
+    json_decref(facts);
+    return status;
+}
+
+static int show(const struct arguments *arguments, const struct settings *settings,
+                const struct prompts *prompts)
+{
+    struct problem problem;
+    struct paths_list roots;
+    struct err err;
+    int status = EXIT_USAGE;
+    if (arguments->words.count != 1)
+        return cli_fail(EXIT_USAGE, "prompt: name one problem; `warpgym problem list` shows them");
+    if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    if (suite_load(roots.items, roots.count, arguments->words.items[0], &problem, &err) < 0) {
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else {
+        status = show_messages(arguments, settings, prompts, &problem);
+        problem_deinit(&problem);
+    }
+    paths_list_deinit(&roots);
+    return status;
+}
+
+static int check(const struct arguments *arguments, const struct prompts *prompts)
+{
+    struct err err;
+    struct buf out;
+    if (arguments->words.count > 0)
+        return cli_fail(EXIT_USAGE, "prompt: --check takes a directory and no problem");
+    if (prompts_try(prompts, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    buf_init(&out, OUT_BYTES);
+    size_t changed = prompts_describe(prompts, &out);
+    cli_print(&out);
+    buf_deinit(&out);
+    return changed > 0 ? EXIT_PASSED
+                       : cli_fail(EXIT_USAGE,
+                                  "%s: it has no templates: they lie in directories of it, as in "
+                                  "STYLE/first.txt",
+                                  arguments->check);
+}
+
+static int run(const struct arguments *arguments, struct settings *settings)
+{
+    struct prompts *prompts;
+    struct err err;
+    if (arguments->check &&
+        settings_set(settings, "prompts.path", arguments->check, ORIGIN_COMMAND_LINE, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    if (prompts_open(&prompts, settings, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    int status = arguments->check ? check(arguments, prompts) : show(arguments, settings, prompts);
+    prompts_close(prompts);
+    return status;
+}
+
+int prompt_main(int argc, char **argv)
+{
+    struct arguments arguments = {.style = "warpgym"};
+    struct cli_option options[] = {
+        OPTION_STRING('l', "language", &arguments.language, "NAME",
+                      "what is to be written: c, cuda, torch-cuda, triton; otherwise c or triton, "
+                      "as the problem is"),
+        OPTION_STRING(0, "style", &arguments.style, "NAME",
+                      "how it is told: warpgym (the default), kevin, drkernel, or your own"),
+        OPTION_INT(0, "shots", &arguments.shots, 0, PROMPT_SHOTS_MAX, "N",
+                   "worked examples before the task"),
+        OPTION_FLAG(0, "thinking", &arguments.thinking, "ask for reasoning before the code"),
+        OPTION_INT(0, "token-budget", &arguments.budget, 0, 1e9, "N",
+                   "tokens at most: examples are left out until it fits"),
+        OPTION_STRING(0, "check", &arguments.check, "DIR",
+                      "try the templates in DIR, in all styles and languages, and show no prompt"),
+        OPTION_FLAG(0, "json", &arguments.json, "one JSON object: messages, tokens"),
+        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+                    "look for problems here first; may be repeated"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE", "change a setting; may be repeated"),
+        OPTION_END,
+    };
+    struct settings settings;
+    struct err err;
+    int status = EXIT_USAGE;
+    if (!cli_parse(prompt_main, options, argc, argv, &arguments.words, &status))
+        return status;
+    if (cli_settings(&settings, &arguments.sets, &err) < 0) {
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else {
+        status = run(&arguments, &settings);
+        settings_deinit(&settings);
+    }
+    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.sets);
+    cli_words_deinit(&arguments.words);
+    return status;
+}

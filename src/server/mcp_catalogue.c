@@ -1,0 +1,10 @@
+#include "server/mcp_catalogue.h"
+
+/* clang-format off */
+__asm__(".pushsection .rodata\n"
+        ".global mcp_catalogue_json\n"
+        "mcp_catalogue_json:\n"
+        ".incbin \"src/server/mcp_catalogue.json\"\n"
+        ".byte 0\n"
+        ".popsection\n");
+/* clang-format on */

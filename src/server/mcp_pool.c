@@ -1,0 +1,103 @@
+#include "server/mcp_pool.h"
+
+#include "base/mem.h"
+
+#include <pthread.h>
+
+struct task {
+    struct task *next;
+    void (*run)(void *);
+    void *argument;
+};
+
+struct mcp_pool {
+    pthread_mutex_t lock; /* all below */
+    pthread_cond_t work;
+    struct task *first, **last;
+    size_t queued, queue_max;
+    pthread_t *threads;
+    size_t thread_count, threads_max, idle;
+    bool quit;
+};
+
+struct mcp_pool *mcp_pool_new(size_t threads_max, size_t queue_max)
+{
+    struct mcp_pool *pool = mem_alloc(sizeof *pool);
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    pool->last = &pool->first;
+    pool->queue_max = queue_max;
+    pool->threads_max = threads_max;
+    pool->threads = mem_alloc(threads_max * sizeof *pool->threads);
+    return pool;
+}
+
+static struct task *next(struct mcp_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->idle++;
+    while (!pool->first && !pool->quit)
+        pthread_cond_wait(&pool->work, &pool->lock);
+    pool->idle--;
+    struct task *task = pool->first;
+    if (task) {
+        pool->first = task->next;
+        if (!pool->first)
+            pool->last = &pool->first;
+        pool->queued--;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return task;
+}
+
+static void *work(void *argument)
+{
+    struct task *task;
+    while ((task = next(argument))) {
+        task->run(task->argument);
+        mem_free(task);
+    }
+    return NULL;
+}
+
+/* With the lock held: whether somebody is or will be there for one more task. */
+static bool has_thread(struct mcp_pool *pool)
+{
+    if (pool->idle <= pool->queued && pool->thread_count < pool->threads_max &&
+        pthread_create(&pool->threads[pool->thread_count], NULL, work, pool) == 0)
+        pool->thread_count++;
+    return pool->thread_count > 0;
+}
+
+bool mcp_pool_push(struct mcp_pool *pool, void (*run)(void *), void *argument)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool room = !pool->quit && pool->queued < pool->queue_max && has_thread(pool);
+    if (room) {
+        struct task *task = mem_alloc(sizeof *task);
+        task->run = run;
+        task->argument = argument;
+        *pool->last = task;
+        pool->last = &task->next;
+        pool->queued++;
+        pthread_cond_signal(&pool->work);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return room;
+}
+
+void mcp_pool_free(struct mcp_pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->quit = true;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < pool->thread_count; i++)
+        pthread_join(pool->threads[i], NULL);
+    mem_free(pool->threads);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->lock);
+    mem_free(pool);
+}

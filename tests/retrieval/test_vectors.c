@@ -1,0 +1,95 @@
+/* The nearest vectors against the plain way, and files of the wrong size. */
+#include "retrieval/vectors.h"
+
+#include "base/file.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { ROWS = 97, DIMENSION = 37 };
+
+static float draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (float)((int32_t)(*state >> 33) - (1 << 30)) / (1 << 30);
+}
+
+/* The reference: one product after the other, and the best row of those not yet taken. */
+static float plain_product(const float *a, const float *b)
+{
+    double sum = 0;
+    for (int i = 0; i < DIMENSION; i++)
+        sum += (double)a[i] * b[i];
+    return (float)sum;
+}
+
+static void test_nearest(void **state)
+{
+    float data[ROWS * DIMENSION], query[DIMENSION], left[ROWS];
+    uint64_t random = 7;
+    struct vectors vectors = {data, ROWS, DIMENSION, sizeof data};
+    (void)state;
+    for (size_t i = 0; i < ROWS * DIMENSION; i++)
+        data[i] = draw(&random);
+    for (size_t i = 0; i < DIMENSION; i++)
+        query[i] = draw(&random);
+    static const struct {
+        uint64_t first, end;
+        size_t count, found;
+    } rows[] = {{0, ROWS, 5, 5}, {0, ROWS, ROWS + 3, ROWS},   {10, 30, 7, 7},
+                {10, 13, 9, 3},  {ROWS - 1, ROWS + 50, 4, 1}, {5, 5, 4, 0},
+                {0, ROWS, 0, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct vector_hit hits[ROWS + 3];
+        for (size_t row = 0; row < ROWS; row++)
+            left[row] = plain_product(data + row * DIMENSION, query);
+        size_t found = vectors_nearest(&vectors, query, rows[i].first, rows[i].end, hits,
+                                       rows[i].count);
+        assert_int_equal(found, rows[i].found);
+        for (size_t k = 0; k < found; k++) {
+            size_t best = rows[i].first;
+            for (size_t row = best; row < rows[i].end && row < ROWS; row++)
+                best = left[row] > left[best] ? row : best;
+            assert_int_equal(hits[k].row, best);
+            assert_true(fabsf(hits[k].likeness - left[best]) < 1e-4f);
+            left[best] = -INFINITY;
+        }
+    }
+}
+
+static void test_files(void **state)
+{
+    char directory[] = "/tmp/warpgym-vectors-XXXXXX", path[64];
+    float data[6] = {1, 0, 0, 1, 0.6F, 0.8F};
+    struct vectors vectors;
+    struct err err;
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/vectors.f32", directory);
+    assert_int_equal(vectors_open(&vectors, path, 3, 2, &err), ERR_IO);
+    assert_int_equal(file_write_atomic(path, data, sizeof data, 0644, &err), 0);
+    assert_int_equal(vectors_open(&vectors, path, 3, 2, &err), 0);
+    assert_memory_equal(vectors.data, data, sizeof data);
+    vectors_close(&vectors);
+    assert_int_equal(vectors_open(&vectors, path, 4, 2, &err), ERR_PROTOCOL);
+    assert_int_equal(vectors_open(&vectors, path, 0, 0, &err), ERR_PROTOCOL);
+    file_remove_tree(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* Which words a source has, and that FTS5 is told the same. */
+#include "retrieval/words.h"
+
+#include "base/buf.h"
+#include "retrieval/tokenizer.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* "whole+part part other": '+' where a word is beside the one before it. */
+static int collect(void *context, const struct word *word)
+{
+    struct buf *out = context;
+    buf_printf(out, "%s%s", out->len == 0 ? "" : word->beside ? "+" : " ", word->text);
+    return 0;
+}
+
+static void test_cuts(void **state)
+{
+    static const struct {
+        const char *text, *words;
+    } rows[] = {
+        {"", ""},
+        {"log_softmax", "log_softmax+log softmax"},
+        {"ScaledDotProduct", "scaleddotproduct+scaled dot matmul"},
+        {"HTTPServer", "httpserver+http server"},
+        {"warpReduceSum2D", "warpreducesum2d+warp reduce sum"},
+        {"conv2d", "conv2d+convolution"},
+        {"x + y * i", ""},
+        {"import torch.nn as nn", ""},
+        {"class Model(nn.Module): def forward(self, x): return relu(x)", "relu"},
+        {"rows row Rows", "row row row"},
+        {"gemm bmm mm matmul", "matmul matmul matmul matmul"},
+        {"a @ b", "matmul"},
+        {"@triton.jit", ""},
+        {"3 17 1024 123456 1234567", "17 1024 123456"},
+        {"0x1F 23_Softmax", "0x1f 23 softmax"},
+        {"__shfl_down_sync", "shfl_down_sync+shfl down sync"},
+        {"/* Softmax of each row */", "softmax row"},
+        {"Category: matmul\nrelu", "relu"},
+        {"category = 1", ""},
+        {"na\xc3\xafve \xff", "na\xc3\xafve"},
+        {"_ __ ___", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buf out;
+        buf_init(&out, 4096);
+        assert_int_equal(words_each(rows[i].text, strlen(rows[i].text), collect, &out), 0);
+        if (strcmp(out.data, rows[i].words) != 0)
+            fail_msg("%s: %s, not %s", rows[i].text, out.data, rows[i].words);
+        buf_deinit(&out);
+    }
+}
+
+static int bounded(void *context, const struct word *word)
+{
+    const size_t *count = context;
+    assert_true(word->length > 0 && word->length < WORD_BYTES);
+    assert_int_equal(strlen(word->text), word->length);
+    assert_true(word->start < word->end && word->end <= *count);
+    return 0;
+}
+
+static void test_long_identifiers(void **state)
+{
+    char text[4096];
+    size_t count = sizeof text;
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        text[i] = (char)(i % 7 == 0   ? '_'
+                         : i % 5 == 0 ? 'A' + (char)(i % 26)
+                                      : 'a' + (char)(i % 26));
+    assert_int_equal(words_each(text, count, bounded, &count), 0);
+}
+
+static int stop_at_two(void *context, const struct word *word)
+{
+    (void)word;
+    return ++*(int *)context == 2 ? 7 : 0;
+}
+
+static void test_ends_when_told(void **state)
+{
+    int seen = 0;
+    (void)state;
+    assert_int_equal(words_each("alpha beta gamma", 16, stop_at_two, &seen), 7);
+    assert_int_equal(seen, 2);
+}
+
+static int64_t matches(sqlite3 *db, const char *expression)
+{
+    sqlite3_stmt *statement;
+    int64_t count = -1;
+    assert_int_equal(sqlite3_prepare_v2(db, "select count(*) from words where words match ?1", -1,
+                                        &statement, NULL),
+                     SQLITE_OK);
+    sqlite3_bind_text(statement, 1, expression, -1, SQLITE_STATIC);
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        count = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return count;
+}
+
+static void test_tokenizer(void **state)
+{
+    static const struct {
+        const char *expression;
+        int64_t matches;
+    } rows[] = {{"\"log_softmax\"", 1},
+                {"\"softmax\"", 2},
+                {"\"log\"", 1},
+                {"\"matmul\"", 1},
+                {"\"torch\"", 0},
+                {"\"absent\"", 0},
+                {"\"row\" OR \"log\"", 2},
+                {"\"softmax\" AND \"row\"", 1}};
+    sqlite3 *db;
+    struct err err;
+    (void)state;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(tokenizer_register(db, &err), 0);
+    assert_int_equal(
+        sqlite3_exec(db,
+                     "create virtual table words using fts5(text, tokenize = 'code', content = '');"
+                     "insert into words (rowid, text) values (1, 'torch.log_softmax(x)'),"
+                     " (2, '// softmax of rows'), (3, 'x @ y')",
+                     NULL, NULL, NULL),
+        SQLITE_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (matches(db, rows[i].expression) != rows[i].matches)
+            fail_msg("%s: %lld", rows[i].expression, (long long)matches(db, rows[i].expression));
+    sqlite3_close(db);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_long_identifiers),
+        cmocka_unit_test(test_ends_when_told),
+        cmocka_unit_test(test_tokenizer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

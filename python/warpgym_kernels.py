@@ -1,4 +1,4 @@
-"""What verifiers imports for the id `warpgym-kernels`: one taskset, its harness, its environment."""
+"""What verifiers imports for the id `warpgym-kernels`: a taskset, its harness and environment."""
 
 from warpgym.verifiers import ChatHarness, KernelEnv, KernelTaskset
 

@@ -77,8 +77,8 @@ class WarpgymEnv(gymnasium.Env if gymnasium else object):
     `options` are those of `warpgym.episodes.Conversation`: of the client, and the configuration of
     episodes.
 
-    Errors: what `warpgym.client` raises, and `warpgym.episodes.Unjudged` where an answer could not
-    be judged: the step may be tried again, it is no reward of 0.
+    Errors: what `warpgym.client` raises, and `warpgym.episodes.Unjudged` where nobody could judge
+    an answer: that turn is over and has no reward, and the next step is the next turn's.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}

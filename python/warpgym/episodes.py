@@ -114,7 +114,8 @@ class Conversation:
         return self.episode
 
     def step(self, answer: str, **more: Any) -> Episode:
-        """The answer judged. `more` as in `warpgym.client.answer_request`. Unjudged."""
+        """The answer judged. `more` as in `warpgym.client.answer_request`. Unjudged: that turn is
+        over, without a reward; the episode goes on with the next."""
         self.episode = self.client.step_episode(*open_turn(self.episode), answer, **more)
         reward_of(self.episode.step)
         return self.episode

@@ -29,8 +29,8 @@ class Malformed(ValueError):
 
 
 def read(*paths: Path) -> Iterator[Trajectory]:
-    """One by one, in the order of the files. What a killed run left of its last line is passed over;
-    Malformed for any other line that is none."""
+    """One by one, in the order of the files. What a killed run left of its last line is passed
+    over; Malformed for any other line that is none."""
     for path in paths:
         with open(path, encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):

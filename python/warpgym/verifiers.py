@@ -93,7 +93,7 @@ class ChatHarness(vf.Harness[vf.HarnessConfig]):
     EXECUTES_CODE = False
     NEEDS_CONTAINER = False
 
-    async def launch(
+    async def launch(  # noqa: PLR0917 - verifiers wants these
         self,
         ctx: vf.ModelContext,
         trace: vf.Trace,
@@ -127,11 +127,17 @@ class KernelEnv(vf.Env[KernelEnvConfig]):
             chat.trace.info["warpgym"] = told
             episode = await gym.reset(task.data.problem)
             while not episode.done:
-                segment = await chat.turn(new_messages(episode))
+                segment = await chat.turn(said_to(episode))
                 if segment.terminated:
                     break
                 episode = await gym.step(segment.last_reply, model=agents.agent.ctx.model)
                 note(episode, told)
+
+
+def said_to(episode: Episode) -> list[dict[str, str]]:
+    """A style that tells all anew each turn (`kevin`) repeats its system message, too."""
+    said = new_messages(episode)
+    return [one for one in said if one["role"] != "system"] if episode.turn else said
 
 
 def note(episode: Episode, told: dict[str, Any]) -> None:

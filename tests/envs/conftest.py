@@ -5,12 +5,14 @@ one of tests/system/gym_server.py.
 """
 
 import os
+import runpy
 import sys
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parents[1] / "examples"
 sys.path[:0] = [str(HERE.parents[1] / "python"), str(HERE.parent / "system")]
 
 from gym_server import GymServer  # noqa: E402
@@ -31,3 +33,15 @@ def faulty():
     """The server that fails on demand."""
     with GymServer() as server:
         yield server
+
+
+@pytest.fixture
+def example(monkeypatch, capsys):
+    """Runs a file of examples/ as a person would: what it printed."""
+
+    def run(name, *arguments):
+        monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run

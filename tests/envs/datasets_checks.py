@@ -1,5 +1,7 @@
 """Trajectories as Hugging Face's datasets reads them."""
 
+import os
+
 import pytest
 from gym_answers import CORRECT, NO_CODE, WRONG
 
@@ -12,6 +14,8 @@ from warpgym.episodes import Conversation  # noqa: E402
 @pytest.fixture
 def file(url, tmp_path):
     """Of three episodes as the server tells of them."""
+    if "TEST_GYM_URL" not in os.environ:
+        pytest.skip("whole trajectories are told by a real server: TEST_GYM_URL")
     told = []
     with Conversation(url, turns=2, language="c") as gym:
         for answers in ((WRONG, CORRECT), (NO_CODE, WRONG), (CORRECT, CORRECT)):
@@ -33,8 +37,8 @@ def test_load_dataset_reads_them_as_they_are(file, tmp_path):
     told = list(trajectories.read(file))
     for row, one in zip(rows, told, strict=True):
         assert row["messages"] == one["messages"]
-        assert [turn["answer"] for turn in row["turns"]] == [turn["answer"] for turn in one["turns"]]
-        assert [turn["reward"] for turn in row["turns"]] == [turn["reward"] for turn in one["turns"]]
+        for key in ("answer", "reward", "prompt", "logprobs", "verdict"):
+            assert [turn[key] for turn in row["turns"]] == [turn[key] for turn in one["turns"]]
     assert rows.features["messages"] is not None and rows[0]["turns"][1]["correct"] is True
 
 
@@ -42,3 +46,15 @@ def test_rows_for_fine_tuning(file):
     rows = datasets.Dataset.from_list(list(trajectories.sft(trajectories.read(file))))
     assert len(rows) == 2 and rows.column_names == ["messages"]
     assert rows[0]["messages"][-1] == {"role": "assistant", "content": CORRECT}
+
+
+def test_the_dataset_for_verl(url, example, tmp_path):
+    path = tmp_path / "train.parquet"
+    arguments = ("--url", url, "--language", "c", "--out", path, "softmax")
+    told = example("verl/make_dataset.py", *arguments)
+    assert told.startswith("1 rows in ")
+    (row,) = datasets.load_dataset(
+        "parquet", data_files=str(path), split="train", cache_dir=str(tmp_path / "cache")
+    )
+    assert row["reward_model"] == {"style": "rule", "ground_truth": "softmax"}
+    assert "softmax" in row["prompt"][-1]["content"] and row["prompt"][-1]["role"] == "user"

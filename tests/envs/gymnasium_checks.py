@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, WRONG
+from model_server import ModelServer
 
 gymnasium = pytest.importorskip("gymnasium")
 
@@ -48,7 +49,7 @@ def test_an_episode(url):
 
 
 def test_the_seed_draws_the_problem(url):
-    env = WarpgymEnv(url, problems=["softmax", "relu", "rmsnorm"])
+    env = WarpgymEnv(url, problems=["softmax", "rms_norm", "cumsum"])
     drawn = [env.reset(seed=seed)[1]["problem"] for seed in range(8)]
     assert drawn == [env.reset(seed=seed)[1]["problem"] for seed in range(8)]
     assert len(set(drawn)) > 1
@@ -85,3 +86,11 @@ def test_text_of_any_characters():
     first = [space.sample() for _ in range(20)]
     space.seed(3)
     assert first == [space.sample() for _ in range(20)] and all(one in space for one in first)
+
+
+def test_the_example(url, example):
+    with ModelServer(lambda messages: CORRECT) as model:
+        arguments = ("--url", url, "--model", model.url, "--turns", 2, "softmax")
+        told = example("gymnasium/play.py", *arguments)
+    assert "turn 1: passed, 2.01 times as fast, reward 2.31" in told
+    assert f"returns: {KEVIN + 0.4 * KEVIN:.2f} {KEVIN:.2f}" in told

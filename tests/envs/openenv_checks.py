@@ -98,3 +98,13 @@ def test_what_nobody_could_judge_is_an_error(faulty):
         env.reset(problem="softmax")
         with pytest.raises(RuntimeError, match="no reward: its verdict is unsupported"):
             env.step(KernelAction(answer=UNSUPPORTED))
+
+
+def test_the_example(address, example, tmp_path):
+    files = []
+    for i, text in enumerate((WRONG, CORRECT)):
+        files.append(tmp_path / f"{i}.md")
+        files[-1].write_text(text)
+    told = example("openenv/play.py", "--env", address, "softmax", *files)
+    assert "0.md: wrong, 0.00 times as fast, reward 0.00" in told
+    assert "1.md: passed, 2.01 times as fast, reward 2.31" in told

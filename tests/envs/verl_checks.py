@@ -1,6 +1,7 @@
 """python/warpgym/verl.py as verl's reward managers call it; no model, no Ray cluster."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, UNSUPPORTED, WRONG
@@ -33,6 +34,14 @@ def config(url, name, **more):
     return OmegaConf.create({"reward": made})
 
 
+def example_config(url):
+    """examples/verl/reward.yaml, for this server."""
+    example = OmegaConf.load(Path(__file__).parents[2] / "examples" / "verl" / "reward.yaml")
+    kwargs = {"url": url, "language": "c", "reward": "kevin"}
+    ours = {"reward": {"custom_reward_function": {"reward_kwargs": kwargs}}}
+    return OmegaConf.merge(example, ours)
+
+
 def batch(answers, ground_truth="softmax"):
     size = max(len(answer.encode()) for answer in answers)
     responses = torch.zeros(len(answers), size, dtype=torch.long)
@@ -59,10 +68,11 @@ def batch(answers, ground_truth="softmax"):
 ANSWERS = [CORRECT, WRONG, NO_CODE]
 
 
-@pytest.mark.parametrize("name", ["compute_score", "compute_score_async"])
+@pytest.mark.parametrize("name", ["compute_score", "compute_score_async", "example"])
 def test_the_reward_loop(name, url):
-    manager = load_reward_manager(config(url, name), Tokenizer())
-    assert manager.is_async_reward_score == name.endswith("async")
+    made = example_config(url) if name == "example" else config(url, name)
+    manager = load_reward_manager(made, Tokenizer())
+    assert manager.is_async_reward_score == (name != "compute_score")
     data = batch(ANSWERS)
 
     async def all_of_them():
@@ -77,10 +87,12 @@ def test_the_reward_loop(name, url):
     assert len({tuple(info) for info in infos}) == 1  # the same keys, so that they can be stacked
 
 
-@pytest.mark.parametrize(("name", "manager"), [("compute_scores", "batch"), ("compute_score", "naive")])
-def test_managers_of_a_whole_batch(name, manager, url):
+@pytest.mark.parametrize("manager", ["batch", "naive"])
+def test_managers_of_a_whole_batch(manager, url):
+    name = {"batch": "compute_scores", "naive": "compute_score"}[manager]
     function = get_custom_reward_fn(config(url, name))
-    told = get_reward_manager_cls(manager)(Tokenizer(), 0, function)(batch(ANSWERS), return_dict=True)
+    score = get_reward_manager_cls(manager)(Tokenizer(), 0, function)
+    told = score(batch(ANSWERS), return_dict=True)
     rewards = told["reward_tensor"]
     assert rewards.sum(dim=1).tolist() == pytest.approx([KEVIN, 0.0, 0.0])
     assert rewards[0, len(CORRECT.encode()) - 1] == pytest.approx(KEVIN)

@@ -1,4 +1,4 @@
-"""Answers of a model, and what the worker of the tests (tests/server/fake_worker.c) makes of them."""
+"""Answers of a model, and what the tests' worker (tests/server/fake_worker.c) makes of them."""
 
 SPEEDUP = 2.01  # of tests/server/vectors/correct.json
 KEVIN = 0.3 + SPEEDUP  # its reward

@@ -1,13 +1,17 @@
-"""Episodes of python/warpgym against a server that fails on demand; no other package is needed."""
+"""Episodes of python/warpgym against a server that fails on demand, and a real one that dies; no
+other package is needed."""
 
 import asyncio
 import json
+import signal
 import sys
+import threading
 
 import pytest
-from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, UNSUPPORTED, WRONG
+import serving
+from gym_answers import CORRECT, KEVIN, NO_CODE, SPEEDUP, UNSUPPORTED, WRONG, answer
 from gym_server import GymServer
-from support import HOUSE
+from support import HOUSE, PATIENCE_S, wait_until
 
 sys.path.insert(0, str(HOUSE / "python"))
 
@@ -153,10 +157,10 @@ def test_where_the_problem_comes_from(ground_truth, extra_info, problem):
     assert reward_function.problem_of(ground_truth, extra_info) == problem
 
 
-@pytest.mark.parametrize(("ground_truth", "extra_info"), [(None, None), ("", {}), (7, {}), ("{", {})])
-def test_samples_without_a_problem(ground_truth, extra_info):
+@pytest.mark.parametrize("ground_truth", [None, "", 7, "{"])
+def test_samples_without_a_problem(ground_truth):
     with pytest.raises(ValueError):
-        reward_function.compute_score("x", CORRECT, ground_truth, extra_info, url="http://x")
+        reward_function.compute_score("x", CORRECT, ground_truth, {}, url="http://x")
 
 
 def test_scores_of_a_batch(server):
@@ -218,7 +222,7 @@ def test_trajectories_are_read(tmp_path):
     with path.open("a") as file:
         file.write('\n{"schema": 1, "mess')  # a run that was killed
     assert list(trajectories.read(path, path)) == told * 2
-    for line, why in (("[]", "no trajectory"), ("{", "no JSON"), ('{"schema": 2}', "no trajectory")):
+    for line, why in (("[]", "no trajectory"), ("{", "no JSON"), ("{}", "no trajectory")):
         path.write_text(json.dumps(told[0]) + f"\n{line}\n")
         with pytest.raises(trajectories.Malformed, match=rf"jsonl:2: {why}"):
             list(trajectories.read(path))
@@ -241,3 +245,29 @@ def test_rows_for_fine_tuning():
     assert not list(trajectories.sft(told, min_return=1.5))
     with pytest.raises(ValueError, match="'conversation', 'best' or 'correct'"):
         list(trajectories.sft(told, turns="all"))
+
+
+# --- a server that dies ---------------------------------------------------------------------------
+
+
+def test_a_step_goes_on_where_the_server_was_killed(warpgym):
+    """The client asks the next server at that address for the same; nothing is judged twice."""
+    first = serving.Server(warpgym)
+    worker = serving.Worker(first.queue)
+    url = f"http://127.0.0.1:{first.port}"
+    with Conversation(url, turns=2, patience_s=60, language="c") as gym:
+        gym.reset("softmax")
+        gym.step(WRONG)
+        answering = threading.Thread(
+            target=lambda: gym.step(answer("vector=correct.json hold_ms=1000"))
+        )
+        answering.start()
+        wait_until(lambda: gym.client.stats()["running"], "the second turn judged")
+        first.stop(signal.SIGKILL)
+        next_ = serving.Server(warpgym, "--listen", f"127.0.0.1:{first.port}", queue=first.queue)
+        answering.join(PATIENCE_S)
+        assert gym.episode.done and gym.episode.step.reward == pytest.approx(KEVIN)
+        told = list(gym.client.evaluations())
+        assert sorted(one.outcome for one in told) == ["passed", "wrong"]
+    assert len(worker.stop()) == 2
+    assert next_.stop() == 0

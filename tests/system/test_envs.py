@@ -32,11 +32,16 @@ def test_with(package, server):
     }
     dropped = ("WARPGYM_", "PYTHON", "PYTEST_")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
+    pytest_ = [GYM / "bin" / "python", "-m", "pytest", "-q", "-rs", "--tb=short"]
     run = subprocess.run(
-        [GYM / "bin" / "python", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider",
-         f"tests/envs/{package}_checks.py"],
-        env=kept | variables, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S,
-    )  # fmt: skip
+        [*pytest_, "-p", "no:cacheprovider", f"tests/envs/{package}_checks.py"],
+        check=False,
+        env=kept | variables,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
     if run.returncode == 5 and "SKIPPED" in run.stdout:
         pytest.skip(run.stdout.split("SKIPPED", 1)[1].splitlines()[0])
     assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]

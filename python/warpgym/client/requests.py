@@ -101,11 +101,20 @@ def episode_request(
         "notes": notes,
     }
     made: dict[str, Any] = {"id": id or draw_id()}
-    made["problem"] = {"id": problem} if isinstance(problem, str) else dict(problem)
+    made["problem"] = {"id": problem} if isinstance(problem, str) else plain(problem)
     for key, value in given.items():
         if value is not None:
-            made[key] = dict(value) if isinstance(value, Mapping) else value
+            made[key] = plain(value)
     return made
+
+
+def plain(value: Any) -> Any:
+    """As JSON's module takes it: configurations often come in mappings and lists of their own."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(item) for item in value]
+    return value
 
 
 def answer_request(

@@ -74,12 +74,12 @@
 #define LIMIT_TURNS 1024                      /* of an episode, in all its iterations */
 #define LIMIT_EPISODE_ID_BYTES 128
 #define LIMIT_JOURNAL_LINE_BYTES ((size_t)64 << 20)
-#define LIMIT_TRAJECTORY_BYTES ((size_t)64 << 20)       /* one line of trajectories.jsonl */
-#define LIMIT_REPORT_BYTES ((size_t)256 << 20)          /* a report, in any form */
-#define LIMIT_REPORT_TEXT_BYTES ((size_t)64 << 10)      /* one text of a stranger on its page */
-#define LIMIT_TRAJECTORIES 1000000                      /* of one report */
-#define LIMIT_NOTES_BYTES ((size_t)16 << 10)           /* what a request wants to be kept with it */
-#define LIMIT_EVALUATION_MS ((int64_t)86400000)        /* longest that judging one may take */
+#define LIMIT_TRAJECTORY_BYTES ((size_t)64 << 20)    /* one line of trajectories.jsonl */
+#define LIMIT_REPORT_BYTES ((size_t)256 << 20)       /* a report, in any form */
+#define LIMIT_REPORT_TEXT_BYTES ((size_t)64 << 10)   /* one text of a stranger on its page */
+#define LIMIT_TRAJECTORIES 1000000                   /* of one report */
+#define LIMIT_NOTES_BYTES ((size_t)16 << 10)         /* what a request wants to be kept with it */
+#define LIMIT_EVALUATION_MS ((int64_t)86400000)      /* longest that judging one may take */
 #define LIMIT_TEMPLATE_BYTES ((size_t)256 << 10)     /* one template, or one example of a prompt */
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */

@@ -102,9 +102,9 @@ static int write_both(const char *place, const char *language, const char *code,
 int best_keep(const char *directory, const json_t *trajectory, bool *kept, struct err *err)
 {
     json_int_t best = json_integer_value(json_object_get(trajectory, "best_turn"));
-    const json_t *turn = best < 0 ? NULL
-                                  : json_array_get(json_object_get(trajectory, "turns"),
-                                                   (size_t)best);
+    const json_t *turn = best < 0
+                             ? NULL
+                             : json_array_get(json_object_get(trajectory, "turns"), (size_t)best);
     const char *text = text_of(turn, "verdict"), *hash = text_of(trajectory, "problem_hash");
     json_t *verdict = NULL;
     *kept = false;

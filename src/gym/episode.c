@@ -114,7 +114,8 @@ static void tell_turn(const struct episode *episode, int64_t place, struct promp
         const json_t *verdict = json_object_get(start, "verdict");
         turn->code = json_string_value(json_object_get(start, "code"));
         turn->answer = arena_printf(scratch, "<KERNEL>\n```%s\n%s\n```\n</KERNEL>",
-                                    episode->config.prompt.language, turn->code);
+                                    episode->problem.format == PROBLEM_NATIVE ? "c" : "python",
+                                    turn->code);
         turn->facts = feedback_facts(json_is_object(verdict) ? verdict : NULL, turn->code);
         json_array_append_new(facts, (json_t *)turn->facts);
         return;
@@ -182,16 +183,20 @@ void episode_free(struct episode *episode)
 
 static int find_examples(struct episode *episode, struct err *err)
 {
+    char *title = retrieval_title(&episode->problem);
     const struct retrieval_query query = {.text = episode->problem.reference_text,
+                                          .title = title,
                                           .language = episode->config.prompt.language,
                                           .problem_id = episode->problem.id,
                                           .count = (size_t)episode->config.retrieve};
     json_t *examples;
-    if (episode->config.retrieve == 0 || !episode->gym->retrieval)
-        return 0;
-    int result = retrieval_search(episode->gym->retrieval, &query, &examples, err);
-    if (result == 0)
-        json_put(episode->state, "examples", examples);
+    int result = 0;
+    if (query.count > 0 && episode->gym->retrieval) {
+        result = retrieval_search(episode->gym->retrieval, &query, &examples, err);
+        if (result == 0)
+            json_put(episode->state, "examples", examples);
+    }
+    mem_free(title);
     return result;
 }
 
@@ -420,8 +425,7 @@ json_t *episode_request(const struct episode *episode)
     return request;
 }
 
-int episode_answer(struct episode *episode, const json_t *answer, json_t **request,
-                   struct err *err)
+int episode_answer(struct episode *episode, const json_t *answer, json_t **request, struct err *err)
 {
     struct parsed parsed;
     json_t *kept;

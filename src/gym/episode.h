@@ -52,7 +52,7 @@ const json_t *episode_state(const struct episode *episode);
 
 enum episode_phase episode_phase(const struct episode *episode);
 const char *episode_phase_name(enum episode_phase phase);
-int64_t episode_turn(const struct episode *episode); /* that is open, or the number of turns */
+int64_t episode_turn(const struct episode *episode);  /* that is open, or the number of turns */
 int64_t episode_turns(const struct episode *episode); /* at most, in all iterations */
 const struct problem *episode_problem(const struct episode *episode);
 

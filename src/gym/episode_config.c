@@ -11,9 +11,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const char *const keys[] = {"problem", "language",   "turns", "gamma",  "reward",
-                                   "prompt",  "evaluation", "start", "labels", "stop_speedup",
-                                   "history"};
+static const char *const keys[] = {"problem", "language",     "turns",      "gamma",
+                                   "reward",  "prompt",       "evaluation", "start",
+                                   "labels",  "stop_speedup", "history"};
 static const char *const prompt_keys[] = {"style", "shots", "thinking", "token_budget", "retrieve"};
 static const char *const history_keys[] = {"iterations", "remain_turns", "select", "select_by"};
 static const char *const evaluation_keys[] = {"settings", "timing", "timeout_ms", "priority"};
@@ -168,8 +168,9 @@ static int settle_language(json_t *object, const struct problem *problem, struct
         return err_set(err, ERR_INPUT, "'language' is '%.64s'; it must be one of %s", name, names);
     }
     if (language->format != problem->format)
-        return err_set(err, ERR_INPUT, "'language' is %s, which does not solve %s problems as %s is",
-                       name, problem_format_name(problem), problem->id);
+        return err_set(err, ERR_INPUT,
+                       "'language' is %s, which does not solve %s problems as %s is", name,
+                       problem_format_name(problem), problem->id);
     json_put(object, "language", json_string(language->name));
     return 0;
 }

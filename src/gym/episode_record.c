@@ -55,12 +55,12 @@ static void copy_logprobs(const json_t *answer, json_t *copy)
     for (size_t i = 0; i < json_array_size(given); i++) {
         const json_t *item = json_array_get(given, i);
         bool pair = json_is_object(item);
-        json_array_append_new(
-            numbers, real(pair ? number_of(item, "logprob", 0) : json_number_value(item)));
+        json_array_append_new(numbers,
+                              real(pair ? number_of(item, "logprob", 0) : json_number_value(item)));
         json_array_append_new(tokens, json_text(pair ? text_of(item, "token")
-                                                     : json_string_value(json_array_get(texts, i))
-                                                     ? json_string_value(json_array_get(texts, i))
-                                                     : ""));
+                                                : json_string_value(json_array_get(texts, i))
+                                                    ? json_string_value(json_array_get(texts, i))
+                                                    : ""));
     }
     json_put(copy, "logprobs", numbers);
     json_put(copy, "tokens", tokens);
@@ -68,9 +68,8 @@ static void copy_logprobs(const json_t *answer, json_t *copy)
 
 int episode_record_answer(const json_t *answer, json_t **copy, struct err *err)
 {
-    static const char *const names[] = {"text",     "reasoning", "finish", "model",
-                                        "thinking_open", "usage", "logprobs", "tokens",
-                                        "answer_ms"};
+    static const char *const names[] = {"text",  "reasoning", "finish", "model",    "thinking_open",
+                                        "usage", "logprobs",  "tokens", "answer_ms"};
     static const char *const texts[] = {"text", "reasoning", "finish", "model"};
     const char *text;
     bool open = false;

@@ -13,8 +13,8 @@
 
 struct episode_turn {
     int64_t number;
-    const json_t *prompt;   /* the messages that were sent */
-    const json_t *answer;   /* episode_answer's */
+    const json_t *prompt; /* the messages that were sent */
+    const json_t *answer; /* episode_answer's */
     const struct parsed *parsed;
     const json_t *verdict;  /* NULL: there was no code */
     const json_t *facts;    /* feedback_facts */

@@ -93,7 +93,6 @@ static int read_all(struct journal *journal, struct reading *reading, struct err
 
 /* -------------------------------------------------------------------------------------- writing */
 
-
 int journal_append(struct journal *journal, const json_t *object, struct err *err)
 {
     struct buf text;

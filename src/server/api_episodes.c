@@ -91,8 +91,8 @@ static enum judged find_verdict(struct service *service, const char *id, json_t 
         return JUDGED_REFUSED;
     }
     bool ended = view_ended(&job);
-    if (ended && (!job.result ||
-                  json_parse("verdict", job.result, job.result_bytes, verdict, &err) < 0))
+    if (ended &&
+        (!job.result || json_parse("verdict", job.result, job.result_bytes, verdict, &err) < 0))
         *verdict = verdict_without(&job);
     queue_job_deinit(&job);
     return ended ? JUDGED : JUDGED_NOT_YET;
@@ -133,8 +133,7 @@ static enum judged go_on(struct service *service, struct stored *stored, bool *l
     *late = false;
     while (episode_phase(stored->episode) == EPISODE_JUDGING && !*late) {
         json_t *request = episode_request(stored->episode), *verdict = NULL;
-        snprintf(job, QUEUE_ID_BYTES, "%s",
-                 json_string_value(json_object_get(request, "id")));
+        snprintf(job, QUEUE_ID_BYTES, "%s", json_string_value(json_object_get(request, "id")));
         enum judged judged = find_verdict(service, job, &verdict, response);
         if (judged == JUDGED_NOT_PUT)
             judged = put_job(service, request, response)
@@ -207,8 +206,7 @@ static enum feed_look look(struct feed_listener *listener, const struct queue_ev
     struct err err;
     if (event && event->state != QUEUE_DONE && event->state != QUEUE_CANCELLED)
         return FEED_WAIT;
-    int result = queue_get(wait->service->queue, wait->job, QUEUE_NO_BODIES, &job,
-                           &err);
+    int result = queue_get(wait->service->queue, wait->job, QUEUE_NO_BODIES, &job, &err);
     if (result < 0 && result != ERR_MISSING)
         return FEED_AGAIN;
     if (result == 0 && !view_ended(&job))
@@ -252,11 +250,8 @@ static void wait_for(struct service *service, const char *id, const char *job, i
     snprintf(wait->id, sizeof wait->id, "%s", id);
     snprintf(wait->job, sizeof wait->job, "%s", job);
     feed_key_job(wait->listener.key, job);
-    const struct http_wait asked = {.timeout_ms = wait_ms,
-                                    .late = late,
-                                    .gone = gone,
-                                    .release = mem_free,
-                                    .context = wait};
+    const struct http_wait asked = {
+        .timeout_ms = wait_ms, .late = late, .gone = gone, .release = mem_free, .context = wait};
     wait->waiter = http_postpone(request, &asked);
     feed_add(service->feed, &wait->listener);
 }
@@ -398,8 +393,8 @@ static void post(void *context, struct http_request *request, struct http_respon
 /* {"turn", "answer", …} as episode_answer wants it. */
 static int read_step(const json_t *body, int64_t *turn, json_t **given, struct err *err)
 {
-    static const char *const names[] = {"turn",     "answer", "reasoning",     "finish",   "model",
-                                        "thinking_open", "usage",  "logprobs", "tokens"};
+    static const char *const names[] = {"turn",          "answer", "reasoning", "finish", "model",
+                                        "thinking_open", "usage",  "logprobs",  "tokens"};
     const char *text;
     int result = json_check_keys(body, names, COUNT(names), err);
     if (result == 0)
@@ -445,9 +440,11 @@ static enum stepping keep_answer(struct service *service, struct stored *stored,
         return STEP_REFUSED;
     }
     if (turn != episode_turn(episode) || episode_phase(episode) == EPISODE_DONE) {
-        http_refuse(response, 409, "wrong_turn", "the episode is %s, at turn %lld; an answer to turn "
-                    "%lld is not asked for", episode_phase_name(episode_phase(episode)),
-                    (long long)episode_turn(episode), (long long)turn);
+        http_refuse(response, 409, "wrong_turn",
+                    "the episode is %s, at turn %lld; an answer to turn "
+                    "%lld is not asked for",
+                    episode_phase_name(episode_phase(episode)), (long long)episode_turn(episode),
+                    (long long)turn);
         return STEP_REFUSED;
     }
     if (episode_answer(episode, given, &request, &err) < 0) {
@@ -468,8 +465,7 @@ static void answer_earlier(struct stored *stored, int64_t turn, struct http_resp
 }
 
 static void step_with(struct service *service, const char *id, int64_t turn, const json_t *given,
-                      int64_t wait_ms, struct http_request *request,
-                      struct http_response *response)
+                      int64_t wait_ms, struct http_request *request, struct http_response *response)
 {
     struct stored stored;
     enum stepping stepping = STEP_LATE;
@@ -542,8 +538,8 @@ static void end(void *context, struct http_request *request, struct http_respons
                              ? episode_request(stored.episode)
                              : NULL;
         if (judged) /* nobody waits for it any more */
-            (void)!service_cancel(service, json_string_value(json_object_get(judged, "id")),
-                                  &state, &err);
+            (void)!service_cancel(service, json_string_value(json_object_get(judged, "id")), &state,
+                                  &err);
         json_decref(judged);
         if (episode_store_remove(service->queue, id, &removed, &err) < 0)
             service_refuse_queue(response, &err);

@@ -115,9 +115,9 @@ static json_t *parsed(const json_t *text)
 
 json_t *episode_step_view(const struct stored *stored, int64_t turn)
 {
-    static const char *const keys[] = {"turn",   "reward",  "reward_parts", "excluded",
-                                       "status", "format_ok", "compiled",   "correct",
-                                       "speedup", "feedback", "evaluation"};
+    static const char *const keys[] = {"turn",    "reward",    "reward_parts", "excluded",
+                                       "status",  "format_ok", "compiled",     "correct",
+                                       "speedup", "feedback",  "evaluation"};
     const struct episode *episode = stored->episode;
     const json_t *record = episode_record(episode, turn);
     const char *end = json_string_value(json_object_get(episode_state(episode), "end"));
@@ -168,8 +168,7 @@ json_t *episode_view(const struct stored *stored)
     json_put(view, "state", json_string(episode_phase_name(phase)));
     json_put(view, "turn", json_integer(episode_turn(episode)));
     json_put(view, "turns", json_integer(episode_turns(episode)));
-    json_put(view, "problem",
-             json_pack("{s:s, s:s}", "id", problem->id, "hash", problem->hash));
+    json_put(view, "problem", json_pack("{s:s, s:s}", "id", problem->id, "hash", problem->hash));
     json_put(view, "step", episode_step_view(stored, episode_turn(episode) - 1));
     json_put(view, "observation", observation_of(episode));
     json_put(view, "expires_at", json_time(stored->expires_ms));

@@ -9,9 +9,16 @@
 #include <string.h>
 
 const struct http_route *const service_tables[] = {
-    api_evaluations_routes, api_batches_routes, api_episodes_routes, api_events_routes,
-    api_problems_routes, api_workers_routes, health_routes, kernelgym_routes,
-    kernelgym_monitoring_routes, NULL,
+    api_evaluations_routes,
+    api_batches_routes,
+    api_episodes_routes,
+    api_events_routes,
+    api_problems_routes,
+    api_workers_routes,
+    health_routes,
+    kernelgym_routes,
+    kernelgym_monitoring_routes,
+    NULL,
 };
 
 const char *service_address(const struct service *service)

@@ -5,7 +5,7 @@
  * it. Any number of services may share one queue. Between requests it remembers only what can be
  * read again from there.
  *
- * Ownership: settings, queue, gym, metrics and roots are borrowed and must outlive the service; HTTP is
+ * Ownership: settings, queue, gym, metrics and roots are borrowed and outlive the service; HTTP is
  * its own. Threads: HTTP's; one that watches the queue for all who wait; one that keeps house,
  * about once a second. service_open … service_free belong to one thread.
  */

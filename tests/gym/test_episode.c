@@ -117,7 +117,7 @@ static double real_of(const json_t *value, const char *key)
     return json_number_value(json_object_get(value, key));
 }
 
-/* ---------------------------------------------------------------------------------------- a whole */
+/* -------------------------------------------------------------------------------------- a whole */
 
 static void test_four_turns(void **state)
 {
@@ -227,7 +227,7 @@ static void test_nobody_judges(void **state)
     episode_free(episode);
 }
 
-/* ----------------------------------------------------------------------------------------- resuming */
+/* ------------------------------------------------------------------------------------- resuming */
 
 static struct episode *kept(struct episode *episode)
 {
@@ -312,7 +312,7 @@ static void test_foreign_states(void **state)
     }
 }
 
-/* ----------------------------------------------------------------------------------------- refusals */
+/* ------------------------------------------------------------------------------------- refusals */
 
 static const struct {
     const char *configuration, *says;

@@ -22,7 +22,7 @@ def begin(server, status=201, **more):
     return answer.json
 
 
-def step(server, episode, turn, words="", text=None, status=200, **more):
+def step(server, episode, turn, words="", *, text=None, status=200, **more):
     body = {"turn": turn, "answer": CODE.format(words=words) if text is None else text} | more
     answer = server.post(f"/v1/episodes/{episode}/step", body)
     assert answer.status == status, answer
@@ -145,7 +145,10 @@ def test_machine_at_fault(server):
         ({"problem": {"id": "softmax"}, "id": "a/b"}, "id"),
         ({"problem": {"id": "softmax"}, "expires_s": 0}, "expires_s"),
         ({"problem": {"id": "softmax"}, "labels": {"policy": "x"}}, "labels"),
-        ({"problem": {"id": "softmax"}, "evaluation": {"settings": {"python.path": "x"}}}, "python"),
+        (
+            {"problem": {"id": "softmax"}, "evaluation": {"settings": {"python.path": "x"}}},
+            "python.path",
+        ),
     ],
 )
 def test_refused(idle, body, says):
@@ -199,8 +202,8 @@ class Stub:
                 return answer.json
 
     def begin(self, number):
-        problem = {"id": "softmax"}
-        return self.ask("POST", "/v1/episodes", {"id": f"e{number}", "problem": problem, "turns": TURNS})
+        body = {"id": f"e{number}", "problem": {"id": "softmax"}, "turns": TURNS}
+        return self.ask("POST", "/v1/episodes", body)
 
     def step(self, number, turn):
         words = ("vector=wrong.json", "vector=not_compiling.json", "vector=correct.json")

@@ -169,7 +169,7 @@ def test_one_run_a_directory(warpgym, tmp_path):
     process = warpgym.start(
         "rollout", "--policy", policy, "--out", str(out), "relu", stderr=subprocess.DEVNULL
     )
-    support.wait_until(lambda: (out / "journal.jsonl").exists(), "a journal")
+    support.wait_until((out / "journal.jsonl").exists, "a journal")
     other = rollout(warpgym, policy, "--out", out, "relu")
     assert other.status == support.INFRASTRUCTURE and "another process" in other.err
     process.send_signal(signal.SIGINT)
@@ -211,8 +211,9 @@ def test_iterations(warpgym, tmp_path):
     """Test-time scaling: turns + (iterations - 1) * (turns - remain) of them."""
     policy = script(tmp_path, relu(WRONG, RIGHT, WRONG, NONE, NONE))
     out = tmp_path / "run"
-    rollout(warpgym, policy, "--out", out, "--no-timing", "-s", "gym.turns=3", "-s",
-            "gym.iterations=3", "-s", "gym.remain_turns=2", "-s", "gym.select=top", "relu")  # fmt: skip
+    scaling = ("gym.turns=3", "gym.iterations=3", "gym.remain_turns=2", "gym.select=top")
+    settings = [word for setting in scaling for word in ("-s", setting)]
+    rollout(warpgym, policy, "--out", out, "--no-timing", *settings, "relu")
     (only,) = trajectories(out)
     assert len(only["turns"]) == only["max_turns"] == 5
     # The second iteration keeps the best two of three: the right one, and the earlier wrong one.
@@ -231,7 +232,8 @@ def test_server(warpgym, tmp_path):
         assert run.status == support.PASSED, run
         assert len(server.get("/v1/evaluations").json["evaluations"]) == 10
     found = trajectories(tmp_path / "run")
-    assert [[turn["status"] for turn in item["turns"]] for item in found] == [["wrong", "passed"]] * 5
+    statuses = [[turn["status"] for turn in item["turns"]] for item in found]
+    assert statuses == [["wrong", "passed"]] * 5
 
 
 def test_own_problems_by_their_names(warpgym, tmp_path):
@@ -245,8 +247,9 @@ def test_own_problems_by_their_names(warpgym, tmp_path):
     line = {"problem": "twice", "turn": 0, "answer": "```c\n/* vector=wrong.json */ x\n```"}
     policy = script(tmp_path, [line])
     with serving.serving(warpgym) as server:
+        url = f"http://127.0.0.1:{server.port}"
         run = rollout(warpgym, policy, "--out", tmp_path / "run", "--problems", own.parent,
-                      "--server", f"http://127.0.0.1:{server.port}", "-s", "gym.turns=1", "twice")  # fmt: skip
+                      "--server", url, "-s", "gym.turns=1", "twice")  # fmt: skip
         assert run.status == support.PASSED, run
     (only,) = trajectories(tmp_path / "run")
     assert only["problem"] == "twice"

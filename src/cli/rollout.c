@@ -61,7 +61,18 @@ static void count_turn(struct told *told, const json_t *record)
     told->cost += cost > 0 ? cost : 0;
 }
 
-static void count_episode(struct told *told, const json_t *trajectory)
+/* Those of an episode that was played by an earlier call. */
+static void count_turns(struct told *told, const json_t *trajectory)
+{
+    size_t i;
+    json_t *record;
+    json_array_foreach(json_object_get(trajectory, "turns"), i, record)
+    {
+        count_turn(told, record);
+    }
+}
+
+static void count_episode(struct told *told, const json_t *trajectory, bool found)
 {
     bool solved = json_is_true(json_object_get(trajectory, "solved"));
     double speedup = json_number_value(json_object_get(trajectory, "best_speedup"));
@@ -72,7 +83,7 @@ static void count_episode(struct told *told, const json_t *trajectory)
         told->timed++;
         told->log_speedup += log(speedup);
     }
-    progress_add(told->progress, solved);
+    (found ? progress_found : progress_add)(told->progress, solved);
 }
 
 static void hear(void *context, const struct rollout_news *news)
@@ -82,11 +93,15 @@ static void hear(void *context, const struct rollout_news *news)
     bool kept = false;
     if (news->why)
         say(told, news->problem, news->why);
-    if (news->record)
+    if (news->record) {
         count_turn(told, news->record);
+        progress_tick(told->progress);
+    }
     if (!news->trajectory)
         return;
-    count_episode(told, news->trajectory);
+    if (news->found)
+        count_turns(told, news->trajectory);
+    count_episode(told, news->trajectory, news->found);
     if (told->best && best_keep(told->best, news->trajectory, &kept, &err) < 0)
         say(told, news->problem, &err);
     told->improved += kept;

@@ -29,6 +29,7 @@ struct task {
 struct run {
     const struct rollout_options *options;
     struct rollout_counts *counts;
+    json_t *asked; /* the tasks, as they were when the run was first called */
     char key[17]; /* drawn once, so that no two runs share an evaluation's id */
     struct journal journal, trajectories;
     struct task *tasks;
@@ -61,6 +62,18 @@ static json_t *describe(const struct run *run)
     return run_json;
 }
 
+/* The same problems. What an episode begins with may have got better by now, by this very run: what
+ * it was at first counts. */
+static bool same_tasks(const json_t *found, const json_t *wanted)
+{
+    size_t count = json_array_size(wanted);
+    bool same = json_array_size(found) == count;
+    for (size_t i = 0; same && i < count; i++)
+        same = json_equal(json_object_get(json_array_get(found, i), "problem"),
+                          json_object_get(json_array_get(wanted, i), "problem"));
+    return same;
+}
+
 static int compare(const struct run *run, const json_t *found, const json_t *wanted,
                    struct err *err)
 {
@@ -68,7 +81,9 @@ static int compare(const struct run *run, const json_t *found, const json_t *wan
     json_t *value;
     json_object_foreach((json_t *)wanted, key, value)
     {
-        if (!json_equal(json_object_get(found, key), value))
+        const json_t *had = json_object_get(found, key);
+        bool same = strcmp(key, "tasks") == 0 ? same_tasks(had, value) : json_equal(had, value);
+        if (!same)
             return err_set(err, ERR_INPUT,
                            "%s holds a run with other %s; ask as it was asked, or name another "
                            "directory",
@@ -86,6 +101,7 @@ static int write_run(struct run *run, const char *path, json_t *wanted, struct e
     int result = file_write_atomic(path, text, strlen(text), 0644, err);
     free(text);
     json_decref(whole);
+    run->asked = json_incref((json_t *)run->options->tasks);
     return result;
 }
 
@@ -104,8 +120,10 @@ static int read_run(struct run *run, const char *path, const json_t *wanted, str
         result = compare(run, found, wanted, err);
     if (result == 0)
         result = json_get_string(found, "key", &key, err);
-    if (result == 0)
+    if (result == 0) {
         snprintf(run->key, sizeof run->key, "%s", key);
+        run->asked = json_incref(json_object_get(found, "tasks"));
+    }
     json_decref(found);
     return result;
 }
@@ -149,6 +167,24 @@ static int check_tasks(const struct rollout_options *options, struct err *err)
     return result;
 }
 
+/* ----------------------------------------------------------------------------------------- news */
+
+static const char *problem_of(const struct task *task)
+{
+    const char *id = json_string_value(
+        json_object_get(json_object_get(task->asked, "problem"), "id"));
+    return id ? id : "inline";
+}
+
+static void tell(struct run *run, const struct rollout_news *news)
+{
+    if (!run->options->tell)
+        return;
+    pthread_mutex_lock(&run->lock);
+    run->options->tell(run->options->context, news);
+    pthread_mutex_unlock(&run->lock);
+}
+
 /* ------------------------------------------------------------------------------------- resuming */
 
 static struct task *task_named(struct run *run, const json_t *object)
@@ -170,6 +206,8 @@ static int see_trajectory(void *context, const json_t *object, struct err *err)
     if (task && !task->done) {
         task->done = true;
         run->counts->found++;
+        tell(run, &(struct rollout_news){
+                      .trajectory = object, .problem = problem_of(task), .found = true});
     }
     return 0;
 }
@@ -218,12 +256,12 @@ static int open_journals(struct run *run, struct err *err)
 
 static void make_tasks(struct run *run)
 {
-    size_t problems = json_array_size(run->options->tasks), samples = (size_t)run->options->samples;
+    size_t problems = json_array_size(run->asked), samples = (size_t)run->options->samples;
     run->count = problems * samples;
     run->tasks = mem_alloc((run->count + 1) * sizeof *run->tasks);
     for (size_t i = 0; i < run->count; i++) {
         struct task *task = &run->tasks[i];
-        task->asked = json_array_get(run->options->tasks, i % problems);
+        task->asked = json_array_get(run->asked, i % problems);
         task->sample = (int64_t)(i / problems);
         snprintf(task->id, sizeof task->id, "%s-%zu", run->key, i);
     }
@@ -246,15 +284,6 @@ static int note(struct run *run, const struct task *task, const char *key, json_
     int result = journal_append(&run->journal, event, err);
     json_decref(event);
     return result;
-}
-
-static void tell(struct run *run, const struct rollout_news *news)
-{
-    if (!run->options->tell)
-        return;
-    pthread_mutex_lock(&run->lock);
-    run->options->tell(run->options->context, news);
-    pthread_mutex_unlock(&run->lock);
 }
 
 static int begin(struct run *run, struct task *task, struct err *err)
@@ -289,13 +318,6 @@ static json_t *answer_json(const struct policy_answer *answer)
         json_put(object, "logprobs", json_incref(answer->logprobs));
     json_put(object, "answer_ms", json_real(isfinite(answer->answer_ms) ? answer->answer_ms : -1));
     return object;
-}
-
-static const char *problem_of(const struct task *task)
-{
-    const char *id = json_string_value(
-        json_object_get(json_object_get(task->asked, "problem"), "id"));
-    return id ? id : "inline";
 }
 
 static int ask(struct run *run, struct task *task, struct err *err)
@@ -451,8 +473,10 @@ int rollout_run(const struct rollout_options *options, struct rollout_counts *co
     int result = check_tasks(options, err);
     if (result == 0)
         result = open_run(&run, err);
-    if (result < 0)
+    if (result < 0) {
+        json_decref(run.asked);
         return result;
+    }
     pthread_mutex_init(&run.lock, NULL);
     make_tasks(&run);
     result = open_journals(&run, err);
@@ -464,6 +488,7 @@ int rollout_run(const struct rollout_options *options, struct rollout_counts *co
     for (size_t i = 0; i < run.count; i++)
         episode_free(run.tasks[i].episode);
     mem_free(run.tasks);
+    json_decref(run.asked);
     pthread_mutex_destroy(&run.lock);
     return result;
 }

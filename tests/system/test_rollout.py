@@ -99,7 +99,7 @@ def test_done_is_done(warpgym, tmp_path):
     rollout(warpgym, policy, *arguments)
     before = (out / "trajectories.jsonl").read_bytes(), (out / "journal.jsonl").read_bytes()
     again = rollout(warpgym, policy, *arguments)
-    assert again.status == support.PASSED and "2 of 2 episodes (2 were there), 0 turns" in again.out
+    assert again.status == support.PASSED and "2 of 2 episodes (2 were there), 4 turns, 2 solved" in again.out
     after = (out / "trajectories.jsonl").read_bytes(), (out / "journal.jsonl").read_bytes()
     assert before == after
     other = rollout(warpgym, policy, *arguments[:-1], "-s", "gym.turns=3", "relu")
@@ -205,6 +205,29 @@ def test_best(warpgym, tmp_path):
     (only,) = trajectories(tmp_path / "c")
     prompt = "".join(message["content"] for message in only["turns"][0]["prompt"])
     assert kept.strip() not in prompt
+
+
+def test_best_goes_on(warpgym, tmp_path):
+    """What a run has improved itself is no reason to refuse it, and a best that a death kept from
+    being written is written by the next call."""
+    best, out = tmp_path / "best", tmp_path / "run"
+    policy = script(tmp_path, relu(RIGHT))
+    arguments = ("--out", out, "--best", best, "--no-timing", "-s", "gym.turns=1", "relu")
+    rollout(warpgym, policy, *arguments)
+    kept = (best / "relu" / "solution.c").read_bytes()
+    again = rollout(warpgym, policy, *arguments)
+    assert again.status == support.PASSED and "(1 were there)" in again.out, again
+    shutil.rmtree(best)
+    (out / "trajectories.jsonl").rename(out / "whole.jsonl")
+    again = rollout(warpgym, policy, *arguments)
+    assert "1 candidates were kept" in again.out
+    assert (best / "relu" / "solution.c").read_bytes() == kept
+    (only,) = trajectories(out)
+    assert only == json.loads((out / "whole.jsonl").read_text()) | {"ended_at": only["ended_at"]}
+    shutil.rmtree(best)
+    again = rollout(warpgym, policy, *arguments)
+    assert "(1 were there)" in again.out and "1 candidates were kept" in again.out
+    assert (best / "relu" / "solution.c").read_bytes() == kept
 
 
 def test_iterations(warpgym, tmp_path):

@@ -30,7 +30,7 @@ struct run {
     const struct rollout_options *options;
     struct rollout_counts *counts;
     json_t *asked; /* the tasks, as they were when the run was first called */
-    char key[17]; /* drawn once, so that no two runs share an evaluation's id */
+    char key[17];  /* drawn once, so that no two runs share an evaluation's id */
     struct journal journal, trajectories;
     struct task *tasks;
     size_t count;
@@ -206,8 +206,9 @@ static int see_trajectory(void *context, const json_t *object, struct err *err)
     if (task && !task->done) {
         task->done = true;
         run->counts->found++;
-        tell(run, &(struct rollout_news){
-                      .trajectory = object, .problem = problem_of(task), .found = true});
+        tell(run, &(struct rollout_news){.trajectory = object,
+                                         .problem = problem_of(task),
+                                         .found = true});
     }
     return 0;
 }

@@ -35,7 +35,7 @@ struct arguments {
 struct told {
     const char *best; /* NULL: none */
     struct progress *progress;
-    uint64_t episodes, solved, faster, turns, improved;
+    uint64_t episodes, solved, faster, turns, improved, unjudged;
     double log_speedup; /* of the solved ones that were timed */
     uint64_t timed;
     double cost; /* NaN where nobody told */
@@ -77,6 +77,7 @@ static void count_episode(struct told *told, const json_t *trajectory, bool foun
     bool solved = json_is_true(json_object_get(trajectory, "solved"));
     double speedup = json_number_value(json_object_get(trajectory, "best_speedup"));
     told->episodes++;
+    told->unjudged += strcmp(json_string_value(json_object_get(trajectory, "end")), "error") == 0;
     told->solved += solved;
     told->faster += solved && speedup >= 1;
     if (solved && speedup > 0) {
@@ -115,8 +116,12 @@ static void summarise(const struct told *told, const struct rollout_counts *coun
         printf(" (%zu were there)", counts->found);
     printf(", %" PRIu64 " turns", told->turns);
     if (told->episodes > 0)
-        printf(", %" PRIu64 " solved (%.0f %%), %" PRIu64 " at least as fast as the reference",
-               told->solved, 100.0 * (double)told->solved / (double)told->episodes, told->faster);
+        printf(", %" PRIu64 " solved (%.0f %%)", told->solved,
+               100.0 * (double)told->solved / (double)told->episodes);
+    if (told->unjudged > 0)
+        printf(", %" PRIu64 " could not be judged", told->unjudged);
+    if (told->timed > 0)
+        printf(", %" PRIu64 " at least as fast as the reference", told->faster);
     if (told->timed > 0)
         printf(", geometric mean of the best %.2fx", exp(told->log_speedup / (double)told->timed));
     if (told->tokens > 0)
@@ -173,7 +178,7 @@ static int play(const struct arguments *arguments, struct rollout_options *optio
     }
     if (result < 0)
         return cli_fail(cli_status(err), "%s", err->text);
-    return counts.failed > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
+    return counts.failed > 0 || told.unjudged > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
 }
 
 static int open_evaluator(const struct arguments *arguments, const struct settings *settings,

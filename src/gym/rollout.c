@@ -38,6 +38,7 @@ struct run {
     pthread_mutex_t lock;
     size_t next;
     _Atomic unsigned refusals; /* without an answer in between */
+    _Atomic unsigned unjudged; /* episodes that nobody could judge, without a verdict in between */
     _Atomic bool ended;        /* because of `why`, which is written once, with the lock */
     struct err why;
 };
@@ -174,6 +175,16 @@ static const char *problem_of(const struct task *task)
     const char *id = json_string_value(
         json_object_get(json_object_get(task->asked, "problem"), "id"));
     return id ? id : "inline";
+}
+
+static void end_run(struct run *run, const struct err *why)
+{
+    pthread_mutex_lock(&run->lock);
+    if (!run->ended) {
+        run->why = *why;
+        run->ended = true;
+    }
+    pthread_mutex_unlock(&run->lock);
 }
 
 static void tell(struct run *run, const struct rollout_news *news)
@@ -321,6 +332,13 @@ static json_t *answer_json(const struct policy_answer *answer)
     return object;
 }
 
+/* One for each answer: the same question in another run, or to another sample, gets another one. */
+static uint64_t seed_of(const struct run *run, const struct task *task)
+{
+    return strtoull(run->key, NULL, 16) + (uint64_t)(task - run->tasks) * LIMIT_TURNS +
+           (uint64_t)episode_turn(task->episode);
+}
+
 static int ask(struct run *run, struct task *task, struct err *err)
 {
     struct policy_answer answer = {0};
@@ -332,7 +350,7 @@ static int ask(struct run *run, struct task *task, struct err *err)
                                             .problem = problem_of(task),
                                             .sample = task->sample,
                                             .turn = episode_turn(task->episode),
-                                            .seed = (uint64_t)task->sample};
+                                            .seed = seed_of(run, task)};
     result = policy_complete(run->options->policy, &question, &answer, err);
     json_decref(messages);
     if (result == 0) {
@@ -361,10 +379,33 @@ static int judge(struct run *run, struct task *task, struct err *err)
         return err_set(err, ERR_CANCELLED, "stopped");
     }
     result = note(run, task, "verdict", json_incref(verdict), err);
+    int64_t turn = episode_turn(task->episode);
     if (result == 0)
         result = episode_verdict(task->episode, verdict, err);
+    if (result == 0 &&
+        !json_is_true(json_object_get(episode_record(task->episode, turn), "excluded")))
+        run->unjudged = 0;
     json_decref(verdict);
     return result == ERR_IO ? 0 : result;
+}
+
+/* Why the last turn says nothing of its candidate. False: it does say something. */
+static bool not_judged(const struct episode *episode, struct err *why)
+{
+    const json_t *record = episode_record(episode, episode_turn(episode) - 1);
+    const char *text = json_string_value(json_object_get(record, "verdict"));
+    json_t *verdict = NULL;
+    struct err ignored;
+    if (!json_is_true(json_object_get(record, "excluded")))
+        return false;
+    if (!text || json_parse("verdict", text, strlen(text), &verdict, &ignored) < 0)
+        verdict = NULL;
+    const char *message = json_string_value(
+        json_object_get(json_object_get(verdict, "error"), "message"));
+    const char *status = json_string_value(json_object_get(record, "status"));
+    err_set(why, ERR_IO, "it could not be judged: %s", message ? message : status);
+    json_decref(verdict);
+    return true;
 }
 
 static int finish(struct run *run, struct task *task, struct err *err)
@@ -372,8 +413,14 @@ static int finish(struct run *run, struct task *task, struct err *err)
     json_t *trajectory = episode_trajectory(task->episode);
     int result = journal_append(&run->trajectories, trajectory, err);
     if (result == 0) {
+        struct err why;
+        bool unjudged = not_judged(task->episode, &why);
         task->done = true;
-        tell(run, &(struct rollout_news){.trajectory = trajectory, .problem = problem_of(task)});
+        tell(run, &(struct rollout_news){.trajectory = trajectory,
+                                         .problem = problem_of(task),
+                                         .why = unjudged ? &why : NULL});
+        if (unjudged && ++run->unjudged >= ROLLOUT_REFUSALS)
+            end_run(run, &why);
     }
     json_decref(trajectory);
     return result;
@@ -405,18 +452,16 @@ static bool is_refusal(int code)
 
 static void settle(struct run *run, struct task *task, int result, const struct err *err)
 {
+    bool failed = result < 0 && result != ERR_CANCELLED;
     pthread_mutex_lock(&run->lock);
     run->counts->done += result == 0;
-    run->counts->failed += result < 0 && result != ERR_CANCELLED;
-    bool ends = result < 0 && result != ERR_CANCELLED &&
-                (!is_refusal(result) || ++run->refusals >= ROLLOUT_REFUSALS);
-    if (ends && !run->ended) {
-        run->why = *err;
-        run->ended = true;
-    }
+    run->counts->failed += failed;
     pthread_mutex_unlock(&run->lock);
-    if (result < 0 && result != ERR_CANCELLED)
+    if (failed) {
+        if (!is_refusal(result) || ++run->refusals >= ROLLOUT_REFUSALS)
+            end_run(run, err);
         tell(run, &(struct rollout_news){.problem = problem_of(task), .why = err});
+    }
     episode_free(task->episode);
     task->episode = NULL;
 }

@@ -14,6 +14,9 @@
  * trajectory, and the next call tries it again; ROLLOUT_REFUSALS of them with no answer in between,
  * and everything that concerns the whole run (an endpoint that is away, a full disk), end the run.
  *
+ * An episode whose answer nobody can judge (no device for its language, say) is done; so many of
+ * them with no verdict in between end the run, too.
+ *
  * Threads: rollout_run starts `jobs` of its own; `tell` is called by one at a time.
  */
 #ifndef WARPGYM_GYM_ROLLOUT_H
@@ -38,7 +41,7 @@ struct rollout_news {
     bool found;               /* it was done before */
     const json_t *record;     /* of that turn; NULL */
     const char *problem;      /* its id */
-    const struct err *why;    /* an episode could not go on; NULL */
+    const struct err *why;    /* an episode could not go on, or ended unjudged; NULL */
 };
 
 struct rollout_options {

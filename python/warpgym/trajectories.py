@@ -94,7 +94,7 @@ def sft(
             if turns == "best" and best >= 0:
                 yield row_of(told["turns"][best])
             elif turns == "conversation":
-                yield {"messages": up_to(told["messages"], best)}
+                yield {"messages": up_to_best(told)}
 
 
 def row_of(turn: Mapping[str, Any]) -> dict[str, list[dict[str, str]]]:
@@ -102,12 +102,15 @@ def row_of(turn: Mapping[str, Any]) -> dict[str, list[dict[str, str]]]:
     return {"messages": [*turn["prompt"], answer]}
 
 
-def up_to(messages: list[dict[str, str]], turn: int) -> list[dict[str, str]]:
-    """The conversation until the answer of that turn (from 0); -1: until its last answer."""
+def up_to_best(told: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The conversation until the answer of its best turn, or of its last where none was correct.
+    The first prompt may hold an answer, too: of a candidate that the episode began with."""
+    messages, turns, best = told["messages"], told["turns"], told["best_turn"]
     answers = [i for i, one in enumerate(messages) if one["role"] == "assistant"]
-    if not answers:
+    if not turns or len(answers) < len(turns):
         return messages
-    return messages[: answers[min(turn, len(answers) - 1)] + 1]
+    later = len(turns) - 1 - best if best >= 0 else 0
+    return messages[: answers[-1 - later] + 1]
 
 
 def dataset(*paths: Path) -> Any:

@@ -71,7 +71,8 @@ const struct cli_command cli_commands[] = {
          "The run directory gets run.json, journal.jsonl and trajectories.jsonl. Stopped or killed "
          "at any moment, the same command goes on in the middle of its episodes; no answer is "
          "asked for twice.\n\n"
-         "Exit status: 0 every episode was played, 1 some could not be, 2 bad usage or input, 3 "
+         "Exit status: 0 every episode was played, 1 some could not be played or judged, 2 bad "
+         "usage or input, 3 "
          "policy or judge are away, 130 interrupted.",
      .examples = "warpgym rollout --policy http://localhost:8000/v1 --model Qwen3-8B native\n"
                  "warpgym rollout --policy scripted:demo/gym/script.jsonl --out runs/demo "

@@ -50,7 +50,8 @@ enum part { PART_COUNT, PART_RESULT, PART_RATE, PART_LEFT, PARTS };
 static void part_text(const struct progress_state *state, enum part part, char *text,
                       size_t text_bytes)
 {
-    double rate = state->elapsed_s > 0 ? (double)state->done / state->elapsed_s : 0;
+    double now = (double)(state->done - state->found);
+    double rate = state->elapsed_s > 0 ? now / state->elapsed_s : 0;
     char left[32];
     *text = '\0';
     switch (part) {
@@ -178,14 +179,25 @@ void progress_free(struct progress *progress)
     mem_free(progress);
 }
 
-void progress_add(struct progress *progress, bool passed)
+static void add(struct progress *progress, bool passed, bool found)
 {
     pthread_mutex_lock(&progress->mutex);
     progress->state.done++;
+    progress->state.found += found;
     progress->state.passed += passed;
     progress->state.failed += !passed;
     draw_if_due(progress);
     pthread_mutex_unlock(&progress->mutex);
+}
+
+void progress_add(struct progress *progress, bool passed)
+{
+    add(progress, passed, false);
+}
+
+void progress_found(struct progress *progress, bool passed)
+{
+    add(progress, passed, true);
 }
 
 void progress_tick(struct progress *progress)

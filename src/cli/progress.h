@@ -21,6 +21,7 @@ struct progress_state {
     uint64_t total; /* 0: unknown */
     uint64_t done, passed, failed;
     double elapsed_s;
+    uint64_t found; /* of those done: before this began, so that they tell nothing of its rate */
 };
 
 /* `fd` is written to and stays the caller's. */
@@ -30,6 +31,8 @@ void progress_free(struct progress *progress);
 
 /* One more is done. */
 void progress_add(struct progress *progress, bool passed);
+/* One more was done before this began. */
+void progress_found(struct progress *progress, bool passed);
 /* Redraws if it is time to: rate and remaining time move even when nothing gets done. */
 void progress_tick(struct progress *progress);
 

@@ -35,7 +35,7 @@ struct arguments {
 struct told {
     const char *best; /* NULL: none */
     struct progress *progress;
-    uint64_t episodes, solved, faster, turns, improved;
+    uint64_t episodes, solved, faster, turns, improved, unjudged;
     double log_speedup; /* of the solved ones that were timed */
     uint64_t timed;
     double cost; /* NaN where nobody told */
@@ -61,18 +61,30 @@ static void count_turn(struct told *told, const json_t *record)
     told->cost += cost > 0 ? cost : 0;
 }
 
-static void count_episode(struct told *told, const json_t *trajectory)
+/* Those of an episode that was played by an earlier call. */
+static void count_turns(struct told *told, const json_t *trajectory)
+{
+    size_t i;
+    json_t *record;
+    json_array_foreach(json_object_get(trajectory, "turns"), i, record)
+    {
+        count_turn(told, record);
+    }
+}
+
+static void count_episode(struct told *told, const json_t *trajectory, bool found)
 {
     bool solved = json_is_true(json_object_get(trajectory, "solved"));
     double speedup = json_number_value(json_object_get(trajectory, "best_speedup"));
     told->episodes++;
+    told->unjudged += strcmp(json_string_value(json_object_get(trajectory, "end")), "error") == 0;
     told->solved += solved;
     told->faster += solved && speedup >= 1;
     if (solved && speedup > 0) {
         told->timed++;
         told->log_speedup += log(speedup);
     }
-    progress_add(told->progress, solved);
+    (found ? progress_found : progress_add)(told->progress, solved);
 }
 
 static void hear(void *context, const struct rollout_news *news)
@@ -82,11 +94,15 @@ static void hear(void *context, const struct rollout_news *news)
     bool kept = false;
     if (news->why)
         say(told, news->problem, news->why);
-    if (news->record)
+    if (news->record) {
         count_turn(told, news->record);
+        progress_tick(told->progress);
+    }
     if (!news->trajectory)
         return;
-    count_episode(told, news->trajectory);
+    if (news->found)
+        count_turns(told, news->trajectory);
+    count_episode(told, news->trajectory, news->found);
     if (told->best && best_keep(told->best, news->trajectory, &kept, &err) < 0)
         say(told, news->problem, &err);
     told->improved += kept;
@@ -100,8 +116,12 @@ static void summarise(const struct told *told, const struct rollout_counts *coun
         printf(" (%zu were there)", counts->found);
     printf(", %" PRIu64 " turns", told->turns);
     if (told->episodes > 0)
-        printf(", %" PRIu64 " solved (%.0f %%), %" PRIu64 " at least as fast as the reference",
-               told->solved, 100.0 * (double)told->solved / (double)told->episodes, told->faster);
+        printf(", %" PRIu64 " solved (%.0f %%)", told->solved,
+               100.0 * (double)told->solved / (double)told->episodes);
+    if (told->unjudged > 0)
+        printf(", %" PRIu64 " could not be judged", told->unjudged);
+    if (told->timed > 0)
+        printf(", %" PRIu64 " at least as fast as the reference", told->faster);
     if (told->timed > 0)
         printf(", geometric mean of the best %.2fx", exp(told->log_speedup / (double)told->timed));
     if (told->tokens > 0)
@@ -158,7 +178,7 @@ static int play(const struct arguments *arguments, struct rollout_options *optio
     }
     if (result < 0)
         return cli_fail(cli_status(err), "%s", err->text);
-    return counts.failed > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
+    return counts.failed > 0 || told.unjudged > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
 }
 
 static int open_evaluator(const struct arguments *arguments, const struct settings *settings,

@@ -238,7 +238,15 @@ static json_t *message(const char *role, const char *content)
     return json_pack("{s:s, s:o}", "role", role, "content", json_text(content));
 }
 
-/* The first prompt, then answers and feedback in turn: what is learnt from. */
+/* What the model was told last before it gave that answer. */
+static const char *said_before(const json_t *turn)
+{
+    const json_t *prompt = json_object_get(turn, "prompt");
+    size_t count = json_array_size(prompt);
+    return count ? text_of(json_array_get(prompt, count - 1), "content") : "";
+}
+
+/* The first prompt, then answers and what was said to each in turn: what is learnt from. */
 static json_t *conversation(const json_t *turns)
 {
     const json_t *first = json_object_get(json_array_get(turns, 0), "prompt");
@@ -248,7 +256,8 @@ static json_t *conversation(const json_t *turns)
         const json_t *turn = json_array_get(turns, i);
         json_array_append_new(messages, message("assistant", text_of(turn, "answer")));
         if (i + 1 < count)
-            json_array_append_new(messages, message("user", text_of(turn, "feedback")));
+            json_array_append_new(messages,
+                                  message("user", said_before(json_array_get(turns, i + 1))));
     }
     return messages;
 }

@@ -29,7 +29,8 @@ struct task {
 struct run {
     const struct rollout_options *options;
     struct rollout_counts *counts;
-    char key[17]; /* drawn once, so that no two runs share an evaluation's id */
+    json_t *asked; /* the tasks, as they were when the run was first called */
+    char key[17];  /* drawn once, so that no two runs share an evaluation's id */
     struct journal journal, trajectories;
     struct task *tasks;
     size_t count;
@@ -37,6 +38,7 @@ struct run {
     pthread_mutex_t lock;
     size_t next;
     _Atomic unsigned refusals; /* without an answer in between */
+    _Atomic unsigned unjudged; /* episodes that nobody could judge, without a verdict in between */
     _Atomic bool ended;        /* because of `why`, which is written once, with the lock */
     struct err why;
 };
@@ -61,6 +63,18 @@ static json_t *describe(const struct run *run)
     return run_json;
 }
 
+/* The same problems. What an episode begins with may have got better by now, by this very run: what
+ * it was at first counts. */
+static bool same_tasks(const json_t *found, const json_t *wanted)
+{
+    size_t count = json_array_size(wanted);
+    bool same = json_array_size(found) == count;
+    for (size_t i = 0; same && i < count; i++)
+        same = json_equal(json_object_get(json_array_get(found, i), "problem"),
+                          json_object_get(json_array_get(wanted, i), "problem"));
+    return same;
+}
+
 static int compare(const struct run *run, const json_t *found, const json_t *wanted,
                    struct err *err)
 {
@@ -68,7 +82,9 @@ static int compare(const struct run *run, const json_t *found, const json_t *wan
     json_t *value;
     json_object_foreach((json_t *)wanted, key, value)
     {
-        if (!json_equal(json_object_get(found, key), value))
+        const json_t *had = json_object_get(found, key);
+        bool same = strcmp(key, "tasks") == 0 ? same_tasks(had, value) : json_equal(had, value);
+        if (!same)
             return err_set(err, ERR_INPUT,
                            "%s holds a run with other %s; ask as it was asked, or name another "
                            "directory",
@@ -86,6 +102,7 @@ static int write_run(struct run *run, const char *path, json_t *wanted, struct e
     int result = file_write_atomic(path, text, strlen(text), 0644, err);
     free(text);
     json_decref(whole);
+    run->asked = json_incref((json_t *)run->options->tasks);
     return result;
 }
 
@@ -104,8 +121,10 @@ static int read_run(struct run *run, const char *path, const json_t *wanted, str
         result = compare(run, found, wanted, err);
     if (result == 0)
         result = json_get_string(found, "key", &key, err);
-    if (result == 0)
+    if (result == 0) {
         snprintf(run->key, sizeof run->key, "%s", key);
+        run->asked = json_incref(json_object_get(found, "tasks"));
+    }
     json_decref(found);
     return result;
 }
@@ -149,6 +168,34 @@ static int check_tasks(const struct rollout_options *options, struct err *err)
     return result;
 }
 
+/* ----------------------------------------------------------------------------------------- news */
+
+static const char *problem_of(const struct task *task)
+{
+    const char *id = json_string_value(
+        json_object_get(json_object_get(task->asked, "problem"), "id"));
+    return id ? id : "inline";
+}
+
+static void end_run(struct run *run, const struct err *why)
+{
+    pthread_mutex_lock(&run->lock);
+    if (!run->ended) {
+        run->why = *why;
+        run->ended = true;
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
+static void tell(struct run *run, const struct rollout_news *news)
+{
+    if (!run->options->tell)
+        return;
+    pthread_mutex_lock(&run->lock);
+    run->options->tell(run->options->context, news);
+    pthread_mutex_unlock(&run->lock);
+}
+
 /* ------------------------------------------------------------------------------------- resuming */
 
 static struct task *task_named(struct run *run, const json_t *object)
@@ -170,6 +217,9 @@ static int see_trajectory(void *context, const json_t *object, struct err *err)
     if (task && !task->done) {
         task->done = true;
         run->counts->found++;
+        tell(run, &(struct rollout_news){.trajectory = object,
+                                         .problem = problem_of(task),
+                                         .found = true});
     }
     return 0;
 }
@@ -218,12 +268,12 @@ static int open_journals(struct run *run, struct err *err)
 
 static void make_tasks(struct run *run)
 {
-    size_t problems = json_array_size(run->options->tasks), samples = (size_t)run->options->samples;
+    size_t problems = json_array_size(run->asked), samples = (size_t)run->options->samples;
     run->count = problems * samples;
     run->tasks = mem_alloc((run->count + 1) * sizeof *run->tasks);
     for (size_t i = 0; i < run->count; i++) {
         struct task *task = &run->tasks[i];
-        task->asked = json_array_get(run->options->tasks, i % problems);
+        task->asked = json_array_get(run->asked, i % problems);
         task->sample = (int64_t)(i / problems);
         snprintf(task->id, sizeof task->id, "%s-%zu", run->key, i);
     }
@@ -246,15 +296,6 @@ static int note(struct run *run, const struct task *task, const char *key, json_
     int result = journal_append(&run->journal, event, err);
     json_decref(event);
     return result;
-}
-
-static void tell(struct run *run, const struct rollout_news *news)
-{
-    if (!run->options->tell)
-        return;
-    pthread_mutex_lock(&run->lock);
-    run->options->tell(run->options->context, news);
-    pthread_mutex_unlock(&run->lock);
 }
 
 static int begin(struct run *run, struct task *task, struct err *err)
@@ -291,11 +332,11 @@ static json_t *answer_json(const struct policy_answer *answer)
     return object;
 }
 
-static const char *problem_of(const struct task *task)
+/* One for each answer: the same question in another run, or to another sample, gets another one. */
+static uint64_t seed_of(const struct run *run, const struct task *task)
 {
-    const char *id = json_string_value(
-        json_object_get(json_object_get(task->asked, "problem"), "id"));
-    return id ? id : "inline";
+    return strtoull(run->key, NULL, 16) + (uint64_t)(task - run->tasks) * LIMIT_TURNS +
+           (uint64_t)episode_turn(task->episode);
 }
 
 static int ask(struct run *run, struct task *task, struct err *err)
@@ -309,7 +350,7 @@ static int ask(struct run *run, struct task *task, struct err *err)
                                             .problem = problem_of(task),
                                             .sample = task->sample,
                                             .turn = episode_turn(task->episode),
-                                            .seed = (uint64_t)task->sample};
+                                            .seed = seed_of(run, task)};
     result = policy_complete(run->options->policy, &question, &answer, err);
     json_decref(messages);
     if (result == 0) {
@@ -338,10 +379,33 @@ static int judge(struct run *run, struct task *task, struct err *err)
         return err_set(err, ERR_CANCELLED, "stopped");
     }
     result = note(run, task, "verdict", json_incref(verdict), err);
+    int64_t turn = episode_turn(task->episode);
     if (result == 0)
         result = episode_verdict(task->episode, verdict, err);
+    if (result == 0 &&
+        !json_is_true(json_object_get(episode_record(task->episode, turn), "excluded")))
+        run->unjudged = 0;
     json_decref(verdict);
     return result == ERR_IO ? 0 : result;
+}
+
+/* Why the last turn says nothing of its candidate. False: it does say something. */
+static bool not_judged(const struct episode *episode, struct err *why)
+{
+    const json_t *record = episode_record(episode, episode_turn(episode) - 1);
+    const char *text = json_string_value(json_object_get(record, "verdict"));
+    json_t *verdict = NULL;
+    struct err ignored;
+    if (!json_is_true(json_object_get(record, "excluded")))
+        return false;
+    if (!text || json_parse("verdict", text, strlen(text), &verdict, &ignored) < 0)
+        verdict = NULL;
+    const char *message = json_string_value(
+        json_object_get(json_object_get(verdict, "error"), "message"));
+    const char *status = json_string_value(json_object_get(record, "status"));
+    err_set(why, ERR_IO, "it could not be judged: %s", message ? message : status);
+    json_decref(verdict);
+    return true;
 }
 
 static int finish(struct run *run, struct task *task, struct err *err)
@@ -349,8 +413,14 @@ static int finish(struct run *run, struct task *task, struct err *err)
     json_t *trajectory = episode_trajectory(task->episode);
     int result = journal_append(&run->trajectories, trajectory, err);
     if (result == 0) {
+        struct err why;
+        bool unjudged = not_judged(task->episode, &why);
         task->done = true;
-        tell(run, &(struct rollout_news){.trajectory = trajectory, .problem = problem_of(task)});
+        tell(run, &(struct rollout_news){.trajectory = trajectory,
+                                         .problem = problem_of(task),
+                                         .why = unjudged ? &why : NULL});
+        if (unjudged && ++run->unjudged >= ROLLOUT_REFUSALS)
+            end_run(run, &why);
     }
     json_decref(trajectory);
     return result;
@@ -382,18 +452,16 @@ static bool is_refusal(int code)
 
 static void settle(struct run *run, struct task *task, int result, const struct err *err)
 {
+    bool failed = result < 0 && result != ERR_CANCELLED;
     pthread_mutex_lock(&run->lock);
     run->counts->done += result == 0;
-    run->counts->failed += result < 0 && result != ERR_CANCELLED;
-    bool ends = result < 0 && result != ERR_CANCELLED &&
-                (!is_refusal(result) || ++run->refusals >= ROLLOUT_REFUSALS);
-    if (ends && !run->ended) {
-        run->why = *err;
-        run->ended = true;
-    }
+    run->counts->failed += failed;
     pthread_mutex_unlock(&run->lock);
-    if (result < 0 && result != ERR_CANCELLED)
+    if (failed) {
+        if (!is_refusal(result) || ++run->refusals >= ROLLOUT_REFUSALS)
+            end_run(run, err);
         tell(run, &(struct rollout_news){.problem = problem_of(task), .why = err});
+    }
     episode_free(task->episode);
     task->episode = NULL;
 }
@@ -451,8 +519,10 @@ int rollout_run(const struct rollout_options *options, struct rollout_counts *co
     int result = check_tasks(options, err);
     if (result == 0)
         result = open_run(&run, err);
-    if (result < 0)
+    if (result < 0) {
+        json_decref(run.asked);
         return result;
+    }
     pthread_mutex_init(&run.lock, NULL);
     make_tasks(&run);
     result = open_journals(&run, err);
@@ -464,6 +534,7 @@ int rollout_run(const struct rollout_options *options, struct rollout_counts *co
     for (size_t i = 0; i < run.count; i++)
         episode_free(run.tasks[i].episode);
     mem_free(run.tasks);
+    json_decref(run.asked);
     pthread_mutex_destroy(&run.lock);
     return result;
 }

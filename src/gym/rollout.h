@@ -7,11 +7,15 @@
  *
  * A killed run loses at most what nobody had heard of yet: an answer that was still being written
  * by the model, a verdict that was still being judged. Called again on its directory it goes on in
- * the middle of its episodes.
+ * the middle of its episodes, from what they began with the first time; what was done before is told
+ * again.
  *
  * An answer that the policy refuses (a 4xx, a script without that turn) ends that episode without a
  * trajectory, and the next call tries it again; ROLLOUT_REFUSALS of them with no answer in between,
  * and everything that concerns the whole run (an endpoint that is away, a full disk), end the run.
+ *
+ * An episode whose answer nobody can judge (no device for its language, say) is done; so many of
+ * them with no verdict in between end the run, too.
  *
  * Threads: rollout_run starts `jobs` of its own; `tell` is called by one at a time.
  */
@@ -34,9 +38,10 @@ struct evaluator;
 
 struct rollout_news {
     const json_t *trajectory; /* of an episode that is done; NULL: a turn is over, or `why` */
+    bool found;               /* it was done before */
     const json_t *record;     /* of that turn; NULL */
     const char *problem;      /* its id */
-    const struct err *why;    /* an episode could not go on; NULL */
+    const struct err *why;    /* an episode could not go on, or ended unjudged; NULL */
 };
 
 struct rollout_options {

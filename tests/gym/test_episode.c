@@ -153,6 +153,11 @@ static void test_four_turns(void **state)
     assert_string_equal(json_string_value(
                             json_object_get(json_array_get(conversation, count - 1), "role")),
                         "assistant");
+    /* A conversation that grows is the last prompt, and the answer to it: word for word. */
+    json_t *last = json_object_get(json_array_get(turns, 3), "prompt");
+    assert_int_equal(json_array_size(last), count - 1);
+    for (size_t i = 0; i + 1 < count; i++)
+        assert_true(json_equal(json_array_get(last, i), json_array_get(conversation, i)));
     json_decref(trajectory);
     episode_free(episode);
 }

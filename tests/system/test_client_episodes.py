@@ -235,6 +235,10 @@ def test_rows_for_fine_tuning():
     rows = [row["messages"] for row in trajectories.sft(told)]
     assert [row[-1]["content"] for row in rows] == ["answer 2", "answer 0"]
     assert len(rows[0]) == 2 + 5
+    begun = trajectory([False, True, False])  # with a candidate that was there already
+    begun["messages"][2:2] = said("assistant", "user")
+    (row,) = trajectories.sft([begun])
+    assert row["messages"][-1]["content"] == "answer 1" and len(row["messages"]) == 4 + 3
     rows = [row["messages"] for row in trajectories.sft(told, turns="correct")]
     assert [row[-1]["content"] for row in rows] == ["answer 1", "answer 2", "answer 0"]
     assert rows[0] == told[0]["turns"][1]["prompt"] + [{"role": "assistant", "content": "answer 1"}]

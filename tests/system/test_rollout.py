@@ -10,6 +10,7 @@ import time
 
 import serving
 import support
+from fake_openai import FakeOpenAI, status, streamed
 
 RIGHT = """<think>twice the sign</think>
 <KERNEL>
@@ -99,7 +100,7 @@ def test_done_is_done(warpgym, tmp_path):
     rollout(warpgym, policy, *arguments)
     before = (out / "trajectories.jsonl").read_bytes(), (out / "journal.jsonl").read_bytes()
     again = rollout(warpgym, policy, *arguments)
-    assert again.status == support.PASSED and "2 of 2 episodes (2 were there), 0 turns" in again.out
+    assert again.status == support.PASSED and "2 of 2 episodes (2 were there), 4 turns, 2 solved" in again.out
     after = (out / "trajectories.jsonl").read_bytes(), (out / "journal.jsonl").read_bytes()
     assert before == after
     other = rollout(warpgym, policy, *arguments[:-1], "-s", "gym.turns=3", "relu")
@@ -205,6 +206,69 @@ def test_best(warpgym, tmp_path):
     (only,) = trajectories(tmp_path / "c")
     prompt = "".join(message["content"] for message in only["turns"][0]["prompt"])
     assert kept.strip() not in prompt
+
+
+def test_best_goes_on(warpgym, tmp_path):
+    """What a run has improved itself is no reason to refuse it, and a best that a death kept from
+    being written is written by the next call."""
+    best, out = tmp_path / "best", tmp_path / "run"
+    policy = script(tmp_path, relu(RIGHT))
+    arguments = ("--out", out, "--best", best, "--no-timing", "-s", "gym.turns=1", "relu")
+    rollout(warpgym, policy, *arguments)
+    kept = (best / "relu" / "solution.c").read_bytes()
+    again = rollout(warpgym, policy, *arguments)
+    assert again.status == support.PASSED and "(1 were there)" in again.out, again
+    shutil.rmtree(best)
+    (out / "trajectories.jsonl").rename(out / "whole.jsonl")
+    again = rollout(warpgym, policy, *arguments)
+    assert "1 candidates were kept" in again.out
+    assert (best / "relu" / "solution.c").read_bytes() == kept
+    (only,) = trajectories(out)
+    assert only == json.loads((out / "whole.jsonl").read_text()) | {"ended_at": only["ended_at"]}
+    shutil.rmtree(best)
+    again = rollout(warpgym, policy, *arguments)
+    assert "(1 were there)" in again.out and "1 candidates were kept" in again.out
+    assert (best / "relu" / "solution.c").read_bytes() == kept
+
+
+def test_endpoint(warpgym, tmp_path):
+    """What an endpoint tells of its answers is in the trajectory, and no two questions have a seed
+    in common, in this run or another."""
+    spoken = streamed(RIGHT, reasoning="first the sign", logprobs=True)
+    arguments = ("--no-timing", "--samples", 2, "-s", "gym.turns=2", "-s", "policy.logprobs=true",
+                 "-s", "policy.price_prompt=1", "-s", "policy.price_completion=2",
+                 "relu")  # fmt: skip
+    with FakeOpenAI() as endpoint:
+        endpoint.plan = [status(503), spoken]
+        for name in ("a", "b"):
+            run = rollout(warpgym, endpoint.url, "--out", tmp_path / name, *arguments)
+            assert run.status == support.PASSED and "cost" in run.out, run
+        seeds = [question["seed"] for question in endpoint.questions]
+    assert len(seeds) == 9 and len(set(seeds)) == 8 and seeds[0] in seeds[1:4]
+    for told in trajectories(tmp_path / "a"):
+        assert told["policy"] == "openai" and told["model"] == "fake-1-snapshot"
+        for turn in told["turns"]:
+            assert turn["answer"] == RIGHT and turn["correct"] and turn["finish"] == "stop"
+            assert turn["thought"].startswith("first the sign") and turn["reasoning"]
+            assert "".join(turn["tokens"]) == RIGHT and turn["logprobs"][2] == -1
+            assert turn["usage"]["cached_tokens"] == 400 and turn["usage"]["cost"] > 0
+
+
+def test_not_judged(warpgym, tmp_path):
+    """Nobody can judge such answers here: that is said, and no more of them are asked for."""
+    answer = "```c\n/* status=unsupported */ void solution(void) {}\n```"
+    policy = script(tmp_path, relu(answer))
+    out = tmp_path / "run"
+    arguments = ("--jobs", 1, "--samples")
+    with serving.serving(warpgym) as server:
+        there = ("--out", out, "--server", f"http://127.0.0.1:{server.port}")
+        few = rollout(warpgym, policy, *arguments, 3, *there, "relu")
+        assert few.status == support.SOME_FAILED and "3 could not be judged" in few.out, few
+        assert few.err.count("relu: it could not be judged") == 3
+        shutil.rmtree(out)
+        many = rollout(warpgym, policy, *arguments, 100, *there, "relu")
+    assert many.status == support.INFRASTRUCTURE and "16 of 100 episodes" in many.out, many
+    assert len(trajectories(out)) == 16
 
 
 def test_iterations(warpgym, tmp_path):

@@ -5,7 +5,8 @@
  *
  * Each arrow may be the last thing that this process does: the same step, sent again to any server
  * on the queue, finds what was done and goes on from there. The job's id is the episode's, the
- * turn's and the attempt's, so none is judged twice. */
+ * turn's and the attempt's, so none is judged twice, and has a part that nobody can guess, so none
+ * is another's. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"

@@ -236,16 +236,23 @@ static json_t *first_state(const char *id, const struct gym *gym, json_t *config
     return state;
 }
 
+/* It is to be a part of a path, of URLs at least. */
+static bool is_id(const char *id)
+{
+    return evaluation_is_id(id) && strlen(id) <= LIMIT_EPISODE_ID_BYTES && !strchr(id, '/') &&
+           strcmp(id, ".") != 0 && strcmp(id, "..") != 0;
+}
+
 int episode_new(struct episode **out, struct gym *gym, const char *id, const json_t *configuration,
                 struct err *err)
 {
     json_t *resolved;
     struct episode *episode = make(gym, NULL);
     int result = 0;
-    if (!evaluation_is_id(id) || strlen(id) > LIMIT_EPISODE_ID_BYTES || strchr(id, '/'))
+    if (!is_id(id))
         result = err_set(err, ERR_INPUT,
                          "an episode's id has 1 to %d bytes of UTF-8, without '/' and control "
-                         "characters",
+                         "characters, and is not '.' or '..'",
                          LIMIT_EPISODE_ID_BYTES);
     if (result == 0)
         result = episode_config_resolve(gym, configuration, &resolved, &episode->problem, err);

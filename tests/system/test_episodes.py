@@ -167,6 +167,7 @@ def test_machine_at_fault(server):
         ({"problem": {"id": "softmax"}, "reward": "kevim"}, "kevin"),
         ({"problem": {"id": "softmax"}, "reward": {"preset": "kevin", "x_weight": 1}}, "weight"),
         ({"problem": {"id": "softmax"}, "id": "a/b"}, "id"),
+        ({"problem": {"id": "softmax"}, "id": ".."}, "id"),
         ({"problem": {"id": "softmax"}, "expires_s": 0}, "expires_s"),
         ({"problem": {"id": "softmax"}, "labels": {"policy": "x"}}, "labels"),
         (
@@ -205,6 +206,33 @@ def test_too_many(warpgym):
             lambda: server.post("/v1/episodes", {"problem": {"id": "softmax"}}).status == 429,
             "a refusal",
         )
+
+
+def test_grown_too_large(server):
+    """An episode that the queue has no room for says so, or ends; it never asks to be patient."""
+    id_ = begin(server, turns=16)["id"]
+    for turn, size in enumerate((4_100_000, 4_100_000, 4_100_000, 2_900_000)):
+        step(server, id_, turn, text=f"{turn}" + "x" * size)
+    refused = step(server, id_, 4, text="x" * 4_100_000, status=413)
+    assert "no more can be kept" in refused["error"]["message"]
+    assert server.get(f"/v1/episodes/{id_}").json["state"] == "answering"
+    # There is room for this one, and none for it as a turn.
+    done = step(server, id_, 4, "vector=wrong.json " + "y" * 1_000_000)
+    assert (done["state"], done["end"], done["turn"]) == ("done", "budget", 4)
+    assert len(done["trajectory"]["turns"]) == 4
+
+
+def test_ended_while_steps_wait(server):
+    """Nothing is judged on behalf of an episode that is gone."""
+    ids = [begin(server)["id"] for _ in range(8)]
+    body = {"turn": 0, "answer": CODE.format(words="hold_ms=60000")}
+    steps = [server.later("POST", f"/v1/episodes/{id_}/step", body) for id_ in ids]
+    support.wait_until(lambda: server.waiters() >= len(ids), "steps that wait")
+    for id_ in ids:
+        assert server.delete(f"/v1/episodes/{id_}").status == 200
+    assert [waiting.result(30).status for waiting in steps] == [404] * len(ids)
+    listed = server.get("/v1/evaluations?limit=1000").json["evaluations"]
+    assert not [item["id"] for item in listed if item["state"] in ("queued", "running")]
 
 
 class Stub:

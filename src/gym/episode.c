@@ -1,6 +1,7 @@
 #include "gym/episode.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -13,11 +14,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The state: {"schema", "id", "phase", "end", "configuration", "device", "examples", "started_at",
- * "ended_at", "turns": records, "window": places of those that the conversation holds (START_PLACE:
- * the candidate that it began with), "iteration", "messages": of the turn that is open, "pending":
- * {"answer", "attempt"} of one that is judged}. */
+/* The state: {"schema", "id", "secret", "phase", "end", "configuration", "device", "examples",
+ * "started_at", "ended_at", "turns": records, "window": places of those that the conversation holds
+ * (START_PLACE: the candidate that it began with), "iteration", "messages": of the turn that is
+ * open, "pending": {"answer", "attempt"} of one that is judged}. */
 #define SCHEMA 1
+#define MARK_DIGITS 16 /* of an evaluation's id */
 #define START_PLACE (-1)
 
 struct episode {
@@ -200,12 +202,22 @@ static int find_examples(struct episode *episode, struct err *err)
     return result;
 }
 
+/* Two of the same id are two episodes all the same: each has evaluations of its own. */
+static json_t *draw_secret(void)
+{
+    char text[2 * 16 + 1];
+    snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)clock_secret(),
+             (unsigned long long)clock_secret());
+    return json_string(text);
+}
+
 /* What every state has, before its first turn. */
 static json_t *first_state(const char *id, const struct gym *gym, json_t *configuration)
 {
     json_t *state = json_object();
     json_put(state, "schema", json_integer(SCHEMA));
     json_put(state, "id", json_text(id));
+    json_put(state, "secret", draw_secret());
     json_put(state, "phase", json_string(phase_names[EPISODE_ANSWERING]));
     json_put(state, "end", json_string(""));
     json_put(state, "configuration", configuration);
@@ -224,16 +236,23 @@ static json_t *first_state(const char *id, const struct gym *gym, json_t *config
     return state;
 }
 
+/* It is to be a part of a path, of URLs at least. */
+static bool is_id(const char *id)
+{
+    return evaluation_is_id(id) && strlen(id) <= LIMIT_EPISODE_ID_BYTES && !strchr(id, '/') &&
+           strcmp(id, ".") != 0 && strcmp(id, "..") != 0;
+}
+
 int episode_new(struct episode **out, struct gym *gym, const char *id, const json_t *configuration,
                 struct err *err)
 {
     json_t *resolved;
     struct episode *episode = make(gym, NULL);
     int result = 0;
-    if (!evaluation_is_id(id) || strlen(id) > LIMIT_EPISODE_ID_BYTES || strchr(id, '/'))
+    if (!is_id(id))
         result = err_set(err, ERR_INPUT,
                          "an episode's id has 1 to %d bytes of UTF-8, without '/' and control "
-                         "characters",
+                         "characters, and is not '.' or '..'",
                          LIMIT_EPISODE_ID_BYTES);
     if (result == 0)
         result = episode_config_resolve(gym, configuration, &resolved, &episode->problem, err);
@@ -364,12 +383,21 @@ static int go_on(struct episode *episode, const json_t *record, struct err *err)
     return result == ERR_LIMIT ? 0 : result;
 }
 
+/* Behind what people read stands what nobody can know beforehand: an evaluation that somebody has
+ * put under this id would be taken for this turn's. */
 static void evaluation_id(const struct episode *episode, char *id, size_t id_bytes)
 {
     const json_t *pending = json_object_get(episode->state, "pending");
-    snprintf(id, id_bytes, "%s-%lld-%lld", state_text(episode, "id"),
+    char mark[HASH_HEX_BYTES];
+    snprintf(id, id_bytes, "%.*s-%lld-%lld", LIMIT_EPISODE_ID_BYTES, state_text(episode, "id"),
              (long long)episode_turn(episode),
              (long long)json_integer_value(json_object_get(pending, "attempt")));
+    struct hash *hash = hash_new();
+    hash_update_string(hash, state_text(episode, "secret"));
+    hash_update_string(hash, id);
+    hash_finish(hash, mark);
+    size_t length = strlen(id);
+    snprintf(id + length, id_bytes - length, "-%.*s", MARK_DIGITS, mark);
 }
 
 /* `verdict` NULL: there was no code. */

@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "client/remote.h"
 #include "server/episode_store.h"
-#include "server/later.h"
 #include "server/submit.h"
 
 #include <stdio.h>
@@ -204,7 +203,7 @@ static enum judged settle(struct service *service, const char *id, struct stored
 
 struct wait {
     struct feed_listener listener; /* first */
-    struct later_work work;
+    struct pool_work work;
     struct service *service;
     struct http_waiter *waiter;
     char id[LIMIT_EPISODE_ID_BYTES + 1];
@@ -224,9 +223,9 @@ static void answer_now(struct service *service, const char *id, struct http_resp
     stored_deinit(&stored);
 }
 
-static void finish(struct later_work *work)
+static void finish(struct pool_work *work)
 {
-    struct wait *wait = (struct wait *)(void *)((char *)work - offsetof(struct wait, work));
+    struct wait *wait = POOL_WHOLE(work, struct wait, work);
     struct http_response *response = http_response_new(wait->waiter);
     answer_now(wait->service, wait->id, response);
     (void)http_answer(wait->waiter, response);
@@ -252,9 +251,7 @@ static enum feed_look look(struct feed_listener *listener, const struct queue_ev
 static void drop(struct feed_listener *listener)
 {
     struct wait *wait = (struct wait *)listener;
-    if (wait->ended)
-        later_push(wait->service->later, &wait->work);
-    else
+    if (!wait->ended || !pool_push(wait->service->finishers, &wait->work))
         http_drop(wait->waiter);
 }
 

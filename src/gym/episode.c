@@ -318,7 +318,7 @@ int episode_load(struct episode **out, struct gym *gym, const json_t *state, str
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------- end of a turn */
+/* -------------------------------------------------------------------------------- end of a turn */
 
 static double value_of(const struct episode *episode, const json_t *record)
 {

@@ -11,8 +11,8 @@
  * evaluations are made with: nobody who has not seen the state can tell them beforehand.
  *
  * It is DONE, and says so as its `end`, when
- *   solved   a turn is correct and at least `stop_speedup` times as fast as the reference (0: never,
- *            as Dr. Kernel does it); where nothing is timed, correctness will do
+ *   solved   a turn is correct and at least `stop_speedup` times as fast as the reference (0:
+ *            never, as Dr. Kernel does it); where nothing is timed, correctness will do
  *   turns    the last of its turns is over, in the last of its iterations (window.h)
  *   budget   task and last feedback alone are more than the conversation may have
  *   error    nobody could judge its last answer (EPISODE_ATTEMPTS)
@@ -40,11 +40,12 @@ struct problem;
 
 #define EPISODE_ATTEMPTS 3 /* at an answer's evaluation */
 
-/* `configuration`: episode_config.h. ERR_INPUT, ERR_MISSING (the problem), ERR_LIMIT (a first prompt
- * above its budget). */
+/* `configuration`: episode_config.h. ERR_INPUT, ERR_MISSING (the problem), ERR_LIMIT (a first
+ * prompt above its budget). */
 NODISCARD int episode_new(struct episode **out, struct gym *gym, const char *id,
                           const json_t *configuration, struct err *err);
-/* One that was kept. ERR_PROTOCOL: that is no state; ERR_MISSING: its problem is gone or another. */
+/* One that was kept. ERR_PROTOCOL: that is no state; ERR_MISSING: its problem is gone, or another.
+ */
 NODISCARD int episode_load(struct episode **out, struct gym *gym, const json_t *state,
                            struct err *err);
 void episode_free(struct episode *episode);

@@ -280,7 +280,7 @@ static void make_tasks(struct run *run)
     run->counts->episodes = run->count;
 }
 
-/* ------------------------------------------------------------------------------------ one episode */
+/* ---------------------------------------------------------------------------------- one episode */
 
 static bool is_over(const struct run *run)
 {
@@ -442,7 +442,7 @@ static int play(struct run *run, struct task *task, struct err *err)
     return result == 0 ? finish(run, task, err) : result;
 }
 
-/* ------------------------------------------------------------------------------------- the threads */
+/* ---------------------------------------------------------------------------------- the threads */
 
 /* Whether it is this episode's alone. */
 static bool is_refusal(int code)

@@ -8,8 +8,8 @@
 
 #include "server/mcp.h"
 #include "server/mcp_message.h"
-#include "server/pool.h"
 #include "server/mcp_version.h"
+#include "server/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

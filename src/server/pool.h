@@ -19,8 +19,7 @@ struct pool_work {
 };
 
 /* The whole of which `work` is the member of that name. */
-#define POOL_WHOLE(work, type, member)                                                             \
-    ((type *)(void *)((char *)(work)-offsetof(type, member)))
+#define POOL_WHOLE(work, type, member) ((type *)(void *)((char *)(work)-offsetof(type, member)))
 
 struct pool *pool_new(size_t threads_max, size_t queue_max);
 /* False: the queue is full, or no thread can be had: `run` is not called. */

@@ -1,4 +1,4 @@
-"""The demo of the gym, as the README types it: the script plays twenty problems, the report opens."""
+"""The gym's demo, as the README types it: a script plays twenty problems, the report opens."""
 
 import json
 

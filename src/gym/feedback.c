@@ -81,7 +81,8 @@ static const struct situation situations[] = {
      "Keep what works. What is left is in the memory traffic, in the use of all cores or "
      "multiprocessors, and in the passes that can be fused.",
      false},
-    {"unsupported", NULL, "It cannot be judged here", "Write it as the task asks.", true},
+    {"unsupported", NULL, "It cannot be judged here",
+     "This machine lacks what such code needs: another language, or another machine.", true},
     {"infrastructure_error", NULL, "It could not be judged: the judge failed, not the candidate",
      "This says nothing of the code.", false},
     {"cancelled", NULL, "It was not judged: somebody asked to stop",

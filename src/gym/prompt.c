@@ -108,15 +108,28 @@ static bool leaks(const json_t *problem, const char *id, const char *reference)
            same_text(reference, text_of(problem, "reference"));
 }
 
+/* Once is enough. */
+static bool is_among(const struct prompt_example *example, const json_t *retrieved)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach((json_t *)retrieved, i, row)
+    {
+        if (strcmp(example->problem, text_of(row, "problem")) == 0)
+            return true;
+    }
+    return false;
+}
+
 static json_t *worked_examples(const struct prompt_language *language, int64_t shots,
-                               const json_t *problem)
+                               const json_t *problem, const json_t *retrieved)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < language->example_count; i++) {
         const struct prompt_example *example = &language->examples[i];
         if ((int64_t)json_array_size(list) == shots)
             break;
-        if (leaks(problem, example->problem, example->reference))
+        if (leaks(problem, example->problem, example->reference) || is_among(example, retrieved))
             continue;
         json_t *row = json_object();
         json_put(row, "problem", json_text(example->problem));
@@ -515,9 +528,9 @@ int prompts_messages(const struct prompts *prompts, const struct prompt_options 
     result = check_format(telling.language, problem, err);
     if (result < 0)
         return result;
-    telling.worked = worked_examples(telling.language, larger(options->shots, telling.style->shots),
-                                     problem);
     telling.retrieved = retrieved_examples(examples, problem);
+    telling.worked = worked_examples(telling.language, larger(options->shots, telling.style->shots),
+                                     problem, telling.retrieved);
     telling.facts = shared_facts(options, telling.language, problem, device);
     struct plan plan = {
         .first_turn = first_turn(telling.style, turn_count),

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PLACE_BYTES 512 /* configurations are four deep at most */
+
 struct task {
     const json_t *asked; /* {"problem", "start"} */
     int64_t sample;
@@ -63,34 +65,63 @@ static json_t *describe(const struct run *run)
     return run_json;
 }
 
-/* The same problems. What an episode begins with may have got better by now, by this very run: what
- * it was at first counts. */
-static bool same_tasks(const json_t *found, const json_t *wanted)
+/* The place where two values differ first, behind the `length` bytes of `path` that name where they
+ * are; *found and *wanted are then what is there. What an episode begins with may have got better by
+ * now, by this very run: what it was at first counts. */
+static bool differ(const json_t **found, const json_t **wanted, char *path, size_t length)
 {
-    size_t count = json_array_size(wanted);
-    bool same = json_array_size(found) == count;
-    for (size_t i = 0; same && i < count; i++)
-        same = json_equal(json_object_get(json_array_get(found, i), "problem"),
-                          json_object_get(json_array_get(wanted, i), "problem"));
-    return same;
+    const json_t *one = *found, *other = *wanted;
+    const char *key;
+    json_t *value;
+    size_t i;
+    if (json_is_object(one) && json_is_object(other)) {
+        json_object_foreach((json_t *)other, key, value)
+        {
+            int more = snprintf(path + length, PLACE_BYTES - length, "%s%.40s", length ? "." : "",
+                                key);
+            *found = json_object_get(one, key);
+            *wanted = value;
+            if (strcmp(key, "start") != 0 && differ(found, wanted, path, length + (size_t)more))
+                return true;
+        }
+        return false;
+    }
+    if (!json_is_array(one) || json_array_size(one) != json_array_size(other))
+        return !json_equal(one, other);
+    json_array_foreach((json_t *)other, i, value)
+    {
+        int more = snprintf(path + length, PLACE_BYTES - length, ".%zu", i);
+        *found = json_array_get(one, i);
+        *wanted = value;
+        if (differ(found, wanted, path, length + (size_t)more))
+            return true;
+    }
+    return false;
+}
+
+static char *short_text(const json_t *value)
+{
+    bool is_short = value && !json_is_array(value) && !json_is_object(value);
+    char *text = is_short ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    char *copy = mem_printf("%.80s", text ? text : "something else");
+    free(text);
+    return copy;
 }
 
 static int compare(const struct run *run, const json_t *found, const json_t *wanted,
                    struct err *err)
 {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)wanted, key, value)
-    {
-        const json_t *had = json_object_get(found, key);
-        bool same = strcmp(key, "tasks") == 0 ? same_tasks(had, value) : json_equal(had, value);
-        if (!same)
-            return err_set(err, ERR_INPUT,
-                           "%s holds a run with other %s; ask as it was asked, or name another "
-                           "directory",
-                           run->options->directory, key);
-    }
-    return 0;
+    char place[PLACE_BYTES];
+    if (!differ(&found, &wanted, place, 0))
+        return 0;
+    char *was = short_text(found), *now = short_text(wanted);
+    err_set(err, ERR_INPUT,
+            "%s holds another run: its %s was %s, and is %s now; ask as it was asked, or name "
+            "another directory",
+            run->options->directory, place, was, now);
+    mem_free(was);
+    mem_free(now);
+    return ERR_INPUT;
 }
 
 static int write_run(struct run *run, const char *path, json_t *wanted, struct err *err)

@@ -310,6 +310,14 @@ static void test_retrieved(void **state)
                                                    "---", "## Task", "class Model", NULL});
     assert_null(strstr(text, "REFERENCE THREE"));
     assert_null(strstr(text, "4217")); /* no scores */
+    json_decref(messages);
+    /* A worked example that was found as well is told once, and another takes its place. */
+    options.shots = 1;
+    messages = tell(&options, "torch/softmax_rows", examples, NULL, 0);
+    text = prompting_text(messages, 1);
+    assert_non_null(strstr(text, "### Example 3: Leak"));
+    assert_non_null(strstr(text, "### Worked example 1: "));
+    assert_null(strstr(text, "### Worked example 1: torch/rms_norm"));
     mem_free(code);
     json_decref(messages);
     json_decref(examples);

@@ -1,4 +1,4 @@
-/* Rewards against vectors/rewards.json, which the Python side reads as well. */
+/* Rewards, returns and void turns against vectors/rewards.json. */
 #include "gym/reward.h"
 
 #include "base/file.h"

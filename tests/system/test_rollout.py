@@ -106,6 +106,9 @@ def test_done_is_done(warpgym, tmp_path):
     assert before == after
     other = rollout(warpgym, policy, *arguments[:-1], "-s", "gym.turns=3", "relu")
     assert other.status == support.USAGE and "another directory" in other.err
+    assert "configuration.turns was 2, and is 3 now" in other.err
+    other = rollout(warpgym, policy, *arguments[:-1], "relu", "softmax")
+    assert other.status == support.USAGE and "its tasks was something else" in other.err
 
 
 def test_killed(warpgym, tmp_path):

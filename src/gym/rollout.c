@@ -31,6 +31,7 @@ struct run {
     struct rollout_counts *counts;
     char key[17]; /* drawn once, so that no two runs share an evaluation's id */
     struct journal journal, trajectories;
+    json_t *asked; /* options->tasks as they were when the run began */
     struct task *tasks;
     size_t count;
 
@@ -61,6 +62,26 @@ static json_t *describe(const struct run *run)
     return run_json;
 }
 
+/* The problems alone: what is there to begin with gets better while a run goes on (gym/best.h). */
+static json_t *problems_of(const json_t *tasks)
+{
+    json_t *problems = json_array();
+    for (size_t i = 0; i < json_array_size(tasks); i++)
+        json_array_append(problems, json_object_get(json_array_get(tasks, i), "problem"));
+    return problems;
+}
+
+static bool is_same(const char *key, const json_t *found, const json_t *wanted)
+{
+    if (strcmp(key, "tasks") != 0)
+        return json_equal(found, wanted);
+    json_t *one = problems_of(found), *other = problems_of(wanted);
+    bool same = json_equal(one, other) && json_array_size(found) == json_array_size(wanted);
+    json_decref(one);
+    json_decref(other);
+    return same;
+}
+
 static int compare(const struct run *run, const json_t *found, const json_t *wanted,
                    struct err *err)
 {
@@ -68,7 +89,7 @@ static int compare(const struct run *run, const json_t *found, const json_t *wan
     json_t *value;
     json_object_foreach((json_t *)wanted, key, value)
     {
-        if (!json_equal(json_object_get(found, key), value))
+        if (!is_same(key, json_object_get(found, key), value))
             return err_set(err, ERR_INPUT,
                            "%s holds a run with other %s; ask as it was asked, or name another "
                            "directory",
@@ -82,6 +103,7 @@ static int write_run(struct run *run, const char *path, json_t *wanted, struct e
     snprintf(run->key, sizeof run->key, "%016llx", (unsigned long long)clock_secret());
     json_t *whole = json_copy(wanted);
     json_put(whole, "key", json_string(run->key));
+    run->asked = json_incref((json_t *)run->options->tasks);
     char *text = json_dumps(whole, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
     int result = file_write_atomic(path, text, strlen(text), 0644, err);
     free(text);
@@ -104,8 +126,10 @@ static int read_run(struct run *run, const char *path, const json_t *wanted, str
         result = compare(run, found, wanted, err);
     if (result == 0)
         result = json_get_string(found, "key", &key, err);
-    if (result == 0)
+    if (result == 0) {
         snprintf(run->key, sizeof run->key, "%s", key);
+        run->asked = json_incref(json_object_get(found, "tasks"));
+    }
     json_decref(found);
     return result;
 }
@@ -218,12 +242,12 @@ static int open_journals(struct run *run, struct err *err)
 
 static void make_tasks(struct run *run)
 {
-    size_t problems = json_array_size(run->options->tasks), samples = (size_t)run->options->samples;
+    size_t problems = json_array_size(run->asked), samples = (size_t)run->options->samples;
     run->count = problems * samples;
     run->tasks = mem_alloc((run->count + 1) * sizeof *run->tasks);
     for (size_t i = 0; i < run->count; i++) {
         struct task *task = &run->tasks[i];
-        task->asked = json_array_get(run->options->tasks, i % problems);
+        task->asked = json_array_get(run->asked, i % problems);
         task->sample = (int64_t)(i / problems);
         snprintf(task->id, sizeof task->id, "%s-%zu", run->key, i);
     }
@@ -451,8 +475,10 @@ int rollout_run(const struct rollout_options *options, struct rollout_counts *co
     int result = check_tasks(options, err);
     if (result == 0)
         result = open_run(&run, err);
-    if (result < 0)
+    if (result < 0) {
+        json_decref(run.asked);
         return result;
+    }
     pthread_mutex_init(&run.lock, NULL);
     make_tasks(&run);
     result = open_journals(&run, err);
@@ -464,6 +490,7 @@ int rollout_run(const struct rollout_options *options, struct rollout_counts *co
     for (size_t i = 0; i < run.count; i++)
         episode_free(run.tasks[i].episode);
     mem_free(run.tasks);
+    json_decref(run.asked);
     pthread_mutex_destroy(&run.lock);
     return result;
 }

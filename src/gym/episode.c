@@ -20,6 +20,7 @@
  * open, "pending": {"answer", "attempt"} of one that is judged}. */
 #define SCHEMA 1
 #define MARK_DIGITS 16 /* of an evaluation's id */
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define START_PLACE (-1)
 
 struct episode {
@@ -273,6 +274,51 @@ int episode_new(struct episode **out, struct gym *gym, const char *id, const jso
     return 0;
 }
 
+/* ERR_PROTOCOL where `object` lacks one of the keys that are read without a question. */
+static int check_parts(const json_t *object, const char *const *keys, size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!json_object_get(object, keys[i]))
+            return err_set(err, ERR_PROTOCOL, "'%s' is missing", keys[i]);
+    return 0;
+}
+
+static int check_turns(const json_t *turns, struct err *err)
+{
+    static const char *const keys[] = {"turn",         "prompt",   "code",       "status",
+                                       "format_ok",    "compiled", "correct",    "speedup",
+                                       "reward",       "excluded", "violations", "feedback",
+                                       "reward_parts", "facts",    "evaluation"};
+    const char *text;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < json_array_size(turns); i++) {
+        const json_t *record = json_array_get(turns, i);
+        result = json_get_string(record, "answer", &text, err);
+        if (result == 0)
+            result = check_parts(record, keys, COUNT(keys), err);
+    }
+    return result;
+}
+
+/* What the phase goes on with. */
+static int check_open(const json_t *state, struct err *err)
+{
+    static const char *const keys[] = {"usage", "logprobs", "tokens", "answer_ms"};
+    json_t *pending, *answer, *messages;
+    const char *phase, *text;
+    int result = json_get_string(state, "phase", &phase, err);
+    if (result == 0 && strcmp(phase, phase_names[EPISODE_DONE]) != 0)
+        result = json_get_array(state, "messages", &messages, err);
+    if (result < 0 || strcmp(phase, phase_names[EPISODE_JUDGING]) != 0)
+        return result;
+    result = json_get_object(state, "pending", &pending, err);
+    if (result == 0)
+        result = json_get_object(pending, "answer", &answer, err);
+    if (result == 0)
+        result = json_get_string(answer, "text", &text, err);
+    return result < 0 ? result : check_parts(answer, keys, COUNT(keys), err);
+}
+
 /* Of what a store gave back: only that nothing below can be misled by it. */
 static int check_state(const json_t *state, struct err *err)
 {
@@ -287,15 +333,15 @@ static int check_state(const json_t *state, struct err *err)
     if (result == 0)
         result = json_get_string(state, "id", &text, err);
     if (result == 0)
-        result = json_get_string(state, "phase", &text, err);
-    if (result == 0)
         result = json_get_object(state, "configuration", &part, err);
     if (result == 0)
         result = json_get_array(state, "turns", &part, err);
-    for (size_t i = 0; result == 0 && i < json_array_size(part); i++)
-        result = json_get_string(json_array_get(part, i), "answer", &text, err);
+    if (result == 0)
+        result = check_turns(part, err);
     if (result == 0)
         result = json_get_array(state, "window", &part, err);
+    if (result == 0)
+        result = check_open(state, err);
     return result < 0 ? err_set(err, ERR_PROTOCOL, "this is no episode's state: %s", err->text) : 0;
 }
 

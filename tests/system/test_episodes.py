@@ -2,9 +2,13 @@
 
 import collections
 import concurrent.futures
+import contextlib
 import json
 import random
+import shutil
 import signal
+import socket
+import subprocess
 import threading
 
 import pytest
@@ -233,6 +237,66 @@ def test_ended_while_steps_wait(server):
     assert [waiting.result(30).status for waiting in steps] == [404] * len(ids)
     listed = server.get("/v1/evaluations?limit=1000").json["evaluations"]
     assert not [item["id"] for item in listed if item["state"] in ("queued", "running")]
+
+
+@contextlib.contextmanager
+def stores(kind, folder):
+    if kind == "sqlite":
+        yield None
+        return
+    if not shutil.which("redis-server"):
+        pytest.skip("there is no redis-server")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    process = subprocess.Popen(
+        ["redis-server", "--port", port, "--save", "", "--dir", folder], stdout=subprocess.DEVNULL
+    )
+    try:
+        yield f"redis://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "redis"])
+def test_two_servers_and_rivals(warpgym, tmp_path, kind):
+    """The same turn stepped by six at once, with two answers, on two servers: one of the answers is
+    the turn's, who gave it is told its verdict, who gave the other one is told so."""
+    episodes, rivals, turns = 6, 6, 2
+    with contextlib.ExitStack() as stack:
+        queue = stack.enter_context(stores(kind, tmp_path))
+        servers = [serving.Server(warpgym, queue=queue)]
+        stack.callback(servers[0].stop)
+        servers.append(serving.Server(warpgym, queue=servers[0].queue))
+        stack.callback(servers[1].stop)
+        stack.callback(serving.Worker(servers[0].queue).stop)
+        for number in range(episodes):
+            begin(servers[number % 2], id=f"r{number}", turns=turns)
+
+        def contend(job):
+            number, turn, rival = job
+            status = ("passed", "wrong")[rival // 2 % 2]
+            body = {"turn": turn, "answer": CODE.format(words=f"status={status} r{number} t{turn}")}
+            while True:
+                answer = servers[rival % 2].post(f"/v1/episodes/r{number}/step", body)
+                if answer.status not in (202, 503):
+                    return number, status, answer
+
+        pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(episodes * rivals))
+        for turn in range(turns):
+            jobs = [(number, turn, rival) for number in range(episodes) for rival in range(rivals)]
+            taken = collections.defaultdict(set)
+            for number, status, answer in pool.map(contend, jobs):
+                if answer.status == 200:
+                    told = answer.json["step"]
+                    assert (told["turn"], told["status"]) == (turn, status)
+                    taken[number].add(status)
+                else:
+                    assert answer.status == 409 and "another answer" in answer.text, answer
+            assert [len(taken[number]) for number in range(episodes)] == [1] * episodes
+        listed = servers[0].get("/v1/evaluations?limit=1000").json["evaluations"]
+        assert len(listed) == episodes * turns
 
 
 class Stub:

@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The state: {"schema", "id", "phase", "end", "configuration", "device", "examples", "started_at",
- * "ended_at", "turns": records, "window": places of those that the conversation holds (START_PLACE:
- * the candidate that it began with), "iteration", "messages": of the turn that is open, "pending":
- * {"answer", "attempt"} of one that is judged}. */
+/* The state: {"schema", "id", "life": drawn when it began, "phase", "end", "configuration", "device",
+ * "examples", "started_at", "ended_at", "turns": records, "window": places of those that the
+ * conversation holds (START_PLACE: the candidate that it began with), "iteration", "messages": of
+ * the turn that is open, "pending": {"answer", "attempt"} of one that is judged}. */
 #define SCHEMA 1
 #define START_PLACE (-1)
 
@@ -204,8 +204,11 @@ static int find_examples(struct episode *episode, struct err *err)
 static json_t *first_state(const char *id, const struct gym *gym, json_t *configuration)
 {
     json_t *state = json_object();
+    char life[9];
+    snprintf(life, sizeof life, "%08x", (unsigned)(clock_secret() >> 32));
     json_put(state, "schema", json_integer(SCHEMA));
     json_put(state, "id", json_text(id));
+    json_put(state, "life", json_string(life));
     json_put(state, "phase", json_string(phase_names[EPISODE_ANSWERING]));
     json_put(state, "end", json_string(""));
     json_put(state, "configuration", configuration);
@@ -268,6 +271,8 @@ static int check_state(const json_t *state, struct err *err)
     if (result == 0)
         result = json_get_string(state, "id", &text, err);
     if (result == 0)
+        result = json_get_string(state, "life", &text, err);
+    if (result == 0)
         result = json_get_string(state, "phase", &text, err);
     if (result == 0)
         result = json_get_object(state, "configuration", &part, err);
@@ -299,7 +304,7 @@ int episode_load(struct episode **out, struct gym *gym, const json_t *state, str
     return 0;
 }
 
-/* ---------------------------------------------------------------------------------- end of a turn */
+/* -------------------------------------------------------------------------------- end of a turn */
 
 static double value_of(const struct episode *episode, const json_t *record)
 {
@@ -364,11 +369,12 @@ static int go_on(struct episode *episode, const json_t *record, struct err *err)
     return result == ERR_LIMIT ? 0 : result;
 }
 
+/* With its life: an id that is used again, for another episode, finds none of the old one's. */
 static void evaluation_id(const struct episode *episode, char *id, size_t id_bytes)
 {
     const json_t *pending = json_object_get(episode->state, "pending");
-    snprintf(id, id_bytes, "%s-%lld-%lld", state_text(episode, "id"),
-             (long long)episode_turn(episode),
+    snprintf(id, id_bytes, "%s-%s-%lld-%lld", state_text(episode, "id"),
+             state_text(episode, "life"), (long long)episode_turn(episode),
              (long long)json_integer_value(json_object_get(pending, "attempt")));
 }
 

@@ -10,8 +10,8 @@
  * same state, answer and verdict give the same next state.
  *
  * It is DONE, and says so as its `end`, when
- *   solved   a turn is correct and at least `stop_speedup` times as fast as the reference (0: never,
- *            as Dr. Kernel does it); where nothing is timed, correctness will do
+ *   solved   a turn is correct and at least `stop_speedup` times as fast as the reference (0:
+ *            never, as Dr. Kernel does it); where nothing is timed, correctness will do
  *   turns    the last of its turns is over, in the last of its iterations (window.h)
  *   budget   task and last feedback alone are more than the conversation may have
  *   error    nobody could judge its last answer (EPISODE_ATTEMPTS)
@@ -39,11 +39,12 @@ struct problem;
 
 #define EPISODE_ATTEMPTS 3 /* at an answer's evaluation */
 
-/* `configuration`: episode_config.h. ERR_INPUT, ERR_MISSING (the problem), ERR_LIMIT (a first prompt
- * above its budget). */
+/* `configuration`: episode_config.h. ERR_INPUT, ERR_MISSING (the problem), ERR_LIMIT (a first
+ * prompt above its budget). */
 NODISCARD int episode_new(struct episode **out, struct gym *gym, const char *id,
                           const json_t *configuration, struct err *err);
-/* One that was kept. ERR_PROTOCOL: that is no state; ERR_MISSING: its problem is gone or another. */
+/* One that was kept. ERR_PROTOCOL: that is no state; ERR_MISSING: its problem is gone, or another
+ * one. */
 NODISCARD int episode_load(struct episode **out, struct gym *gym, const json_t *state,
                            struct err *err);
 void episode_free(struct episode *episode);
@@ -65,8 +66,9 @@ NODISCARD int episode_messages(struct episode *episode, json_t **messages, struc
  * NULL where the answer holds no code: the turn is over then. ERR_INPUT, ERR_LIMIT. */
 NODISCARD int episode_answer(struct episode *episode, const json_t *answer, json_t **request,
                              struct err *err);
-/* JUDGING: what is to be evaluated (docs/remote.md); its id is the episode's, the turn's and the
- * attempt's, so asking twice is asking once. A new reference. */
+/* JUDGING: what is to be evaluated (docs/remote.md); its id is made of the episode's, a number that
+ * was drawn when it began, the turn's and the attempt's, so asking twice is asking once. A new
+ * reference. */
 json_t *episode_request(const struct episode *episode);
 /* JUDGING: ends the turn. ERR_IO: it was none, ask again; ERR_PROTOCOL: that is no verdict. */
 NODISCARD int episode_verdict(struct episode *episode, const json_t *verdict, struct err *err);

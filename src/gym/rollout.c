@@ -66,8 +66,8 @@ static json_t *describe(const struct run *run)
 }
 
 /* The place where two values differ first, behind the `length` bytes of `path` that name where they
- * are; *found and *wanted are then what is there. What an episode begins with may have got better by
- * now, by this very run: what it was at first counts. */
+ * are; *found and *wanted are then what is there. What an episode begins with may be better by now,
+ * by this very run: what it was at first counts. */
 static bool differ(const json_t **found, const json_t **wanted, char *path, size_t length)
 {
     const json_t *one = *found, *other = *wanted;
@@ -311,7 +311,7 @@ static void make_tasks(struct run *run)
     run->counts->episodes = run->count;
 }
 
-/* ------------------------------------------------------------------------------------ one episode */
+/* ---------------------------------------------------------------------------------- one episode */
 
 static bool is_over(const struct run *run)
 {
@@ -473,7 +473,7 @@ static int play(struct run *run, struct task *task, struct err *err)
     return result == 0 ? finish(run, task, err) : result;
 }
 
-/* ------------------------------------------------------------------------------------- the threads */
+/* ---------------------------------------------------------------------------------- the threads */
 
 /* Whether it is this episode's alone. */
 static bool is_refusal(int code)

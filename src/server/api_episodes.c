@@ -4,8 +4,8 @@
  *                (document, durable)    (a job, durable)
  *
  * Each arrow may be the last thing that this process does: the same step, sent again to any server
- * on the queue, finds what was done and goes on from there. The job's id is the episode's, the
- * turn's and the attempt's, so none is judged twice. */
+ * on the queue, finds what was done and goes on from there. The job's id is the episode's (and
+ * its life's: ids are used again), the turn's and the attempt's, so none is judged twice. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -22,7 +22,7 @@
 #define TRIES 8 /* at a document that others write, too */
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ------------------------------------------------------------------------------------- documents */
+/* ----------------------------------------------------------------------------------- documents */
 
 /* By what an episode or its configuration does. */
 static void refuse(struct http_response *response, const struct err *err)
@@ -66,7 +66,7 @@ static void answer(const struct stored *stored, int status, struct http_response
     http_set_json(response, episode_view(stored));
 }
 
-/* --------------------------------------------------------------------------------------- judging */
+/* ------------------------------------------------------------------------------------- judging */
 
 /* Of a job without a result: its worker is lost, or somebody cancelled it. */
 static json_t *verdict_without(const struct queue_job *job)
@@ -167,7 +167,7 @@ static enum judged settle(struct service *service, const char *id, struct stored
     return JUDGED_REFUSED;
 }
 
-/* --------------------------------------------------------------------------------------- waiting */
+/* ------------------------------------------------------------------------------------- waiting */
 
 struct wait {
     struct feed_listener listener; /* first */
@@ -283,7 +283,7 @@ static bool read_wait(const struct http_request *request, struct http_response *
     return true;
 }
 
-/* ----------------------------------------------------------------------------------------- begin */
+/* --------------------------------------------------------------------------------------- begin */
 
 struct beginning {
     const char *id;
@@ -388,7 +388,7 @@ static void post(void *context, struct http_request *request, struct http_respon
         begin(service, body, response);
 }
 
-/* ------------------------------------------------------------------------------------------ steps */
+/* -------------------------------------------------------------------------------------- steps */
 
 /* {"turn", "answer", …} as episode_answer wants it. */
 static int read_step(const json_t *body, int64_t *turn, json_t **given, struct err *err)

@@ -1,8 +1,8 @@
 /* episode_store: episodes between two requests: documents of the queue, so that any server on it
  * can go on with them, and a restart loses none.
  *
- * A document is {"state": episode.h's, "notes": object, "expires_s", "expires_ms"}. Who changes an episode writes
- * it under the version that he read; of two, the second one reads again.
+ * A document is {"state": episode.h's, "notes": object, "expires_s", "expires_ms"}. Who changes an
+ * episode writes it under the version that he read; of two, the second one reads again.
  *
  * Threads: any, each its own struct stored; they block.
  */

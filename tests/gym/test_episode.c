@@ -234,7 +234,7 @@ static void test_nobody_judges(void **state)
 
 /* ------------------------------------------------------------------------------------- resuming */
 
-static struct episode *kept(struct episode *episode)
+static struct episode *copy_of(const struct episode *episode)
 {
     struct episode *again;
     struct err err;
@@ -244,6 +244,12 @@ static struct episode *kept(struct episode *episode)
         fail_msg("%s", err.text);
     json_decref(state);
     free(text);
+    return again;
+}
+
+static struct episode *kept(struct episode *episode)
+{
+    struct episode *again = copy_of(episode);
     episode_free(episode);
     return again;
 }
@@ -270,7 +276,7 @@ static void test_resumes_to_the_same(void **state)
     const char *configuration = "{\"problem\": {\"id\": \"softmax\"}, \"turns\": 2, \"history\": "
                                 "{\"iterations\": 3, \"remain_turns\": 1, \"select\": \"best\"}, "
                                 "\"start\": {\"code\": \"void solution(void) {}\"}}";
-    struct episode *straight = begin(configuration), *broken = begin(configuration);
+    struct episode *straight = begin(configuration), *broken = copy_of(straight);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         broken = kept(broken);
         assert_int_equal(say(straight, steps[i].text), steps[i].status != NULL);
@@ -298,11 +304,14 @@ static void test_foreign_states(void **state)
     static const char *const texts[] = {
         "{}",
         "{\"schema\": 1}",
-        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"judging\", \"configuration\": {}, \"turns\": "
+        "{\"schema\": 1, \"id\": \"e\", \"life\": \"0\", \"phase\": \"judging\", "
+        "\"configuration\": {}, \"turns\": "
         "[], \"window\": []}",
-        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"judging\", \"configuration\": [], \"turns\": "
+        "{\"schema\": 1, \"id\": \"e\", \"life\": \"0\", \"phase\": \"judging\", "
+        "\"configuration\": [], \"turns\": "
         "[], \"window\": []}",
-        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"x\", \"configuration\": {}, \"turns\": [1], "
+        "{\"schema\": 1, \"id\": \"e\", \"life\": \"0\", \"phase\": \"x\", \"configuration\": {}, "
+        "\"turns\": [1], "
         "\"window\": []}",
         "{\"schema\": 2, \"id\": \"e\"}",
     };

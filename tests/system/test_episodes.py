@@ -4,6 +4,7 @@ import collections
 import concurrent.futures
 import json
 import random
+import re
 import signal
 import threading
 
@@ -84,6 +85,14 @@ def test_begun_again(server):
     assert answer.status == 409 and "is another one" in answer.text
 
 
+def test_an_id_is_used_again(server):
+    """Another episode of that id hears nothing of what the first one's answers were worth."""
+    for words, status in (("vector=correct.json", "passed"), ("vector=wrong.json", "wrong")):
+        begin(server, id="again")
+        assert step(server, "again", 0, words)["step"]["status"] == status
+        assert server.delete("/v1/episodes/again").status == 200
+
+
 def test_patience(server):
     """Not judged in time: 202, then the same step, or a look, waits for the rest."""
     id_ = begin(server)["id"]
@@ -109,7 +118,9 @@ def test_ended(server):
     assert server.delete(f"/v1/episodes/{id_}").json == {"id": id_, "state": "gone"}
     assert server.get(f"/v1/episodes/{id_}").status == 404
     assert server.delete(f"/v1/episodes/{id_}").status == 404
-    ended = server.get(f"/v1/evaluations/{id_}-0-0?wait_s=30").json
+    evaluations = server.get("/v1/evaluations?limit=1000").json["evaluations"]
+    (job,) = [item["id"] for item in evaluations if item["id"].startswith(id_)]
+    ended = server.get(f"/v1/evaluations/{job}?wait_s=30").json
     assert ended["state"] == "cancelled"
 
 
@@ -129,7 +140,7 @@ def test_machine_at_fault(server):
     )
     done = server.get(f"/v1/episodes/{id_}").json
     assert done["end"] == "error" and done["step"]["excluded"]
-    assert done["step"]["evaluation"] == f"{id_}-0-2"
+    assert re.fullmatch(f"{id_}-[0-9a-f]{{8}}-0-2", done["step"]["evaluation"])
 
 
 @pytest.mark.parametrize(
@@ -263,7 +274,7 @@ def test_thousand_episodes_and_a_death(warpgym):
             assert [turn["turn"] for turn in turns] == list(range(TURNS))
             for turn in turns:
                 assert f"e{number} t{turn['turn']} " in turn["answer"]
-                assert turn["evaluation"] == f"e{number}-{turn['turn']}-0"
+                assert re.fullmatch(f"e{number}-[0-9a-f]{{8}}-{turn['turn']}-0", turn["evaluation"])
             statuses = sorted(turn["status"] for turn in turns)
             assert statuses == ["compile_error", "passed", "wrong"]
         evaluations = collections.Counter()

@@ -100,7 +100,8 @@ def test_done_is_done(warpgym, tmp_path):
     rollout(warpgym, policy, *arguments)
     before = (out / "trajectories.jsonl").read_bytes(), (out / "journal.jsonl").read_bytes()
     again = rollout(warpgym, policy, *arguments)
-    assert again.status == support.PASSED and "2 of 2 episodes (2 were there), 4 turns, 2 solved" in again.out
+    assert again.status == support.PASSED
+    assert "2 of 2 episodes (2 were there), 4 turns, 2 solved" in again.out
     after = (out / "trajectories.jsonl").read_bytes(), (out / "journal.jsonl").read_bytes()
     assert before == after
     other = rollout(warpgym, policy, *arguments[:-1], "-s", "gym.turns=3", "relu")

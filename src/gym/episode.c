@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The state: {"schema", "id", "life": drawn when it began, "phase", "end", "configuration", "device",
- * "examples", "started_at", "ended_at", "turns": records, "window": places of those that the
- * conversation holds (START_PLACE: the candidate that it began with), "iteration", "messages": of
+/* The state: {"schema", "id", "life": drawn when it began, "phase", "end", "configuration",
+ * "device", "examples", "started_at", "ended_at", "turns": records, "window": places of those that
+ * the conversation holds (START_PLACE: the candidate it began with), "iteration", "messages": of
  * the turn that is open, "pending": {"answer", "attempt"} of one that is judged}. */
 #define SCHEMA 1
 #define START_PLACE (-1)

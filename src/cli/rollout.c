@@ -239,8 +239,9 @@ static int run(const struct arguments *arguments, const struct settings *setting
     return status;
 }
 
-static int run_with_roots(struct arguments *arguments, const struct settings *settings)
+static int run_with_roots(const struct arguments *arguments, const struct settings *settings)
 {
+    struct arguments chosen = *arguments;
     struct paths_list roots;
     struct err err = {0};
     char standard[64];
@@ -252,13 +253,13 @@ static int run_with_roots(struct arguments *arguments, const struct settings *se
     if (!arguments->policy && !settings->policy_url[0])
         return cli_fail(EXIT_USAGE, "rollout: name who answers: --policy URL (an OpenAI-compatible "
                                     "endpoint, or scripted:FILE), or the setting policy.url");
-    if (!arguments->out) {
+    if (!chosen.out) {
         strftime(standard, sizeof standard, "runs/%Y%m%d-%H%M%S", localtime_r(&now, &local));
-        arguments->out = standard;
+        chosen.out = standard;
     }
     if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
-    int status = run(arguments, settings, &roots);
+    int status = run(&chosen, settings, &roots);
     paths_list_deinit(&roots);
     return status;
 }

@@ -66,8 +66,8 @@ static json_t *describe(const struct run *run)
 }
 
 /* The place where two values differ first, behind the `length` bytes of `path` that name where they
- * are; *found and *wanted are then what is there. What an episode begins with may have got better by
- * now, by this very run: what it was at first counts. */
+ * are; *found and *wanted are then what is there. What an episode begins with may be better by now,
+ * by this very run: what it was at first counts. */
 static bool differ(const json_t **found, const json_t **wanted, char *path, size_t length)
 {
     const json_t *one = *found, *other = *wanted;

@@ -134,14 +134,21 @@ class Worker:
             cwd=support.ROOT,
         )
         assert self.process.stdout.readline() == b"ready\n"
+        self.claimed = []
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        """All along: a pipe holds some 2500 lines, and who writes more waits."""
+        self.claimed += (line.decode().split()[1] for line in self.process.stdout)
 
     def stop(self, number=signal.SIGTERM):
         if self.process.poll() is None:
             self.process.send_signal(number)
-        lines = self.process.stdout.read().decode().split()[1::2]
-        self.process.stdout.close()
         self.process.wait(timeout=support.TIMEOUT_S)
-        return lines  # what it claimed
+        self.reader.join(support.TIMEOUT_S)
+        self.process.stdout.close()
+        return self.claimed
 
 
 def evaluation(words="", **more):

@@ -88,6 +88,14 @@ def test_begun_again(server):
     assert answer.status == 409 and "is another one" in answer.text
 
 
+def test_an_id_is_used_again(server):
+    """Another episode of that id hears nothing of what the first one's answers were worth."""
+    for words, status in (("vector=correct.json", "passed"), ("vector=wrong.json", "wrong")):
+        begin(server, id="again")
+        assert step(server, "again", 0, words)["step"]["status"] == status
+        assert server.delete("/v1/episodes/again").status == 200
+
+
 def test_patience(server):
     """Not judged in time: 202, then the same step, or a look, waits for the rest."""
     id_ = begin(server)["id"]

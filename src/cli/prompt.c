@@ -6,7 +6,9 @@
 #include "base/plain.h"
 #include "cli/roots.h"
 #include "cli/table.h"
+#include "gym/episode.h"
 #include "gym/prompt.h"
+#include "judge/evaluation_request.h"
 #include "problem/suite.h"
 
 #include <string.h>
@@ -17,7 +19,7 @@
 struct arguments {
     const char *language, *style, *check;
     struct cli_words roots, sets, words;
-    int64_t shots, budget;
+    int64_t shots, budget, retrieve; /* -1: as the settings say */
     bool thinking, json;
 };
 
@@ -46,24 +48,41 @@ static void print_text(const json_t *messages, struct buf *out)
     buf_printf(out, "about %lld tokens\n", (long long)prompt_tokens(messages));
 }
 
-static int show_messages(const struct arguments *arguments, const struct settings *settings,
-                         const struct prompts *prompts, const struct problem *problem)
+/* What is asked for on the command line; the rest is the settings', as in every episode. */
+static json_t *configuration_of(const struct arguments *arguments, const struct problem *problem,
+                                bool known)
 {
-    const char *standard = problem->format == PROBLEM_NATIVE ? "c" : "triton";
-    struct prompt_options options = {
-        .style = arguments->style,
-        .language = arguments->language ? arguments->language : standard,
-        .shots = arguments->shots,
-        .thinking = arguments->thinking,
-        .token_budget = arguments->budget,
-    };
-    json_t *facts = prompt_problem(problem), *device = prompt_device(settings), *messages;
+    json_t *configuration = json_object(), *prompt = json_object();
+    json_put(configuration, "problem",
+             known ? json_pack("{s:s}", "id", problem->id) : evaluation_problem_json(problem));
+    if (arguments->language)
+        json_put(configuration, "language", json_text(arguments->language));
+    if (arguments->style)
+        json_put(prompt, "style", json_text(arguments->style));
+    if (arguments->shots >= 0)
+        json_put(prompt, "shots", json_integer(arguments->shots));
+    if (arguments->budget >= 0)
+        json_put(prompt, "token_budget", json_integer(arguments->budget));
+    if (arguments->retrieve >= 0)
+        json_put(prompt, "retrieve", json_integer(arguments->retrieve));
+    if (arguments->thinking)
+        json_put(prompt, "thinking", json_true());
+    json_put(configuration, "prompt", prompt);
+    return configuration;
+}
+
+static int show_messages(const struct arguments *arguments, struct gym *gym,
+                         const struct problem *problem, bool known)
+{
+    json_t *configuration = configuration_of(arguments, problem, known), *messages = NULL;
+    struct episode *episode = NULL;
     struct err err;
     struct buf out;
     int status = EXIT_PASSED;
     buf_init(&out, OUT_BYTES);
-    if (prompts_messages(prompts, &options, facts, device, NULL, NULL, 0, &messages, &err) < 0)
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    if (episode_new(&episode, gym, "prompt", configuration, &err) < 0 ||
+        episode_messages(episode, &messages, &err) < 0)
+        status = cli_fail(cli_status(&err), "%s", err.text);
     else if (arguments->json)
         print_json(messages, &out);
     else
@@ -71,28 +90,42 @@ static int show_messages(const struct arguments *arguments, const struct setting
     cli_print(&out);
     buf_deinit(&out);
     json_decref(messages);
-    json_decref(device);
-    json_decref(facts);
+    episode_free(episode);
+    json_decref(configuration);
     return status;
 }
 
-static int show(const struct arguments *arguments, const struct settings *settings,
-                const struct prompts *prompts)
+static int show_in(const struct arguments *arguments, const struct settings *settings,
+                   const struct paths_list *roots)
 {
-    struct problem problem;
+    const struct gym_options options = {.settings = settings,
+                                        .roots = roots->items,
+                                        .root_count = roots->count};
+    const char *word = arguments->words.items[0];
+    struct problem problem = {0}, known = {0};
+    struct gym *gym = NULL;
+    struct err err;
+    int result = suite_load(roots->items, roots->count, word, &problem, &err), status;
+    bool is_known = suite_load_id(roots->items, roots->count, word, &known, &(struct err){0}) == 0;
+    if (result == 0)
+        result = gym_open(&gym, &options, &err);
+    status = result < 0 ? cli_fail(EXIT_USAGE, "%s", err.text)
+                        : show_messages(arguments, gym, is_known ? &known : &problem, is_known);
+    gym_close(gym);
+    problem_deinit(&known);
+    problem_deinit(&problem);
+    return status;
+}
+
+static int show(const struct arguments *arguments, const struct settings *settings)
+{
     struct paths_list roots;
     struct err err;
-    int status = EXIT_USAGE;
     if (arguments->words.count != 1)
         return cli_fail(EXIT_USAGE, "prompt: name one problem; `warpgym problem list` shows them");
     if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
-    if (suite_load(roots.items, roots.count, arguments->words.items[0], &problem, &err) < 0) {
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    } else {
-        status = show_messages(arguments, settings, prompts, &problem);
-        problem_deinit(&problem);
-    }
+    int status = show_in(arguments, settings, &roots);
     paths_list_deinit(&roots);
     return status;
 }
@@ -123,27 +156,31 @@ static int run(const struct arguments *arguments, struct settings *settings)
     if (arguments->check &&
         settings_set(settings, "prompts.path", arguments->check, ORIGIN_COMMAND_LINE, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
+    if (!arguments->check)
+        return show(arguments, settings);
     if (prompts_open(&prompts, settings, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
-    int status = arguments->check ? check(arguments, prompts) : show(arguments, settings, prompts);
+    int status = check(arguments, prompts);
     prompts_close(prompts);
     return status;
 }
 
 int prompt_main(int argc, char **argv)
 {
-    struct arguments arguments = {.style = "warpgym"};
+    struct arguments arguments = {.shots = -1, .budget = -1, .retrieve = -1};
     struct cli_option options[] = {
         OPTION_STRING('l', "language", &arguments.language, "NAME",
                       "what is to be written: c, cuda, torch-cuda, triton; otherwise c or triton, "
                       "as the problem is"),
         OPTION_STRING(0, "style", &arguments.style, "NAME",
-                      "how it is told: warpgym (the default), kevin, drkernel, or your own"),
+                      "how it is told: warpgym, kevin, drkernel, or your own (gym.style)"),
         OPTION_INT(0, "shots", &arguments.shots, 0, PROMPT_SHOTS_MAX, "N",
-                   "worked examples before the task"),
+                   "worked examples before the task (gym.shots)"),
         OPTION_FLAG(0, "thinking", &arguments.thinking, "ask for reasoning before the code"),
         OPTION_INT(0, "token-budget", &arguments.budget, 0, 1e9, "N",
-                   "tokens at most: examples are left out until it fits"),
+                   "tokens at most: examples are left out until it fits (gym.token_budget)"),
+        OPTION_INT(0, "retrieve", &arguments.retrieve, 0, 16, "N",
+                   "solved examples of the index in retrieval.directory (gym.retrieve)"),
         OPTION_STRING(0, "check", &arguments.check, "DIR",
                       "try the templates in DIR, in all styles and languages, and show no prompt"),
         OPTION_FLAG(0, "json", &arguments.json, "one JSON object: messages, tokens"),

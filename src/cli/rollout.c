@@ -42,7 +42,7 @@ struct told {
     uint64_t tokens;
 };
 
-/* ---------------------------------------------------------------------------------------- news */
+/* ----------------------------------------------------------------------------------------- news */
 
 static void say(struct told *told, const char *problem, const struct err *err)
 {
@@ -135,7 +135,7 @@ static void summarise(const struct told *told, const struct rollout_counts *coun
     fflush(stdout);
 }
 
-/* ------------------------------------------------------------------------------------- running */
+/* -------------------------------------------------------------------------------------- running */
 
 static json_t *configuration_of(const struct arguments *arguments, const struct settings *settings)
 {

@@ -10,7 +10,8 @@
 
 static bool is_loopback(const char *host)
 {
-    return strcasecmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
+    bool numbers = host[strspn(host, "0123456789.")] == '\0';
+    return strcasecmp(host, "localhost") == 0 || (numbers && strncmp(host, "127.", 4) == 0) ||
            strcmp(host, "[::1]") == 0;
 }
 

@@ -1,6 +1,7 @@
 #include "gym/episode.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -13,11 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The state: {"schema", "id", "life": drawn when it began, "phase", "end", "configuration",
- * "device", "examples", "started_at", "ended_at", "turns": records, "window": places of those that
- * the conversation holds (START_PLACE: the candidate it began with), "iteration", "messages": of
- * the turn that is open, "pending": {"answer", "attempt"} of one that is judged}. */
+/* The state: {"schema", "id", "secret", "phase", "end", "configuration", "device", "examples",
+ * "started_at", "ended_at", "turns": records, "window": places of those that the conversation holds
+ * (START_PLACE: the candidate that it began with), "iteration", "messages": of the turn that is
+ * open, "pending": {"answer", "attempt"} of one that is judged}. */
 #define SCHEMA 1
+#define MARK_DIGITS 16 /* of an evaluation's id */
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define START_PLACE (-1)
 
 struct episode {
@@ -200,15 +203,22 @@ static int find_examples(struct episode *episode, struct err *err)
     return result;
 }
 
+/* Two of the same id are two episodes all the same: each has evaluations of its own. */
+static json_t *draw_secret(void)
+{
+    char text[2 * 16 + 1];
+    snprintf(text, sizeof text, "%016llx%016llx", (unsigned long long)clock_secret(),
+             (unsigned long long)clock_secret());
+    return json_string(text);
+}
+
 /* What every state has, before its first turn. */
 static json_t *first_state(const char *id, const struct gym *gym, json_t *configuration)
 {
     json_t *state = json_object();
-    char life[9];
-    snprintf(life, sizeof life, "%08x", (unsigned)(clock_secret() >> 32));
     json_put(state, "schema", json_integer(SCHEMA));
     json_put(state, "id", json_text(id));
-    json_put(state, "life", json_string(life));
+    json_put(state, "secret", draw_secret());
     json_put(state, "phase", json_string(phase_names[EPISODE_ANSWERING]));
     json_put(state, "end", json_string(""));
     json_put(state, "configuration", configuration);
@@ -227,16 +237,23 @@ static json_t *first_state(const char *id, const struct gym *gym, json_t *config
     return state;
 }
 
+/* It is to be a part of a path, of URLs at least. */
+static bool is_id(const char *id)
+{
+    return evaluation_is_id(id) && strlen(id) <= LIMIT_EPISODE_ID_BYTES && !strchr(id, '/') &&
+           strcmp(id, ".") != 0 && strcmp(id, "..") != 0;
+}
+
 int episode_new(struct episode **out, struct gym *gym, const char *id, const json_t *configuration,
                 struct err *err)
 {
     json_t *resolved;
     struct episode *episode = make(gym, NULL);
     int result = 0;
-    if (!evaluation_is_id(id) || strlen(id) > LIMIT_EPISODE_ID_BYTES || strchr(id, '/'))
+    if (!is_id(id))
         result = err_set(err, ERR_INPUT,
                          "an episode's id has 1 to %d bytes of UTF-8, without '/' and control "
-                         "characters",
+                         "characters, and is not '.' or '..'",
                          LIMIT_EPISODE_ID_BYTES);
     if (result == 0)
         result = episode_config_resolve(gym, configuration, &resolved, &episode->problem, err);
@@ -257,6 +274,51 @@ int episode_new(struct episode **out, struct gym *gym, const char *id, const jso
     return 0;
 }
 
+/* ERR_PROTOCOL where `object` lacks one of the keys that are read without a question. */
+static int check_parts(const json_t *object, const char *const *keys, size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!json_object_get(object, keys[i]))
+            return err_set(err, ERR_PROTOCOL, "'%s' is missing", keys[i]);
+    return 0;
+}
+
+static int check_turns(const json_t *turns, struct err *err)
+{
+    static const char *const keys[] = {"turn",         "prompt",   "code",       "status",
+                                       "format_ok",    "compiled", "correct",    "speedup",
+                                       "reward",       "excluded", "violations", "feedback",
+                                       "reward_parts", "facts",    "evaluation"};
+    const char *text;
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < json_array_size(turns); i++) {
+        const json_t *record = json_array_get(turns, i);
+        result = json_get_string(record, "answer", &text, err);
+        if (result == 0)
+            result = check_parts(record, keys, COUNT(keys), err);
+    }
+    return result;
+}
+
+/* What the phase goes on with. */
+static int check_open(const json_t *state, struct err *err)
+{
+    static const char *const keys[] = {"usage", "logprobs", "tokens", "answer_ms"};
+    json_t *pending, *answer, *messages;
+    const char *phase, *text;
+    int result = json_get_string(state, "phase", &phase, err);
+    if (result == 0 && strcmp(phase, phase_names[EPISODE_DONE]) != 0)
+        result = json_get_array(state, "messages", &messages, err);
+    if (result < 0 || strcmp(phase, phase_names[EPISODE_JUDGING]) != 0)
+        return result;
+    result = json_get_object(state, "pending", &pending, err);
+    if (result == 0)
+        result = json_get_object(pending, "answer", &answer, err);
+    if (result == 0)
+        result = json_get_string(answer, "text", &text, err);
+    return result < 0 ? result : check_parts(answer, keys, COUNT(keys), err);
+}
+
 /* Of what a store gave back: only that nothing below can be misled by it. */
 static int check_state(const json_t *state, struct err *err)
 {
@@ -271,17 +333,15 @@ static int check_state(const json_t *state, struct err *err)
     if (result == 0)
         result = json_get_string(state, "id", &text, err);
     if (result == 0)
-        result = json_get_string(state, "life", &text, err);
-    if (result == 0)
-        result = json_get_string(state, "phase", &text, err);
-    if (result == 0)
         result = json_get_object(state, "configuration", &part, err);
     if (result == 0)
         result = json_get_array(state, "turns", &part, err);
-    for (size_t i = 0; result == 0 && i < json_array_size(part); i++)
-        result = json_get_string(json_array_get(part, i), "answer", &text, err);
+    if (result == 0)
+        result = check_turns(part, err);
     if (result == 0)
         result = json_get_array(state, "window", &part, err);
+    if (result == 0)
+        result = check_open(state, err);
     return result < 0 ? err_set(err, ERR_PROTOCOL, "this is no episode's state: %s", err->text) : 0;
 }
 
@@ -369,13 +429,21 @@ static int go_on(struct episode *episode, const json_t *record, struct err *err)
     return result == ERR_LIMIT ? 0 : result;
 }
 
-/* With its life: an id that is used again, for another episode, finds none of the old one's. */
+/* Behind what people read stands what nobody can know beforehand: an evaluation that somebody has
+ * put under this id would be taken for this turn's. */
 static void evaluation_id(const struct episode *episode, char *id, size_t id_bytes)
 {
     const json_t *pending = json_object_get(episode->state, "pending");
-    snprintf(id, id_bytes, "%s-%s-%lld-%lld", state_text(episode, "id"),
-             state_text(episode, "life"), (long long)episode_turn(episode),
+    char mark[HASH_HEX_BYTES];
+    snprintf(id, id_bytes, "%.*s-%lld-%lld", LIMIT_EPISODE_ID_BYTES, state_text(episode, "id"),
+             (long long)episode_turn(episode),
              (long long)json_integer_value(json_object_get(pending, "attempt")));
+    struct hash *hash = hash_new();
+    hash_update_string(hash, state_text(episode, "secret"));
+    hash_update_string(hash, id);
+    hash_finish(hash, mark);
+    size_t length = strlen(id);
+    snprintf(id + length, id_bytes - length, "-%.*s", MARK_DIGITS, mark);
 }
 
 /* `verdict` NULL: there was no code. */

@@ -7,7 +7,8 @@
  *
  * The state is one JSON object, so that whoever drives it (rollout, the server, mcp, a trainer) can
  * keep it in a journal or a store after every step and go on from there in another process: the
- * same state, answer and verdict give the same next state.
+ * same state, answer and verdict give the same next state. It holds a secret, which the ids of its
+ * evaluations are made with: nobody who has not seen the state can tell them beforehand.
  *
  * It is DONE, and says so as its `end`, when
  *   solved   a turn is correct and at least `stop_speedup` times as fast as the reference (0:
@@ -43,8 +44,8 @@ struct problem;
  * prompt above its budget). */
 NODISCARD int episode_new(struct episode **out, struct gym *gym, const char *id,
                           const json_t *configuration, struct err *err);
-/* One that was kept. ERR_PROTOCOL: that is no state; ERR_MISSING: its problem is gone, or another
- * one. */
+/* One that was kept. ERR_PROTOCOL: that is no state; ERR_MISSING: its problem is gone, or another.
+ */
 NODISCARD int episode_load(struct episode **out, struct gym *gym, const json_t *state,
                            struct err *err);
 void episode_free(struct episode *episode);
@@ -66,9 +67,8 @@ NODISCARD int episode_messages(struct episode *episode, json_t **messages, struc
  * NULL where the answer holds no code: the turn is over then. ERR_INPUT, ERR_LIMIT. */
 NODISCARD int episode_answer(struct episode *episode, const json_t *answer, json_t **request,
                              struct err *err);
-/* JUDGING: what is to be evaluated (docs/remote.md); its id is made of the episode's, a number that
- * was drawn when it began, the turn's and the attempt's, so asking twice is asking once. A new
- * reference. */
+/* JUDGING: what is to be evaluated (docs/remote.md); its id begins with the episode's, the turn's
+ * and the attempt's, and is the same each time, so asking twice is asking once. A new reference. */
 json_t *episode_request(const struct episode *episode);
 /* JUDGING: ends the turn. ERR_IO: it was none, ask again; ERR_PROTOCOL: that is no verdict. */
 NODISCARD int episode_verdict(struct episode *episode, const json_t *verdict, struct err *err);

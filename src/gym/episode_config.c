@@ -213,7 +213,7 @@ int episode_config_resolve(const struct gym *gym, const json_t *asked, json_t **
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------- reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 static int get_within(const json_t *object, const char *key, int64_t low, int64_t high,
                       int64_t *out, struct err *err)

@@ -146,6 +146,19 @@ static void put_speedup(json_t *record, const json_t *verdict, const struct rewa
     json_put(record, "speedup_high", real(timed ? high : 0));
 }
 
+/* The codes of the catalogue: what is merely wrong may be a violation, too. */
+static json_t *violations_of(const json_t *verdict)
+{
+    const json_t *integrity = json_object_get(verdict, "integrity"), *finding;
+    json_t *codes = json_array();
+    size_t at;
+    json_array_foreach(json_object_get(integrity, "violations"), at, finding)
+    {
+        json_array_append_new(codes, json_text(text_of(finding, "code")));
+    }
+    return codes;
+}
+
 static void put_reward(json_t *record, const struct reward *reward)
 {
     json_put(record, "excluded", json_boolean(reward->excluded));
@@ -203,6 +216,7 @@ json_t *episode_record_turn(const struct episode_config *config, const struct ep
     json_put(record, "correct", json_boolean(facts.correct));
     json_put(record, "status",
              json_text(turn->verdict ? text_of(turn->verdict, "status") : "no_code"));
+    json_put(record, "violations", violations_of(turn->verdict));
     put_speedup(record, turn->verdict, &facts);
     put_reward(record, &reward);
     json_put(record, "feedback", json_text(turn->feedback));

@@ -25,7 +25,7 @@ struct episode_turn {
 /* The text of an answer, checked (episode.h); every key that records want is in the copy, with its
  * type. ERR_INPUT, ERR_LIMIT. */
 NODISCARD int episode_record_answer(const json_t *answer, json_t **copy, struct err *err);
-/* The candidate in such a copy, with the reasoning that its endpoint told apart. parse_deinit. */
+/* The candidate in such a copy, with what the endpoint told apart as reasoning; parse_deinit. */
 void episode_record_parse(const json_t *answer, const char *language, struct parsed *parsed);
 
 /* Of a turn that is over: all but `return` and `keep`, and with the facts. A new reference. */

@@ -149,7 +149,7 @@ static double turn_value(enum gym_measure_kind kind, const struct gym_turn *turn
     case GYM_CORRECT:
         return turn->correct;
     case GYM_VIOLATION:
-        return turn->status == STATUS_VIOLATION;
+        return turn->cheated;
     default:
         return turn->reward;
     }

@@ -44,6 +44,7 @@ struct gym_turn {
     double reward;
     int status; /* enum verdict_status or enum gym_status */
     bool format_ok, compiled, correct, excluded;
+    bool cheated; /* a violation, whatever the status: some are merely wrong */
 };
 
 struct gym_sample {

@@ -104,7 +104,7 @@ static const char *state_of(const struct report *report, const struct row *row)
         tried |= problem && problem->gym.sample_count > 0;
         for (size_t i = 0; problem && i < problem->gym.sample_count; i++)
             for (size_t t = 0; t < problem->gym.samples[i].turn_count; t++)
-                cheated |= problem->gym.samples[i].turns[t].status == STATUS_VIOLATION;
+                cheated |= problem->gym.samples[i].turns[t].cheated;
     }
     if (!tried)
         return "untried";

@@ -32,6 +32,8 @@ static void read_turn(const struct trajectory_turn *from, struct gym_turn *to)
         .speedup_high = fmax(finite_or(from->speedup_high, 0), 0),
         .reward = finite_or(from->reward, 0),
         .status = gym_status_of(from->status),
+        .cheated = gym_status_of(from->status) == STATUS_VIOLATION ||
+                   json_array_size(from->violations) > 0,
         .format_ok = from->format_ok,
         .compiled = from->compiled,
         .correct = from->correct,

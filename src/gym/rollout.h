@@ -7,8 +7,8 @@
  *
  * A killed run loses at most what nobody had heard of yet: an answer that was still being written
  * by the model, a verdict that was still being judged. Called again on its directory it goes on in
- * the middle of its episodes, from what they began with the first time, and tells of those that
- * were done before.
+ * the middle of its episodes, from what they began with the first time; what was done before is
+ * told again.
  *
  * An answer that the policy refuses (a 4xx, a script without that turn) ends that episode without a
  * trajectory, and the next call tries it again; ROLLOUT_REFUSALS of them with no answer in between,
@@ -50,7 +50,8 @@ struct rollout_options {
     struct evaluator *evaluator;
     const char *directory;
     const json_t *configuration; /* of every episode (episode_config.h) but for its problem */
-    const json_t *tasks;         /* [{"problem", "start" or absent}, …] */
+    /* [{"problem", "start" or absent}, …]; a run that is there goes on with its own starts. */
+    const json_t *tasks;
     int64_t samples;
     size_t jobs;
     const _Atomic int *cancelled;

@@ -64,6 +64,7 @@
     X(flag, compiled, "compiled")                                                                  \
     X(flag, correct, "correct")                                                                    \
     X(flag, excluded, "excluded")                                                                  \
+    X(list, violations, "violations")                                                              \
     X(text, status, "status")                                                                      \
     X(number, speedup, "speedup")                                                                  \
     X(number, speedup_low, "speedup_low")                                                          \

@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -25,19 +26,28 @@ struct openai_link {
 
 /* -------------------------------------------------------------------------------------- opening */
 
-/* The environment's token is meant for some endpoint, not for whoever is asked: it goes out
- * encrypted, or stays on this machine. */
+/* Encrypted, or on this machine. What begins with its names need not be one: http://127.example. */
+static bool is_private(const char *url)
+{
+    static const char plain[] = "http://", local[] = "localhost", local6[] = "[::1]";
+    const char *host = url + sizeof plain - 1;
+    if (strncasecmp(url, plain, sizeof plain - 1) != 0)
+        return strncasecmp(url, "https://", 8) == 0;
+    size_t length = *host == '[' ? strcspn(host, "/") : strcspn(host, ":/");
+    if (strncasecmp(host, local6, sizeof local6 - 1) == 0)
+        return length == sizeof local6 - 1 || host[sizeof local6 - 1] == ':';
+    if (length == sizeof local - 1 && strncasecmp(host, local, length) == 0)
+        return true;
+    return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length;
+}
+
+/* The environment's token is meant for some endpoint, not for whoever is asked. */
 static const char *find_token(const struct settings *settings, const char *url)
 {
-    static const char *const near[] = {"https://", "http://localhost", "http://127.",
-                                       "http://[::1]"};
     const char *token = getenv("OPENAI_API_KEY");
     if (settings->policy_token[0])
         return settings->policy_token;
-    for (size_t i = 0; token && i < sizeof near / sizeof *near; i++)
-        if (strncasecmp(url, near[i], strlen(near[i])) == 0)
-            return token;
-    return "";
+    return token && is_private(url) ? token : "";
 }
 
 static int open_flow(const struct openai_link *link, struct http_flow **out, struct err *err)
@@ -124,6 +134,14 @@ static int refuse(const struct openai_link *link, int status, const char *body, 
     return openai_refuse(&refusal, kind, err);
 }
 
+/* An endpoint may send back what it was sent, and what is no JSON is quoted. */
+static void hide_token(const struct openai_link *link, struct err *err)
+{
+    char *clean = openai_redact(err->text, link->token);
+    snprintf(err->text, sizeof err->text, "%s", clean);
+    mem_free(clean);
+}
+
 /* What a failure below, or in reading, means for another try. */
 static enum retry_kind kind_of_failure(const struct openai_link *link, int code,
                                        const struct http_flow_answer *reply)
@@ -160,6 +178,8 @@ static int try_once(struct openai_link *link, struct http_flow *flow,
     *kind = kind_of_failure(link, result, reply);
     if (result < 0 && result != ERR_CANCELLED && !below)
         err_prefix(err, "%.200s", link->url);
+    if (result < 0)
+        hide_token(link, err);
     return result;
 }
 

@@ -4,15 +4,15 @@
  *                (document, durable)    (a job, durable)
  *
  * Each arrow may be the last thing that this process does: the same step, sent again to any server
- * on the queue, finds what was done and goes on from there. The job's id is the episode's (and
- * its life's: ids are used again), the turn's and the attempt's, so none is judged twice. */
+ * on the queue, finds what was done and goes on from there. The job's id is the episode's, the
+ * turn's and the attempt's, so none is judged twice, and has a part that nobody can guess, so none
+ * is another's. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "client/remote.h"
 #include "server/episode_store.h"
-#include "server/later.h"
 #include "server/submit.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #define TRIES 8 /* at a document that others write, too */
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* ----------------------------------------------------------------------------------- documents */
+/* ------------------------------------------------------------------------------------ documents */
 
 /* By what an episode or its configuration does. */
 static void refuse(struct http_response *response, const struct err *err)
@@ -46,18 +46,46 @@ static bool get_stored(struct service *service, const char *id, struct stored *s
     return false;
 }
 
-enum putting { PUT_REFUSED, PUT_LATE, PUT_WRITTEN };
+enum putting { PUT_REFUSED, PUT_TOO_LARGE, PUT_LATE, PUT_WRITTEN };
 
 static enum putting put_stored(struct service *service, struct stored *stored,
                                struct http_response *response)
 {
     bool written;
     struct err err;
-    if (episode_store_put(service->queue, stored, &written, &err) < 0) {
+    int result = episode_store_put(service->queue, stored, &written, &err);
+    if (result == ERR_LIMIT)
+        return PUT_TOO_LARGE;
+    if (result < 0) {
         service_refuse_queue(response, &err);
         return PUT_REFUSED;
     }
     return written ? PUT_WRITTEN : PUT_LATE;
+}
+
+/* To try again would not help, as it would with a queue that is full. */
+static void refuse_size(struct http_response *response)
+{
+    http_refuse(response, 413, "too_large",
+                "the episode would have more than %zu bytes, and no more can be kept",
+                LIMIT_QUEUE_BODY_BYTES);
+}
+
+/* There is room for the answer and none for what became of it: that turn never was, and no further
+ * one can be. */
+static enum putting give_up(struct service *service, struct stored *stored,
+                            struct http_response *response)
+{
+    char id[LIMIT_EPISODE_ID_BYTES + 1];
+    snprintf(id, sizeof id, "%s",
+             json_string_value(json_object_get(episode_state(stored->episode), "id")));
+    stored_deinit(stored);
+    if (!get_stored(service, id, stored, response))
+        return PUT_REFUSED;
+    if (episode_phase(stored->episode) != EPISODE_JUDGING)
+        return PUT_LATE;
+    episode_end(stored->episode, "budget");
+    return put_stored(service, stored, response);
 }
 
 static void answer(const struct stored *stored, int status, struct http_response *response)
@@ -66,7 +94,7 @@ static void answer(const struct stored *stored, int status, struct http_response
     http_set_json(response, episode_view(stored));
 }
 
-/* ------------------------------------------------------------------------------------- judging */
+/* -------------------------------------------------------------------------------------- judging */
 
 /* Of a job without a result: its worker is lost, or somebody cancelled it. */
 static json_t *verdict_without(const struct queue_job *job)
@@ -120,8 +148,12 @@ static enum judged take(struct service *service, struct stored *stored, const js
         return JUDGED_REFUSED;
     }
     enum putting putting = put_stored(service, stored, response);
+    if (putting == PUT_TOO_LARGE)
+        putting = give_up(service, stored, response);
     *late = putting == PUT_LATE;
-    if (putting == PUT_REFUSED)
+    if (putting == PUT_TOO_LARGE)
+        refuse_size(response);
+    if (putting == PUT_REFUSED || putting == PUT_TOO_LARGE)
         return JUDGED_REFUSED;
     return result == 0 ? JUDGED : JUDGED_NOT_PUT;
 }
@@ -167,11 +199,11 @@ static enum judged settle(struct service *service, const char *id, struct stored
     return JUDGED_REFUSED;
 }
 
-/* ------------------------------------------------------------------------------------- waiting */
+/* -------------------------------------------------------------------------------------- waiting */
 
 struct wait {
     struct feed_listener listener; /* first */
-    struct later_work work;
+    struct pool_work work;
     struct service *service;
     struct http_waiter *waiter;
     char id[LIMIT_EPISODE_ID_BYTES + 1];
@@ -191,9 +223,9 @@ static void answer_now(struct service *service, const char *id, struct http_resp
     stored_deinit(&stored);
 }
 
-static void finish(struct later_work *work)
+static void finish(struct pool_work *work)
 {
-    struct wait *wait = (struct wait *)(void *)((char *)work - offsetof(struct wait, work));
+    struct wait *wait = POOL_WHOLE(work, struct wait, work);
     struct http_response *response = http_response_new(wait->waiter);
     answer_now(wait->service, wait->id, response);
     (void)http_answer(wait->waiter, response);
@@ -219,9 +251,7 @@ static enum feed_look look(struct feed_listener *listener, const struct queue_ev
 static void drop(struct feed_listener *listener)
 {
     struct wait *wait = (struct wait *)listener;
-    if (wait->ended)
-        later_push(wait->service->later, &wait->work);
-    else
+    if (!wait->ended || !pool_push(wait->service->finishers, &wait->work))
         http_drop(wait->waiter);
 }
 
@@ -283,7 +313,7 @@ static bool read_wait(const struct http_request *request, struct http_response *
     return true;
 }
 
-/* --------------------------------------------------------------------------------------- begin */
+/* ---------------------------------------------------------------------------------------- begin */
 
 struct beginning {
     const char *id;
@@ -370,6 +400,8 @@ static void begin(struct service *service, json_t *body, struct http_response *r
         answer(&stored, 201, response);
     else if (putting == PUT_LATE)
         answer_existing(service, id, &stored, response);
+    else if (putting == PUT_TOO_LARGE)
+        refuse_size(response);
     stored_deinit(&stored);
 }
 
@@ -388,7 +420,7 @@ static void post(void *context, struct http_request *request, struct http_respon
         begin(service, body, response);
 }
 
-/* -------------------------------------------------------------------------------------- steps */
+/* ---------------------------------------------------------------------------------------- steps */
 
 /* {"turn", "answer", …} as episode_answer wants it. */
 static int read_step(const json_t *body, int64_t *turn, json_t **given, struct err *err)
@@ -453,7 +485,9 @@ static enum stepping keep_answer(struct service *service, struct stored *stored,
     }
     json_decref(request);
     enum putting putting = put_stored(service, stored, response);
-    return putting == PUT_REFUSED ? STEP_REFUSED : putting == PUT_LATE ? STEP_LATE : STEP_KEPT;
+    if (putting == PUT_TOO_LARGE)
+        refuse_size(response);
+    return putting == PUT_LATE ? STEP_LATE : putting == PUT_WRITTEN ? STEP_KEPT : STEP_REFUSED;
 }
 
 /* An earlier turn, as it was answered then. */
@@ -537,14 +571,16 @@ static void end(void *context, struct http_request *request, struct http_respons
         json_t *judged = episode_phase(stored.episode) == EPISODE_JUDGING
                              ? episode_request(stored.episode)
                              : NULL;
-        if (judged) /* nobody waits for it any more */
-            (void)!service_cancel(service, json_string_value(json_object_get(judged, "id")), &state,
-                                  &err);
-        json_decref(judged);
         if (episode_store_remove(service->queue, id, &removed, &err) < 0)
             service_refuse_queue(response, &err);
         else
             http_set_json(response, json_pack("{s:s, s:s}", "id", id, "state", "gone"));
+        /* Nobody waits for it any more. Now that the episode is gone: a step that is told of it
+         * before would have it judged again. */
+        if (judged)
+            (void)!service_cancel(service, json_string_value(json_object_get(judged, "id")), &state,
+                                  &err);
+        json_decref(judged);
     }
     stored_deinit(&stored);
 }

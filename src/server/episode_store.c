@@ -115,9 +115,9 @@ static json_t *parsed(const json_t *text)
 
 json_t *episode_step_view(const struct stored *stored, int64_t turn)
 {
-    static const char *const keys[] = {"turn",    "reward",    "reward_parts", "excluded",
-                                       "status",  "format_ok", "compiled",     "correct",
-                                       "speedup", "feedback",  "evaluation"};
+    static const char *const keys[] = {"turn",    "reward",     "reward_parts", "excluded",
+                                       "status",  "violations", "format_ok",    "compiled",
+                                       "correct", "speedup",    "feedback",     "evaluation"};
     const struct episode *episode = stored->episode;
     const json_t *record = episode_record(episode, turn);
     const char *end = json_string_value(json_object_get(episode_state(episode), "end"));

@@ -147,15 +147,11 @@ int http_start(struct http_server *server, struct err *err)
     int result = http_watch_start(server, err);
     if (result < 0)
         return result;
-    result = http_pool_start(&server->pool, (size_t)settings->server_handler_threads,
-                             (size_t)settings->server_handler_queue, err);
-    if (result < 0) {
-        http_watch_stop(server);
-        return result;
-    }
+    server->pool = pool_new((size_t)settings->server_handler_threads,
+                            (size_t)settings->server_handler_queue);
     result = start_loops(server, err);
     if (result < 0) {
-        http_pool_stop(&server->pool);
+        pool_free(server->pool);
         http_watch_stop(server);
         return result;
     }
@@ -258,7 +254,7 @@ void http_free(struct http_server *server)
     if (server->started) {
         if (!http_stopping(server))
             (void)!http_stop(server, 0, &ignored);
-        http_pool_stop(&server->pool);
+        pool_free(server->pool);
         stop_loops(server);
         http_watch_stop(server);
     }

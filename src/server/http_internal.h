@@ -1,7 +1,7 @@
 /* http_internal: what the files of the HTTP layer share, and nobody else includes.
  *
  * Three kinds of threads meet here: loops (http_loop.c), each of which owns its connections and a
- * libmicrohttpd that calls us about them; handler threads (http_pool.c); and the watcher
+ * libmicrohttpd that calls us about them; handler threads (pool.h); and the watcher
  * (http_watch.c), which keeps all deadlines, notices clients that leave while nobody reads from
  * them, and is the only one that frees a struct http_connection, so that whatever it still has at
  * hand is there.
@@ -27,6 +27,7 @@
 #include "server/http_routes.h"
 #include "server/http_target.h"
 #include "server/http_timers.h"
+#include "server/pool.h"
 
 #include <microhttpd.h>
 #include <netinet/in.h>
@@ -129,7 +130,7 @@ struct http_request {
     struct http_connection *connection; /* NULL: libmicrohttpd is done with the request */
 
     struct http_waiter waiter;
-    struct http_request *next; /* in the queue of handler threads */
+    struct pool_work work; /* of a handler thread */
 };
 
 enum http_command { HTTP_RUN, HTTP_QUIET /* accept nobody any more */, HTTP_QUIT };
@@ -141,16 +142,6 @@ struct http_loop {
     pthread_t thread;
     int wake_fd;
     _Atomic int command; /* enum http_command */
-};
-
-struct http_pool {
-    pthread_mutex_t lock;
-    pthread_cond_t work;
-    struct http_request *first, **last;
-    size_t queued, queue_max;
-    pthread_t *threads;
-    size_t thread_count;
-    bool quit;
 };
 
 enum http_row { ROW_REQUESTS, ROW_SECONDS, ROW_CONNECTIONS, ROW_WAITING, ROW_STREAMS, ROW_COUNT };
@@ -170,7 +161,7 @@ struct http_server {
     size_t loop_count;
     bool started;
     _Atomic bool stopping;
-    struct http_pool pool;
+    struct pool *pool; /* handler threads */
 
     struct http_timers timers;
     int epoll_fd, wake_fd;
@@ -206,8 +197,8 @@ void http_response_write(const struct http_response *response, struct buf *out);
 enum MHD_Result http_turn_proceed(struct http_request *request);
 enum MHD_Result http_turn_receive(struct http_request *request, const char *bytes, size_t count);
 enum MHD_Result http_turn_queue(struct http_request *request);
-/* On a handler thread. */
-void http_turn_run(struct http_request *request);
+/* On a handler thread, with a reference of its own. False: they have a full queue. */
+bool http_request_push(struct http_request *request);
 
 /* http_waiter.c: called by the watcher and by http_stop. */
 void http_waiter_late(struct http_request *request, int64_t now_ns);
@@ -231,13 +222,6 @@ void http_loop_wake(struct http_loop *loop);
 void http_loop_tell(struct http_loop *loop, enum http_command command);
 /* After HTTP_QUIT, and when no connection is suspended. */
 void http_loop_join(struct http_loop *loop);
-
-/* http_pool.c */
-NODISCARD int http_pool_start(struct http_pool *pool, size_t threads, size_t queue_max,
-                              struct err *err);
-/* False: the queue is full. Takes a reference of its own. */
-bool http_pool_push(struct http_pool *pool, struct http_request *request);
-void http_pool_stop(struct http_pool *pool);
 
 /* http_watch.c */
 NODISCARD int http_watch_start(struct http_server *server, struct err *err);

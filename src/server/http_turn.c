@@ -69,7 +69,7 @@ static enum MHD_Result start(struct http_request *request)
     /* Before it is pushed: the handler may be through before this returns. */
     request->pooled = true;
     MHD_suspend_connection(request->connection->mhd);
-    if (http_pool_push(&request->server->pool, request))
+    if (http_request_push(request))
         return MHD_YES;
     http_refuse_for(&request->response, 503, HTTP_RETRY_AFTER_S, "busy",
                     "too many requests wait already");
@@ -101,7 +101,7 @@ enum MHD_Result http_turn_proceed(struct http_request *request)
     }
 }
 
-void http_turn_run(struct http_request *request)
+static void run_turn(struct http_request *request)
 {
     pthread_mutex_lock(&request->lock);
     bool late = request->turn == TURN_LATE;
@@ -116,6 +116,23 @@ void http_turn_run(struct http_request *request)
     request->turn = TURN_READY;
     http_connection_resume(request->connection);
     pthread_mutex_unlock(&request->lock);
+}
+
+static void run_work(struct pool_work *work)
+{
+    struct http_request *request = POOL_WHOLE(work, struct http_request, work);
+    run_turn(request);
+    http_request_unref(request);
+}
+
+bool http_request_push(struct http_request *request)
+{
+    http_request_ref(request);
+    request->work.run = run_work;
+    if (pool_push(request->server->pool, &request->work))
+        return true;
+    http_request_unref(request);
+    return false;
 }
 
 enum MHD_Result http_turn_receive(struct http_request *request, const char *bytes, size_t count)

@@ -95,7 +95,7 @@ static void be_late(struct http_request *request)
     if (!(request->binding->route->flags & HTTP_BLOCKS)) {
         (void)leave(request, TURN_LATE);
         http_connection_resume(request->connection);
-    } else if (http_pool_push(&request->server->pool, request)) {
+    } else if (http_request_push(request)) {
         (void)leave(request, TURN_LATE);
     } else {
         http_connection_due(request->connection, BUSY_MS);

@@ -137,9 +137,9 @@ static bool call_over(struct mcp_call *call)
     return wanted;
 }
 
-void mcp_call_run(void *argument)
+void mcp_call_run(struct pool_work *work)
 {
-    struct mcp_call *call = argument;
+    struct mcp_call *call = POOL_WHOLE(work, struct mcp_call, work);
     json_t *result = NULL, *answer;
     struct err err = {0};
     int code = call->stop ? err_set(&err, ERR_CANCELLED, "the server stops")
@@ -163,7 +163,7 @@ static bool start(struct mcp_call *call)
 {
     struct mcp *mcp = call->mcp;
     bool blocks = call->method->flags & MCP_BLOCKS;
-    struct mcp_pool *pool = mcp_method_is_long(call) ? mcp->judging : mcp->quick;
+    struct pool *pool = mcp_method_is_long(call) ? mcp->judging : mcp->quick;
     pthread_mutex_lock(&mcp->lock);
     bool taken = !mcp->stopping && !(call->session && call->session->over);
     if (taken) {
@@ -171,7 +171,7 @@ static bool start(struct mcp_call *call)
         mcp->calls = call;
         if (call->session)
             call->session->calls++;
-        taken = !blocks || mcp_pool_push(pool, mcp_call_run, call);
+        taken = !blocks || pool_push(pool, &call->work);
         if (!taken) {
             mcp->calls = call->next;
             if (call->session)
@@ -180,7 +180,7 @@ static bool start(struct mcp_call *call)
     }
     pthread_mutex_unlock(&mcp->lock);
     if (taken && !blocks)
-        mcp_call_run(call);
+        mcp_call_run(&call->work);
     return taken;
 }
 
@@ -189,6 +189,7 @@ static struct mcp_call *call_new(struct mcp_exchange *exchange, const struct mcp
 {
     const json_t *token = json_object_get(message->meta, "progressToken");
     struct mcp_call *call = mem_alloc(sizeof *call);
+    call->work.run = mcp_call_run;
     call->mcp = exchange->mcp;
     call->exchange = exchange;
     atomic_fetch_add(&exchange->refs, 1);

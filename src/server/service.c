@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define FINISHERS 8 /* threads: their writes share a commit */
+
 const struct http_route *const service_tables[] = {
     api_evaluations_routes,
     api_batches_routes,
@@ -101,6 +103,7 @@ static void init(struct service *service, const struct service_options *options)
     service->opened_ns = clock_now_ns();
     service->views = views_new();
     service->fleet = fleet_new();
+    service->finishers = pool_new(FINISHERS, SIZE_MAX);
     service->catalogue = catalogue_new(options->roots, options->root_count);
     pthread_mutex_init(&service->keeper_lock, NULL);
     pthread_condattr_init(&monotonic);
@@ -124,8 +127,6 @@ int service_open(struct service **out, const struct service_options *options, st
             count++;
         result = http_add(service->http, *table, count, service, err);
     }
-    if (result == 0)
-        result = later_open(&service->later, err);
     if (result == 0)
         result = feed_open(&service->feed, options->queue, err);
     if (result < 0) {
@@ -159,7 +160,7 @@ void service_free(struct service *service)
         return;
     keeper_stop(service);
     feed_stop(service->feed); /* gives every handle back */
-    later_close(service->later);
+    pool_free(service->finishers);
     http_free(service->http);
     feed_free(service->feed);
     views_free(service->views);

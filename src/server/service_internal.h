@@ -11,7 +11,7 @@
 #include "server/feed.h"
 #include "server/fleet.h"
 #include "server/http.h"
-#include "server/later.h"
+#include "server/pool.h"
 #include "server/service.h"
 #include "server/view.h"
 
@@ -37,7 +37,7 @@ struct service {
     struct fleet *fleet;
     struct catalogue *catalogue;
     struct metric_table *metrics;
-    struct later *later;
+    struct pool *finishers; /* of episodes whose evaluation has ended */
     int64_t opened_ns;
 
     pthread_t keeper;

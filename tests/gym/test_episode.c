@@ -304,14 +304,11 @@ static void test_foreign_states(void **state)
     static const char *const texts[] = {
         "{}",
         "{\"schema\": 1}",
-        "{\"schema\": 1, \"id\": \"e\", \"life\": \"0\", \"phase\": \"judging\", "
-        "\"configuration\": {}, \"turns\": "
+        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"judging\", \"configuration\": {}, \"turns\": "
         "[], \"window\": []}",
-        "{\"schema\": 1, \"id\": \"e\", \"life\": \"0\", \"phase\": \"judging\", "
-        "\"configuration\": [], \"turns\": "
+        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"judging\", \"configuration\": [], \"turns\": "
         "[], \"window\": []}",
-        "{\"schema\": 1, \"id\": \"e\", \"life\": \"0\", \"phase\": \"x\", \"configuration\": {}, "
-        "\"turns\": [1], "
+        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"x\", \"configuration\": {}, \"turns\": [1], "
         "\"window\": []}",
         "{\"schema\": 2, \"id\": \"e\"}",
     };
@@ -324,6 +321,51 @@ static void test_foreign_states(void **state)
         assert_true(err.text[0]);
         json_decref(given);
     }
+}
+
+/* Of a state of ours each part in turn is gone: it is refused, or goes on; nothing falls over. */
+static void try_without(const json_t *state, const char *key)
+{
+    struct episode *episode;
+    struct err err;
+    if (episode_load(&episode, gym, state, &err) < 0) {
+        assert_true(err.text[0]);
+        return;
+    }
+    json_decref(episode_request(episode));
+    if (episode_phase(episode) == EPISODE_JUDGING && judge(episode, "passed", 1) < 0)
+        fail_msg("without %s: not judged", key);
+    json_decref(episode_trajectory(episode));
+    episode_free(episode);
+}
+
+static void try_without_each(json_t *state, json_t *object)
+{
+    json_t *whole = json_copy(object), *value;
+    const char *key;
+    json_object_foreach(whole, key, value)
+    {
+        json_object_del(object, key);
+        try_without(state, key);
+        json_object_set(object, key, value);
+    }
+    json_decref(whole);
+}
+
+static void test_states_with_holes(void **state)
+{
+    (void)state;
+    struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}}");
+    turn(episode, "wrong", 1);
+    assert_true(say(episode, CODE));
+    json_t *kept_state = json_deep_copy(episode_state(episode));
+    json_t *pending = json_object_get(kept_state, "pending");
+    try_without_each(kept_state, kept_state);
+    try_without_each(kept_state, pending);
+    try_without_each(kept_state, json_object_get(pending, "answer"));
+    try_without_each(kept_state, json_array_get(json_object_get(kept_state, "turns"), 0));
+    json_decref(kept_state);
+    episode_free(episode);
 }
 
 /* ------------------------------------------------------------------------------------- refusals */
@@ -402,7 +444,7 @@ int main(void)
         cmocka_unit_test(test_four_turns),      cmocka_unit_test(test_endings),
         cmocka_unit_test(test_nobody_judges),   cmocka_unit_test(test_resumes_to_the_same),
         cmocka_unit_test(test_foreign_states),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_answers_refused),
+        cmocka_unit_test(test_answers_refused), cmocka_unit_test(test_states_with_holes),
     };
     return cmocka_run_group_tests(tests, open_gym, close_gym);
 }

@@ -1,5 +1,8 @@
 """Fixtures of the system tests: warpgym in an environment of its own, checked for leftovers."""
 
+import os
+from unittest import mock
+
 import pytest
 import serving
 from support import WARPGYM, Warpgym
@@ -8,6 +11,13 @@ from support import WARPGYM, Warpgym
 def pytest_sessionstart(session):
     if not WARPGYM.is_file():
         pytest.exit(f"{WARPGYM} is missing: run make first", returncode=1)
+
+
+@pytest.fixture(autouse=True)
+def own_environment():
+    """What a test, or code of ours that it calls, sets in this process ends with the test."""
+    with mock.patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -130,6 +130,7 @@ class Worker:
         self.process = subprocess.Popen(
             [FAKE_WORKER, queue, name, model, str(lease_ms)],
             stdout=subprocess.PIPE,
+            pipesize=1 << 20,  # not every test reads what it claimed
             cwd=support.ROOT,
         )
         assert self.process.stdout.readline() == b"ready\n"

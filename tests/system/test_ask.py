@@ -3,6 +3,8 @@
 import email.utils
 import json
 import signal
+import socket
+import threading
 import time
 
 import pytest
@@ -340,3 +342,37 @@ def test_script(warpgym):
         assert run.status in (USAGE, INFRASTRUCTURE) and words in run.complaint, run
         assert run.out == "" and "script.jsonl:1" in run.complaint
     assert answer([line(turn=1, answer="later")]).status == USAGE
+
+
+@pytest.mark.parametrize("host", ["localhost.example", "127.example", "localhost", "127.0.0.1"])
+def test_token_of_the_environment_stays_near(warpgym, host):
+    """Unencrypted it goes to this machine alone, whatever others are called."""
+    near = "example" not in host
+    seen = []
+
+    def serve(listener):
+        connection, _ = listener.accept()
+        with connection:
+            while b"\r\n\r\n" not in b"".join(seen):
+                seen.append(connection.recv(65536))
+            connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        thread = threading.Thread(target=serve, args=(listener,), daemon=True)
+        thread.start()
+        environment = {"OPENAI_API_KEY": SECRET, "http_proxy": f"http://127.0.0.1:{port}"}
+        url = f"http://{host}:{port}/v1"
+        run = warpgym("ask", "--policy", url, "-m", "m", "-s", "policy.attempts=1", "hello",
+                      environment=environment)  # fmt: skip
+        thread.join(10)
+    assert run.status == USAGE and b"/v1/chat/completions" in b"".join(seen)
+    assert (SECRET.encode() in b"".join(seen)) == near
+
+
+def test_token_that_comes_back(ask, endpoint):
+    """In what is no JSON, too."""
+    endpoint.plan = [events('data: [1 "abcdefghijkl"]\n\n')]
+    run = ask(settings=["policy.token=abcdefghijkl", "policy.attempts=1"])
+    assert run.status == INFRASTRUCTURE and "[token]" in run.err, run
+    assert "abcdefghijkl" not in run.err

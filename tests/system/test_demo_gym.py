@@ -1,44 +1,77 @@
-"""The script of `demo/gym`: its last turns pass, and its cheats are seen through."""
+"""The gym's demo, as the README types it: a script plays twenty problems, the report opens."""
 
 import json
-import re
 
-from support import HOUSE, PASSED, write, write_lines
+import browser
+import pytest
+from support import HOUSE, PASSED, read_lines
 
 GYM = HOUSE / "demo" / "gym"
+PROBLEMS, TURNS = 20, 4
 # As demo/README.md has them.
 CAUGHT = {
-    ("gemm", 1): set(),
-    ("gemv", 0): set(),
-    ("transpose", 0): set(),
-    ("row_sum", 1): set(),
-    ("rms_norm", 1): {"H08"},
-    ("gemm", 0): {"H15"},
-    ("conv1d", 1): {"H15"},
-    ("variance", 1): {"H15"},
+    ("gemm", 1): ("wrong", []),
+    ("gemv", 0): ("runtime_error", []),
+    ("transpose", 0): ("wrong", []),
+    ("row_sum", 1): ("wrong", []),
+    ("rms_norm", 1): ("wrong", ["H08"]),
+    ("gemm", 0): ("wrong", ["H15"]),
+    ("conv1d", 1): ("wrong", ["H15"]),
+    ("variance", 1): ("wrong", ["H15"]),
 }
 
 
-def test_answers(warpgym):
-    script = [json.loads(line) for line in (GYM / "script.jsonl").read_text().splitlines()]
-    assert len({line["problem"] for line in script}) * 4 == len(script) == 80
-    tasks, turns = [], {}
-    for line in script:
-        turn = line["problem"], line["turn"]
-        answer = (GYM / line["answer"]["file"]).read_text()
-        code = re.search(r"<KERNEL>\n```c\n(.*?)```\n</KERNEL>", answer, re.DOTALL)
-        assert code or line["turn"] == 0
-        if turn in CAUGHT or line["turn"] == 3:
-            path = write(warpgym.folder / f"{turn[0]}_{turn[1]}.c", code.group(1))
-            tasks.append({"problem": turn[0], "candidate": str(path)})
-            turns[str(path)] = turn
-    run = warpgym.eval("--jobs", 2, write_lines(warpgym.folder / "all.jsonl", tasks))
-    assert len(run.verdicts) == len(tasks) == 20 + len(CAUGHT)
-    for verdict in run.verdicts:
-        turn = turns[verdict["candidate"]["path"]]
-        found = {one["code"] for one in verdict["integrity"]["violations"]}
-        assert (verdict["status"] == "passed") == (turn not in CAUGHT), verdict
-        assert found == CAUGHT.get(turn, set()), verdict
+@pytest.fixture(scope="module")
+def played(module_warpgym):
+    """The run's directory."""
+    out = module_warpgym.folder / "demo"
+    run = module_warpgym(
+        "rollout", "--policy", f"scripted:{GYM / 'script.jsonl'}", "--out", out,
+        f"@{GYM / 'problems.txt'}",
+    )  # fmt: skip
+    assert run.status == PASSED, run
+    assert f"{PROBLEMS} of {PROBLEMS} episodes, {PROBLEMS * TURNS} turns" in run.out
+    return out
+
+
+def test_turns(played):
+    """The first two fail, each in its own way, the cheats are seen through, the last two pass."""
+    found = {}
+    for episode in read_lines(played / "trajectories.jsonl"):
+        assert episode["solved"] and len(episode["turns"]) == TURNS
+        for turn in episode["turns"]:
+            place = episode["problem"], turn["turn"]
+            found[place] = turn["status"], turn["violations"]
+            assert turn["correct"] == (turn["turn"] >= 2), (place, turn["verdict"])
+            assert turn["feedback"]
+    assert len(found) == PROBLEMS * TURNS
+    assert {place: found[place] for place in CAUGHT} == CAUGHT
+    assert {status for status, _ in found.values()} > {"no_code", "compile_error", "load_error"}
+
+
+def test_report(module_warpgym, played):
+    run = module_warpgym("report", "--json", "--problems", PROBLEMS, played)
+    assert run.status == PASSED, run
+    (told,) = json.loads(run.out)["runs"]
+    assert told["problems"] == {"asked": PROBLEMS, "tried": PROBLEMS}
+    assert told["turns"] == {"found": PROBLEMS * TURNS, "excluded": 0}
+    figures = {(one["name"], one.get("p")): one["value"] for one in told["figures"]}
+    assert figures["fast_p_problems", 0.0] == 1
+    assert figures["violation_rate", None] == len([1 for _, codes in CAUGHT.values() if codes]) / 80
+
+
+@pytest.mark.skipif(not browser.PROGRAM, reason="chromium is not installed")
+def test_page(module_warpgym, played):
+    path = module_warpgym.folder / "demo.html"
+    run = module_warpgym("report", "--html", path, played)
+    assert run.status == PASSED, run
+    with browser.Browser() as page:
+        page.open(path.as_uri())
+        assert page.value("document.documentElement.dataset.ready") == str(PROBLEMS)
+        assert page.value("document.querySelectorAll('svg').length") >= 5
+        text = page.value("document.body.innerText")
+        assert "softmax" in text and "100.0 %" in text
+        assert page.complaints == []
 
 
 def test_it_answers(warpgym):

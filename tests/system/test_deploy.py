@@ -178,7 +178,7 @@ def open_to_all(warpgym):
         for folder in [warpgym.folder, *warpgym.folder.rglob("*")]:
             os.chown(folder, 10001, 10001)
         for parent in warpgym.folder.parents:
-            if parent.stat().st_uid == 0 and parent.name.startswith("pytest"):
+            if parent.stat().st_uid == 0 and parent.name.startswith(("pytest-", "popen-")):
                 parent.chmod(0o755)
     warpgym.environment["XDG_CACHE_HOME"] = str(warpgym.folder / "cache")
     warpgym.environment["XDG_STATE_HOME"] = str(warpgym.folder / "state")

@@ -2,10 +2,13 @@
 
 import collections
 import concurrent.futures
+import contextlib
 import json
 import random
-import re
+import shutil
 import signal
+import socket
+import subprocess
 import threading
 
 import pytest
@@ -118,10 +121,32 @@ def test_ended(server):
     assert server.delete(f"/v1/episodes/{id_}").json == {"id": id_, "state": "gone"}
     assert server.get(f"/v1/episodes/{id_}").status == 404
     assert server.delete(f"/v1/episodes/{id_}").status == 404
-    evaluations = server.get("/v1/evaluations?limit=1000").json["evaluations"]
-    (job,) = [item["id"] for item in evaluations if item["id"].startswith(id_)]
-    ended = server.get(f"/v1/evaluations/{job}?wait_s=30").json
+    listed = server.get("/v1/evaluations?limit=1000").json["evaluations"]
+    (name,) = [item["id"] for item in listed if item["id"].startswith(f"{id_}-0-0-")]
+    ended = server.get(f"/v1/evaluations/{name}?wait_s=30").json
     assert ended["state"] == "cancelled"
+
+
+def test_same_id_anew(server):
+    """Its turns are judged for themselves, not as those of the episode that had the id before."""
+    passed = begin(server, id="mine") and step(server, "mine", 0, "vector=correct.json")["step"]
+    assert server.delete("/v1/episodes/mine").status == 200
+    wrong = begin(server, id="mine") and step(server, "mine", 0, "vector=wrong.json")["step"]
+    assert [passed["status"], wrong["status"]] == ["passed", "wrong"]
+    assert passed["evaluation"] != wrong["evaluation"]
+
+
+def test_evaluation_put_beforehand(server):
+    """Whoever knows the ids of the turns so far cannot put the next one's verdict in its place."""
+    begin(server, id="guessed")
+    names = ["guessed-0-0"]
+    for turn in range(2):
+        for name in names:
+            put = serving.evaluation("vector=correct.json", id=name)
+            assert server.post("/v1/evaluations?wait_s=30", put).json["outcome"] == "passed"
+        told = step(server, "guessed", turn, f"vector=wrong.json {turn}")["step"]
+        assert told["status"] == "wrong"
+        names = [told["evaluation"].replace("guessed-0-0", "guessed-1-0"), "guessed-1-0"]
 
 
 def test_expired(server):
@@ -140,7 +165,7 @@ def test_machine_at_fault(server):
     )
     done = server.get(f"/v1/episodes/{id_}").json
     assert done["end"] == "error" and done["step"]["excluded"]
-    assert re.fullmatch(f"{id_}-[0-9a-f]{{8}}-0-2", done["step"]["evaluation"])
+    assert done["step"]["evaluation"].startswith(f"{id_}-0-2-")
 
 
 @pytest.mark.parametrize(
@@ -154,6 +179,7 @@ def test_machine_at_fault(server):
         ({"problem": {"id": "softmax"}, "reward": "kevim"}, "kevin"),
         ({"problem": {"id": "softmax"}, "reward": {"preset": "kevin", "x_weight": 1}}, "weight"),
         ({"problem": {"id": "softmax"}, "id": "a/b"}, "id"),
+        ({"problem": {"id": "softmax"}, "id": ".."}, "id"),
         ({"problem": {"id": "softmax"}, "expires_s": 0}, "expires_s"),
         ({"problem": {"id": "softmax"}, "labels": {"policy": "x"}}, "labels"),
         (
@@ -192,6 +218,93 @@ def test_too_many(warpgym):
             lambda: server.post("/v1/episodes", {"problem": {"id": "softmax"}}).status == 429,
             "a refusal",
         )
+
+
+def test_grown_too_large(server):
+    """An episode that the queue has no room for says so, or ends; it never asks to be patient."""
+    id_ = begin(server, turns=16)["id"]
+    for turn, size in enumerate((4_100_000, 4_100_000, 4_100_000, 2_900_000)):
+        step(server, id_, turn, text=f"{turn}" + "x" * size)
+    refused = step(server, id_, 4, text="x" * 4_100_000, status=413)
+    assert "no more can be kept" in refused["error"]["message"]
+    assert server.get(f"/v1/episodes/{id_}").json["state"] == "answering"
+    # There is room for this one, and none for it as a turn.
+    done = step(server, id_, 4, "vector=wrong.json " + "y" * 1_000_000)
+    assert (done["state"], done["end"], done["turn"]) == ("done", "budget", 4)
+    assert len(done["trajectory"]["turns"]) == 4
+
+
+def test_ended_while_steps_wait(server):
+    """Nothing is judged on behalf of an episode that is gone."""
+    ids = [begin(server)["id"] for _ in range(8)]
+    body = {"turn": 0, "answer": CODE.format(words="hold_ms=60000")}
+    steps = [server.later("POST", f"/v1/episodes/{id_}/step", body) for id_ in ids]
+    support.wait_until(lambda: server.waiters() >= len(ids), "steps that wait")
+    for id_ in ids:
+        assert server.delete(f"/v1/episodes/{id_}").status == 200
+    assert [waiting.result(30).status for waiting in steps] == [404] * len(ids)
+    listed = server.get("/v1/evaluations?limit=1000").json["evaluations"]
+    assert not [item["id"] for item in listed if item["state"] in ("queued", "running")]
+
+
+@contextlib.contextmanager
+def stores(kind, folder):
+    if kind == "sqlite":
+        yield None
+        return
+    if not shutil.which("redis-server"):
+        pytest.skip("there is no redis-server")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    process = subprocess.Popen(
+        ["redis-server", "--port", port, "--save", "", "--dir", folder], stdout=subprocess.DEVNULL
+    )
+    try:
+        yield f"redis://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "redis"])
+def test_two_servers_and_rivals(warpgym, tmp_path, kind):
+    """The same turn stepped by six at once, with two answers, on two servers: one of the answers is
+    the turn's, who gave it is told its verdict, who gave the other one is told so."""
+    episodes, rivals, turns = 6, 6, 2
+    with contextlib.ExitStack() as stack:
+        queue = stack.enter_context(stores(kind, tmp_path))
+        servers = [serving.Server(warpgym, queue=queue)]
+        stack.callback(servers[0].stop)
+        servers.append(serving.Server(warpgym, queue=servers[0].queue))
+        stack.callback(servers[1].stop)
+        stack.callback(serving.Worker(servers[0].queue).stop)
+        for number in range(episodes):
+            begin(servers[number % 2], id=f"r{number}", turns=turns)
+
+        def contend(job):
+            number, turn, rival = job
+            status = ("passed", "wrong")[rival // 2 % 2]
+            body = {"turn": turn, "answer": CODE.format(words=f"status={status} r{number} t{turn}")}
+            while True:
+                answer = servers[rival % 2].post(f"/v1/episodes/r{number}/step", body)
+                if answer.status not in (202, 503):
+                    return number, status, answer
+
+        pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(episodes * rivals))
+        for turn in range(turns):
+            jobs = [(number, turn, rival) for number in range(episodes) for rival in range(rivals)]
+            taken = collections.defaultdict(set)
+            for number, status, answer in pool.map(contend, jobs):
+                if answer.status == 200:
+                    told = answer.json["step"]
+                    assert (told["turn"], told["status"]) == (turn, status)
+                    taken[number].add(status)
+                else:
+                    assert answer.status == 409 and "another answer" in answer.text, answer
+            assert [len(taken[number]) for number in range(episodes)] == [1] * episodes
+        listed = servers[0].get("/v1/evaluations?limit=1000").json["evaluations"]
+        assert len(listed) == episodes * turns
 
 
 class Stub:
@@ -274,7 +387,7 @@ def test_thousand_episodes_and_a_death(warpgym):
             assert [turn["turn"] for turn in turns] == list(range(TURNS))
             for turn in turns:
                 assert f"e{number} t{turn['turn']} " in turn["answer"]
-                assert re.fullmatch(f"e{number}-[0-9a-f]{{8}}-{turn['turn']}-0", turn["evaluation"])
+                assert turn["evaluation"].startswith(f"e{number}-{turn['turn']}-0-")
             statuses = sorted(turn["status"] for turn in turns)
             assert statuses == ["compile_error", "passed", "wrong"]
         evaluations = collections.Counter()

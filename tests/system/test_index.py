@@ -12,7 +12,7 @@ import time
 
 import pytest
 from support import (
-    HOUSE,
+    ROOT,
     INFRASTRUCTURE,
     INTERRUPTED,
     PASSED,
@@ -26,7 +26,7 @@ from support import (
 )
 
 DIMENSION = 48
-PAIRS = HOUSE / "tests" / "retrieval" / "corpus"
+PAIRS = ROOT / "tests" / "retrieval" / "corpus"
 RELU = """import torch
 
 

@@ -204,6 +204,13 @@ def test_best(warpgym, tmp_path):
     assert only["turns"][0]["status"] == "passed"
     prompt = "".join(message["content"] for message in only["turns"][0]["prompt"])
     assert kept.strip() in prompt
+    # A run goes on with what it began with, whatever has got better meanwhile.
+    (tmp_path / "a" / "trajectories.jsonl").unlink()
+    again = rollout(warpgym, script(tmp_path, relu(WRONG, RIGHT)), "--out", tmp_path / "a",
+                    "--best", best, "-s", "gym.turns=2", "relu")  # fmt: skip
+    assert again.status == support.PASSED, again
+    (only,) = trajectories(tmp_path / "a")
+    assert "assistant" not in [message["role"] for message in only["turns"][0]["prompt"]]
     # What was tampered with is not begun with.
     (best / "relu" / "solution.c").write_text(kept + "\n/* */", encoding="utf-8")
     rollout(warpgym, policy, "--out", tmp_path / "c", "--best", best, "-s", "gym.turns=1", "relu")

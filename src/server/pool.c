@@ -1,28 +1,22 @@
-#include "server/mcp_pool.h"
+#include "server/pool.h"
 
 #include "base/mem.h"
 
 #include <pthread.h>
 
-struct task {
-    struct task *next;
-    void (*run)(void *);
-    void *argument;
-};
-
-struct mcp_pool {
+struct pool {
     pthread_mutex_t lock; /* all below */
     pthread_cond_t work;
-    struct task *first, **last;
+    struct pool_work *first, **last;
     size_t queued, queue_max;
     pthread_t *threads;
     size_t thread_count, threads_max, idle;
     bool quit;
 };
 
-struct mcp_pool *mcp_pool_new(size_t threads_max, size_t queue_max)
+struct pool *pool_new(size_t threads_max, size_t queue_max)
 {
-    struct mcp_pool *pool = mem_alloc(sizeof *pool);
+    struct pool *pool = mem_alloc(sizeof *pool);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pool->last = &pool->first;
@@ -32,53 +26,49 @@ struct mcp_pool *mcp_pool_new(size_t threads_max, size_t queue_max)
     return pool;
 }
 
-static struct task *next(struct mcp_pool *pool)
+static struct pool_work *next(struct pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
     pool->idle++;
     while (!pool->first && !pool->quit)
         pthread_cond_wait(&pool->work, &pool->lock);
     pool->idle--;
-    struct task *task = pool->first;
-    if (task) {
-        pool->first = task->next;
+    struct pool_work *work = pool->first;
+    if (work) {
+        pool->first = work->next;
         if (!pool->first)
             pool->last = &pool->first;
         pool->queued--;
     }
     pthread_mutex_unlock(&pool->lock);
-    return task;
+    return work;
 }
 
-static void *work(void *argument)
+static void *run(void *argument)
 {
-    struct task *task;
-    while ((task = next(argument))) {
-        task->run(task->argument);
-        mem_free(task);
-    }
+    struct pool_work *work;
+    while ((work = next(argument)))
+        work->run(work);
     return NULL;
 }
 
-/* With the lock held: whether somebody is or will be there for one more task. */
-static bool has_thread(struct mcp_pool *pool)
+/* With the lock held: whether somebody is or will be there for one more. */
+static bool has_thread(struct pool *pool)
 {
     if (pool->idle <= pool->queued && pool->thread_count < pool->threads_max &&
-        pthread_create(&pool->threads[pool->thread_count], NULL, work, pool) == 0)
+        pthread_create(&pool->threads[pool->thread_count], NULL, run, pool) == 0)
         pool->thread_count++;
     return pool->thread_count > 0;
 }
 
-bool mcp_pool_push(struct mcp_pool *pool, void (*run)(void *), void *argument)
+bool pool_push(struct pool *pool, struct pool_work *work)
 {
+    work->next = NULL;
     pthread_mutex_lock(&pool->lock);
     bool room = !pool->quit && pool->queued < pool->queue_max && has_thread(pool);
     if (room) {
-        struct task *task = mem_alloc(sizeof *task);
-        task->run = run;
-        task->argument = argument;
-        *pool->last = task;
-        pool->last = &task->next;
+        *pool->last = work;
+        pool->last = &work->next;
         pool->queued++;
         pthread_cond_signal(&pool->work);
     }
@@ -86,7 +76,7 @@ bool mcp_pool_push(struct mcp_pool *pool, void (*run)(void *), void *argument)
     return room;
 }
 
-void mcp_pool_free(struct mcp_pool *pool)
+void pool_free(struct pool *pool)
 {
     if (!pool)
         return;

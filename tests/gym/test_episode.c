@@ -304,14 +304,11 @@ static void test_foreign_states(void **state)
     static const char *const texts[] = {
         "{}",
         "{\"schema\": 1}",
-        "{\"schema\": 1, \"id\": \"e\", \"life\": \"0\", \"phase\": \"judging\", "
-        "\"configuration\": {}, \"turns\": "
+        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"judging\", \"configuration\": {}, \"turns\": "
         "[], \"window\": []}",
-        "{\"schema\": 1, \"id\": \"e\", \"life\": \"0\", \"phase\": \"judging\", "
-        "\"configuration\": [], \"turns\": "
+        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"judging\", \"configuration\": [], \"turns\": "
         "[], \"window\": []}",
-        "{\"schema\": 1, \"id\": \"e\", \"life\": \"0\", \"phase\": \"x\", \"configuration\": {}, "
-        "\"turns\": [1], "
+        "{\"schema\": 1, \"id\": \"e\", \"phase\": \"x\", \"configuration\": {}, \"turns\": [1], "
         "\"window\": []}",
         "{\"schema\": 2, \"id\": \"e\"}",
     };

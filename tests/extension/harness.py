@@ -23,6 +23,12 @@ def nvcc():
     return next((place for place in places if place and os.access(place, os.X_OK)), None)
 
 
+def has_header(name):
+    """Whether nvcc finds it."""
+    command = [nvcc(), "-E", "-x", "cu", "-include", name, "/dev/null", "-o", "/dev/null"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 def build(files, folder, capability=(9, 0), cache=None, python=sys.executable):
     """Builds each file's extensions, and runs them where it can. A list of dicts: what
     extension_side.py says of the file, `built`, `slim` (numbers) and `ms`."""

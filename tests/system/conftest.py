@@ -13,6 +13,15 @@ def pytest_sessionstart(session):
         pytest.exit(f"{WARPGYM} is missing: run make first", returncode=1)
 
 
+# These take minutes: begun first, they don't come last, with one worker left to wait for.
+LONGEST = ["test_extension.py", "test_hacks.py", "test_torch_gpu.py", "test_suite.py"]
+
+
+def pytest_collection_modifyitems(items):
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(LONGEST)))
+
+
 @pytest.fixture(autouse=True)
 def own_environment():
     """What a test, or code of ours that it calls, sets in this process ends with the test."""
@@ -23,7 +32,11 @@ def own_environment():
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory):
     """Builds and measurements that tests may share: nobody's verdict depends on them."""
-    return tmp_path_factory.mktemp("cache")
+    base = tmp_path_factory.getbasetemp()
+    # Each worker of pytest-xdist has a folder of its own in the one that is everybody's.
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    shared.mkdir(exist_ok=True)
+    return shared
 
 
 @pytest.fixture

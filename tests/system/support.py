@@ -21,6 +21,8 @@ HOUSE = WARPGYM.parent
 PYTHON = HOUSE / ".venv" / "bin" / "python3"
 
 PASSED, SOME_FAILED, USAGE, INFRASTRUCTURE, INTERRUPTED = 0, 1, 2, 3, 130
+# Other tests run beside this one, in other workers of pytest-xdist.
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
 # A hang is told from slowness by a bound that no slow machine reaches.
 TIMEOUT_S = 300
 # Sanitizers make the judge slow, not wrong.
@@ -148,7 +150,7 @@ class Warpgym:
             "HOME": str(self.folder / "home"),
             "TMPDIR": str(self.temporary),
             "XDG_CACHE_HOME": str(cache or self.folder / "cache"),
-            "XDG_STATE_HOME": str(cache or self.folder / "state"),
+            "XDG_STATE_HOME": str(cache / f"state-{WORKER}" if cache else self.folder / "state"),
             "XDG_CONFIG_HOME": str(self.folder / "config"),
             "LC_ALL": "C.UTF-8",
         }
@@ -219,7 +221,8 @@ def orphans(seconds):
 
 
 def traces():
-    """What no run may leave where everybody can see it."""
+    """What no run may leave where everybody can see it. None makes any, so none of another worker's
+    comes and goes meanwhile: whoever sees one tells of a box that leaks."""
     names = {path for path in Path("/dev/shm").iterdir() if path.name.startswith("warpgym")}
     shared_memory = Path("/proc/sysvipc/shm").read_text(encoding="utf-8").splitlines()
     return names | {line.split()[1] for line in shared_memory[1:]}

@@ -37,9 +37,9 @@ def test_corpus(file, tmp_path, cache):
     cuda = facts(file)["DEVICE"] == '"cuda"'
     if cuda and not NVCC:
         pytest.skip("no nvcc here")
-    (result,) = harness.build([file], tmp_path / "scratch", cache=cache)
-    if "cublas" in file.stem and "No such file" in (result["error"] or ""):
+    if "cublas" in file.stem and not harness.has_header("cublas_v2.h"):
         pytest.skip("this CUDA has no cuBLAS headers")
+    (result,) = harness.build([file], tmp_path / "scratch", cache=cache)
     assert result["error"] is None, result["error"]
     assert result["built"] == 1
     assert result["slim"] == (facts(file).get("SLIM") != "False")

@@ -226,6 +226,9 @@
       "Tokens of one answer at most; 0: the endpoint's own bound")                                 \
     X(policy_max_tokens_key, "policy.max_tokens_key", STRING, "max_tokens", 0, 0,                  \
       "How the endpoint calls that: max_tokens or max_completion_tokens")                          \
+    X(policy_thinking_open, "policy.thinking_open", BOOL, "false", 0, 0,                           \
+      "Whether answers begin within a block of thinking, because the endpoint's template opens "   \
+      "one")                                                                                       \
     X(policy_stop, "policy.stop", STRING, "", 0, 0,                                                \
       "Text that ends an answer and is not part of it; empty: none")                               \
     X(policy_seed, "policy.seed", BOOL, "true", 0, 0, "Whether to send a seed with each question") \

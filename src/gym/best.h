@@ -3,7 +3,8 @@
  *   DIR/PROBLEM/solution.c (.cu, .py)   the candidate's text; a '/' in an id is a '_'
  *   DIR/PROBLEM/verdict.json            its verdict (docs/verdict.md)
  *
- * best_keep replaces what is there only by a faster one of the same problem; best_start makes what
+ * best_keep replaces what is there only by a faster one of the same problem, one whose interval
+ * begins above the speedup of what is there; best_start makes what
  * is there the beginning of an episode (episode_config.h). Both files are replaced whole; a kill in
  * between leaves a verdict whose candidate.hash is not the text's, which best_start does not take.
  * Threads: one at a time for each directory. Errors: ERR_IO, ERR_LIMIT (disk full).

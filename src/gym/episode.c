@@ -115,9 +115,10 @@ static void tell_turn(const struct episode *episode, int64_t place, struct promp
     if (place == START_PLACE) {
         const json_t *start = episode->config.start;
         const json_t *verdict = json_object_get(start, "verdict");
+        const char *language = episode->config.prompt.language;
         turn->code = json_string_value(json_object_get(start, "code"));
         turn->answer = arena_printf(scratch, "<KERNEL>\n```%s\n%s\n```\n</KERNEL>",
-                                    episode->problem.format == PROBLEM_NATIVE ? "c" : "python",
+                                    episode->problem.format == PROBLEM_TORCH ? "python" : language,
                                     turn->code);
         turn->facts = feedback_facts(json_is_object(verdict) ? verdict : NULL, turn->code);
         json_array_append_new(facts, (json_t *)turn->facts);

@@ -343,7 +343,7 @@ static int begin(struct run *run, struct task *task, struct err *err)
     return result;
 }
 
-static json_t *answer_json(const struct policy_answer *answer)
+static json_t *answer_json(const struct run *run, const struct policy_answer *answer)
 {
     json_t *usage = json_object(), *object = json_object();
     json_put(usage, "prompt_tokens", json_integer(answer->prompt_tokens));
@@ -357,6 +357,8 @@ static json_t *answer_json(const struct policy_answer *answer)
     if (answer->model)
         json_put(object, "model", json_text(answer->model));
     json_put(object, "usage", usage);
+    if (run->options->gym->settings->policy_thinking_open && !answer->reasoning)
+        json_put(object, "thinking_open", json_true());
     if (answer->logprobs)
         json_put(object, "logprobs", json_incref(answer->logprobs));
     json_put(object, "answer_ms", json_real(isfinite(answer->answer_ms) ? answer->answer_ms : -1));
@@ -385,7 +387,7 @@ static int ask(struct run *run, struct task *task, struct err *err)
     result = policy_complete(run->options->policy, &question, &answer, err);
     json_decref(messages);
     if (result == 0) {
-        json_t *object = answer_json(&answer);
+        json_t *object = answer_json(run, &answer);
         result = note(run, task, "answer", json_incref(object), err);
         if (result == 0)
             result = episode_answer(task->episode, object, &request, err);

@@ -354,6 +354,18 @@ static bool has_room(struct service *service, struct http_response *response)
     return false;
 }
 
+/* Who asks again for what he has may, however many there are. */
+static bool is_there(struct service *service, const json_t *body)
+{
+    const char *id = json_string_value(json_object_get(body, "id"));
+    struct stored stored = {0};
+    struct err ignored;
+    bool there = id && episode_store_get(service->queue, service->options.gym, id, &stored,
+                                         &ignored) == 0;
+    stored_deinit(&stored);
+    return there;
+}
+
 /* One of that id is there: the same one when it was asked for with the same words. */
 static void answer_existing(struct service *service, const char *id, const struct stored *wanted,
                             struct http_response *response)
@@ -416,7 +428,7 @@ static void post(void *context, struct http_request *request, struct http_respon
         return;
     if (!json_is_object(body))
         http_refuse(response, 400, "bad_request", "the body must be an object");
-    else if (has_room(service, response))
+    else if (is_there(service, body) || has_room(service, response))
         begin(service, body, response);
 }
 

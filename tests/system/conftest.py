@@ -13,8 +13,11 @@ def pytest_sessionstart(session):
         pytest.exit(f"{WARPGYM} is missing: run make first", returncode=1)
 
 
-# These take minutes: begun first, they don't come last, with one worker left to wait for.
-LONGEST = ["test_extension.py", "test_hacks.py", "test_torch_gpu.py", "test_suite.py"]
+# Begun first, these don't come last, with one worker left to wait for.
+LONGEST = [
+    *("test_extension.py", "test_hacks.py", "test_torch_gpu.py", "test_suite.py"),
+    *("test_cluster.py", "test_device_only.py", "test_envs.py", "test_faults.py", "test_stores.py"),
+]
 
 
 def pytest_collection_modifyitems(items):

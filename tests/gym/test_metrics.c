@@ -85,7 +85,7 @@ static void test_pass_at_k_against_counting(void **state)
     }
 #define CHEAT                                                                                      \
     {                                                                                              \
-        .status = STATUS_VIOLATION, .format_ok = true, .compiled = true                            \
+        .status = STATUS_VIOLATION, .format_ok = true, .compiled = true, .cheated = true           \
     }
 #define NO_CODE                                                                                    \
     {                                                                                              \

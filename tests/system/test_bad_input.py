@@ -141,11 +141,11 @@ YAML_ERRORS = {
     "unknown key": (MINE_YAML.replace("check:", "chekc:"), "'check'"),
     "unknown fill": (
         MINE_YAML.replace("fill: normal", "fill: norml"),
-        ":5:",
+        ":6:",
     ),
     "unknown size": (
         MINE_YAML.replace("shape: [rows, cols], f", "shape: [row, cols], f"),
-        ":5:",
+        ":6:",
     ),
     "not UTF-8": (b"name: mine\nsummary: \xff\n", "UTF-8"),
 }

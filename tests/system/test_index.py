@@ -8,16 +8,16 @@ import json
 import math
 import os
 import re
-import signal
 import threading
 import time
+from signal import SIGTERM
 
 import pytest
 from support import (
-    ROOT,
     INFRASTRUCTURE,
     INTERRUPTED,
     PASSED,
+    ROOT,
     SOME_FAILED,
     USAGE,
     kernelbench_module,
@@ -353,5 +353,5 @@ def test_no_pipes_and_devices(warpgym, tmp_path):
     assert run.status == USAGE and "not one example" in run.err, run
     building = warpgym.start("index", "build", "zero-index", "/dev/zero", "-q")
     time.sleep(0.5)
-    building.send_signal(signal.SIGTERM)
+    building.send_signal(SIGTERM)
     assert building.wait(timeout=60) == INTERRUPTED

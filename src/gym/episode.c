@@ -305,7 +305,7 @@ static int check_turns(const json_t *turns, struct err *err)
 static int check_open(const json_t *state, struct err *err)
 {
     static const char *const keys[] = {"usage", "logprobs", "tokens", "answer_ms"};
-    json_t *pending, *answer, *messages;
+    json_t *pending, *answer = NULL, *messages;
     const char *phase, *text;
     int result = json_get_string(state, "phase", &phase, err);
     if (result == 0 && strcmp(phase, phase_names[EPISODE_DONE]) != 0)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define WINDOW_BYTES ((size_t)1 << 20)
@@ -184,10 +185,15 @@ static int end_line(struct reading *reading, struct lines *lines)
 
 static int read_lines(struct reading *reading, int fd, struct lines *lines, struct err *err)
 {
+    const _Atomic int *cancelled = reading->corpus->options->cancelled;
     char *window = mem_alloc(WINDOW_BYTES);
     ssize_t got = 0;
     int result = 0;
     while (result == 0 && (got = read(fd, window, WINDOW_BYTES)) != 0) {
+        if (cancelled && *cancelled) { /* a line need not have an end */
+            result = err_set(err, ERR_CANCELLED, "cancelled");
+            break;
+        }
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) {
@@ -232,6 +238,13 @@ static int is_jsonl(const struct dirent *entry)
            strcmp(entry->d_name + length - 6, ".jsonl") == 0;
 }
 
+/* A pipe or a device among them would be waited for, for ever. */
+static bool is_file(const char *path)
+{
+    struct stat stat_buffer;
+    return stat(path, &stat_buffer) == 0 && S_ISREG(stat_buffer.st_mode);
+}
+
 static int read_files(struct reading *reading, const char *directory, struct err *err)
 {
     struct dirent **names = NULL;
@@ -241,7 +254,7 @@ static int read_files(struct reading *reading, const char *directory, struct err
         return err_sys(err, errno, "%s: cannot be listed", directory);
     for (int i = 0; i < count; i++) {
         char *path = mem_printf("%s/%s", directory, names[i]->d_name);
-        if (result == 0)
+        if (result == 0 && is_file(path))
             result = read_file(reading, path, err);
         mem_free(path);
         free(names[i]);

@@ -65,6 +65,7 @@ struct corpus_options {
     uint32_t levels;          /* of the archive: bit N for level N; 0: all */
     const char *const *roots; /* of problems, whose references trajectories want */
     size_t root_count;
+    const _Atomic int *cancelled; /* NULL: by nobody */
 };
 
 struct corpus;
@@ -75,7 +76,7 @@ NODISCARD int corpus_open(struct corpus **out, const struct corpus_options *opti
 void corpus_close(struct corpus *corpus);
 
 /* All examples of a file or directory. A visitor that returns non-zero ends it. ERR_MISSING,
- * ERR_INPUT (it is of no form), ERR_IO, or what the visitor returned. */
+ * ERR_INPUT (it is of no form), ERR_IO, ERR_CANCELLED, or what the visitor returned. */
 NODISCARD int corpus_read(struct corpus *corpus, const char *path,
                           int (*visit)(void *context, const struct example *example), void *context,
                           struct corpus_counts *counts, struct err *err);

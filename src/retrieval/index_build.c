@@ -76,6 +76,7 @@ static int read_source(struct builder *builder, const struct index_source *sourc
     struct corpus_counts counts;
     struct corpus *corpus;
     options.format = source->format;
+    options.cancelled = builder->build->cancelled;
     builder->load.duplicates = 0;
     builder->load.err.code = 0;
     int result = corpus_open(&corpus, &options, err);
@@ -83,6 +84,8 @@ static int read_source(struct builder *builder, const struct index_source *sourc
         return result;
     result = corpus_read(corpus, source->path, take_example, builder, &counts, err);
     corpus_close(corpus);
+    if (result == ERR_CANCELLED)
+        return stop(err);
     if (result < 0 && builder->load.err.code < 0)
         *err = builder->load.err;
     else if (result == 0)

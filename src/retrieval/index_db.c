@@ -97,6 +97,10 @@ static int open_handle(struct index_db *db, const char *name, int flags, struct 
     if (result != SQLITE_OK)
         return index_db_error(db, err);
     sqlite3_limit(db->handle, SQLITE_LIMIT_ATTACHED, 0);
+    /* The file may be somebody else's: its schema gets to call nothing. */
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
     return tokenizer_register(db->handle, err);
 }
 

@@ -6,16 +6,18 @@ import hashlib
 import http.server
 import json
 import math
+import os
 import re
 import threading
 import time
+from signal import SIGTERM
 
 import pytest
 from support import (
-    ROOT,
     INFRASTRUCTURE,
     INTERRUPTED,
     PASSED,
+    ROOT,
     SOME_FAILED,
     USAGE,
     kernelbench_module,
@@ -338,3 +340,18 @@ def test_vectors_are_of_length_one(warpgym):
         length = math.sqrt(sum(value * value for value in expected))
         for got, wanted in zip(vector, expected, strict=True):
             assert got == pytest.approx(wanted / length, abs=1e-6)
+
+
+def test_no_pipes_and_devices(warpgym, tmp_path):
+    """In a directory they are passed over; one that is named can be stopped."""
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    os.mkfifo(folder / "a.jsonl")
+    (folder / "b.jsonl").symlink_to("/dev/zero")
+    (folder / "c.jsonl").symlink_to("/etc/passwd")
+    run = warpgym("index", "build", "odd-index", folder, "-q", timeout=60)
+    assert run.status == USAGE and "not one example" in run.err, run
+    building = warpgym.start("index", "build", "zero-index", "/dev/zero", "-q")
+    time.sleep(0.5)
+    building.send_signal(SIGTERM)
+    assert building.wait(timeout=60) == INTERRUPTED

@@ -48,7 +48,8 @@ static int hold(struct reading *reading, const char *bytes, size_t count, struct
         reading->room = 2 * (reading->held + count);
         reading->line = mem_resize(reading->line, reading->room);
     }
-    memcpy(reading->line + reading->held, bytes, count);
+    if (count > 0)
+        memcpy(reading->line + reading->held, bytes, count);
     reading->held += count;
     return 0;
 }

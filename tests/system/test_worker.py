@@ -64,6 +64,11 @@ def test_metrics_and_health(warpgym, alone):
     body = {"problem": {"id": "relu"}, "candidate": {"source": source}}
     answer = server.post("/v1/evaluations?wait_s=60", body).json
     assert answer["outcome"] == "passed", answer
+
+    def counted():  # after the store is told, whose answer we have; the layers come last
+        return "warpgym_sandbox_layer{" in alone.get("/metrics")[1]
+
+    support.wait_until(counted, "the job is counted")
     after = values(alone.get("/metrics")[1])
     assert after['warpgym_worker_jobs_total{status="passed"}'] == 1
     assert after['warpgym_worker_stage_seconds_count{stage="compile"}'] == 1

@@ -64,9 +64,11 @@ def test_metrics_and_health(warpgym, alone):
     body = {"problem": {"id": "relu"}, "candidate": {"source": source}}
     answer = server.post("/v1/evaluations?wait_s=60", body).json
     assert answer["outcome"] == "passed", answer
+    held = answer["verdict"]["environment"]["sandbox"]
 
     def counted():  # after the store is told, whose answer we have; the layers come last
-        return "warpgym_sandbox_layer{" in alone.get("/metrics")[1]
+        found = alone.get("/metrics")[1].count("\nwarpgym_sandbox_layer{")
+        return found == len(held["layers"]) + len(held["missing"])
 
     support.wait_until(counted, "the job is counted")
     after = values(alone.get("/metrics")[1])
@@ -79,7 +81,6 @@ def test_metrics_and_health(warpgym, alone):
     stages = answer["verdict"]["stages_ms"]
     assert busy >= exclusive > 0
     assert 1e-3 * stages["time"] <= exclusive and busy <= 1e-3 * sum(stages.values())
-    held = answer["verdict"]["environment"]["sandbox"]
     for kind, value in (("layers", 1), ("missing", 0)):
         for layer in held[kind]:
             assert after[f'warpgym_sandbox_layer{{layer="{layer}"}}'] == value

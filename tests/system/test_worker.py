@@ -64,6 +64,13 @@ def test_metrics_and_health(warpgym, alone):
     body = {"problem": {"id": "relu"}, "candidate": {"source": source}}
     answer = server.post("/v1/evaluations?wait_s=60", body).json
     assert answer["outcome"] == "passed", answer
+    held = answer["verdict"]["environment"]["sandbox"]
+
+    def counted():  # after the store is told, whose answer we have; the layers come last
+        found = alone.get("/metrics")[1].count("\nwarpgym_sandbox_layer{")
+        return found == len(held["layers"]) + len(held["missing"])
+
+    support.wait_until(counted, "the job is counted")
     after = values(alone.get("/metrics")[1])
     assert after['warpgym_worker_jobs_total{status="passed"}'] == 1
     assert after['warpgym_worker_stage_seconds_count{stage="compile"}'] == 1
@@ -74,7 +81,6 @@ def test_metrics_and_health(warpgym, alone):
     stages = answer["verdict"]["stages_ms"]
     assert busy >= exclusive > 0
     assert 1e-3 * stages["time"] <= exclusive and busy <= 1e-3 * sum(stages.values())
-    held = answer["verdict"]["environment"]["sandbox"]
     for kind, value in (("layers", 1), ("missing", 0)):
         for layer in held[kind]:
             assert after[f'warpgym_sandbox_layer{{layer="{layer}"}}'] == value

@@ -48,7 +48,7 @@ static int part(json_t *object, const char *key, const char *const *names, size_
 
 static int fill_prompt(const struct settings *settings, json_t *object, struct err *err)
 {
-    json_t *prompt;
+    json_t *prompt = NULL;
     int result = part(object, "prompt", prompt_keys, COUNT(prompt_keys), &prompt, err);
     if (result < 0)
         return result;
@@ -62,7 +62,7 @@ static int fill_prompt(const struct settings *settings, json_t *object, struct e
 
 static int fill_history(const struct settings *settings, json_t *object, struct err *err)
 {
-    json_t *history;
+    json_t *history = NULL;
     int result = part(object, "history", history_keys, COUNT(history_keys), &history, err);
     if (result < 0)
         return result;
@@ -75,7 +75,7 @@ static int fill_history(const struct settings *settings, json_t *object, struct 
 
 static int fill_labels(json_t *object, struct err *err)
 {
-    json_t *labels;
+    json_t *labels = NULL;
     int result = part(object, "labels", label_keys, COUNT(label_keys), &labels, err);
     if (result < 0)
         return result;

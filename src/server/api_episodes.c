@@ -341,19 +341,6 @@ static int read_beginning(json_t *body, struct beginning *out, struct err *err)
     return result;
 }
 
-static bool has_room(struct service *service, struct http_response *response)
-{
-    uint64_t most = (uint64_t)service->settings->server_episodes_max;
-    struct queue_stats stats;
-    if (!service_stats(service, &stats) || stats.documents < most)
-        return true;
-    http_refuse_for(response, 429, SERVICE_RETRY_AFTER_S, "episodes_full",
-                    "%llu episodes are kept at most (server.episodes_max); end some, or try again "
-                    "later",
-                    (unsigned long long)most);
-    return false;
-}
-
 /* Who asks again for what he has may, however many there are. */
 static bool is_there(struct service *service, const json_t *body)
 {
@@ -364,6 +351,19 @@ static bool is_there(struct service *service, const json_t *body)
                                          &ignored) == 0;
     stored_deinit(&stored);
     return there;
+}
+
+static bool may_begin(struct service *service, const json_t *body, struct http_response *response)
+{
+    uint64_t most = (uint64_t)service->settings->server_episodes_max;
+    struct queue_stats stats;
+    if (!service_stats(service, &stats) || stats.documents < most || is_there(service, body))
+        return true;
+    http_refuse_for(response, 429, SERVICE_RETRY_AFTER_S, "episodes_full",
+                    "%llu episodes are kept at most (server.episodes_max); end some, or try again "
+                    "later",
+                    (unsigned long long)most);
+    return false;
 }
 
 /* One of that id is there: the same one when it was asked for with the same words. */
@@ -428,7 +428,7 @@ static void post(void *context, struct http_request *request, struct http_respon
         return;
     if (!json_is_object(body))
         http_refuse(response, 400, "bad_request", "the body must be an object");
-    else if (is_there(service, body) || has_room(service, response))
+    else if (may_begin(service, body, response))
         begin(service, body, response);
 }
 

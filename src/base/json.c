@@ -140,6 +140,12 @@ GETTERS(bool, bool, "true or false", json_is_boolean(value), json_is_true(value)
 GETTERS(array, json_t *, "an array", json_is_array(value), value)
 GETTERS(object, json_t *, "an object", json_is_object(value), value)
 
+const char *json_text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
 int json_check_keys(const json_t *object, const char *const *names, size_t count, struct err *err)
 {
     /* Iterating does not change the object; jansson's iterators are just not const. */

@@ -44,6 +44,9 @@ NODISCARD int json_find_array(const json_t *object, const char *key, json_t **ou
 NODISCARD int json_find_object(const json_t *object, const char *key, json_t **out,
                                struct err *err);
 
+/* object[key] where that is text; "" where it is anything else, or not there. The object's. */
+const char *json_text_at(const json_t *object, const char *key);
+
 /* A key that is not among `names` is an error with the nearest one offered. */
 NODISCARD int json_check_keys(const json_t *object, const char *const *names, size_t count,
                               struct err *err);

@@ -316,24 +316,19 @@ static void print_excerpt(const char *text, struct buf *out)
     buf_puts(out, *text ? "    …\n\n" : "\n");
 }
 
-static const char *text_of(const json_t *example, const char *key)
-{
-    const char *text = json_string_value(json_object_get(example, key));
-    return text ? text : "";
-}
-
 static void print_example(size_t number, const json_t *example, struct buf *out)
 {
     double speedup = json_number_value(json_object_get(example, "speedup"));
-    const char *summary = text_of(example, "summary"), *category = text_of(example, "category");
-    buf_printf(out, "%zu. %s (%s, %s%s%s", number, text_of(example, "name"),
-               text_of(example, "language"), text_of(example, "source"), category[0] ? ", " : "",
-               category);
+    const char *summary = json_text_at(example, "summary"),
+               *category = json_text_at(example, "category");
+    buf_printf(out, "%zu. %s (%s, %s%s%s", number, json_text_at(example, "name"),
+               json_text_at(example, "language"), json_text_at(example, "source"),
+               category[0] ? ", " : "", category);
     if (speedup > 0)
         buf_printf(out, ", %.3gx", speedup);
     buf_printf(out, ") %.4f%s%s\n", json_number_value(json_object_get(example, "score")),
                summary[0] ? "\n   " : "", summary);
-    print_excerpt(text_of(example, "solution"), out);
+    print_excerpt(json_text_at(example, "solution"), out);
 }
 
 static int search(struct index_command *command, const struct retrieval_query *query)

@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static const char *file_of(const char *language)
 {
     if (strcmp(language, "c") == 0)
@@ -51,7 +45,7 @@ static json_t *read_verdict(const char *place)
 
 static bool is_of(const json_t *verdict, const char *hash)
 {
-    return strcmp(text_of(json_object_get(verdict, "problem"), "hash"), hash) == 0 &&
+    return strcmp(json_text_at(json_object_get(verdict, "problem"), "hash"), hash) == 0 &&
            json_is_true(json_object_get(verdict, "correct"));
 }
 
@@ -66,7 +60,7 @@ json_t *best_start(const char *directory, const char *problem, const char *hash,
     if (verdict && is_of(verdict, hash) &&
         file_read(path, LIMIT_SOURCE_BYTES, &code, &bytes, &ignored) == 0) {
         hash_bytes(code, bytes, digest);
-        if (strcmp(text_of(json_object_get(verdict, "candidate"), "hash"), digest) == 0)
+        if (strcmp(json_text_at(json_object_get(verdict, "candidate"), "hash"), digest) == 0)
             start = json_pack("{s:o, s:O}", "code", json_text_bytes(code, bytes), "verdict",
                               verdict);
     }
@@ -115,17 +109,18 @@ int best_keep(const char *directory, const json_t *trajectory, bool *kept, struc
     const json_t *turn = best < 0
                              ? NULL
                              : json_array_get(json_object_get(trajectory, "turns"), (size_t)best);
-    const char *text = text_of(turn, "verdict"), *hash = text_of(trajectory, "problem_hash");
+    const char *text = json_text_at(turn, "verdict"),
+               *hash = json_text_at(trajectory, "problem_hash");
     json_t *verdict = NULL;
     *kept = false;
     if (!turn || json_parse("verdict", text, strlen(text), &verdict, err) < 0)
         return 0;
-    char *place = place_of(directory, text_of(trajectory, "problem"));
+    char *place = place_of(directory, json_text_at(trajectory, "problem"));
     json_t *found = read_verdict(place);
     int result = 0;
     if (!found || !is_of(found, hash) || is_faster(verdict, found)) {
-        result = write_both(place, text_of(trajectory, "language"), text_of(turn, "code"), verdict,
-                            err);
+        result = write_both(place, json_text_at(trajectory, "language"), json_text_at(turn, "code"),
+                            verdict, err);
         *kept = result == 0;
     }
     json_decref(found);

@@ -11,12 +11,6 @@
 
 /* --------------------------------------------------------------------------------------- answer */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static double number_of(const json_t *object, const char *key, double standard)
 {
     const json_t *value = json_object_get(object, key);
@@ -57,7 +51,7 @@ static void copy_logprobs(const json_t *answer, json_t *copy)
         bool pair = json_is_object(item);
         json_array_append_new(numbers,
                               real(pair ? number_of(item, "logprob", 0) : json_number_value(item)));
-        json_array_append_new(tokens, json_text(pair ? text_of(item, "token")
+        json_array_append_new(tokens, json_text(pair ? json_text_at(item, "token")
                                                 : json_string_value(json_array_get(texts, i))
                                                     ? json_string_value(json_array_get(texts, i))
                                                     : ""));
@@ -87,12 +81,12 @@ int episode_record_answer(const json_t *answer, json_t **copy, struct err *err)
         result = json_find_array(answer, "logprobs", &ignored, err);
     if (result < 0)
         return result;
-    if (strlen(text_of(answer, "text")) > LIMIT_ANSWER_BYTES ||
-        strlen(text_of(answer, "reasoning")) > LIMIT_ANSWER_BYTES)
+    if (strlen(json_text_at(answer, "text")) > LIMIT_ANSWER_BYTES ||
+        strlen(json_text_at(answer, "reasoning")) > LIMIT_ANSWER_BYTES)
         return err_set(err, ERR_LIMIT, "an answer has at most %zu bytes", LIMIT_ANSWER_BYTES);
     *copy = json_object();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        json_put(*copy, texts[i], json_text(text_of(answer, texts[i])));
+        json_put(*copy, texts[i], json_text(json_text_at(answer, texts[i])));
     json_put(*copy, "thinking_open", json_boolean(open));
     json_put(*copy, "usage", usage_of(answer));
     json_put(*copy, "answer_ms", real(number_of(answer, "answer_ms", -1)));
@@ -112,7 +106,7 @@ static size_t count_chars(const char *text)
 void episode_record_parse(const json_t *answer, const char *language, struct parsed *parsed)
 {
     const json_t *text = json_object_get(answer, "text");
-    const char *reasoning = text_of(answer, "reasoning");
+    const char *reasoning = json_text_at(answer, "reasoning");
     struct parse_options options = {.language = language,
                                     .thinking_open = json_is_true(
                                         json_object_get(answer, "thinking_open"))};
@@ -154,7 +148,7 @@ static json_t *violations_of(const json_t *verdict)
     size_t at;
     json_array_foreach(json_object_get(integrity, "violations"), at, finding)
     {
-        json_array_append_new(codes, json_text(text_of(finding, "code")));
+        json_array_append_new(codes, json_text(json_text_at(finding, "code")));
     }
     return codes;
 }
@@ -205,17 +199,17 @@ json_t *episode_record_turn(const struct episode_config *config, const struct ep
     reward_compute(&config->reward, &facts, &reward);
     json_put(record, "turn", json_integer(turn->number));
     json_put(record, "prompt", json_incref((json_t *)turn->prompt));
-    json_put(record, "answer", json_text(text_of(turn->answer, "text")));
-    json_put(record, "reasoning", json_text(text_of(turn->answer, "reasoning")));
+    json_put(record, "answer", json_text(json_text_at(turn->answer, "text")));
+    json_put(record, "reasoning", json_text(json_text_at(turn->answer, "reasoning")));
     json_put(record, "thought", json_text(parsed->thought));
     json_put(record, "code", json_text(parsed->code ? parsed->code : ""));
-    json_put(record, "finish", json_text(text_of(turn->answer, "finish")));
-    json_put(record, "model", json_text(text_of(turn->answer, "model")));
+    json_put(record, "finish", json_text(json_text_at(turn->answer, "finish")));
+    json_put(record, "model", json_text(json_text_at(turn->answer, "model")));
     json_put(record, "format_ok", json_boolean(parsed->format_ok));
     json_put(record, "compiled", json_boolean(facts.compiled));
     json_put(record, "correct", json_boolean(facts.correct));
     json_put(record, "status",
-             json_text(turn->verdict ? text_of(turn->verdict, "status") : "no_code"));
+             json_text(turn->verdict ? json_text_at(turn->verdict, "status") : "no_code"));
     json_put(record, "violations", violations_of(turn->verdict));
     put_speedup(record, turn->verdict, &facts);
     put_reward(record, &reward);
@@ -243,7 +237,7 @@ static const char *said_before(const json_t *turn)
 {
     const json_t *prompt = json_object_get(turn, "prompt");
     size_t count = json_array_size(prompt);
-    return count ? text_of(json_array_get(prompt, count - 1), "content") : "";
+    return count ? json_text_at(json_array_get(prompt, count - 1), "content") : "";
 }
 
 /* The first prompt, then answers and what was said to each in turn: what is learnt from. */
@@ -254,7 +248,7 @@ static json_t *conversation(const json_t *turns)
     size_t count = json_array_size(turns);
     for (size_t i = 0; i < count; i++) {
         const json_t *turn = json_array_get(turns, i);
-        json_array_append_new(messages, message("assistant", text_of(turn, "answer")));
+        json_array_append_new(messages, message("assistant", json_text_at(turn, "answer")));
         if (i + 1 < count)
             json_array_append_new(messages,
                                   message("user", said_before(json_array_get(turns, i + 1))));
@@ -328,11 +322,11 @@ static void put_problem(json_t *object, const struct problem *problem)
 static const char *model_of(const json_t *records, const json_t *labels)
 {
     for (size_t i = 0; i < json_array_size(records); i++) {
-        const char *model = text_of(json_array_get(records, i), "model");
+        const char *model = json_text_at(json_array_get(records, i), "model");
         if (*model)
             return model;
     }
-    return text_of(labels, "model");
+    return json_text_at(labels, "model");
 }
 
 json_t *episode_record_trajectory(const json_t *state, const struct episode_config *config,
@@ -343,11 +337,11 @@ json_t *episode_record_trajectory(const json_t *state, const struct episode_conf
     double first;
     json_t *turns = with_returns(records, config->gamma, &first);
     json_put(object, "schema", json_integer(1));
-    json_put(object, "episode", json_text(text_of(state, "id")));
+    json_put(object, "episode", json_text(json_text_at(state, "id")));
     put_problem(object, problem);
     json_put(object, "sample", json_integer(integer_of(config->labels, "sample", 0)));
     json_put(object, "iteration", json_integer(integer_of(config->labels, "iteration", 0)));
-    json_put(object, "policy", json_text(text_of(config->labels, "policy")));
+    json_put(object, "policy", json_text(json_text_at(config->labels, "policy")));
     json_put(object, "model", json_text(model_of(records, config->labels)));
     json_put(object, "language", json_text(config->prompt.language));
     json_put(object, "style", json_text(config->prompt.style));
@@ -357,11 +351,11 @@ json_t *episode_record_trajectory(const json_t *state, const struct episode_conf
     json_put(object, "max_turns",
              json_integer(window_turns(config->turns, config->remain_turns, config->iterations)));
     put_best(object, records);
-    json_put(object, "end", json_text(text_of(state, "end")));
+    json_put(object, "end", json_text(json_text_at(state, "end")));
     json_put(object, "return", real(first));
     json_put(object, "messages", conversation(turns));
     json_put(object, "turns", turns);
-    json_put(object, "started_at", json_text(text_of(state, "started_at")));
-    json_put(object, "ended_at", json_text(text_of(state, "ended_at")));
+    json_put(object, "started_at", json_text(json_text_at(state, "started_at")));
+    json_put(object, "ended_at", json_text(json_text_at(state, "ended_at")));
     return object;
 }

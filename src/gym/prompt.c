@@ -69,20 +69,14 @@ int prompts_check(const struct prompts *prompts, const struct prompt_options *op
     return 0;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static int check_format(const struct prompt_language *language, const json_t *problem,
                         struct err *err)
 {
-    bool native = strcmp(text_of(problem, "format"), "native") == 0;
+    bool native = strcmp(json_text_at(problem, "format"), "native") == 0;
     if (native == language->native)
         return 0;
     return err_set(err, ERR_INPUT, "problem '%.100s' is %s, and %s solves %s ones",
-                   text_of(problem, "id"), native ? "a native one" : "a PyTorch module",
+                   json_text_at(problem, "id"), native ? "a native one" : "a PyTorch module",
                    language->name, language->native ? "native" : "PyTorch");
 }
 
@@ -104,8 +98,8 @@ static bool same_text(const char *one, const char *other)
 /* An example of the very problem that is asked would be its answer. */
 static bool leaks(const json_t *problem, const char *id, const char *reference)
 {
-    return strcmp(id, text_of(problem, "id")) == 0 ||
-           same_text(reference, text_of(problem, "reference"));
+    return strcmp(id, json_text_at(problem, "id")) == 0 ||
+           same_text(reference, json_text_at(problem, "reference"));
 }
 
 /* Once is enough. */
@@ -115,7 +109,7 @@ static bool is_among(const struct prompt_example *example, const json_t *retriev
     json_t *row;
     json_array_foreach((json_t *)retrieved, i, row)
     {
-        if (strcmp(example->problem, text_of(row, "problem")) == 0)
+        if (strcmp(example->problem, json_text_at(row, "problem")) == 0)
             return true;
     }
     return false;
@@ -146,7 +140,7 @@ static json_t *retrieved_examples(const json_t *examples, const json_t *problem)
     json_t *list = json_array();
     for (size_t i = 0; i < json_array_size(examples); i++) {
         json_t *example = json_array_get(examples, i);
-        if (!leaks(problem, text_of(example, "problem"), text_of(example, "reference")))
+        if (!leaks(problem, json_text_at(example, "problem"), json_text_at(example, "reference")))
             json_array_append(list, example);
     }
     return list;
@@ -378,7 +372,7 @@ int64_t prompt_tokens(const json_t *messages)
 /* The index of the first message that is no system message. */
 static size_t task_index(const json_t *messages)
 {
-    return strcmp(text_of(json_array_get(messages, 0), "role"), "system") == 0;
+    return strcmp(json_text_at(json_array_get(messages, 0), "role"), "system") == 0;
 }
 
 /* Leaves out what goes first, as much of it as is `over`. False: nothing is left to leave out. */
@@ -434,7 +428,7 @@ static int too_large(const struct telling *telling, const json_t *messages, int6
     int result = err_set(err, ERR_LIMIT,
                          "the prompt of problem '%.100s' needs about %lld tokens at the least, the "
                          "token budget is %lld: %s; shorten %s or raise the budget",
-                         text_of(json_object_get(telling->facts, "problem"), "id"),
+                         json_text_at(json_object_get(telling->facts, "problem"), "id"),
                          (long long)prompt_tokens(messages), (long long)budget, parts.data,
                          names[largest]);
     buf_deinit(&parts);

@@ -42,12 +42,6 @@ void fleet_free(struct fleet *fleet)
     mem_free(fleet);
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static bool holds(const json_t *list, const char *text)
 {
     size_t i;
@@ -66,8 +60,8 @@ static bool has_gpu(const json_t *worker)
     json_t *device;
     json_array_foreach(json_object_get(worker, "devices"), i, device)
     {
-        if (strcmp(text_of(device, "kind"), "cuda") == 0 &&
-            strcmp(text_of(device, "state"), "quarantined") != 0)
+        if (strcmp(json_text_at(device, "kind"), "cuda") == 0 &&
+            strcmp(json_text_at(device, "state"), "quarantined") != 0)
             return true;
     }
     return false;
@@ -103,11 +97,11 @@ static void read_models(struct snapshot *snapshot, size_t needs)
         bool gpu = has_gpu(worker) && needs != 0;
         json_array_foreach(json_object_get(worker, "devices"), j, device)
         {
-            if (count < MODELS && gpu == (strcmp(text_of(device, "kind"), "cuda") == 0))
-                models[count++] = text_of(device, "name");
+            if (count < MODELS && gpu == (strcmp(json_text_at(device, "kind"), "cuda") == 0))
+                models[count++] = json_text_at(device, "name");
         }
         if (count < MODELS)
-            models[count++] = text_of(worker, "how");
+            models[count++] = json_text_at(worker, "how");
     }
     hash_models(models, count, snapshot->models[needs]);
 }

@@ -8,12 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static const json_t *at(const json_t *object, const char *first, const char *second)
 {
     return json_object_get(json_object_get(object, first), second);
@@ -46,7 +40,7 @@ static json_t *kernel_json(const json_t *kernel)
     static const char *const more[] = {"own",  "source", "registers", "shared_bytes", "local_bytes",
                                        "grid", "block",  "occupancy", "limited_by"};
     json_t *row = json_object();
-    json_put(row, "name", json_text(text_of(kernel, "name")));
+    json_put(row, "name", json_text(json_text_at(kernel, "name")));
     json_put(row, "cuda_time_us", number_or_zero(json_object_get(kernel, "time_us")));
     json_put(row, "cpu_time_us", json_real(0.0));
     json_put(row, "count", number_or_zero(json_object_get(kernel, "launches")));
@@ -98,7 +92,7 @@ static void put_device(json_t *metadata, const char *device)
 /* The class of an exception, which Python puts before its text: "torch.OutOfMemoryError: …". */
 static json_t *error_name(const json_t *verdict)
 {
-    const char *message = text_of(json_object_get(verdict, "error"), "message");
+    const char *message = json_text_at(json_object_get(verdict, "error"), "message");
     size_t length = 0;
     while (isalnum((unsigned char)message[length]) || (length > 0 && message[length] == '.') ||
            message[length] == '_')
@@ -106,7 +100,7 @@ static json_t *error_name(const json_t *verdict)
     if (length > 0 && message[length] == ':' && isalpha((unsigned char)message[0]) &&
         message[length + 1] == ' ')
         return json_text_bytes(message, length);
-    return json_text(text_of(json_object_get(verdict, "error"), "class"));
+    return json_text(json_text_at(json_object_get(verdict, "error"), "class"));
 }
 
 static void put_named(json_t *metadata, const char *key, const json_t *verdict, bool verbose)
@@ -121,7 +115,7 @@ static void put_named(json_t *metadata, const char *key, const json_t *verdict, 
 static void put_errors(json_t *metadata, const json_t *verdict, const struct kernelgym_terms *terms,
                        const struct kernelgym_outcome *outcome)
 {
-    const char *class = text_of(json_object_get(verdict, "error"), "class");
+    const char *class = json_text_at(json_object_get(verdict, "error"), "class");
     if (!*class)
         return;
     if (strcmp(class, "validation") == 0)
@@ -148,10 +142,10 @@ static json_t *six_decimals(const json_t *value)
 
 static void put_issue(json_t *metadata, const json_t *verdict)
 {
-    const char *message = text_of(json_object_get(verdict, "error"), "message");
+    const char *message = json_text_at(json_object_get(verdict, "error"), "message");
     const json_t *mismatch = at(verdict, "correctness", "first_mismatch");
     char text[1024];
-    if (strcmp(text_of(verdict, "status"), "wrong") != 0)
+    if (strcmp(json_text_at(verdict, "status"), "wrong") != 0)
         return;
     bool values = json_is_object(mismatch);
     snprintf(text, sizeof text, "%s%s", values ? "Output mismatch: " : "", message);
@@ -227,7 +221,7 @@ static void put_profile(json_t *metadata, const json_t *verdict,
     for (size_t i = 0; i < json_array_size(kernels); i++) {
         const json_t *kernel = json_array_get(kernels, i);
         if (json_is_true(json_object_get(kernel, "own")))
-            json_array_append_new(own, json_text(text_of(kernel, "name")));
+            json_array_append_new(own, json_text(json_text_at(kernel, "name")));
     }
     json_put(metadata, "triton_profiler_matches", own);
     json_put(metadata, "profiling", kernelgym_profiling(verdict));
@@ -238,7 +232,7 @@ static void put_untimed(json_t *metadata, const json_t *verdict,
                         const struct kernelgym_terms *terms,
                         const struct kernelgym_outcome *outcome)
 {
-    const char *note = text_of(json_object_get(verdict, "timing"), "note");
+    const char *note = json_text_at(json_object_get(verdict, "timing"), "note");
     bool timed = outcome->candidate_ms > 0 || outcome->reference_ms > 0;
     if (outcome->correct && terms->timing && !timed)
         json_put(metadata, "error_during_performance",
@@ -260,7 +254,7 @@ json_t *kernelgym_metadata(const struct kernelgym_job *job, const struct kernelg
                            const struct kernelgym_outcome *outcome)
 {
     json_t *metadata = json_object();
-    put_device(metadata, text_of(job->verdict, "device"));
+    put_device(metadata, json_text_at(job->verdict, "device"));
     json_put(metadata, "backend", json_text(terms->backend));
     json_put(metadata, "num_correct_trials", json_integer(terms->num_correct_trials));
     json_put(metadata, "num_perf_trials", json_integer(terms->num_perf_trials));

@@ -35,10 +35,12 @@ CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -DWARPGYM_VERSION='"$(VERSION)"'
 HARDEN := -fstack-protector-strong $(if $(SAN),-fno-omit-frame-pointer,-D_FORTIFY_SOURCE=2)
 CFLAGS := -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(HARDEN) $(EXTRA_CFLAGS)
 LDFLAGS := -Wl,-z,relro,-z,now,--as-needed
-LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -lcurl -lm -lpthread
+LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -lcurl \
+	-lpcre2-8 -lutf8proc -lm -lpthread
 
-MODULES := base problem device compile sandbox judge queue client worker lm retrieval policy gym \
-	rl server
+LM := $(addprefix lm/,ops reference cpu tokenizer weights model train sample)
+MODULES := base problem device compile sandbox judge queue client worker $(LM) retrieval policy \
+	gym rl server
 LIB_SOURCES := $(wildcard $(MODULES:%=src/%/*.c))
 CLI_SOURCES := $(wildcard src/cli/*.c)
 # The far side of the fence takes from these modules what it calls, and links nothing else. It is

@@ -14,7 +14,8 @@ cd "$(dirname "$0")" || exit 1
 packages=(
     gcc g++ libc6-dev make ca-certificates
     libjansson-dev libfyaml-dev libseccomp-dev libssl-dev libffi-dev libsqlite3-dev libhiredis-dev
-    libmicrohttpd-dev libcurl4-openssl-dev uthash-dev libcmocka-dev redis-server iproute2
+    libmicrohttpd-dev libcurl4-openssl-dev libpcre2-dev libutf8proc-dev libopenblas0-pthread uthash-dev
+    libcmocka-dev redis-server iproute2
     jq patchelf
 )
 # What only tests use: OpenCL C as a language from outside.

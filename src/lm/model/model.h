@@ -1,0 +1,98 @@
+/* model: the parameters of a decoder-only transformer, in a backend's memory.
+ *
+ * A model is a list of parameters in a fixed order; each knows its name in a Hugging Face checkpoint, its shape,
+ * where its value lies and, if it is trained, where its gradient lies. Passes (lm/model/pass.h) compute
+ * with it, the optimiser (lm/train/optimizer.h) changes it, samplers (lm/sample/sampler.h) read it.
+ *
+ * Order of parameters: embedding; for each layer norms, q, k, v, o (weight, bias, norm), gate, up,
+ * down, each followed by its adapter's A and B; final norm; head, unless it is tied.
+ *
+ * Ownership: the model owns its parameters and their gradients; the backend must outlive it.
+ * Threads: one at a time changes it; whoever reads meanwhile must be stopped by the caller.
+ */
+#ifndef WARPGYM_LM_MODEL_MODEL_H
+#define WARPGYM_LM_MODEL_MODEL_H
+
+#include "lm/ops/backend.h"
+#include "lm/weights/adapter.h"
+#include "lm/weights/config.h"
+
+#define LM_PARAMETER_NAME_MAX 96
+
+struct lm_parameter {
+    char name[LM_PARAMETER_NAME_MAX]; /* "model.layers.0.self_attn.q_proj.weight"; of an adapter
+                                         "model.layers.0.self_attn.q_proj.lora_A.weight" */
+    size_t rows, columns;             /* a vector is 1 row */
+    bool vector;                      /* one dimension in the file; has no weight decay */
+    bool adapter;
+    void *value;    /* [rows, columns] */
+    void *gradient; /* the same, or NULL: frozen */
+};
+
+/* y = x·Wᵀ + b, and with an adapter + scale·(x·Aᵀ)·Bᵀ. Absent ones are NULL. */
+struct lm_projection {
+    struct lm_parameter *weight, *bias;
+    struct lm_parameter *a, *b; /* [rank, in], [out, rank] */
+};
+
+struct lm_layer {
+    struct lm_parameter *attention_norm, *mlp_norm;
+    struct lm_parameter *q_norm, *k_norm; /* or NULL */
+    struct lm_projection projections[LM_LORA_TARGET_COUNT];
+};
+
+struct lm_model {
+    struct lm_config config;
+    struct lm_lora lora;
+    struct lm_backend *backend;
+    struct lm_parameter *parameters;
+    size_t parameter_count;
+    struct lm_parameter *embedding, *final_norm, *head; /* head is embedding where it is tied */
+    struct lm_layer *layers;
+    float *cosine, *sine; /* [positions, head_width / 2], in the backend's memory */
+    uint64_t version;     /* goes up with every change of the weights; samplers look at it */
+};
+
+/* What is trained. */
+enum lm_training { LM_FROZEN, LM_TRAIN_ALL, LM_TRAIN_ADAPTER };
+
+struct lm_model_options {
+    enum lm_training training; /* gradients are made for these parameters */
+    struct lm_lora lora;       /* a fresh adapter (A random, B zero) where rank > 0 */
+    const char *adapter;       /* directory of an adapter to load instead, or NULL */
+    uint64_t seed;             /* of what is fresh */
+    size_t positions; /* longest sequence (bounds the rope tables); 0: as the config says */
+};
+
+/* DIRECTORY holds config.json and safetensors. A parameter that is not there, is there twice, or has another
+ * shape is an error with its name; tensors that the model does not know are an error too, except rotary
+ * tables and a head that is tied. */
+NODISCARD int lm_model_open(struct lm_model **out, const char *directory,
+                            struct lm_backend *backend, const struct lm_model_options *options,
+                            struct err *err);
+/* Fresh weights, normal with the config's deviation (norms 1, biases 0); the same for a seed on every machine. */
+NODISCARD int lm_model_fresh(struct lm_model **out, const struct lm_config *config,
+                             struct lm_backend *backend, const struct lm_model_options *options,
+                             struct err *err);
+void lm_model_close(struct lm_model *model);
+
+/* Elements of all parameters, of those that are trained. */
+uint64_t lm_model_count(const struct lm_model *model);
+uint64_t lm_model_trained(const struct lm_model *model);
+/* NULL: no such name. */
+struct lm_parameter *lm_model_find(const struct lm_model *model, const char *name);
+
+void lm_model_zero_gradients(struct lm_model *model);
+
+/* Writes DIRECTORY/config.json and model.safetensors in `dtype`; with `merge` each adapter is added into its weight
+ * (in the file only), without it a model with an adapter is written as its base. */
+NODISCARD int lm_model_save(struct lm_model *model, const char *directory, enum lm_dtype dtype,
+                            bool merge, struct err *err);
+/* Writes DIRECTORY/adapter_config.json and adapter_model.safetensors, as PEFT reads them. */
+NODISCARD int lm_model_save_adapter(struct lm_model *model, const char *directory, struct err *err);
+/* Reads values into the model as it stands, in place: the whole model or the adapter alone. All
+ * of it is checked before the first value changes. */
+NODISCARD int lm_model_load(struct lm_model *model, const char *directory, struct err *err);
+NODISCARD int lm_model_load_adapter(struct lm_model *model, const char *directory, struct err *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* chat: conversations as the token text that Qwen's models were trained on (ChatML):
+ *
+ *   <|im_start|>system\nTEXT<|im_end|>\n<|im_start|>user\nTEXT<|im_end|>\n<|im_start|>assistant\n
+ *
+ * Qwen3's rules for thinking blocks are followed: an answer before the last question loses its
+ * block; with thinking off the prompt ends in an empty one. Qwen2.5's default system text is known by family. Roles and
+ * texts of strangers are encoded without special tokens, so nobody can forge a turn.
+ */
+#ifndef WARPGYM_LM_TOKENIZER_CHAT_H
+#define WARPGYM_LM_TOKENIZER_CHAT_H
+
+#include "lm/tokenizer/tokenizer.h"
+
+enum chat_style {
+    CHAT_QWEN2, /* a system text where none is given */
+    CHAT_QWEN3, /* thinking blocks */
+    CHAT_PLAIN  /* ChatML alone, for models of one's own */
+};
+
+struct chat_message {
+    const char *role; /* system, user, assistant, tool */
+    const char *content;
+};
+
+struct chat_options {
+    enum chat_style style;
+    bool thinking; /* CHAT_QWEN3 */
+    bool answer;   /* end with the opening of an assistant's turn */
+};
+
+/* Which style a model's directory asks for: by the chat template's marks in tokenizer_config.json or chat_template.jinja,
+ * else CHAT_PLAIN. */
+NODISCARD int chat_style_of(const char *directory, enum chat_style *style, struct err *err);
+
+/* Appends the ids of a conversation. `mask`, where not NULL, gets one byte for each id: 1 where it is part of an
+ * assistant's answer (its end token too), which is what a model is trained on. */
+NODISCARD int chat_encode(struct tokenizer *tokenizer, const struct chat_message *messages,
+                          size_t count, const struct chat_options *options, struct tokens *out,
+                          struct buf *mask, struct err *err);
+/* The same as text, for people and tests. */
+NODISCARD int chat_text(const struct chat_message *messages, size_t count,
+                        const struct chat_options *options, struct buf *out, struct err *err);
+/* The token that ends a turn; -1: the tokenizer has none. */
+int32_t chat_end_token(const struct tokenizer *tokenizer);
+
+#endif

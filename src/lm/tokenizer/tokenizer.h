@@ -1,0 +1,71 @@
+/* tokenizer: text to ids and back, as a `tokenizer.json` says: byte-level BPE of the GPT-2, Qwen and
+ * Llama 3 families.
+ *
+ *   text ─► added and special tokens cut out ─► NFC (where the file asks) ─► pre-tokenizer pattern (PCRE2)
+ *        ─► bytes as letters ─► merges by rank ─► ids
+ *
+ * Any bytes may be encoded. Where they are not UTF-8 the `tokenizers` library can't be asked; here each bad byte is
+ * its own word, so that decode(encode(x)) = x for all bytes.
+ *
+ * Threads: a tokenizer is read-only once it is open (its word cache has a lock of its own).
+ */
+#ifndef WARPGYM_LM_TOKENIZER_TOKENIZER_H
+#define WARPGYM_LM_TOKENIZER_TOKENIZER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tokenizer;
+
+struct tokens { /* grows; zero to begin with, tokens_deinit at the end */
+    int32_t *ids;
+    size_t count, capacity;
+};
+NODISCARD int tokens_add(struct tokens *tokens, int32_t id, struct err *err);
+void tokens_deinit(struct tokens *tokens);
+
+/* A tokenizer.json, or a directory that holds one. */
+NODISCARD int tokenizer_open(struct tokenizer **out, const char *path, struct err *err);
+NODISCARD int tokenizer_parse(struct tokenizer **out, const char *name, const char *text,
+                              size_t count, struct err *err);
+void tokenizer_close(struct tokenizer *tokenizer);
+
+/* Appends. With `special`, special tokens that stand in the text become their ids (a template's
+ * text); without it they are ordinary text (what a user or a candidate wrote: no stranger can
+ * forge the end of a turn). Begin tokens of the file's post-processor are added with `begin`. */
+struct tokenizer_encoding {
+    bool special, begin;
+};
+NODISCARD int tokenizer_encode(struct tokenizer *tokenizer, const char *text, size_t count,
+                               const struct tokenizer_encoding *how, struct tokens *out,
+                               struct err *err);
+/* Appends the bytes of ids; special tokens are left out with `skip_special`. Ids that are not of this tokenizer
+ * (a padded vocabulary) give nothing. */
+NODISCARD int tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids, size_t count,
+                               bool skip_special, struct buf *out, struct err *err);
+/* The bytes of one id; *count 0 where it has none. */
+const char *tokenizer_bytes(const struct tokenizer *tokenizer, int32_t id, size_t *count);
+
+/* One more than the highest id. */
+size_t tokenizer_size(const struct tokenizer *tokenizer);
+/* -1: no such token. The text is a token's own, as in the file's "content" for added ones. */
+int32_t tokenizer_id(const struct tokenizer *tokenizer, const char *text);
+bool tokenizer_is_special(const struct tokenizer *tokenizer, int32_t id);
+
+/* Text that arrives id by id: gives only whole UTF-8 characters; what is incomplete waits. */
+struct tokenizer_stream {
+    char rest[4];
+    size_t rest_count;
+};
+NODISCARD int tokenizer_stream_put(const struct tokenizer *tokenizer,
+                                   struct tokenizer_stream *stream, int32_t id, bool skip_special,
+                                   struct buf *out, struct err *err);
+/* What still waits, as U+FFFD. */
+NODISCARD int tokenizer_stream_end(struct tokenizer_stream *stream, struct buf *out,
+                                   struct err *err);
+
+#endif

@@ -1,0 +1,77 @@
+/* safetensors: tensors in a file, mapped into memory; and written.
+ *
+ * A file is 8 bytes of header length, a JSON header {name: {dtype, shape, data_offsets}} and the
+ * data. Files come from strangers: the header's length, every shape, every offset and the sums
+ * of them are checked before anything is used; overlapping or missing bytes, duplicate names, shapes that do not
+ * match their bytes are refused with the tensor's name. A file that is cut while it is mapped ends
+ * as an error of the reader, never as a signal: bytes are copied out with pread, or mapped from a file of which the
+ * size was checked after the mapping.
+ *
+ * A checkpoint is one file (model.safetensors) or many with an index
+ * (model.safetensors.index.json).
+ *
+ * Threads: an open set is read-only and may be shared.
+ */
+#ifndef WARPGYM_LM_WEIGHTS_SAFETENSORS_H
+#define WARPGYM_LM_WEIGHTS_SAFETENSORS_H
+
+#include "base/err.h"
+#include "lm/ops/backend.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LM_TENSOR_DIMENSIONS 8
+
+struct lm_tensor {
+    const char *name;
+    enum lm_dtype dtype; /* others (integers, f64) are listed, and refused when read */
+    const char *dtype_name;
+    size_t dimensions;
+    uint64_t shape[LM_TENSOR_DIMENSIONS];
+    uint64_t count, bytes; /* elements, bytes */
+    const void *data;      /* in the mapping, not aligned */
+};
+
+struct safetensors; /* one file or all files of a checkpoint */
+
+/* A file, or a directory with model.safetensors or model.safetensors.index.json. */
+NODISCARD int safetensors_open(struct safetensors **out, const char *path, struct err *err);
+void safetensors_close(struct safetensors *set);
+size_t safetensors_count(const struct safetensors *set);
+const struct lm_tensor *safetensors_at(const struct safetensors *set, size_t index);
+/* NULL: there is none. */
+const struct lm_tensor *safetensors_find(const struct safetensors *set, const char *name);
+
+/* Elements first..first+count-1 as f32, whatever float type they are kept in. */
+NODISCARD int lm_tensor_read(const struct lm_tensor *tensor, uint64_t first, uint64_t count,
+                             float *out, struct err *err);
+
+/* Writing: declare all tensors, then hand over the data in the same order, in pieces of any size. The
+ * file appears under its name only at the end (temporary file beside it, fsync, rename). */
+struct safetensors_writer;
+struct safetensors_declaration {
+    const char *name;
+    enum lm_dtype dtype;
+    size_t dimensions;
+    uint64_t shape[LM_TENSOR_DIMENSIONS];
+};
+NODISCARD int safetensors_writer_open(struct safetensors_writer **out, const char *path,
+                                      const struct safetensors_declaration *tensors, size_t count,
+                                      const char *const *metadata /* pairs, NULL-ended, or NULL */,
+                                      struct err *err);
+/* f32 in, rounded to the declared type. Values continue the current tensor, then the next. */
+NODISCARD int safetensors_writer_put(struct safetensors_writer *writer, const float *values,
+                                     uint64_t count, struct err *err);
+/* All data was put, and is on disk now. Frees the writer either way. */
+NODISCARD int safetensors_writer_finish(struct safetensors_writer *writer, struct err *err);
+/* Gives up: nothing stays on disk. */
+void safetensors_writer_abort(struct safetensors_writer *writer);
+
+/* Round to nearest even; NaN stays NaN. */
+uint16_t lm_bf16_from(float value);
+float lm_bf16_to(uint16_t bits);
+uint16_t lm_f16_from(float value);
+float lm_f16_to(uint16_t bits);
+
+#endif

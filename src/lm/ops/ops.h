@@ -57,11 +57,10 @@ struct lm_linear {
     const void *x;      /* [rows, in] */
     const void *weight; /* [out, in] */
     const void *bias;   /* [out] or NULL */
-    const void
-        *addend;    /* [rows, out] or NULL; may be y. Its gradient is dy, the caller's to pass on */
-    void *y;        /* [rows, out] */
-    const void *dy; /* [rows, out] */
-    void *dx;       /* [rows, in] */
+    const void *addend; /* [rows, out] or NULL; may be y. Its gradient is dy: the caller's */
+    void *y;            /* [rows, out] */
+    const void *dy;     /* [rows, out] */
+    void *dx;           /* [rows, in] */
     bool add_dx;
     void *dweight; /* [out, in] */
     void *dbias;   /* [out] */
@@ -94,8 +93,8 @@ struct lm_attention {
 };
 
 /* New rows of several sequences go into the pages of their caches. Forward only. A page holds
- * `page` consecutive positions of one sequence; `pages[s * max_pages + i]` is the number of the page that holds
- * positions i·page onwards. */
+ * `page` consecutive positions of one sequence; `pages[s * max_pages + i]` is the number of the page
+ * that holds positions i·page onwards. */
 struct lm_cache_write {
     size_t rows, kv_heads, width, page, max_pages;
     const int32_t *sequence;  /* [rows]: whose cache */

@@ -67,8 +67,8 @@ struct lm_model_options {
         positions; /* longest sequence (bounds the rope tables); 0, or more: as the config says */
 };
 
-/* DIRECTORY holds config.json and safetensors. A parameter that is not there, is there twice, or has
- * another shape is an error with its name; tensors that the model does not know are an error too,
+/* DIRECTORY holds config.json and safetensors. A parameter that is not there, is there twice, or
+ * has another shape is an error with its name; tensors that the model does not know are an error too,
  * except rotary tables and a head that is tied. */
 NODISCARD int lm_model_open(struct lm_model **out, const char *directory,
                             struct lm_backend *backend, const struct lm_model_options *options,

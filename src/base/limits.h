@@ -84,6 +84,8 @@
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
+#define LIMIT_LM_TARGETS 1024                          /* of one row, for soft targets */
+#define LIMIT_LM_STATE_BYTES ((size_t)16 << 20)        /* state.json of a checkpoint */
 
 #define LIMIT_LM_JSON_BYTES                                                                        \
     ((size_t)1 << 20) /* config.json, generation_config.json, adapter_config */

@@ -84,5 +84,10 @@
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
+#define LIMIT_CORPUS_BYTES ((size_t)2 << 30)           /* what one tokenizer is learned from */
+#define LIMIT_VOCAB (1 << 20)                     /* tokens of a tokenizer that is learned here */
+#define LIMIT_TOKENIZER_BYTES ((size_t)256 << 20) /* one tokenizer.json */
+#define LIMIT_CHAT_TEMPLATE_BYTES ((size_t)1 << 20)
+#define LIMIT_TOKENIZER_CONFIG_BYTES ((size_t)64 << 20) /* may list thousands of added tokens */
 
 #endif

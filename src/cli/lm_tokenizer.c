@@ -68,7 +68,7 @@ int lm_tokenizer_main(int argc, char **argv)
     int64_t vocab = 0, least = 2;
     const char *out = NULL;
     const struct cli_option options[] = {
-        OPTION_INT(0, "vocab", &vocab, 1, LIMIT_VOCAB, "N",
+        OPTION_INT(0, "vocab", &vocab, 1, LIMIT_LM_LEARNED_VOCAB, "N",
                    "tokens in all: 256 bytes, special ones, and what is learned"),
         OPTION_STRING('o', "out", &out, "DIR", "where tokenizer.json is written"),
         OPTION_INT(0, "least", &least, 1, INT32_MAX, "N",

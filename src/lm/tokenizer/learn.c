@@ -42,11 +42,11 @@ static int check(const struct learn_options *options, const char *const *special
             if (strcmp(special[i], special[count]) == 0 || !special[count][0])
                 return err_set(err, ERR_INPUT, "special token '%.60s' is there twice, or empty",
                                special[count]);
-    if (options->vocab < LEARN_BYTES + count || options->vocab > LIMIT_VOCAB)
+    if (options->vocab < LEARN_BYTES + count || options->vocab > LIMIT_LM_LEARNED_VOCAB)
         return err_set(err, ERR_INPUT,
                        "a vocabulary of %zu: %d bytes and %zu special tokens are the least, %d the "
                        "most",
-                       options->vocab, LEARN_BYTES, count, LIMIT_VOCAB);
+                       options->vocab, LEARN_BYTES, count, LIMIT_LM_LEARNED_VOCAB);
     return (int)count;
 }
 

@@ -25,7 +25,7 @@
     "{{- '<|im_start|>assistant\\n' }}"                                                            \
     "{%- endif %}"
 
-/* --------------------------------------------------------------------------------------- letters */
+/* -------------------------------------------------------------------------------------- letters */
 
 static void put_letter(struct buf *out, unsigned char byte)
 {
@@ -44,7 +44,7 @@ static void put_token(struct buf *out, const struct learn_string *token)
         put_letter(out, (unsigned char)token->bytes[i]);
 }
 
-/* ----------------------------------------------------------------------------------------- parts */
+/* ---------------------------------------------------------------------------------------- parts */
 
 static json_t *byte_level(void)
 {
@@ -142,13 +142,13 @@ static json_t *config(size_t count, const char *const *special)
     return object;
 }
 
-/* ----------------------------------------------------------------------------------------- files */
+/* ---------------------------------------------------------------------------------------- files */
 
 static int write_file(const char *directory, const char *name, json_t *value, struct err *err)
 {
     char *path = mem_printf("%s/%s", directory, name);
     struct buf text;
-    buf_init(&text, LIMIT_TOKENIZER_BYTES);
+    buf_init(&text, LIMIT_LM_LEARNED_BYTES);
     int result = json_line_write(value, &text, err);
     if (result == 0)
         result = file_write_atomic(path, text.data, text.len, 0666, err);

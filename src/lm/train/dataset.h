@@ -33,6 +33,7 @@ struct dataset_options {
     bool thinking;         /* CHAT_QWEN3 */
     size_t max_tokens;     /* rows of one datum; at least 1 */
     enum dataset_long too_long;
+    bool special; /* special tokens that stand in texts, prompts and completions are such */
     bool shuffle; /* else each epoch is in the order of the files */
     uint64_t seed;
     /* Ends completions and texts; -1: the tokenizer's <|endoftext|>, <|end_of_text|>, </s> or

@@ -84,8 +84,13 @@
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
-#define LIMIT_LM_TARGETS 1024                          /* of one row, for soft targets */
-#define LIMIT_LM_STATE_BYTES ((size_t)16 << 20)        /* state.json of a checkpoint */
+#define LIMIT_CORPUS_BYTES ((size_t)2 << 30)           /* what one tokenizer is learned from */
+#define LIMIT_LM_LEARNED_VOCAB (1 << 20)           /* tokens of a tokenizer that is learned here */
+#define LIMIT_LM_LEARNED_BYTES ((size_t)256 << 20) /* one tokenizer.json */
+#define LIMIT_CHAT_TEMPLATE_BYTES ((size_t)1 << 20)
+#define LIMIT_TOKENIZER_CONFIG_BYTES ((size_t)64 << 20) /* may list thousands of added tokens */
+#define LIMIT_LM_TARGETS 1024                           /* of one row, for soft targets */
+#define LIMIT_LM_STATE_BYTES ((size_t)16 << 20)         /* state.json of a checkpoint */
 
 #define LIMIT_LM_JSON_BYTES                                                                        \
     ((size_t)1 << 20) /* config.json, generation_config.json, adapter_config */

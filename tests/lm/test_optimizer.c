@@ -45,8 +45,9 @@ static void small_open(struct small *small)
                                            {.name = "v", .rows = 1, .columns = 3, .vector = true}}};
     if (lm_backend_open(&small->backend, "reference", 1, &err) < 0)
         fail_msg("%s", err.text);
-    small->model = (struct lm_model){
-        .backend = small->backend, .parameters = small->parameters, .parameter_count = 3};
+    small->model = (struct lm_model){.backend = small->backend,
+                                     .parameters = small->parameters,
+                                     .parameter_count = 3};
     give(small, &small->parameters[0].value, matrix, MATRIX);
     give(small, &small->parameters[0].gradient, zeros, MATRIX);
     give(small, &small->parameters[1].value, vector, VECTOR);
@@ -69,8 +70,8 @@ static void small_close(struct small *small)
 static void set_gradients(struct small *small, int t)
 {
     float step = (float)t;
-    const float matrix[MATRIX] = {0.1F * (step + 1), -0.2F,        t % 2 == 0 ? 0.3F : -0.3F,
-                                  0,                 0.05F * step, -0.4F + 0.1F * step};
+    const float matrix[MATRIX] = {
+        0.1F * (step + 1), -0.2F, t % 2 == 0 ? 0.3F : -0.3F, 0, 0.05F * step, -0.4F + 0.1F * step};
     const float vector[VECTOR] = {0.02F * (step - 2), 0.5F, -0.01F};
     struct lm_backend *backend = small->backend;
     backend->upload(backend, small->parameters[0].gradient, matrix, sizeof matrix);
@@ -260,18 +261,17 @@ static void test_schedules(void **state)
         double floor;
         uint64_t warmup, steps, step;
         double rate;
-    } rows[] = {
-        {LM_CONSTANT, 0, 0, 10, 0, 2},    {LM_CONSTANT, 0.5, 0, 10, 9, 2},
-        {LM_CONSTANT, 0, 4, 10, 0, 0.5},  {LM_CONSTANT, 0, 4, 10, 3, 2},
-        {LM_LINEAR, 0, 0, 10, 0, 2},      {LM_LINEAR, 0, 0, 10, 5, 1},
-        {LM_LINEAR, 0, 0, 10, 9, 0.2},    {LM_LINEAR, 0, 2, 10, 1, 2},
-        {LM_LINEAR, 0, 2, 10, 2, 2},      {LM_LINEAR, 0, 2, 10, 6, 1},
-        {LM_LINEAR, 1, 0, 10, 5, 1.5},    {LM_LINEAR, 1, 0, 10, 10, 1},
-        {LM_LINEAR, 1, 0, 10, 999, 1},    {LM_COSINE, 0, 0, 8, 0, 2},
-        {LM_COSINE, 0, 0, 8, 4, 1},       {LM_COSINE, 0, 0, 8, 2, 1.7071067811865475},
-        {LM_COSINE, 0.4, 0, 8, 4, 1.2},   {LM_COSINE, 0.4, 0, 8, 8, 0.4},
-        {LM_COSINE, 0, 20, 10, 4, 0.5},   {LM_LINEAR, 0, 10, 10, 9, 2},
-        {LM_LINEAR, 0.5, 10, 10, 10, 0.5}};
+    } rows[] = {{LM_CONSTANT, 0, 0, 10, 0, 2},    {LM_CONSTANT, 0.5, 0, 10, 9, 2},
+                {LM_CONSTANT, 0, 4, 10, 0, 0.5},  {LM_CONSTANT, 0, 4, 10, 3, 2},
+                {LM_LINEAR, 0, 0, 10, 0, 2},      {LM_LINEAR, 0, 0, 10, 5, 1},
+                {LM_LINEAR, 0, 0, 10, 9, 0.2},    {LM_LINEAR, 0, 2, 10, 1, 2},
+                {LM_LINEAR, 0, 2, 10, 2, 2},      {LM_LINEAR, 0, 2, 10, 6, 1},
+                {LM_LINEAR, 1, 0, 10, 5, 1.5},    {LM_LINEAR, 1, 0, 10, 10, 1},
+                {LM_LINEAR, 1, 0, 10, 999, 1},    {LM_COSINE, 0, 0, 8, 0, 2},
+                {LM_COSINE, 0, 0, 8, 4, 1},       {LM_COSINE, 0, 0, 8, 2, 1.7071067811865475},
+                {LM_COSINE, 0.4, 0, 8, 4, 1.2},   {LM_COSINE, 0.4, 0, 8, 8, 0.4},
+                {LM_COSINE, 0, 20, 10, 4, 0.5},   {LM_LINEAR, 0, 10, 10, 9, 2},
+                {LM_LINEAR, 0.5, 10, 10, 10, 0.5}};
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double rate = lm_schedule_rate(rows[i].schedule, 2, rows[i].floor, rows[i].warmup,

@@ -84,5 +84,12 @@
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
+#define LIMIT_SAMPLES 65536                            /* of one prompt; sequences at once */
+#define LIMIT_STEP_ROWS 1048576                        /* tokens that one step computes */
+#define LIMIT_PAGE_POSITIONS 4096                      /* of a cache's page */
+#define LIMIT_CACHE_POSITIONS ((size_t)1 << 30)
+#define LIMIT_TEMPERATURE 1000.0
+#define LIMIT_STOP_BYTES 1024                   /* one stop string */
+#define LIMIT_STOP_TEXT_BYTES ((size_t)1 << 20) /* text that is held back for them */
 
 #endif

@@ -20,9 +20,9 @@ static int check_stops(const struct lm_request *request, struct err *err)
         return err_set(err, ERR_INPUT, "stop strings need a tokenizer; give stop tokens instead");
     for (size_t i = 0; i < sampling->stop_count; i++) {
         size_t length = strlen(sampling->stops[i]);
-        if (length == 0 || length > LIMIT_STOP_BYTES)
+        if (length == 0 || length > LIMIT_LM_STOP_BYTES)
             return err_set(err, ERR_INPUT, "stop string %zu has %zu bytes, not 1 to %d", i + 1,
-                           length, LIMIT_STOP_BYTES);
+                           length, LIMIT_LM_STOP_BYTES);
     }
     return 0;
 }
@@ -33,7 +33,7 @@ static int check_sampling(const struct lm_sampling *sampling, struct err *err)
         const char *name;
         double value, high;
     } bounds[] = {
-        {"temperature", sampling->temperature, LIMIT_TEMPERATURE},
+        {"temperature", sampling->temperature, LIMIT_LM_TEMPERATURE},
         {"top_p", sampling->top_p, 1},
         {"min_p", sampling->min_p, 1},
     };
@@ -76,9 +76,9 @@ static int check(const struct lm_request *request, const struct group_bounds *bo
             return err_set(err, ERR_INPUT,
                            "token %zu of the prompt is %d, outside the model's vocabulary of %zu",
                            i, request->prompt[i], bounds->vocab);
-    if (request->samples == 0 || request->samples > LIMIT_SAMPLES)
+    if (request->samples == 0 || request->samples > LIMIT_LM_SAMPLES)
         return err_set(err, ERR_LIMIT, "%zu samples are asked for, not 1 to %d", request->samples,
-                       LIMIT_SAMPLES);
+                       LIMIT_LM_SAMPLES);
     int result = check_sampling(&request->sampling, err);
     if (result == 0)
         result = check_stops(request, err);

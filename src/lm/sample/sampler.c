@@ -41,21 +41,21 @@ static int check_options(const struct lm_model *model, const struct lm_sampler_o
 {
     if (model->backend->dtype != LM_F32)
         return err_set(err, ERR_UNSUPPORTED, "sampling needs a backend that computes in f32");
-    if (options->sequences == 0 || options->sequences > LIMIT_SAMPLES)
+    if (options->sequences == 0 || options->sequences > LIMIT_LM_SAMPLES)
         return err_set(err, ERR_INPUT, "a sampler decodes 1 to %d sequences at once, not %zu",
-                       LIMIT_SAMPLES, options->sequences);
-    if (options->rows < options->sequences || options->rows > LIMIT_STEP_ROWS)
+                       LIMIT_LM_SAMPLES, options->sequences);
+    if (options->rows < options->sequences || options->rows > LIMIT_LM_STEP_ROWS)
         return err_set(err, ERR_INPUT,
                        "a step of a sampler has a row for each sequence at least, and at most %d: "
                        "%zu to %d, not %zu",
-                       LIMIT_STEP_ROWS, options->sequences, LIMIT_STEP_ROWS, options->rows);
-    if (options->page > LIMIT_PAGE_POSITIONS)
+                       LIMIT_LM_STEP_ROWS, options->sequences, LIMIT_LM_STEP_ROWS, options->rows);
+    if (options->page > LIMIT_LM_PAGE_POSITIONS)
         return err_set(err, ERR_INPUT, "a page has at most %d positions, not %zu",
-                       LIMIT_PAGE_POSITIONS, options->page);
+                       LIMIT_LM_PAGE_POSITIONS, options->page);
     size_t page = options->page > 0 ? options->page : PAGE_STANDARD;
-    if (options->cache_tokens < page || options->cache_tokens > LIMIT_CACHE_POSITIONS)
+    if (options->cache_tokens < page || options->cache_tokens > LIMIT_LM_CACHE_POSITIONS)
         return err_set(err, ERR_INPUT, "a cache holds %zu (one page) to %zu positions, not %zu",
-                       page, (size_t)LIMIT_CACHE_POSITIONS, options->cache_tokens);
+                       page, (size_t)LIMIT_LM_CACHE_POSITIONS, options->cache_tokens);
     return 0;
 }
 
@@ -159,6 +159,13 @@ void lm_sampler_cancel(struct lm_sampler *sampler, uint64_t id)
     DL_FOREACH (sampler->groups, group)
         if (group->id == id)
             group->cancelled = sampler->cancelling = true;
+}
+
+void sampler_cancel_all(struct lm_sampler *sampler)
+{
+    struct group *group;
+    DL_FOREACH (sampler->groups, group)
+        group->cancelled = sampler->cancelling = true;
 }
 
 static void end(struct lm_sampler *sampler, struct sequence *sequence, enum lm_finish finish)

@@ -32,7 +32,7 @@ void stop_scan_init(struct stop_scan *scan, const struct tokenizer *tokenizer,
                     const char *const *stops, size_t count)
 {
     *scan = (struct stop_scan){.tokenizer = tokenizer, .stops = stops, .count = count};
-    buf_init(&scan->held, LIMIT_STOP_TEXT_BYTES);
+    buf_init(&scan->held, LIMIT_LM_STOP_TEXT_BYTES);
 }
 
 void stop_scan_deinit(struct stop_scan *scan)

@@ -174,7 +174,7 @@ static void keep(const struct chooser *chooser, const struct row *row,
         chooser->mass[i] = mass;
         total += (double)mass;
     }
-    if (sampling->top_k > 0 || sampling->top_p < 1) {
+    if ((sampling->top_k > 0 && sampling->top_k < row->vocab) || sampling->top_p < 1) {
         keep_sorted(chooser, row, sampling, total, kept);
         return;
     }

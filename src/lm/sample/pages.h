@@ -41,7 +41,7 @@ bool pages_is_shared(const struct pages *pages, int32_t page); /* by two or more
 /* The page that holds these `size` tokens behind the page marked `before`, with one reference more and
  * its mark; or PAGES_NONE. */
 int32_t pages_find(struct pages *pages, uint64_t before, const int32_t *tokens, uint64_t *mark);
-/* The caller's page is full, and may be found from now on. Returns its mark, or that of the page that holds the same
+/* The caller's page, not kept so far, is full and may be found from now on. Returns its mark, or that of the page that holds the same
  * already. */
 uint64_t pages_keep(struct pages *pages, uint64_t before, int32_t page, const int32_t *tokens);
 /* Nothing that was kept is found any more. */

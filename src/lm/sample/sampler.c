@@ -67,7 +67,7 @@ int lm_sampler_open(struct lm_sampler **out, struct lm_model *model,
         return result;
     const size_t page = options->page > 0 ? options->page : PAGE_STANDARD;
     const size_t pages = options->cache_tokens / page;
-    const size_t positions = model->config.positions;
+    const size_t positions = model->positions;
     const size_t longest = positions < pages * page ? positions : pages * page;
     struct forward_options room = {.rows = options->rows,
                                    .sequences = options->sequences,

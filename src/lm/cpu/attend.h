@@ -19,7 +19,7 @@ struct attend {
     size_t position; /* of the first row; row r sees keys 0 to position + r */
     float scale;
     const float *q;
-    float *y; /* the sum of values so far, not yet divided */
+    float *y;      /* the sum of values so far, not yet divided */
     size_t stride; /* of q and y */
     float *scores; /* [ATTEND_ROWS, ATTEND_KEYS] */
     float *highest, *sums;

@@ -85,7 +85,7 @@ struct head {
     const float *q, *k, *v, *y, *dy, *lse;
     float *dq, *dk, *dv;
     size_t width, row, kv_row, dkv_row; /* distances of rows */
-    float *p, *dp, *deltas; /* [ATTEND_ROWS, ATTEND_KEYS] twice, [ATTEND_ROWS] */
+    float *p, *dp, *deltas;             /* [ATTEND_ROWS, ATTEND_KEYS] twice, [ATTEND_ROWS] */
 };
 
 /* Queries `row` onwards by keys `key` onwards. */
@@ -168,8 +168,9 @@ static void head_backward(const struct head *head, size_t count)
     for (size_t row = 0; row < count; row += ATTEND_ROWS) {
         struct piece piece = {.row = row, .rows = least(count - row, ATTEND_ROWS)};
         for (size_t r = 0; r < piece.rows; r++)
-            head->deltas[r] = head->work->cpu->loops->dot(
-                head->width, head->dy + (row + r) * head->row, head->y + (row + r) * head->row);
+            head->deltas[r] = head->work->cpu->loops->dot(head->width,
+                                                          head->dy + (row + r) * head->row,
+                                                          head->y + (row + r) * head->row);
         for (size_t end = row + piece.rows; piece.key < end; piece.key += ATTEND_KEYS) {
             piece.keys = least(end - piece.key, ATTEND_KEYS);
             piece_scores(head, &piece);

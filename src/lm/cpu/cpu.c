@@ -45,11 +45,8 @@ int lm_cpu_open(struct lm_backend **out, size_t threads, struct err *err)
         return result;
     }
     cpu->loops = lm_loops_here();
-    cpu->backend = (struct lm_backend){.name = "cpu",
-                                       .dtype = LM_F32,
-                                       .threads = threads,
-                                       .ops = &ops,
-                                       .close = cpu_close};
+    cpu->backend = (struct lm_backend){
+        .name = "cpu", .dtype = LM_F32, .threads = threads, .ops = &ops, .close = cpu_close};
     lm_host_memory(&cpu->backend);
     *out = &cpu->backend;
     return 0;

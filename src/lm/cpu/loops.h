@@ -27,9 +27,9 @@ struct lm_exp_sums {
 struct lm_loops {
     const char *name;
 
-    void (*exp)(size_t count, const float *x, float *y); /* y may be x */
-    void (*add)(size_t count, float factor, const float *x, float *y);   /* y += factor·x */
-    void (*scale)(size_t count, float factor, float *y);                 /* y *= factor */
+    void (*exp)(size_t count, const float *x, float *y);               /* y may be x */
+    void (*add)(size_t count, float factor, const float *x, float *y); /* y += factor·x */
+    void (*scale)(size_t count, float factor, float *y);               /* y *= factor */
     float (*dot)(size_t count, const float *x, const float *y);
     double (*square_sum)(size_t count, const float *x);
 

@@ -59,7 +59,8 @@ static inline float exp_of(float x)
     x = x > 90 ? 90 : x;
     float shifted = x * 0x1.715476p+0F + magic;
     float n = shifted - magic;
-    float r = x - n * 0x1.62e4p-1F; /* ln 2 in two parts; the first has few bits: n times it is exact */
+    float r = x -
+              n * 0x1.62e4p-1F; /* ln 2 in two parts; the first has few bits: n times it is exact */
     r = r - n * 0x1.7f7d1cp-20F;
     float p = 0x1.6d4352p-10F;
     p = p * r + 0x1.120b96p-7F;

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#define LINE 16                        /* floats of a cache line */
-#define SUM_BLOCK ((size_t)1 << 16)    /* elements of one partial sum, whatever the threads */
+#define LINE 16                     /* floats of a cache line */
+#define SUM_BLOCK ((size_t)1 << 16) /* elements of one partial sum, whatever the threads */
 
 /* Every op here: its struct, and into how many parts it is cut. */
 struct rows_work {
@@ -50,9 +50,8 @@ static void embed_backward_task(const void *data, size_t task, size_t thread)
     struct team_range part = team_cut(op->width, LINE, work->parts, task);
     (void)thread;
     for (size_t r = 0; r < op->rows; r++)
-        work->cpu->loops->add(
-            part.count, 1, (const float *)op->dy + r * op->width + part.first,
-            (float *)op->dtable + (size_t)op->tokens[r] * op->width + part.first);
+        work->cpu->loops->add(part.count, 1, (const float *)op->dy + r * op->width + part.first,
+                              (float *)op->dtable + (size_t)op->tokens[r] * op->width + part.first);
 }
 
 void lm_cpu_embed_backward(struct lm_backend *backend, const struct lm_embed *op)
@@ -90,9 +89,9 @@ static void rmsnorm_backward_task(const void *data, size_t task, size_t thread)
     (void)thread;
     if (dweight)
         memset(dweight, 0, op->width * sizeof *dweight);
-    work->cpu->loops->rmsnorm_backward(
-        part.count, op->width, (const float *)op->x + at, op->weight, op->inverse + part.first,
-        (const float *)op->dy + at, op->dx ? (float *)op->dx + at : NULL, op->add_dx, dweight);
+    work->cpu->loops->rmsnorm_backward(part.count, op->width, (const float *)op->x + at, op->weight,
+                                       op->inverse + part.first, (const float *)op->dy + at,
+                                       op->dx ? (float *)op->dx + at : NULL, op->add_dx, dweight);
 }
 
 void lm_cpu_rmsnorm_backward(struct lm_backend *backend, const struct lm_rmsnorm *op)
@@ -190,8 +189,8 @@ static void cache_write_task(const void *data, size_t task, size_t thread)
     (void)thread;
     for (size_t r = part.first; r < part.first + part.count; r++) {
         size_t position = (size_t)op->positions[r];
-        size_t page = (size_t)op->pages[(size_t)op->sequence[r] * op->max_pages +
-                                        position / op->page];
+        size_t page = (size_t)
+                          op->pages[(size_t)op->sequence[r] * op->max_pages + position / op->page];
         size_t to = (page * op->page + position % op->page) * row;
         memcpy((float *)op->cache_k + to, (const float *)op->k + r * row, row * sizeof(float));
         memcpy((float *)op->cache_v + to, (const float *)op->v + r * row, row * sizeof(float));
@@ -212,8 +211,9 @@ static void square_sum_task(const void *data, size_t task, size_t thread)
     size_t first = task * SUM_BLOCK;
     size_t count = op->count - first < SUM_BLOCK ? op->count - first : SUM_BLOCK;
     (void)thread;
-    ((double *)(void *)work->scratch)[task] = work->cpu->loops->square_sum(
-        count, (const float *)op->x + first);
+    ((double *)(void *)work->scratch)[task] = work->cpu->loops->square_sum(count,
+                                                                           (const float *)op->x +
+                                                                               first);
 }
 
 void lm_cpu_square_sum(struct lm_backend *backend, const struct lm_square_sum *op)

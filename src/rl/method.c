@@ -121,6 +121,10 @@ void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, ui
                       uint64_t step, struct rl_step_report *report)
 {
     struct rl_filter filter = method->filter;
+    bool rewards = method->filter_rewards || method->estimator->rewards;
+    filter.by = method->estimator->by;
+    if (filter.kind == RL_FILTER_TURNS && method->estimator->last_turn)
+        filter.kind = RL_FILTER_LAST_TURN; /* the other turns move no advantage */
     if (method->mask_void)
         rl_mask_void(batch);
     if (method->mask_failed)
@@ -130,9 +134,7 @@ void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, ui
     rl_quality_measure(batch, &report->quality);
     rl_coverage_reject(batch, &method->coverage, seed, step, &report->coverage);
     rl_returns(batch, &method->returns);
-    filter.by = method->estimator->by;
-    rl_filter_prompts(batch, &filter, method->filter_rewards ? batch->reward : batch->returns,
-                      &report->prompts);
+    rl_filter_prompts(batch, &filter, rewards ? batch->reward : batch->returns, &report->prompts);
 }
 
 int rl_method_weigh(struct rl_batch *batch, const struct rl_method *method, size_t wanted,

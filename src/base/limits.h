@@ -84,5 +84,22 @@
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
+#define LIMIT_LM_TARGETS 1024                          /* of one row, for soft targets */
+#define LIMIT_LM_STATE_BYTES ((size_t)16 << 20)        /* state.json of a checkpoint */
+
+#define LIMIT_LM_JSON_BYTES                                                                        \
+    ((size_t)1 << 20) /* config.json, generation_config.json, adapter_config */
+#define LIMIT_LM_VOCAB ((int64_t)1 << 24)
+#define LIMIT_LM_WIDTH ((int64_t)1 << 17) /* of the model, and of all its heads together */
+#define LIMIT_LM_INNER ((int64_t)1 << 20)
+#define LIMIT_LM_LAYERS 4096
+#define LIMIT_LM_HEADS 4096
+#define LIMIT_LM_HEAD_WIDTH 1024
+#define LIMIT_LM_POSITIONS ((int64_t)1 << 24)
+#define LIMIT_LM_RANK 4096                                  /* of a LoRA adapter */
+#define LIMIT_SAFETENSORS_HEADER_BYTES ((uint64_t)16 << 20) /* jansson takes 40 times that */
+#define LIMIT_SAFETENSORS_INDEX_BYTES ((size_t)16 << 20)
+#define LIMIT_SAFETENSORS_FILES 512 /* of a checkpoint; each is an open descriptor */
+#define LIMIT_SAFETENSORS_NAME_BYTES 512
 
 #endif

@@ -28,7 +28,8 @@ uint64_t lm_optimizer_steps(const struct lm_optimizer *optimizer);
 NODISCARD int lm_optimizer_save(struct lm_optimizer *optimizer, const char *path, struct err *err);
 NODISCARD int lm_optimizer_load(struct lm_optimizer *optimizer, const char *path, struct err *err);
 
-/* The rate of step `step` (from 0) of `steps`: a linear rise over `warmup` steps, then the shape. */
+/* The rate of step `step` (from 0) of `steps`: a linear rise over `warmup` steps that ends at the peak, then the shape,
+ * which would meet the floor at step `steps`: no step is spent at a rate of 0. */
 enum lm_schedule { LM_CONSTANT, LM_LINEAR, LM_COSINE };
 double lm_schedule_rate(enum lm_schedule schedule, double peak, double floor, uint64_t warmup,
                         uint64_t steps, uint64_t step);

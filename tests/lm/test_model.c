@@ -24,10 +24,12 @@
 static const int32_t tokens[ROWS] = {3, 14, 15, 9, 26, 5, 28, 0, 7, 7, 9, 1, 2};
 static const int32_t starts[SEQUENCES + 1] = {0, 5, 6, ROWS};
 /* Two targets for each row, of which the second has no weight where one is asked for. */
-static const int32_t targets[ROWS * 2] = {14, 1,  15, 2, 9, 9, 26, 28, 5, 0, 28, 3, 0,
-                                          4,  28, 5, 7, 6, 9, 9, 1, 8,  2, 9, 11, 10};
-static const struct lm_batch batch = {
-    .rows = ROWS, .sequences = SEQUENCES, .tokens = tokens, .starts = starts};
+static const int32_t targets[ROWS * 2] = {14, 1,  15, 2, 9, 9, 26, 28, 5, 0, 28, 3,  0,
+                                          4,  28, 5,  7, 6, 9, 9,  1,  8, 2, 9,  11, 10};
+static const struct lm_batch batch = {.rows = ROWS,
+                                      .sequences = SEQUENCES,
+                                      .tokens = tokens,
+                                      .starts = starts};
 
 static struct lm_config small(void)
 {
@@ -146,8 +148,10 @@ static struct lm_pass *open_pass(struct lm_model *model, const struct lm_pass_op
 static struct losing train(struct lm_model *model, const struct lm_batch *on, size_t per_row,
                            bool recompute, size_t head_rows)
 {
-    struct lm_pass_options options = {
-        .rows = ROWS + 3, .head_rows = head_rows, .backward = true, .recompute = recompute};
+    struct lm_pass_options options = {.rows = ROWS + 3,
+                                      .head_rows = head_rows,
+                                      .backward = true,
+                                      .recompute = recompute};
     struct lm_pass *pass = open_pass(model, &options);
     struct losing losing = {0};
     struct lm_head head = head_of(&losing, per_row);
@@ -183,8 +187,8 @@ static double loss_at(struct lm_pass *pass, struct lm_model *model, struct lm_pa
     return loss;
 }
 
-/* Along one direction for each parameter, half the gradient's own and half any other: both the sign and the size
- * of each part matter. */
+/* Along one direction for each parameter, half the gradient's own and half any other: sign, size and
+ * place all matter. */
 static void check_parameter(struct lm_pass *pass, struct lm_model *model, size_t index)
 {
     struct lm_parameter *p = &model->parameters[index];

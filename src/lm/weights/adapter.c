@@ -167,7 +167,7 @@ int lm_adapter_parse(struct lm_lora *lora, const json_t *document, struct err *e
     /* Nothing depends on it: a name that has no room is left out. */
     if (result == 0 && strlen(base) < sizeof lora->base_model)
         snprintf(lora->base_model, sizeof lora->base_model, "%s", base);
-    return result;
+    return lm_weights_result(result, err);
 }
 
 int lm_adapter_read(struct lm_lora *lora, const char *directory, struct err *err)

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "lm/weights/config_parts.h"
 #include "lm/weights/safetensors_file.h"
 
 #include <errno.h>
@@ -217,7 +218,7 @@ int safetensors_open(struct safetensors **out, const char *path, struct err *err
         set = NULL;
     }
     *out = set;
-    return result;
+    return lm_weights_result(result, err);
 }
 
 void safetensors_close(struct safetensors *set)

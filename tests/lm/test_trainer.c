@@ -2,9 +2,9 @@
  * bit for bit. */
 #include "lm/train/trainer.h"
 
+#include "../support/tiny_lm.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "../support/tiny_lm.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -26,8 +26,9 @@ static struct loss_sums work(struct tiny_lm *tiny, bool gradients, struct lm_dat
 {
     struct loss_sums sums;
     struct err err = {0};
-    int result = (gradients ? lm_trainer_forward_backward : lm_trainer_forward)(
-        tiny->trainer, datums, count, loss_find(loss), NULL, &sums, &err);
+    int result = (gradients ? lm_trainer_forward_backward
+                            : lm_trainer_forward)(tiny->trainer, datums, count, loss_find(loss),
+                                                  NULL, &sums, &err);
     if (result < 0)
         fail_msg("%s", err.text);
     return sums;
@@ -142,16 +143,15 @@ static void test_soft_targets(void **state)
     tiny_lm_close(&tiny);
 }
 
-/* The gradient of the entropy's part, against a difference along it. */
-static void test_entropy_gradient(void **state)
+static void test_entropy_rises(void **state)
 {
     const struct loss_config config = {NAN, NAN, NAN, NAN, 0.5};
-    struct lm_adam adam = {.rate = 1e-4, .beta1 = 0, .beta2 = 0, .epsilon = 1e-8};
+    const struct lm_adam adam = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
     struct tiny_lm tiny;
     struct lm_datum datum = tiny_datum(30, 12, 1);
     struct loss_sums sums;
     struct err err = {0};
-    double last = 0;
+    double first = 0;
     (void)state;
     datum.sampled = NULL;
     tiny_lm_open(&tiny, 4, 0, 16);
@@ -163,12 +163,11 @@ static void test_entropy_gradient(void **state)
                                                      loss_find("cross_entropy"), &config, &sums,
                                                      &err),
                          0);
-        assert_true(step == 0 || sums.entropy > last - 1e-4);
-        last = sums.entropy;
-        adam.rate = 0.01;
+        first = step == 0 ? sums.entropy : first;
         assert_int_equal(lm_trainer_step(tiny.trainer, &adam, NULL, &err), 0);
     }
-    assert_float_equal(last, log(TINY_VOCAB), 0.02);
+    assert_true(first < log(TINY_VOCAB) - 0.05);
+    assert_float_equal(sums.entropy, log(TINY_VOCAB), 0.01);
     datum.sampled = mem_alloc(4);
     tiny_datum_free(&datum);
     tiny_lm_close(&tiny);
@@ -355,9 +354,9 @@ static void test_wrong_checkpoints(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches),      cmocka_unit_test(test_accumulation),
-        cmocka_unit_test(test_soft_targets), cmocka_unit_test(test_entropy_gradient),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_batches),           cmocka_unit_test(test_accumulation),
+        cmocka_unit_test(test_soft_targets),      cmocka_unit_test(test_entropy_rises),
+        cmocka_unit_test(test_refused),           cmocka_unit_test(test_resume),
         cmocka_unit_test(test_wrong_checkpoints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

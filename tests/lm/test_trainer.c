@@ -1,5 +1,5 @@
-/* The trainer: datums in order and in batches, gradients that add up, refusals, and checkpoints that go on
- * bit for bit. */
+/* The trainer: datums in order and in batches, gradients that add up, refusals, and checkpoints
+ * that go on bit for bit. */
 #include "lm/train/trainer.h"
 
 #include "../support/tiny_lm.h"

@@ -44,8 +44,8 @@ struct sft_options {
     const char *directory; /* of the run; made, or gone on with */
     uint64_t steps;        /* 0: what `epochs` need */
     uint64_t epochs;
-    size_t
-        step_tokens; /* rows of one step; a longer example makes one alone, an epoch's end ends one */
+    /* Rows of one step: a longer example makes one alone, and an epoch's end ends one. */
+    size_t step_tokens;
     size_t batch_tokens; /* rows of one pass, at most; 0: step_tokens */
     bool recompute;
     enum lm_schedule schedule;

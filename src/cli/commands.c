@@ -218,6 +218,23 @@ const struct cli_command cli_commands[] = {
                  "warpgym lm convert --shard-mib 2048 models/Qwen3-8B models/sharded\n"
                  "warpgym lm convert --fresh config.json --seed 7 models/fresh",
      .run = lm_convert_main},
+    {.name = "lm train",
+     .arguments = "[MODEL]",
+     .summary = "fine-tune a model on conversations, or train a fresh one",
+         "MODEL is a directory with config.json, safetensors and tokenizer.json (Qwen2, Qwen3 or "
+         "Llama). Of {\"messages\"} the assistant's answers are learned, of {\"prompt\", "
+         "\"completion\"} the completion, of {\"text\"} all of it; other keys of a line are left "
+         "alone, so trajectories.jsonl of a rollout is a data set as it is.\n\n"
+         "DIR gets run.json, metrics.jsonl (a line for each step), checkpoints/ and in the end "
+         "model/ or adapter/. Stopped by Ctrl-C it saves a checkpoint first; stopped or killed at "
+         "any moment, the same command goes on to the same numbers.\n\n"
+         "Exit status: 0 all steps are done, 2 bad usage or input, 3 the machine failed, 130 "
+         "interrupted.",
+     .examples =
+         "warpgym lm train models/Qwen3-0.6B --data chats.jsonl --out runs/chats\n"
+         "warpgym lm train models/Qwen3-0.6B --lora 16 --epochs 3 -d chats.jsonl -o runs/lora\n"
+         "warpgym lm train --fresh config.json --tokenizer tok -d code.jsonl --steps 500 -o runs/c",
+     .run = lm_train_main},
     {.name = "lm tokenizer",
      .arguments = "--vocab N --out DIR FILE...",
      .summary = "learn a byte-level BPE tokenizer from files",

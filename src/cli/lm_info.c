@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cli/table.h"
 #include "lm/model/pass.h"
+#include "lm/tokenizer/tokenizer.h"
 #include "lm/weights/safetensors.h"
 
 #include <stdio.h>
@@ -84,6 +85,23 @@ static int look_at_weights(struct info *info, struct err *err)
     return 0;
 }
 
+static int look_at_tokenizer(struct info *info, struct err *err)
+{
+    struct tokenizer *tokenizer = NULL;
+    char *path = mem_printf("%s/tokenizer.json", info->directory);
+    int result = 0;
+    if (file_exists(path)) {
+        result = tokenizer_open(&tokenizer, path, err);
+        if (result == 0) {
+            info->has_tokenizer = true;
+            info->tokenizer_size = tokenizer_size(tokenizer);
+            tokenizer_close(tokenizer);
+        }
+    }
+    mem_free(path);
+    return result;
+}
+
 static struct cost cost_of(const struct info *info, const struct lm_lora *lora,
                            struct lm_backend *backend)
 {
@@ -108,6 +126,8 @@ static int look(struct info *info, const char *adapter, struct err *err)
     int result = lm_config_read(&info->config, info->directory, err);
     if (result == 0)
         result = look_at_weights(info, err);
+    if (result == 0)
+        result = look_at_tokenizer(info, err);
     if (result == 0 && adapter) {
         result = lm_adapter_read(&info->lora, adapter, err);
         info->has_adapter = result == 0;

@@ -3,7 +3,6 @@
 #include "lm/model/build.h"
 #include "lm/model/value.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "lm/weights/safetensors.h"
 

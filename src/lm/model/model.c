@@ -1,8 +1,10 @@
 #include "lm/model/model.h"
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "lm/model/build.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 

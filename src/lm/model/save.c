@@ -2,15 +2,11 @@
 #include "lm/model/build.h"
 #include "lm/model/value.h"
 
-#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "lm/weights/safetensors.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#define JSON_BYTES ((size_t)1 << 20)
 
 struct saving {
     struct lm_model *model;

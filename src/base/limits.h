@@ -91,12 +91,12 @@
 #define LIMIT_TOKENIZER_CONFIG_BYTES ((size_t)64 << 20) /* may list thousands of added tokens */
 #define LIMIT_LM_TARGETS 1024                           /* of one row, for soft targets */
 #define LIMIT_LM_STATE_BYTES ((size_t)16 << 20)         /* state.json of a checkpoint */
-#define LIMIT_LM_METRICS_BYTES ((size_t)1 << 30)       /* metrics.jsonl of a run */
-#define LIMIT_LM_STEPS ((uint64_t)100000000)           /* of a run */
-#define LIMIT_LM_FILE_BYTES ((size_t)256 << 20)        /* tokenizer.json beside an exported model */
-#define LIMIT_LM_SAMPLES 65536                         /* of one prompt; sequences at once */
-#define LIMIT_LM_STEP_ROWS 1048576                     /* tokens that one step computes */
-#define LIMIT_LM_PAGE_POSITIONS 4096                   /* of a cache's page */
+#define LIMIT_LM_METRICS_BYTES ((size_t)1 << 30)        /* metrics.jsonl of a run */
+#define LIMIT_LM_STEPS ((uint64_t)100000000)            /* of a run */
+#define LIMIT_LM_FILE_BYTES ((size_t)256 << 20) /* tokenizer.json beside an exported model */
+#define LIMIT_LM_SAMPLES 65536                  /* of one prompt; sequences at once */
+#define LIMIT_LM_STEP_ROWS 1048576              /* tokens that one step computes */
+#define LIMIT_LM_PAGE_POSITIONS 4096            /* of a cache's page */
 #define LIMIT_LM_CACHE_POSITIONS ((size_t)1 << 30)
 #define LIMIT_LM_TEMPERATURE 1000.0
 #define LIMIT_LM_STOP_BYTES 1024                   /* one stop string */

@@ -2,8 +2,8 @@
  * sample is the same whoever else runs. */
 #include "lm/sample/sampler.h"
 
-#include "lm/sample/sampler_internal.h"
 #include "../support/tiny_model.h"
+#include "lm/sample/sampler_internal.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -18,8 +18,10 @@
 #define PROMPT 30
 #define STEPS 10000 /* more than any test needs */
 
-static const struct lm_sampler_options roomy = {
-    .sequences = 8, .rows = 64, .page = 4, .cache_tokens = 1024};
+static const struct lm_sampler_options roomy = {.sequences = 8,
+                                                .rows = 64,
+                                                .page = 4,
+                                                .cache_tokens = 1024};
 
 struct fixture {
     struct tiny tiny;
@@ -137,8 +139,10 @@ static void test_samples_share_their_prompt(void **state)
 /* More samples than places: the last ones find the prompt's full pages. */
 static void test_more_samples_than_places(void **state)
 {
-    const struct lm_sampler_options narrow = {
-        .sequences = 3, .rows = 5, .page = 4, .cache_tokens = 256};
+    const struct lm_sampler_options narrow = {.sequences = 3,
+                                              .rows = 5,
+                                              .page = 4,
+                                              .cache_tokens = 256};
     struct fixture fixture, wide;
     struct tiny_answer few = {0}, all = {0};
     (void)state;
@@ -150,7 +154,9 @@ static void test_more_samples_than_places(void **state)
     run(&wide, &request);
     for (size_t i = 0; i < 8; i++)
         tiny_assert_same(&few.samples[i], &all.samples[i], "in turn and together");
-    assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 2 * PROMPT + 5 * 28);
+    /* Those that come later find seven pages, or begin together with one that does. */
+    assert_in_range(lm_sampler_stats(fixture.sampler).shared_tokens, 2 * PROMPT + 5 * 28,
+                    7 * PROMPT - 2);
     assert_int_equal(lm_sampler_stats(wide.sampler).shared_tokens, 7 * PROMPT);
     tiny_answer_deinit(&few);
     tiny_answer_deinit(&all);
@@ -212,8 +218,8 @@ static void test_endings(void **state)
         enum lm_finish finish;
         size_t count;
     } rows[] = {
-        {tokens[last], -1, true, LM_STOP, count},   {-1, tokens[last], false, LM_STOP, count},
-        {-1, tokens[last], true, LM_LENGTH, 20},    {tokens[last], -1, false, LM_STOP, count},
+        {tokens[last], -1, true, LM_STOP, count}, {-1, tokens[last], false, LM_STOP, count},
+        {-1, tokens[last], true, LM_LENGTH, 20},  {tokens[last], -1, false, LM_STOP, count},
         {-1, -1, false, LM_LENGTH, 20},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -283,7 +289,10 @@ static void test_refusals(void **state)
     static const int32_t outside[] = {1, TINY_VOCAB}, negative[] = {-1};
     static const char *const empty[] = {""};
     static const struct lm_sampling fine = {.temperature = 1, .top_p = 1, .max_tokens = 4};
-#define WITH(...) {.temperature = 1, .top_p = 1, .max_tokens = 4, __VA_ARGS__}
+#define WITH(...)                                                                                  \
+    {                                                                                              \
+        .temperature = 1, .top_p = 1, .max_tokens = 4, __VA_ARGS__                                 \
+    }
     const struct refusal rows[] = {
         {"the prompt has no tokens", {.samples = 1, .sampling = fine}, true},
         {"outside the model's vocabulary",
@@ -293,7 +302,9 @@ static void test_refusals(void **state)
          {.prompt = negative, .prompt_count = 1, .samples = 1, .sampling = fine},
          false},
         {"0 samples", {.sampling = fine}, false},
-        {"the sampler's cache holds 64", {.samples = 1, .sampling = {.temperature = 1, .top_p = 1, .max_tokens = 60}}, false},
+        {"the sampler's cache holds 64",
+         {.samples = 1, .sampling = {.temperature = 1, .top_p = 1, .max_tokens = 60}},
+         false},
         {"temperature", {.samples = 1, .sampling = {.temperature = -1, .top_p = 1}}, false},
         {"temperature", {.samples = 1, .sampling = {.temperature = NAN, .top_p = 1}}, false},
         {"top_p", {.samples = 1, .sampling = {.temperature = 1, .top_p = 1.01}}, false},
@@ -552,7 +563,7 @@ static void test_crowd(void **state)
 {
     static struct tiny_answer answers[CROWD], alone[KINDS];
     struct lm_sampler_options tight = {.sequences = 5, .rows = 9, .page = 4, .cache_tokens = 64};
-    size_t kinds[CROWD], most_waiting = 0;
+    size_t kinds[CROWD], most_waiting = 0, preempted = 0;
     uint64_t random = 5;
     (void)state;
     run_kinds_alone(alone);
@@ -578,12 +589,13 @@ static void test_crowd(void **state)
             most_waiting = stats.waiting > most_waiting ? stats.waiting : most_waiting;
         }
         finish(&fixture);
+        preempted += sampler_schedule(fixture.sampler)->preempted;
         compare_all(answers, kinds, cancelled, alone);
         for (size_t i = 0; i < CROWD; i++)
             tiny_answer_deinit(&answers[i]);
         close_fixture(&fixture);
     }
-    assert_true(most_waiting >= CROWD / 2);
+    assert_true(most_waiting >= CROWD / 2 && preempted > 20);
     for (size_t i = 0; i < KINDS; i++)
         tiny_answer_deinit(&alone[i]);
 }

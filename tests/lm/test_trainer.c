@@ -2,9 +2,9 @@
  * bit for bit. */
 #include "lm/train/trainer.h"
 
+#include "../support/tiny_lm.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "../support/tiny_lm.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -26,8 +26,9 @@ static struct loss_sums work(struct tiny_lm *tiny, bool gradients, struct lm_dat
 {
     struct loss_sums sums;
     struct err err = {0};
-    int result = (gradients ? lm_trainer_forward_backward : lm_trainer_forward)(
-        tiny->trainer, datums, count, loss_find(loss), NULL, &sums, &err);
+    int result = (gradients ? lm_trainer_forward_backward
+                            : lm_trainer_forward)(tiny->trainer, datums, count, loss_find(loss),
+                                                  NULL, &sums, &err);
     if (result < 0)
         fail_msg("%s", err.text);
     return sums;
@@ -355,9 +356,9 @@ static void test_wrong_checkpoints(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches),      cmocka_unit_test(test_accumulation),
-        cmocka_unit_test(test_soft_targets), cmocka_unit_test(test_entropy_gradient),
-        cmocka_unit_test(test_refused),      cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_batches),           cmocka_unit_test(test_accumulation),
+        cmocka_unit_test(test_soft_targets),      cmocka_unit_test(test_entropy_gradient),
+        cmocka_unit_test(test_refused),           cmocka_unit_test(test_resume),
         cmocka_unit_test(test_wrong_checkpoints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

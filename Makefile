@@ -99,6 +99,8 @@ $(OBJ)/side/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D) $(if $(V),,&& echo "$(CC) $<")
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
+# A seed means the same weights on every machine.
+$(OBJ)/src/lm/model/fresh.o: CFLAGS += -ffp-contract=off
 $(OBJ)/src/judge/gpu_work.o: src/judge/gpu_work.cu
 $(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
 $(OBJ)/src/queue/redis_script.o: $(wildcard src/queue/redis/*.lua)

@@ -84,8 +84,23 @@
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
-#define LIMIT_LM_TARGETS 1024                          /* of one row, for soft targets */
-#define LIMIT_LM_STATE_BYTES ((size_t)16 << 20)        /* state.json of a checkpoint */
+#define LIMIT_CORPUS_BYTES ((size_t)2 << 30)           /* what one tokenizer is learned from */
+#define LIMIT_LM_LEARNED_VOCAB (1 << 20)           /* tokens of a tokenizer that is learned here */
+#define LIMIT_LM_LEARNED_BYTES ((size_t)256 << 20) /* one tokenizer.json */
+#define LIMIT_CHAT_TEMPLATE_BYTES ((size_t)1 << 20)
+#define LIMIT_TOKENIZER_CONFIG_BYTES ((size_t)64 << 20) /* may list thousands of added tokens */
+#define LIMIT_LM_TARGETS 1024                           /* of one row, for soft targets */
+#define LIMIT_LM_STATE_BYTES ((size_t)16 << 20)         /* state.json of a checkpoint */
+#define LIMIT_LM_METRICS_BYTES ((size_t)1 << 30)       /* metrics.jsonl of a run */
+#define LIMIT_LM_STEPS ((uint64_t)100000000)           /* of a run */
+#define LIMIT_LM_FILE_BYTES ((size_t)256 << 20)        /* tokenizer.json beside an exported model */
+#define LIMIT_LM_SAMPLES 65536                         /* of one prompt; sequences at once */
+#define LIMIT_LM_STEP_ROWS 1048576                     /* tokens that one step computes */
+#define LIMIT_LM_PAGE_POSITIONS 4096                   /* of a cache's page */
+#define LIMIT_LM_CACHE_POSITIONS ((size_t)1 << 30)
+#define LIMIT_LM_TEMPERATURE 1000.0
+#define LIMIT_LM_STOP_BYTES 1024                   /* one stop string */
+#define LIMIT_LM_STOP_TEXT_BYTES ((size_t)1 << 20) /* text that is held back for them */
 
 #define LIMIT_LM_JSON_BYTES                                                                        \
     ((size_t)1 << 20) /* config.json, generation_config.json, adapter_config */

@@ -193,6 +193,16 @@ const struct cli_command cli_commands[] = {
                  "warpgym report runs/before runs/after --p 1,1.5,2\n"
                  "warpgym report runs/qwen --json | jq '.runs[0].figures[] | select(.p == 1)'",
      .run = report_main},
+    {.name = "lm tokenizer",
+     .arguments = "--vocab N --out DIR FILE...",
+     .summary = "learn a byte-level BPE tokenizer from files",
+     .description =
+         "Writes tokenizer.json and tokenizer_config.json (with a ChatML template) into DIR, as "
+         "`warpgym lm` and Transformers read them. The same files give the same tokenizer; files "
+         "that hold fewer pairs than were asked for give a smaller one.",
+     .examples = "warpgym lm tokenizer --vocab 8192 --out models/tiny src/*.c\n"
+                 "warpgym lm tokenizer --vocab 4096 --special '<|endoftext|>' -o tok corpus.txt",
+     .run = lm_tokenizer_main},
     {.name = "doctor",
      .arguments = "",
      .summary = "what this machine offers: sandbox layers, compilers, devices",

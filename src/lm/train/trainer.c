@@ -120,7 +120,7 @@ static int check_sampled(const struct lm_datum *datum, const char *loss, struct 
 static int check_size(const struct lm_trainer *trainer, const struct lm_datum *datum,
                       struct err *err)
 {
-    size_t positions = trainer->model->config.positions;
+    size_t positions = trainer->model->positions;
     if (datum->count == 0 || !datum->tokens || !datum->targets)
         return err_set(err, ERR_INPUT, "it is empty");
     if (datum->count > trainer->batch_tokens)

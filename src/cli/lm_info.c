@@ -134,7 +134,7 @@ static int look(struct info *info, const char *adapter, struct err *err)
     }
     if (result == 0)
         result = lm_backend_open(&backend, "reference", 1, err);
-    if (result < 0)
+    if (result != 0)
         return result;
     if (info->tokens == 0)
         info->tokens = info->config.positions < 4096 ? info->config.positions : 4096;

@@ -305,8 +305,8 @@ int lm_tensor_read(const struct lm_tensor *tensor, uint64_t first, uint64_t coun
                        "BF16 and F16",
                        tensor->path, tensor->name, tensor->dtype_name);
     if (first > tensor->count || count > tensor->count - first)
-        return err_set(err, ERR_INTERNAL, "tensor '%.128s' has no element %llu", tensor->name,
-                       (unsigned long long)(first + count));
+        return err_set(err, ERR_INTERNAL, "tensor '%.128s' has fewer elements than were asked for",
+                       tensor->name);
     uint64_t element = tensor->dtype == LM_F32 ? 4 : 2;
     uint32_t *piece = mem_alloc(READ_ELEMENTS * sizeof *piece);
     int result = 0;

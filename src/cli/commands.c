@@ -193,6 +193,19 @@ const struct cli_command cli_commands[] = {
                  "warpgym report runs/before runs/after --p 1,1.5,2\n"
                  "warpgym report runs/qwen --json | jq '.runs[0].figures[] | select(.p == 1)'",
      .run = report_main},
+    {.name = "lm serve",
+     .arguments = "MODEL",
+     .summary = "a model behind OpenAI's API",
+     .description =
+         "MODEL is a directory with config.json, tokenizer.json and safetensors. Serves "
+         "/v1/chat/completions, /v1/completions and /v1/models; `warpgym rollout --policy` and "
+         "OpenAI's clients talk to it. Prints the address once it is ready. SIGTERM and Ctrl-C let "
+         "answers that are being written end (--drain); a second one ends it at once. A token "
+         "(setting server.token) is asked for where one is set.",
+     .examples = "warpgym lm serve models/qwen3-0.6b\n"
+                 "warpgym lm serve models/base --adapter runs/sft/adapter --name tuned\n"
+                 "warpgym rollout --policy http://127.0.0.1:8000/v1 --problem softmax",
+     .run = lm_serve_main},
     {.name = "lm tokenizer",
      .arguments = "--vocab N --out DIR FILE...",
      .summary = "learn a byte-level BPE tokenizer from files",

@@ -34,8 +34,10 @@ uint64_t lm_lora_parameters(const struct lm_lora *lora, const struct lm_config *
     uint64_t q = (uint64_t)config->heads * config->head_width;
     uint64_t kv = (uint64_t)config->kv_heads * config->head_width;
     const uint64_t sides[] = {
-        [LM_LORA_Q] = config->width + q,        [LM_LORA_K] = config->width + kv,
-        [LM_LORA_V] = config->width + kv,       [LM_LORA_O] = q + config->width,
+        [LM_LORA_Q] = config->width + q,
+        [LM_LORA_K] = config->width + kv,
+        [LM_LORA_V] = config->width + kv,
+        [LM_LORA_O] = q + config->width,
         [LM_LORA_GATE] = config->width + config->inner,
         [LM_LORA_UP] = config->width + config->inner,
         [LM_LORA_DOWN] = config->inner + config->width,

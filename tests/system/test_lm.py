@@ -12,6 +12,7 @@ import support
 
 GYM = support.ROOT / ".venv-gym"
 CHECKS = ("learn", "chat", "openai")
+CHECKS = ("learn", "weights")
 
 
 @pytest.mark.parametrize("checks", CHECKS)

@@ -11,7 +11,7 @@ import pytest
 import support
 
 GYM = support.ROOT / ".venv-gym"
-CHECKS = ("learn",)
+CHECKS = ("learn", "transformers")
 
 
 @pytest.mark.parametrize("checks", CHECKS)

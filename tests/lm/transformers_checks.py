@@ -13,7 +13,7 @@ import torch
 import transformers
 
 PROBE = Path(os.environ["TEST_BUILD"]) / "lm" / "lm_probe"
-BACKENDS = ("reference",)
+BACKENDS = ("reference", "cpu")
 TOLERANCE = 1e-4  # of each tensor's norm
 LENGTHS = (9, 1, 14)  # of the packed sequences
 TEMPERATURE = 0.75
@@ -186,6 +186,7 @@ def test_adapter(case, train, more, backend, tmp_path):
         parameter.requires_grad_(parameter.requires_grad or train == "all")
     request = request_of(SMALL["vocab_size"])
     options = {"backend": backend, "threads": 2, "train": train, "adapter": tmp_path / "adapter"}
+    options |= {"recompute": 1, "head_rows": 5}
     saving = {"save_adapter": tmp_path / "ours", "save": tmp_path / "merged", "merge": 1}
     ours = probe(tmp_path, tmp_path / "model", request, **options, **saving)
     wanted = theirs(model.eval(), request)

@@ -173,6 +173,7 @@ tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
 	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/server/fake_worker \
 	$(ROOT)/build/bench/http_load $(ROOT)/build/tests/lm/tokenizer_probe \
 	$(ROOT)/build/tests/lm/chat_probe
+	$(ROOT)/build/tests/lm/lm_probe
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)

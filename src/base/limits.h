@@ -116,5 +116,17 @@
 #define LIMIT_SAFETENSORS_INDEX_BYTES ((size_t)16 << 20)
 #define LIMIT_SAFETENSORS_FILES 512 /* of a checkpoint; each is an open descriptor */
 #define LIMIT_SAFETENSORS_NAME_BYTES 512
+#define LIMIT_TOKENIZER_BYTES ((size_t)48 << 20) /* one tokenizer.json; Llama 3's has 17 MB */
+#define LIMIT_TOKEN_IDS 2000000                  /* ids, and merges */
+#define LIMIT_ADDED_TOKENS 65536
+#define LIMIT_ADDED_TOKEN_BYTES 512
+#define LIMIT_TOKENIZER_STEPS 16                      /* of a pre-tokenizer */
+#define LIMIT_TOKENIZER_TEMPLATE 16                   /* tokens that are put before a text */
+#define LIMIT_TOKENIZER_TEXT_BYTES ((size_t)64 << 20) /* encoded at once */
+#define LIMIT_TOKENS_OF_TEXT ((size_t)1 << 30)
+#define LIMIT_PATTERN_BYTES ((size_t)4 << 10)       /* of a tokenizer */
+#define LIMIT_PATTERN_PCRE_BYTES ((size_t)64 << 10) /* the same, written out for PCRE2 */
+#define LIMIT_PATTERN_STACK_BYTES ((size_t)8 << 20)
+#define LIMIT_PATTERN_STEPS 1000000 /* of one search */
 
 #endif

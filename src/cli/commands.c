@@ -247,9 +247,22 @@ const struct cli_command cli_commands[] = {
      .examples =
          "warpgym lm sample models/Qwen3-0.6B \"int main(void)\"\n"
          "warpgym lm sample models/tiny -n 8 --temperature 0.8 --top-p 0.95 - < prompt.c\n"
-         "warpgym lm sample models/tiny --adapter runs/sft/adapter --stop '\\n\\n' \"for (\"\n"
+         "warpgym lm sample models/tiny --adapter runs/sft/adapter --stop $'\\n\\n' \"for (\"\n"
          "warpgym lm sample models/tiny --raw --json --top-logprobs 5 -t 0 \"1 2 3\" | jq .tokens",
      .run = lm_sample_main},
+    {.name = "lm chat",
+     .arguments = "MODEL",
+     .summary = "talk with a model",
+     .description =
+         "On a terminal, answers appear as they come; Ctrl-C stops an answer (what was said of it "
+         "stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From a pipe, "
+         "each line is a question, and nothing but the answers is printed.\n\n"
+         "MODEL is a directory with config.json, safetensors and tokenizer.json; the way it is "
+         "talked to (ChatML, as Qwen2 or Qwen3 has it) is found from its chat template.",
+     .examples = "warpgym lm chat models/Qwen3-0.6B\n"
+                 "warpgym lm chat models/Qwen3-0.6B --no-thinking --system \"Be curt.\"\n"
+                 "echo 'What is a warp?' | warpgym lm chat models/tiny -t 0",
+     .run = lm_chat_main},
     {.name = "lm tokenizer",
      .arguments = "--vocab N --out DIR FILE...",
      .summary = "learn a byte-level BPE tokenizer from files",

@@ -26,6 +26,8 @@
  * (Dr. Kernel, equation 4); divided by σ it is the gradient of something else. A group's N differs
  * between turns where rollouts end early: there trloo and grpo differ by more than a factor.
  *
+ * erloo_norm is kept as it is: one success among failures has an advantage of 1e8 times its reward.
+ *
  * A lone member (N = 1) has its v (the paper: a baseline of 0), or 0 (Tinker's page).
  * All-equal groups give 0 exactly. Rows that are dropped get 0.
  */

@@ -27,11 +27,11 @@
 #include <stdint.h>
 
 enum rl_drop {
-    RL_EXCLUDED = 1, /* the infrastructure failed: there is no reward (gym/reward.h) */
-    RL_VOID = 2,     /* a turn without reward behind one that had some (rl/masks.h) */
-    RL_FAILED = 4,   /* a turn of a rollout in which another one is excluded (rl/masks.h) */
-    RL_MISMATCH = 8, /* outside the band (rl/mismatch.h) */
-    RL_VETO = 16,    /* an extreme token (rl/mismatch.h) */
+    RL_EXCLUDED = 1,  /* the infrastructure failed: there is no reward (gym/reward.h) */
+    RL_VOID = 2,      /* a turn without reward behind one that had some (rl/masks.h) */
+    RL_FAILED = 4,    /* a turn of a rollout in which another one is excluded (rl/masks.h) */
+    RL_MISMATCH = 8,  /* outside the band (rl/mismatch.h) */
+    RL_VETO = 16,     /* an extreme token (rl/mismatch.h) */
     RL_COVERAGE = 32, /* a lazy kernel (rl/coverage.h) */
     RL_CONSTANT = 64, /* a prompt whose answers are all alike (rl/select.h) */
     RL_SURPLUS = 128, /* more than was asked for (rl/select.h) */

@@ -54,24 +54,24 @@ void rl_importance(const struct rl_batch *batch, enum rl_level level, double upp
 /* X(name): "mismatch/NAME" of the run's metrics, as Dr. Kernel's code has them; means over tokens, or
  * over rows where the name has `ppl` or `seq`. Those of rollout_rs_ are 1, or 0, without a level. */
 #define RL_MISMATCH_METRICS(X)                                                                     \
-    X(mismatch_kl)               /* mean -l: estimator k1 of KL(sampled || trained) */             \
-    X(mismatch_k3_kl)            /* mean e^l - l - 1 */                                            \
-    X(mismatch_training_ppl)     /* exp(-mean log-probability) of a row */                         \
+    X(mismatch_kl)           /* mean -l: estimator k1 of KL(sampled || trained) */                 \
+    X(mismatch_k3_kl)        /* mean e^l - l - 1 */                                                \
+    X(mismatch_training_ppl) /* exp(-mean log-probability) of a row */                             \
     X(mismatch_training_log_ppl)                                                                   \
     X(mismatch_rollout_ppl)                                                                        \
     X(mismatch_rollout_log_ppl)                                                                    \
-    X(mismatch_log_ppl_diff)     /* mean log-probability of a row, sampled minus trained */        \
+    X(mismatch_log_ppl_diff) /* mean log-probability of a row, sampled minus trained */            \
     X(mismatch_log_ppl_abs_diff)                                                                   \
     X(mismatch_log_ppl_diff_max)                                                                   \
     X(mismatch_log_ppl_diff_min)                                                                   \
-    X(mismatch_ppl_ratio)        /* mean exp of that */                                            \
-    X(mismatch_chi2_token)       /* mean ρ² - 1, ρ = e^l */                                        \
-    X(mismatch_chi2_seq)         /* ρ = exp(Σ l) of a row */                                       \
-    X(rollout_rs_mean)           /* of the level's ratio, over tokens */                           \
+    X(mismatch_ppl_ratio)  /* mean exp of that */                                                  \
+    X(mismatch_chi2_token) /* mean ρ² - 1, ρ = e^l */                                           \
+    X(mismatch_chi2_seq)   /* ρ = exp(Σ l) of a row */                                           \
+    X(rollout_rs_mean)     /* of the level's ratio, over tokens */                                 \
     X(rollout_rs_max)                                                                              \
     X(rollout_rs_min)                                                                              \
     X(rollout_rs_std)                                                                              \
-    X(rollout_rs_eff_sample_size) /* 1 / mean((w / mean w)²), w clamped to the band */             \
+    X(rollout_rs_eff_sample_size) /* 1 / mean((w / mean w)²), w clamped to the band */            \
     X(rollout_rs_ratio_fraction_high)                                                              \
     X(rollout_rs_ratio_fraction_low)                                                               \
     X(rollout_rs_masked_fraction)     /* of tokens */                                              \

@@ -38,7 +38,8 @@ struct rl_normalisation {
     size_t nominal_tokens; /* L; 0: that of the longest row */
     double scale;
 };
-extern const struct rl_normalisation rl_normalisation_defaults; /* seq-mean-token-mean, counted, 1 */
+extern const struct rl_normalisation
+    rl_normalisation_defaults; /* seq-mean-token-mean, counted, 1 */
 
 /* weight [tokens]; 0 where masked or dropped. */
 void rl_token_weights(const struct rl_batch *batch, const struct rl_normalisation *normalisation,

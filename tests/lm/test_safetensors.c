@@ -360,6 +360,32 @@ static int files(void)
     return count;
 }
 
+/* The same tensors in several files: names in order, no file beyond the bytes but of one tensor. */
+static void test_split(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        size_t files;
+    } splits[] = {{1, 4}, {200000, 2}, {(uint64_t)1 << 40, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
+        struct safetensors *set = NULL;
+        struct err err = {0};
+        char *path = path_of("model.safetensors"), *all = path_of(".");
+        if (write_declared(path, BIG, 0, &err) < 0 ||
+            safetensors_split(all, splits[i].bytes, &err) < 0 ||
+            safetensors_open(&set, all, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_false(file_exists(path));
+        assert_int_equal(safetensors_files(set), splits[i].files);
+        for (size_t t = 0; t < DECLARED; t++)
+            check_tensor(set, t);
+        safetensors_close(set);
+        mem_free(path);
+        mem_free(all);
+    }
+}
+
 /* What is not complete never has the name; what was there stays. */
 static void test_unfinished(void **state)
 {
@@ -433,6 +459,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_lengths, begin, end),
         cmocka_unit_test_setup_teardown(test_index, begin, end),
         cmocka_unit_test_setup_teardown(test_round_trip, begin, end),
+        cmocka_unit_test_setup_teardown(test_split, begin, end),
         cmocka_unit_test_setup_teardown(test_unfinished, begin, end),
         cmocka_unit_test_setup_teardown(test_cut_while_open, begin, end),
         cmocka_unit_test_setup_teardown(test_other_types, begin, end),

@@ -30,8 +30,13 @@ static const struct row {
     {"grpo", false, 4, {0}, {0}, {2, 0, 0, 0}, {1.5, -0.5, -0.5, -0.5}},
     {"rloo", false, 4, {0}, {0}, {2, 0, 0, 0}, {2, -2. / 3, -2. / 3, -2. / 3}},
     {"erloo", false, 4, {0}, {0}, {2, 0, 0, 0}, {2, -2. / 3, -2. / 3, -2. / 3}},
-    {"grpo_std", false, 4, {0}, {0}, {2, 0, 0, 0}, {1.5 / (1 + 1e-6), -0.5 / (1 + 1e-6),
-                                                   -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6)}},
+    {"grpo_std",
+     false,
+     4,
+     {0},
+     {0},
+     {2, 0, 0, 0},
+     {1.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6)}},
     {"trloo", false, 1, {0}, {0}, {1.3}, {1.3}},
     {"trloo", true, 1, {0}, {0}, {1.3}, {0}},
     {"grpo", false, 1, {0}, {0}, {1.3}, {1.3}},
@@ -39,7 +44,12 @@ static const struct row {
     {"erloo_norm", false, 1, {0}, {0}, {1.3}, {1.3}},
     {"erloo_norm", false, 2, {0}, {0}, {1, 4}, {-3, 3}}, /* deviation of one other: 1 */
     /* Others of the first: 2 and 4, mean 3, deviation √2. */
-    {"erloo_norm", false, 3, {0}, {0}, {0, 2, 4},
+    {"erloo_norm",
+     false,
+     3,
+     {0},
+     {0},
+     {0, 2, 4},
      {-3 / (1.4142135623730951 + 1e-8), 0, 3 / (1.4142135623730951 + 1e-8)}},
     /* Two rollouts, two turns and one: the second turn is alone. Returns 3, 2 and 1. */
     {"trloo", false, 3, {0}, {0, 1, 0}, {1, 2, 1}, {2, 2, -2}},
@@ -52,7 +62,12 @@ static const struct row {
     {"return", false, 3, {0}, {0, 1, 0}, {1, 2, 1}, {3, 2, 1}},
     /* Prompts are apart, but for `reinforce`. */
     {"trloo", false, 4, {5, 5, 2, 2}, {0}, {1, 0, 4, 2}, {1, -1, 2, -2}},
-    {"reinforce", false, 4, {5, 5, 2, 2}, {0}, {1, 1, 1, 3},
+    {"reinforce",
+     false,
+     4,
+     {5, 5, 2, 2},
+     {0},
+     {1, 1, 1, 3},
      {-0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), 1.5 / (1 + 1e-6)}},
 };
 
@@ -148,18 +163,18 @@ static const struct {
     const char *name, *scope;
     char kind;
 } definitions[] = {
-    {"trloo", "T", 'o'},      {"grpo", "T", 'm'},
-    {"grpo_std", "T", 'd'},   {"turn_independent_grpo", "R", 'm'},
-    {"erloo", "", 'o'},       {"erloo_norm", "", 's'},
-    {"reinforce", "B", 'd'},  {"rloo", "L", 'o'},
-    {"grpo_last", "L", 'm'},  {"grpo_std_last", "L", 'd'},
-    {"return", "", 'g'},      {"reinforce_plus_plus", "BLN", 'w'},
+    {"trloo", "T", 'o'},     {"grpo", "T", 'm'},
+    {"grpo_std", "T", 'd'},  {"turn_independent_grpo", "R", 'm'},
+    {"erloo", "", 'o'},      {"erloo_norm", "", 's'},
+    {"reinforce", "B", 'd'}, {"rloo", "L", 'o'},
+    {"grpo_last", "L", 'm'}, {"grpo_std_last", "L", 'd'},
+    {"return", "", 'g'},     {"reinforce_plus_plus", "BLN", 'w'},
 };
 
 static double defined_at(const struct asked *asked, size_t row, const char *scope, char kind)
 {
-    double values[256];
-    double weights[256];
+    double values[256] = {0};
+    double weights[256] = {0};
     size_t count = peers(asked, row, scope, values, weights);
     double value = values[0];
     double total = 0;
@@ -221,7 +236,6 @@ static void test_definitions(void **state)
             assert_int_equal(rl_advantages(&batch, rl_estimator(name), &options, &err), 0);
             for (size_t row = 0; row < batch.rows; row++) {
                 double wanted = defined(&asked, row, definitions[e].scope, definitions[e].kind);
-                /* Equal others: what rounding leaves of their deviation is divided by 1e-8. */
                 double close = 1e-6 * fmax(1, fabs(wanted));
                 bool masked = batch.drop[row] || rl_row_tokens(&batch, row) == 0;
                 if (!masked && !(fabs(batch.advantage[row] - wanted) < close))
@@ -290,24 +304,22 @@ static void test_dropped_rows_are_nothing(void **state)
         double *before = arena_alloc(&arena, batch.rows * sizeof *before);
         double *rewards = arena_alloc(&arena, batch.rows * sizeof *rewards);
         memcpy(rewards, batch.reward, batch.rows * sizeof *rewards);
+        double *energy = arena_alloc(&arena, batch.rows * sizeof *energy);
+        struct rl_advantage_options options = rl_advantage_defaults;
+        struct rl_return_options returns = rl_return_defaults;
+        /* Some rejected turns' rewards reach the turns before them: not here. */
+        returns.without = RL_ANY;
+        options.energy = energy;
+        fill_energy(&batch, energy);
         for (const struct rl_estimator *estimator = rl_estimators; estimator->name; estimator++) {
-            struct rl_return_options options = rl_return_defaults;
-            compute(&batch, estimator, &arena);
-            memcpy(before, batch.advantage, batch.rows * sizeof *before);
-            /* Bits that returns do not heed still pass rewards on: leave those rows out of them. */
-            options.without = RL_ANY;
-            rl_returns(&batch, &options);
-            struct rl_advantage_options plain = rl_advantage_defaults;
-            double *energy = arena_alloc(&arena, batch.rows * sizeof *energy);
-            fill_energy(&batch, energy);
-            plain.energy = energy;
-            assert_int_equal(rl_advantages(&batch, estimator, &plain, NULL), 0);
+            rl_returns(&batch, &returns);
+            assert_int_equal(rl_advantages(&batch, estimator, &options, NULL), 0);
             memcpy(before, batch.advantage, batch.rows * sizeof *before);
             for (size_t row = 0; row < batch.rows; row++)
                 if (batch.drop[row])
                     batch.reward[row] += 100;
-            rl_returns(&batch, &options);
-            assert_int_equal(rl_advantages(&batch, estimator, &plain, NULL), 0);
+            rl_returns(&batch, &returns);
+            assert_int_equal(rl_advantages(&batch, estimator, &options, NULL), 0);
             assert_memory_equal(batch.advantage, before, batch.rows * sizeof *before);
             memcpy(batch.reward, rewards, batch.rows * sizeof *rewards);
         }

@@ -35,10 +35,11 @@ static void must(int result, const struct err *err)
 
 void tiny_lm_open(struct tiny_lm *tiny, uint64_t seed, size_t rank, size_t batch_tokens)
 {
-    const struct lm_model_options options = {
-        .training = rank > 0 ? LM_TRAIN_ADAPTER : LM_TRAIN_ALL,
-        .lora = {.rank = rank, .alpha = 8, .targets = (1U << LM_LORA_TARGET_COUNT) - 1},
-        .seed = seed};
+    const struct lm_model_options options = {.training = rank > 0 ? LM_TRAIN_ADAPTER : LM_TRAIN_ALL,
+                                             .lora = {.rank = rank,
+                                                      .alpha = 8,
+                                                      .targets = (1U << LM_LORA_TARGET_COUNT) - 1},
+                                             .seed = seed};
     const struct lm_trainer_options trainer = {.batch_tokens = batch_tokens};
     struct err err = {0};
     must(lm_backend_open(&tiny->backend, "reference", 1, &err), &err);
@@ -125,12 +126,8 @@ void tiny_datum_free(struct lm_datum *datum)
 
 void tiny_lm_step(struct tiny_lm *tiny, uint64_t seed, struct loss_sums *sums, double *norm)
 {
-    const struct lm_adam adam = {.rate = 0.01,
-                                 .beta1 = 0.9,
-                                 .beta2 = 0.95,
-                                 .epsilon = 1e-8,
-                                 .decay = 0.1,
-                                 .clip = 1};
+    const struct lm_adam adam = {
+        .rate = 0.01, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .decay = 0.1, .clip = 1};
     struct lm_datum datums[3];
     struct err err = {0};
     for (size_t i = 0; i < 3; i++)

@@ -182,6 +182,7 @@ static struct sequence *preempt_youngest(struct schedule *schedule)
 {
     struct sequence *youngest = schedule->running->prev;
     stop(schedule, youngest);
+    schedule->preempted++;
     schedule_add(schedule, youngest);
     return youngest;
 }

@@ -21,7 +21,7 @@ struct schedule {
     size_t places, rows; /* sequences that run at once, rows of a step */
     size_t page;         /* positions of one */
     int32_t *tokens;     /* [page], scratch */
-    uint64_t shared_tokens;
+    uint64_t shared_tokens, preempted;
     /* Where a page's content goes along (NULL in tests of the schedule alone). */
     struct forward *forward;
 };

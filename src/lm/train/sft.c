@@ -55,8 +55,8 @@ static bool cancelled(const struct run *run)
 
 /* ------------------------------------------------------------------------------------- the plan */
 
-/* Examples of the step that begins at the place, which moves behind them; `take` may be NULL. A step ends with
- * the epoch at the latest. */
+/* Examples of the step that begins at the place, which moves behind them; `take` may be NULL. A
+ * step ends with the epoch at the latest. */
 static size_t plan_step(const struct dataset *data, size_t step_tokens, struct dataset_place *place,
                         struct run *take)
 {
@@ -142,7 +142,7 @@ static json_t *describe(const struct run *run)
     return object;
 }
 
-/* -------------------------------------------------------------------------------------- one step */
+/* ------------------------------------------------------------------------------------- one step */
 
 /* Weights of the step's datums become parts of 1; how many rows have one. */
 static uint64_t normalise(struct run *run, size_t count, uint64_t *rows)
@@ -270,7 +270,7 @@ static int evaluate(struct run *run, struct err *err)
     return result;
 }
 
-/* ----------------------------------------------------------------------------------- checkpoints */
+/* ---------------------------------------------------------------------------------- checkpoints */
 
 static int save(struct run *run, struct err *err)
 {
@@ -339,7 +339,7 @@ static int resume(struct run *run, struct err *err)
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- the export */
+/* ----------------------------------------------------------------------------------- the export */
 
 static int copy_files(const char *const *files, const char *directory, struct err *err)
 {
@@ -389,7 +389,7 @@ out:
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- the loop */
+/* ------------------------------------------------------------------------------------- the loop */
 
 static bool is_due(uint64_t every, uint64_t step)
 {

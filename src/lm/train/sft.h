@@ -1,15 +1,17 @@
 /* sft: supervised fine-tuning: a model, a data set and a run directory.
  *
- *   data set ─► steps of up to step_tokens rows ─► trainer ─► metrics.jsonl, checkpoints/, model/ or adapter/
+ *   data set ─► steps of up to step_tokens rows ─► trainer ─► metrics.jsonl, checkpoints/, model/
+ * or adapter/
  *
  * A step's loss is the mean over its rows with a weight: losses are plain sums, so each weight is
  * divided by the sum of the step's weights, and a rate means the same whatever a step's size is.
  *
  * A run that dies at any instant goes on from its last checkpoint to the same numbers, on the same
- * backend with the same number of threads. What it consists of is written down when it begins (run.json); a call that
- * asks for something else is refused.
+ * backend with the same number of threads. What it consists of is written down when it begins
+ * (run.json); a call that asks for something else is refused.
  *
- * A step whose loss or gradient is not finite changes nothing and is told; several in a row end the run.
+ * A step whose loss or gradient is not finite changes nothing and is told; several in a row end the
+ * run.
  *
  * Threads: sft_run keeps its thread until it is done; `tell` is called in it.
  */
@@ -42,8 +44,8 @@ struct sft_options {
     const char *directory; /* of the run; made, or gone on with */
     uint64_t steps;        /* 0: what `epochs` need */
     uint64_t epochs;
-    size_t
-        step_tokens; /* rows of one step; a longer example makes one alone, an epoch's end ends one */
+    /* Rows of one step: a longer example makes one alone, and an epoch's end ends one. */
+    size_t step_tokens;
     size_t batch_tokens; /* rows of one pass, at most; 0: step_tokens */
     bool recompute;
     enum lm_schedule schedule;

@@ -21,7 +21,7 @@
 #define LINE_BYTES ((size_t)64 << 10)
 #define VALUE_BYTES 120
 
-/* ---------------------------------------------------------------------------------------- run.json */
+/* ------------------------------------------------------------------------------------- run.json */
 
 static void short_text(const json_t *value, char text[VALUE_BYTES])
 {
@@ -88,7 +88,7 @@ out:
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- open, close */
+/* ---------------------------------------------------------------------------------- open, close */
 
 static int lock(struct sft_directory *directory, struct err *err)
 {
@@ -140,7 +140,7 @@ void sft_directory_close(struct sft_directory *directory)
     *directory = (struct sft_directory){.lock = -1, .metrics = -1};
 }
 
-/* ------------------------------------------------------------------------------------- checkpoints */
+/* ---------------------------------------------------------------------------------- checkpoints */
 
 char *sft_directory_checkpoint(const struct sft_directory *directory, uint64_t step)
 {
@@ -164,7 +164,8 @@ static int descending(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-/* Steps of the whole ones, the newest first (mem_free); what dead writers left goes where it is asked for. */
+/* Steps of the whole ones, the newest first (mem_free); what dead writers left goes where it is
+ * asked for. */
 static size_t steps_there(const struct sft_directory *directory, bool clean, uint64_t **out)
 {
     char *parent = mem_printf("%s/" CHECKPOINTS, directory->path);
@@ -215,7 +216,7 @@ void sft_directory_retain(const struct sft_directory *directory, uint64_t keep)
     mem_free(steps);
 }
 
-/* ----------------------------------------------------------------------------------------- metrics */
+/* -------------------------------------------------------------------------------------- metrics */
 
 static bool is_kept(const char *line, size_t count, uint64_t step)
 {

@@ -19,8 +19,8 @@ struct sft_directory {
     int lock, metrics; /* descriptors, -1: none */
 };
 
-/* Makes it, or checks that run.json there is equal to `run`: else ERR_INPUT names what differs. ERR_IO: another
- * process trains there. */
+/* Makes it, or checks that run.json there is equal to `run`: else ERR_INPUT names what differs.
+ * ERR_IO: another process trains there. */
 NODISCARD int sft_directory_open(struct sft_directory *directory, const char *path,
                                  const json_t *run, struct err *err);
 void sft_directory_close(struct sft_directory *directory);

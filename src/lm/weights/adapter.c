@@ -29,6 +29,23 @@ double lm_lora_scale(const struct lm_lora *lora)
     return lora->alpha / (lora->rank_stabilised ? sqrt(rank) : rank);
 }
 
+uint64_t lm_lora_parameters(const struct lm_lora *lora, const struct lm_config *config)
+{
+    uint64_t q = (uint64_t)config->heads * config->head_width;
+    uint64_t kv = (uint64_t)config->kv_heads * config->head_width;
+    const uint64_t sides[] = {
+        [LM_LORA_Q] = config->width + q,        [LM_LORA_K] = config->width + kv,
+        [LM_LORA_V] = config->width + kv,       [LM_LORA_O] = q + config->width,
+        [LM_LORA_GATE] = config->width + config->inner,
+        [LM_LORA_UP] = config->width + config->inner,
+        [LM_LORA_DOWN] = config->inner + config->width,
+    };
+    uint64_t sum = 0;
+    for (size_t i = 0; i < LM_LORA_TARGET_COUNT; i++)
+        sum += lora->targets & 1U << i ? sides[i] : 0;
+    return sum * lora->rank * config->layers;
+}
+
 /* ------------------------------------------------------------------------------------- reading */
 
 /* Keys of PEFT's that, when they say anything, make another adapter of the same tensors or need

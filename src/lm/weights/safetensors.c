@@ -40,6 +40,11 @@ const struct lm_tensor *safetensors_find(const struct safetensors *set, const ch
                                           sizeof *set->list.tensors, by_name);
 }
 
+size_t safetensors_files(const struct safetensors *set)
+{
+    return set->files;
+}
+
 size_t safetensors_count(const struct safetensors *set)
 {
     return set->list.count;

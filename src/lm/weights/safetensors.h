@@ -44,6 +44,7 @@ struct safetensors; /* one file or all files of a checkpoint */
  * the order of their names. */
 NODISCARD int safetensors_open(struct safetensors **out, const char *path, struct err *err);
 void safetensors_close(struct safetensors *set);
+size_t safetensors_files(const struct safetensors *set);
 size_t safetensors_count(const struct safetensors *set);
 const struct lm_tensor *safetensors_at(const struct safetensors *set, size_t index);
 /* NULL: there is none. */
@@ -73,6 +74,10 @@ NODISCARD int safetensors_writer_put(struct safetensors_writer *writer, const fl
 NODISCARD int safetensors_writer_finish(struct safetensors_writer *writer, struct err *err);
 /* Gives up: nothing stays on disk. */
 void safetensors_writer_abort(struct safetensors_writer *writer);
+
+/* DIRECTORY/model.safetensors into files of at most `bytes` of data each (a tensor is never split), in
+ * the order of their names, and an index. The one file goes last: until then it is what counts. */
+NODISCARD int safetensors_split(const char *directory, uint64_t bytes, struct err *err);
 
 /* Round to nearest even; NaN stays NaN. */
 uint16_t lm_bf16_from(float value);

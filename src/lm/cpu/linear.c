@@ -68,8 +68,7 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
 {
     struct lm_cpu *cpu = lm_cpu_of(backend);
     struct linear_work work = {.cpu = cpu, .op = op};
-    if (op->rows <= FEW_ROWS ||
-        (op->rows <= SOME_ROWS && op->rows * op->in <= SOME_ELEMENTS)) {
+    if (op->rows <= FEW_ROWS || (op->rows <= SOME_ROWS && op->rows * op->in <= SOME_ELEMENTS)) {
         work.parts = team_parts(backend->threads, op->in * op->out);
         bool in_place = op->addend != op->y;
         work.sums = in_place ? op->y : lm_cpu_scratch(cpu, op->rows * op->out);

@@ -4,13 +4,14 @@
  *   token  first[row] …       mask, trained, sampled: of the row's answer, never of its prompt
  *          first[row + 1] - 1
  *
- * Invariants (rl_batch_check): the rows of a rollout stand together, in ascending order of turns, and
- * have one prompt; no rollout's number comes twice. In which order rollouts stand changes nothing.
+ * Invariants (rl_batch_check): the rows of a rollout stand together, in ascending order of turns,
+ * and have one prompt; no rollout's number comes twice. In which order rollouts stand changes
+ * nothing.
  *
  * `drop` says why a row is not trained on; each method sets its own bit and heeds those that its
  * settings name, so that what the originals did is a set of bits, too:
  *
- *   methods in their order     void turns ─► mismatch ─► coverage ─► returns ─► filters ─► advantages
+ *   their order   void turns ─► mismatch ─► coverage ─► returns ─► filters ─► advantages
  *
  * Rows with a bit are not removed: their tokens weigh 0 (rl/tokens.h).
  *
@@ -27,11 +28,11 @@
 #include <stdint.h>
 
 enum rl_drop {
-    RL_EXCLUDED = 1, /* the infrastructure failed: there is no reward (gym/reward.h) */
-    RL_VOID = 2,     /* a turn without reward behind one that had some (rl/masks.h) */
-    RL_FAILED = 4,   /* a turn of a rollout in which another one is excluded (rl/masks.h) */
-    RL_MISMATCH = 8, /* outside the band (rl/mismatch.h) */
-    RL_VETO = 16,    /* an extreme token (rl/mismatch.h) */
+    RL_EXCLUDED = 1,  /* the infrastructure failed: there is no reward (gym/reward.h) */
+    RL_VOID = 2,      /* a turn without reward behind one that had some (rl/masks.h) */
+    RL_FAILED = 4,    /* a turn of a rollout in which another one is excluded (rl/masks.h) */
+    RL_MISMATCH = 8,  /* outside the band (rl/mismatch.h) */
+    RL_VETO = 16,     /* an extreme token (rl/mismatch.h) */
     RL_COVERAGE = 32, /* a lazy kernel (rl/coverage.h) */
     RL_CONSTANT = 64, /* a prompt whose answers are all alike (rl/select.h) */
     RL_SURPLUS = 128, /* more than was asked for (rl/select.h) */

@@ -78,8 +78,7 @@ void rl_coverage_reject(struct rl_batch *batch, const struct rl_coverage_options
         double keep = rl_keep_probability(options, options->rollout ? whole : batch->coverage[row],
                                           batch->correct[row], batch->speedup[row]);
         uint64_t index = (uint64_t)batch->rollout[row] << 32 | batch->turn[row];
-        bool masked = options->enabled &&
-                      rl_uniform(seed, step, RL_STREAM_COVERAGE, index) >= keep;
+        bool masked = options->enabled && rl_uniform(seed, step, RL_STREAM_COVERAGE, index) >= keep;
         add_row(&tally, batch, row, masked);
         if (masked)
             batch->drop[row] |= RL_COVERAGE;

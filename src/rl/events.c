@@ -19,10 +19,10 @@
 
 #define PREFIX "events.out.tfevents."
 #define BUCKETS 30
-#define FRAME_BYTES ((size_t)16)       /* count, its checksum, the bytes' checksum */
-#define ENVELOPE_BYTES ((size_t)64)    /* of one message within another, at most */
+#define FRAME_BYTES ((size_t)16)    /* count, its checksum, the bytes' checksum */
+#define ENVELOPE_BYTES ((size_t)64) /* of one message within another, at most */
 #define NAMES_TRIED 100
-#define ROOM (LIMIT_TENSORBOARD_BYTES + ENVELOPE_BYTES * 4)
+#define ROOM (LIMIT_TFEVENT_BYTES + ENVELOPE_BYTES * 4)
 
 /* Numbers of fields, from TensorBoard's and TensorFlow's .proto files. */
 enum { EVENT_WALL_TIME = 1, EVENT_STEP, EVENT_FILE_VERSION, EVENT_SUMMARY = 5, EVENT_SESSION = 7 };
@@ -51,8 +51,10 @@ enum { ENTRY_KEY = 1, ENTRY_VALUE, NUMBER_VALUE = 2, STRING_VALUE = 3 };
 uint32_t events_crc32c(const void *bytes, size_t count)
 {
     /* Of each half byte, for the reflected polynomial 0x82f63b78. */
-    static const uint32_t table[16] = {
-        0x00000000U, 0x105ec76fU, 0x20bd8edeU, 0x30e349b1U, 0x417b1dbcU, 0x5125dad3U, 0x61c69362U, 0x7198540dU, 0x82f63b78U, 0x92a8fc17U, 0xa24bb5a6U, 0xb21572c9U, 0xc38d26c4U, 0xd3d3e1abU, 0xe330a81aU, 0xf36e6f75U};
+    static const uint32_t table[16] = {0x00000000U, 0x105ec76fU, 0x20bd8edeU, 0x30e349b1U,
+                                       0x417b1dbcU, 0x5125dad3U, 0x61c69362U, 0x7198540dU,
+                                       0x82f63b78U, 0x92a8fc17U, 0xa24bb5a6U, 0xb21572c9U,
+                                       0xc38d26c4U, 0xd3d3e1abU, 0xe330a81aU, 0xf36e6f75U};
     const unsigned char *at = bytes;
     uint32_t crc = ~0U;
     for (size_t i = 0; i < count; i++) {
@@ -115,9 +117,9 @@ static int write_value(struct events *events, uint64_t step, const struct buf *v
 {
     struct buf summary;
     struct buf event;
-    if (value->len > LIMIT_TENSORBOARD_BYTES)
+    if (value->len > LIMIT_TFEVENT_BYTES)
         return err_set(err, ERR_LIMIT, "%s: one entry is larger than %zu bytes", events->path,
-                       LIMIT_TENSORBOARD_BYTES);
+                       LIMIT_TFEVENT_BYTES);
     buf_init(&summary, ROOM);
     protobuf_message(&summary, SUMMARY_VALUE, value);
     begin_event(&event, step);
@@ -198,10 +200,10 @@ int events_text(struct events *events, uint64_t step, const char *tag, const cha
     int result = begin_value(&value, tag, err);
     if (result < 0)
         return result;
-    if (strlen(text) > LIMIT_TENSORBOARD_BYTES) {
+    if (strlen(text) > LIMIT_TFEVENT_BYTES) {
         buf_deinit(&value);
         return err_set(err, ERR_LIMIT, "%s: a text of more than %zu bytes", events->path,
-                       LIMIT_TENSORBOARD_BYTES);
+                       LIMIT_TFEVENT_BYTES);
     }
     put_plugin(&value, "text", NULL);
     put_tensor(&value, TYPE_STRING, 1, text);
@@ -312,10 +314,10 @@ int events_hparams(struct events *events, const char *group, const struct events
     protobuf_message(&content, HPARAMS_START, &start);
     put_plugin(&value, "hparams", &content);
     put_tensor(&value, TYPE_FLOAT, 0, NULL);
-    result = start.len < LIMIT_TENSORBOARD_BYTES
+    result = start.len < LIMIT_TFEVENT_BYTES
                  ? write_value(events, 0, &value, err)
                  : err_set(err, ERR_LIMIT, "%s: settings of more than %zu bytes", events->path,
-                           LIMIT_TENSORBOARD_BYTES);
+                           LIMIT_TFEVENT_BYTES);
     buf_deinit(&start);
     buf_deinit(&content);
     buf_deinit(&value);

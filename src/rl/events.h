@@ -1,19 +1,20 @@
 /* events: TensorBoard's event files.
  *
- * A record is the count of its bytes, that count's checksum, the bytes and theirs: CRC-32C, turned and
- * offset ("masked") as TFRecord wants it. The bytes are a protocol buffer, Event{wall_time, step,
- * file_version | summary | session_log}, written by hand: the eight messages that are needed have few
- * fields.
+ * A record is the count of its bytes, that count's checksum, the bytes and theirs: CRC-32C, turned
+ * and offset ("masked") as TFRecord wants it. The bytes are a protocol buffer, Event{wall_time,
+ * step, file_version | summary | session_log}, written by hand: the eight messages that are needed
+ * have few fields.
  *
- * One file for each process: a process that was killed may leave half a record at the end of its own,
- * where readers stop, and then go on to the next file by name. So that names ascend whatever the clock
- * does, the number in a name is the time, or one more than the greatest in the directory. Each file
- * begins with the step that its process goes on from (a START of its session), and readers forget what
- * older files have of that step and later ones: what a killed process had done beyond its last
- * checkpoint.
+ * One file for each process: a process that was killed may leave half a record at the end of its
+ * own, where readers stop, and then go on to the next file by name. So that names ascend whatever
+ * the clock does, the number in a name is the time, or one more than the greatest in the directory.
+ * Each file begins with the step that its process goes on from (a START of its session), and
+ * readers forget what older files have of that step and later ones: what a killed process had done
+ * beyond its last checkpoint.
  *
- * Each record is one write(2): whole or cut short, never mixed. With `step` given by the caller and a
- * wall time of the clock. Values that are not finite are written as they are; TensorBoard shows gaps.
+ * Each record is one write(2): whole or cut short, never mixed. With `step` given by the caller and
+ * a wall time of the clock. Values that are not finite are written as they are; TensorBoard shows
+ * gaps.
  *
  * Ownership: the caller's storage. Threads: any number may write.
  */

@@ -8,8 +8,9 @@
 
 #define METHODS 6
 
-static const char *const names[METHODS] = {"trloo", "grpo",  "drkernel", "drkernel_original",
-                                           "kevin", "kernel_rl_original"};
+static const char *const names[METHODS] = {"trloo",    "grpo",
+                                           "drkernel", "drkernel_original",
+                                           "kevin",    "kernel_rl_original"};
 
 const char *rl_method_name(size_t index)
 {
@@ -37,8 +38,8 @@ static void set_grpo(struct rl_method *method)
 /* Dr. Kernel's release: values of its scripts. */
 static void set_drkernel(struct rl_method *method)
 {
-    method->band = (struct rl_band){
-        .level = RL_GEOMETRIC, .lower = 0.999, .upper = 1.001, .veto = 1e-4};
+    method->band =
+        (struct rl_band){.level = RL_GEOMETRIC, .lower = 0.999, .upper = 1.001, .veto = 1e-4};
     method->coverage.enabled = true;
     method->normalisation.aggregation = RL_SEQ_MEAN_TOKEN_SUM;
     method->normalisation.scale = 1000;
@@ -74,7 +75,7 @@ static void set_kernel_rl_original(struct rl_method *method)
 
 int rl_method_preset(const char *name, struct rl_method *method, struct err *err)
 {
-    static void (*const change[METHODS])(struct rl_method *method) = {
+    static void (*const change[METHODS])(struct rl_method * method) = {
         NULL, set_grpo, set_drkernel, set_drkernel_original, set_kevin, set_kernel_rl_original};
     set_standard(method);
     for (size_t i = 0; i < METHODS; i++)

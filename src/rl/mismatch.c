@@ -19,8 +19,9 @@ int rl_band_check(struct rl_band *band, struct err *err)
     else if (isnan(band->lower))
         band->lower = 1 / band->upper;
     if (band->level != RL_NO_LEVEL && !(band->lower >= 0 && band->lower <= band->upper))
-        return err_set(err, ERR_INPUT, "no ratio lies between %g and %g; the lower bound comes first",
-                       band->lower, band->upper);
+        return err_set(err, ERR_INPUT,
+                       "no ratio lies between %g and %g; the lower bound comes first", band->lower,
+                       band->upper);
     if (!(band->veto >= 0 && band->veto < 1))
         return err_set(err, ERR_INPUT, "the veto's ratio must be from 0 (none) to below 1, not %g",
                        band->veto);

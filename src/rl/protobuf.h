@@ -1,7 +1,7 @@
 /* protobuf: the wire format of protocol buffers, as far as it takes to write one.
  *
- * Messages are appended to a buf; a message within a message is written to a buf of its own first. Fields
- * that are 0 are written, too: readers take them for what they are.
+ * Messages are appended to a buf; a message within a message is written to a buf of its own first.
+ * Fields that are 0 are written, too: readers take them for what they are.
  */
 #ifndef WARPGYM_RL_PROTOBUF_H
 #define WARPGYM_RL_PROTOBUF_H

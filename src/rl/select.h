@@ -1,8 +1,8 @@
 /* select: which prompts and rollouts a step is made of.
  *
- * A prompt whose answers are all alike has advantages of 0 and teaches nothing. The filter finds those
- * (RL_CONSTANT); with dynamic sampling (Yu et al. 2025, DAPO, section 3.2) others are drawn in their
- * place; of more than were wanted the surplus is dropped (RL_SURPLUS).
+ * A prompt whose answers are all alike has advantages of 0 and teaches nothing. The filter finds
+ * those (RL_CONSTANT); with dynamic sampling (Yu et al. 2025, DAPO, section 3.2) others are drawn
+ * in their place; of more than were wanted the surplus is dropped (RL_SURPLUS).
  *
  *   filter     a prompt is constant when ...
  *   turns      in each of its groups the values differ by no more than a deviation of `deviation`
@@ -22,15 +22,15 @@ extern const char *const rl_filter_names[RL_FILTERS];
 
 struct rl_filter {
     enum rl_filter_kind kind;
-    enum rl_group by;      /* of `turns`: what the estimator groups by; all of the batch: no filter */
-    double deviation;      /* sample deviation below which values are alike */
-    size_t rollouts_least; /* a prompt with fewer usable rollouts is dropped, too; Dr. Kernel K/2 + 1 */
+    enum rl_group by; /* of `turns`: what the estimator groups by; all of the batch: no filter */
+    double deviation; /* sample deviation below which values are alike */
+    size_t rollouts_least; /* with fewer usable ones a prompt goes, too; Dr. Kernel K/2 + 1 */
 };
 extern const struct rl_filter rl_filter_defaults; /* turns, by turn, 1e-3, 0 */
 
 struct rl_filter_counts {
-    size_t prompts; /* that the batch has */
-    size_t usable;  /* that are left */
+    size_t prompts;       /* that the batch has */
+    size_t usable;        /* that are left */
     size_t few, constant; /* that were taken away; the others had no usable row */
 };
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 const char *const rl_aggregation_names[RL_AGGREGATIONS] = {
-    "token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm",
+    "token-mean",      "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm",
     "seq-sum-no-norm",
 };
 
@@ -54,9 +54,9 @@ void rl_token_weights(const struct rl_batch *batch, const struct rl_normalisatio
     struct counts counts = count_all(batch);
     for (size_t row = 0; row < batch->rows; row++) {
         double tokens = batch->drop[row] ? 0 : (double)rl_row_tokens(batch, row);
-        double each = tokens > 0 ? 1 / (normalisation->scale *
-                                        divisor(normalisation, &counts, tokens))
-                                 : 0;
+        double each = tokens > 0
+                          ? 1 / (normalisation->scale * divisor(normalisation, &counts, tokens))
+                          : 0;
         for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
             weight[i] = batch->mask[i] ? each : 0;
     }

@@ -98,12 +98,12 @@ def test_going_on_forgets_what_is_done_again(tmp_path):
     assert len(list(tmp_path.iterdir())) == 3
 
 
-@pytest.mark.parametrize("torn", [0, 1, 15, 100, 70000])
+@pytest.mark.parametrize("torn", [0, 1, 15, 20000])
 def test_killed(tmp_path, torn):
     """Killed while it writes; what is there is read, and the next process's file behind it."""
     with subprocess.Popen([WRITER, tmp_path, "0", "0"]) as process:
         deadline = time.monotonic() + 60
-        while sum(path.stat().st_size for path in tmp_path.iterdir()) < 8 << 20:
+        while sum(path.stat().st_size for path in tmp_path.iterdir()) < 160 << 10:
             assert process.poll() is None and time.monotonic() < deadline
         process.send_signal(signal.SIGKILL)
     (path,) = tmp_path.iterdir()

@@ -1,5 +1,5 @@
-/* Advantages against figures of the papers' pages, against their definitions written out for each row
- * without groups, and against what must not move them. */
+/* Advantages against figures of the papers' pages, against their definitions written out for each
+ * row without groups, and against what must not move them. */
 #include "rl/advantage.h"
 #include "rl/returns.h"
 
@@ -30,8 +30,13 @@ static const struct row {
     {"grpo", false, 4, {0}, {0}, {2, 0, 0, 0}, {1.5, -0.5, -0.5, -0.5}},
     {"rloo", false, 4, {0}, {0}, {2, 0, 0, 0}, {2, -2. / 3, -2. / 3, -2. / 3}},
     {"erloo", false, 4, {0}, {0}, {2, 0, 0, 0}, {2, -2. / 3, -2. / 3, -2. / 3}},
-    {"grpo_std", false, 4, {0}, {0}, {2, 0, 0, 0}, {1.5 / (1 + 1e-6), -0.5 / (1 + 1e-6),
-                                                   -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6)}},
+    {"grpo_std",
+     false,
+     4,
+     {0},
+     {0},
+     {2, 0, 0, 0},
+     {1.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6)}},
     {"trloo", false, 1, {0}, {0}, {1.3}, {1.3}},
     {"trloo", true, 1, {0}, {0}, {1.3}, {0}},
     {"grpo", false, 1, {0}, {0}, {1.3}, {1.3}},
@@ -39,7 +44,12 @@ static const struct row {
     {"erloo_norm", false, 1, {0}, {0}, {1.3}, {1.3}},
     {"erloo_norm", false, 2, {0}, {0}, {1, 4}, {-3, 3}}, /* deviation of one other: 1 */
     /* Others of the first: 2 and 4, mean 3, deviation √2. */
-    {"erloo_norm", false, 3, {0}, {0}, {0, 2, 4},
+    {"erloo_norm",
+     false,
+     3,
+     {0},
+     {0},
+     {0, 2, 4},
      {-3 / (1.4142135623730951 + 1e-8), 0, 3 / (1.4142135623730951 + 1e-8)}},
     /* Two rollouts, two turns and one: the second turn is alone. Returns 3, 2 and 1. */
     {"trloo", false, 3, {0}, {0, 1, 0}, {1, 2, 1}, {2, 2, -2}},
@@ -52,7 +62,12 @@ static const struct row {
     {"return", false, 3, {0}, {0, 1, 0}, {1, 2, 1}, {3, 2, 1}},
     /* Prompts are apart, but for `reinforce`. */
     {"trloo", false, 4, {5, 5, 2, 2}, {0}, {1, 0, 4, 2}, {1, -1, 2, -2}},
-    {"reinforce", false, 4, {5, 5, 2, 2}, {0}, {1, 1, 1, 3},
+    {"reinforce",
+     false,
+     4,
+     {5, 5, 2, 2},
+     {0},
+     {1, 1, 1, 3},
      {-0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), 1.5 / (1 + 1e-6)}},
 };
 
@@ -77,7 +92,8 @@ static void test_rows(void **state)
     assert_null(rl_estimator("gspo"));
 }
 
-/* ----------------------------------------------------------------------------------- definitions */
+/* ----------------------------------------------------------------------------------- definitions
+ * */
 
 struct asked {
     const struct rl_batch *batch;
@@ -148,12 +164,12 @@ static const struct {
     const char *name, *scope;
     char kind;
 } definitions[] = {
-    {"trloo", "T", 'o'},      {"grpo", "T", 'm'},
-    {"grpo_std", "T", 'd'},   {"turn_independent_grpo", "R", 'm'},
-    {"erloo", "", 'o'},       {"erloo_norm", "", 's'},
-    {"reinforce", "B", 'd'},  {"rloo", "L", 'o'},
-    {"grpo_last", "L", 'm'},  {"grpo_std_last", "L", 'd'},
-    {"return", "", 'g'},      {"reinforce_plus_plus", "BLN", 'w'},
+    {"trloo", "T", 'o'},     {"grpo", "T", 'm'},
+    {"grpo_std", "T", 'd'},  {"turn_independent_grpo", "R", 'm'},
+    {"erloo", "", 'o'},      {"erloo_norm", "", 's'},
+    {"reinforce", "B", 'd'}, {"rloo", "L", 'o'},
+    {"grpo_last", "L", 'm'}, {"grpo_std_last", "L", 'd'},
+    {"return", "", 'g'},     {"reinforce_plus_plus", "BLN", 'w'},
 };
 
 static double defined_at(const struct asked *asked, size_t row, const char *scope, char kind)
@@ -233,7 +249,8 @@ static void test_definitions(void **state)
     }
 }
 
-/* ------------------------------------------------------------------------------------ properties */
+/* ------------------------------------------------------------------------------------ properties
+ * */
 
 static void fill_energy(const struct rl_batch *batch, double *energy)
 {
@@ -352,7 +369,8 @@ static void test_equal_rewards_teach_nothing(void **state)
     }
 }
 
-/* ------------------------------------------------------------------- what the policy has to tell */
+/* ------------------------------------------------------------------- what the policy has to tell
+ * */
 
 static void test_optimal_baseline(void **state)
 {

@@ -189,9 +189,9 @@ static void test_numbers_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probabilities),  cmocka_unit_test(test_draws),
-        cmocka_unit_test(test_metrics),        cmocka_unit_test(test_whole_rollouts),
-        cmocka_unit_test(test_names_deceive),  cmocka_unit_test(test_numbers_stay),
+        cmocka_unit_test(test_probabilities), cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_metrics),       cmocka_unit_test(test_whole_rollouts),
+        cmocka_unit_test(test_names_deceive), cmocka_unit_test(test_numbers_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

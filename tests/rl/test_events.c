@@ -48,13 +48,13 @@ static void test_checksums(void **state)
 static void test_wire(void **state)
 {
     static const unsigned char wanted[] = {
-        0x08, 0x96, 0x01,                                     /* 1: 150 */
-        0x10, 0x00,                                           /* 2: 0 */
-        0x1a, 0x02, 'h',  'i',                                /* 3: "hi" */
-        0x25, 0x00, 0x00, 0x80, 0x3f,                         /* 4: 1.0f */
-        0x29, 0,    0,    0,    0,    0,    0,    0xf0, 0xbf, /* 5: -1.0 */
+        0x08, 0x96, 0x01,                                           /* 1: 150 */
+        0x10, 0x00,                                                 /* 2: 0 */
+        0x1a, 0x02, 'h',  'i',                                      /* 3: "hi" */
+        0x25, 0x00, 0x00, 0x80, 0x3f,                               /* 4: 1.0f */
+        0x29, 0,    0,    0,    0,    0,    0,    0xf0, 0xbf,       /* 5: -1.0 */
         0x32, 0x08, 0,    0,    0,    0,    0,    0,    0xf0, 0x3f, /* 6: [1.0] */
-        0xc2, 0x3e, 0x00,                                     /* 1000: "" */
+        0xc2, 0x3e, 0x00,                                           /* 1000: "" */
         0x38, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
     };
     static const double one = 1;
@@ -143,8 +143,8 @@ static void test_kinds(void **state)
     assert_int_equal(events_histogram(&events, 1, "Nothing", values + 2, 1, &err), 0);
     assert_int_equal(count_records(path), 7);
     assert_int_equal(events_scalar(&events, 1, "\xff", 1, &err), ERR_INPUT);
-    char *large = mem_alloc(LIMIT_TENSORBOARD_BYTES + 2);
-    memset(large, 'x', LIMIT_TENSORBOARD_BYTES + 1);
+    char *large = mem_alloc(LIMIT_TFEVENT_BYTES + 2);
+    memset(large, 'x', LIMIT_TFEVENT_BYTES + 1);
     assert_int_equal(events_text(&events, 1, "Best", large, &err), ERR_LIMIT);
     assert_int_equal(count_records(path), 7);
     mem_free(large);

@@ -1,13 +1,14 @@
 /* write_events DIRECTORY FIRST COUNT: an event file with the steps FIRST … FIRST + COUNT - 1, for
- * tensorboard_checks.py. COUNT 0: until somebody kills it, and with texts so long that a kill often
- * finds a record half written. */
+ * tensorboard_checks.py. COUNT 0: until somebody kills it, one step a millisecond with a long text.
+ * */
 #include "rl/events.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define LONG ((size_t)1 << 20)
+#define LONG ((size_t)1 << 14)
 
 static int write_step(struct events *events, uint64_t step, const char *text, struct err *err)
 {
@@ -26,8 +27,9 @@ static int write_step(struct events *events, uint64_t step, const char *text, st
 
 int main(int argc, char **argv)
 {
-    static const struct events_hparam hparams[] = {
-        {"learning_rate", NULL, 0.5}, {"model", "tiny", 0}, {"steps", NULL, 3}};
+    static const struct events_hparam hparams[] = {{"learning_rate", NULL, 0.5},
+                                                   {"model", "tiny", 0},
+                                                   {"steps", NULL, 3}};
     struct events events;
     struct err err = {0};
     if (argc != 4)
@@ -40,7 +42,7 @@ int main(int argc, char **argv)
     memset(text, 'x', count ? 5 : LONG);
     int result = events_hparams(&events, "a run", hparams, 3, &err);
     for (uint64_t i = 0; result == 0 && (count == 0 || i < count); i++)
-        result = write_step(&events, first + i, text, &err);
+        result = count == 0 && usleep(1000) < 0 ? -1 : write_step(&events, first + i, text, &err);
     if (result < 0)
         fprintf(stderr, "%s\n", err.text);
     events_close(&events);

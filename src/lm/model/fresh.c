@@ -1,7 +1,7 @@
-/* Fresh weights. A value depends on the seed, its parameter's name and its place in it: neither threads
- * nor the order of parameters matter. Numbers are made with operations that IEEE 754 rounds in one
- * way only (no library's log), and this file is compiled without fused multiply-add, so that a seed
- * means the same weights on every machine.
+/* Fresh weights. A value depends on the seed, its parameter's name and its place in it: neither
+ * threads nor the order of parameters matter. Numbers are made with operations that IEEE 754 rounds
+ * in one way only (no library's log), and this file is compiled without fused multiply-add, so that
+ * a seed means the same weights on every machine.
  */
 #include "lm/model/build.h"
 #include "lm/model/value.h"

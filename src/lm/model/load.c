@@ -3,7 +3,6 @@
 #include "lm/model/build.h"
 #include "lm/model/value.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "lm/weights/safetensors.h"
 
@@ -53,8 +52,9 @@ static int check_tensor(const char *path, const struct lm_tensor *tensor,
         fits = tensor->dimensions == 2 && tensor->shape[0] == parameter->rows &&
                tensor->shape[1] == parameter->columns;
     if (!is_float)
-        return err_set(err, ERR_UNSUPPORTED, "%s: '%s' is of type %s; the engine reads F32, BF16 "
-                                             "and F16",
+        return err_set(err, ERR_UNSUPPORTED,
+                       "%s: '%s' is of type %s; the engine reads F32, BF16 "
+                       "and F16",
                        path, tensor->name, tensor->dtype_name);
     if (fits)
         return 0;
@@ -79,8 +79,9 @@ static int check_stranger(const struct lm_model *model, enum part part, const ch
                           const char *name, struct err *err)
 {
     size_t skip = strlen(prefixes[part]);
-    const struct lm_parameter *parameter =
-        strncmp(name, prefixes[part], skip) == 0 ? lm_model_find(model, name + skip) : NULL;
+    const struct lm_parameter *parameter = strncmp(name, prefixes[part], skip) == 0
+                                               ? lm_model_find(model, name + skip)
+                                               : NULL;
     if ((parameter && belongs(parameter, part)) || (part == PART_BASE && is_tolerated(model, name)))
         return 0;
     return err_set(err, ERR_INPUT, "%s: '%.200s' is no tensor of this %s", path, name,

@@ -1,8 +1,10 @@
 #include "lm/model/model.h"
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "lm/model/build.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -170,8 +172,9 @@ int lm_model_fresh(struct lm_model **out, const struct lm_config *config,
 {
     *out = NULL;
     if (options->adapter)
-        return err_set(err, ERR_INPUT, "an adapter from a file needs the model that it was made "
-                                       "for, not a fresh one");
+        return err_set(err, ERR_INPUT,
+                       "an adapter from a file needs the model that it was made "
+                       "for, not a fresh one");
     struct lm_model *model = NULL;
     int result = lm_model_declare(&model, config, &options->lora, backend, options, err);
     if (result == 0)

@@ -63,13 +63,12 @@ struct lm_model_options {
     struct lm_lora lora;       /* a fresh adapter (A random, B zero) where rank > 0 */
     const char *adapter;       /* directory of an adapter to load instead, or NULL */
     uint64_t seed;             /* of what is fresh */
-    size_t
-        positions; /* longest sequence (bounds the rope tables); 0, or more: as the config says */
+    size_t positions; /* longest sequence, of which rope tables are made; 0: the config's */
 };
 
 /* DIRECTORY holds config.json and safetensors. A parameter that is not there, is there twice, or
- * has another shape is an error with its name; tensors that the model does not know are an error too,
- * except rotary tables and a head that is tied. */
+ * has another shape is an error with its name; tensors that the model does not know are an error
+ * too, except rotary tables and a head that is tied. */
 NODISCARD int lm_model_open(struct lm_model **out, const char *directory,
                             struct lm_backend *backend, const struct lm_model_options *options,
                             struct err *err);

@@ -1,5 +1,5 @@
-/* Rope tables in the f32 steps in which Transformers makes them, so that far positions agree as well:
- * at position 30,000 the last bit of a frequency is 0.002 of an angle. */
+/* Rope tables in the f32 steps in which Transformers makes them, so that far positions agree as
+ * well: at position 30,000 the last bit of a frequency is 0.002 of an angle. */
 #include "lm/model/build.h"
 
 #include "base/mem.h"

@@ -2,15 +2,11 @@
 #include "lm/model/build.h"
 #include "lm/model/value.h"
 
-#include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "lm/weights/safetensors.h"
 
-#include <stdio.h>
 #include <string.h>
-
-#define JSON_BYTES ((size_t)1 << 20)
 
 struct saving {
     struct lm_model *model;
@@ -109,7 +105,8 @@ static int write_tensors(struct saving *saving, bool adapter, const char *prefix
         if (p->adapter != adapter)
             continue;
         struct safetensors_declaration *row = &rows[count++];
-        *row = (struct safetensors_declaration){.name = arena_printf(&names, "%s%s", prefix, p->name),
+        *row = (struct safetensors_declaration){.name = arena_printf(&names, "%s%s", prefix,
+                                                                     p->name),
                                                 .dtype = dtype,
                                                 .dimensions = p->vector ? 1 : 2,
                                                 .shape = {p->rows, p->columns}};

@@ -8,6 +8,7 @@
 /* Which backends there are; whether one works on this machine is its opener's to say. */
 static const struct lm_backend_maker makers[] = {
     {"reference", lm_reference_open},
+    {"cpu", lm_cpu_open},
 };
 
 static size_t usable_cores(void)

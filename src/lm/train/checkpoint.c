@@ -20,7 +20,8 @@ static const char *const parts[] = {CHECKPOINT_STATE,
                                     "adapter_config.json",
                                     "adapter_model.safetensors",
                                     "tokenizer.json",
-                                    "tokenizer_config.json"};
+                                    "tokenizer_config.json",
+                                    "chat_template.jinja"};
 
 /* One of the parts, or a temporary file that a dead writer left of one. */
 static bool is_part(const char *name)
@@ -76,7 +77,7 @@ static int visit_sync(DIR *directory, const char *name)
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- the parts */
+/* ------------------------------------------------------------------------------------ the parts */
 
 static char *without_slash(const char *directory)
 {

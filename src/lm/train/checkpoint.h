@@ -1,13 +1,14 @@
 /* checkpoint: a directory that appears under its name whole, or not at all.
  *
- *   begin ──► files are written to DIRECTORY.saving ──► commit: all of it onto the disk, then renamed
+ *   begin ──► files are written to DIRECTORY.saving ──► commit: onto the disk, then renamed
  *
- * One that is there already stays whole and in place until the new one takes its name in one step. On a file system that
- * cannot exchange two names it is called DIRECTORY.previous for an instant; checkpoint_find knows.
- * A writer's death leaves at most DIRECTORY.saving, which the next one removes.
+ * One that is there already stays whole and in place until the new one takes its name in one step.
+ * On a file system that cannot exchange two names it is called DIRECTORY.previous for an instant;
+ * checkpoint_find knows. A writer's death leaves at most DIRECTORY.saving, which the next one
+ * removes.
  *
- * Nobody's files are deleted by a wrong name: a directory that holds anything but what a checkpoint consists of is
- * not replaced.
+ * Nobody's files are deleted by a wrong name: a directory that holds anything but what a checkpoint
+ * consists of is not replaced.
  *
  * Threads and processes: one at a time writes a directory.
  */

@@ -1,11 +1,12 @@
-/* dataset: what a model is fine-tuned on: lines of JSONL files as token ids, with a weight for each.
+/* dataset: what a model is fine-tuned on: lines of JSONL files as token ids, with a weight for
+ * each.
  *
  *   {"messages": [{"role": "user", "content": "…"}, …]}   loss on the assistant's answers
  *   {"prompt": "…", "completion": "…"}                    loss on the completion and its end
  *   {"text": "…"}                                         loss on all of it
  *
- * Other keys of a line are left alone, so trajectories.jsonl (docs/trajectories.md) is a data set as it is.
- * Everything is read and encoded by dataset_open; an error names FILE:LINE:COLUMN.
+ * Other keys of a line are left alone, so trajectories.jsonl (docs/trajectories.md) is a data set
+ * as it is. Everything is read and encoded by dataset_open; an error names FILE:LINE:COLUMN.
  *
  * The order of an epoch is a permutation computed from (seed, epoch, index) alone: there is no
  * state to keep, and a place is two numbers.
@@ -32,6 +33,7 @@ struct dataset_options {
     bool thinking;         /* CHAT_QWEN3 */
     size_t max_tokens;     /* rows of one datum; at least 1 */
     enum dataset_long too_long;
+    bool special; /* special tokens that stand in texts, prompts and completions are such */
     bool shuffle; /* else each epoch is in the order of the files */
     uint64_t seed;
     /* Ends completions and texts; -1: the tokenizer's <|endoftext|>, <|end_of_text|>, </s> or
@@ -60,8 +62,8 @@ struct dataset_stats dataset_stats(const struct dataset *dataset);
 /* Examples of one epoch; at least 1. */
 size_t dataset_count(const struct dataset *dataset);
 
-/* Example `index` (below dataset_count) of an epoch: tokens, targets (the next token) and weights (1 on answers, else
- * 0), [count] each; everything else of *out is zero. */
+/* Example `index` (below dataset_count) of an epoch: tokens, targets (the next token) and weights
+ * (1 on answers, else 0), [count] each; everything else of *out is zero. */
 void dataset_at(const struct dataset *dataset, uint64_t epoch, size_t index, struct lm_datum *out);
 
 /* A place between two examples; zero is the beginning. Save both numbers to go on exactly there. */

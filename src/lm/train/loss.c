@@ -132,7 +132,8 @@ static void cross_entropy_apply(const struct loss_config *config, const struct l
     *sums = (struct loss_sums){0};
     for (size_t i = 0; i < cells; i++) {
         double weight = input->weights ? input->weights[i] : 1;
-        /* A target that the model holds for impossible (-inf) is no matter where its weight is 0. */
+        /* A target that the model holds for impossible (-inf) is no matter where its weight is
+         * 0. */
         if (weight != 0)
             sums->loss -= weight * input->logprob[i];
         if (dlogprob)

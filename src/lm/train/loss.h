@@ -10,8 +10,9 @@
  *   dro                  -Σ [p A - (β/2)(p - q)²]
  *
  * A row with weight or advantage 0 is masked: it counts in no sum but the loss (dro holds it near q
- * all the same, as its formula says). Where nobody knows q, as of a prompt's tokens, it may be NaN if A is 0:
- * then the row adds nothing in any loss. Any other NaN is not hidden: loss and gradient become NaN.
+ * all the same, as its formula says). Where nobody knows q, as of a prompt's tokens, it may be NaN
+ * if A is 0: then the row adds nothing in any loss. Any other NaN is not hidden: loss and gradient
+ * become NaN.
  *
  * r stays below e^20 (4.9e8): p - q is cut there, and a row that is cut has no gradient through r.
  */
@@ -34,8 +35,8 @@ struct loss_config {
 };
 extern const struct loss_config loss_config_defaults; /* all NAN */
 
-/* Arrays of `count` rows (weights and dlogprob: rows × targets_per_row); what a loss does not name may be NULL, and so
- * may weights, which stands for all 1. */
+/* Arrays of `count` rows (weights and dlogprob: rows × targets_per_row); what a loss does not name
+ * may be NULL, and so may weights, which stands for all 1. */
 struct loss_input {
     size_t count, targets_per_row;
     const float *logprob; /* p */
@@ -72,8 +73,8 @@ NODISCARD int loss_config_check(const struct loss *loss, struct loss_config *con
                                 struct err *err);
 
 bool loss_row_counts(const struct loss *loss, const struct loss_input *input, size_t row);
-/* Adds the entropy of the rows that count to the sums, and its part of the loss; dentropy (NULL: not wanted) is
- * written. */
+/* Adds the entropy of the rows that count to the sums, and its part of the loss; dentropy (NULL:
+ * not wanted) is written. */
 void loss_entropy(const struct loss *loss, const struct loss_config *config,
                   const struct loss_input *input, const float *entropy, float *dentropy,
                   struct loss_sums *sums);

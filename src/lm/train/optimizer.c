@@ -97,7 +97,7 @@ uint64_t lm_optimizer_steps(const struct lm_optimizer *optimizer)
     return optimizer->steps;
 }
 
-/* ---------------------------------------------------------------------------------------- a step */
+/* --------------------------------------------------------------------------------------- a step */
 
 static int check_adam(const struct lm_adam *adam, struct err *err)
 {
@@ -189,7 +189,7 @@ int lm_optimizer_step(struct lm_optimizer *optimizer, const struct lm_adam *adam
     return result;
 }
 
-/* --------------------------------------------------------------------------------- saved, loaded */
+/* -------------------------------------------------------------------------------- saved, loaded */
 
 static struct safetensors_declaration *declare(const struct lm_optimizer *optimizer,
                                                struct arena *arena)

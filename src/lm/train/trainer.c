@@ -74,7 +74,7 @@ void lm_trainer_close(struct lm_trainer *trainer)
     mem_free(trainer);
 }
 
-/* -------------------------------------------------------------------------------------- checking */
+/* ------------------------------------------------------------------------------------- checking */
 
 static int check_ids(const int32_t *ids, size_t count, size_t per_row, size_t vocab,
                      const char *what, struct err *err)
@@ -120,7 +120,7 @@ static int check_sampled(const struct lm_datum *datum, const char *loss, struct 
 static int check_size(const struct lm_trainer *trainer, const struct lm_datum *datum,
                       struct err *err)
 {
-    size_t positions = trainer->model->config.positions;
+    size_t positions = trainer->model->positions;
     if (datum->count == 0 || !datum->tokens || !datum->targets)
         return err_set(err, ERR_INPUT, "it is empty");
     if (datum->count > trainer->batch_tokens)
@@ -151,7 +151,7 @@ static int check_datum(const struct lm_trainer *trainer, const struct lm_datum *
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- passing */
+/* -------------------------------------------------------------------------------------- passing */
 
 /* Rows `from` to `to` of a datum lie in the block from its row `at`. */
 static void take_rows(struct work *work, const struct lm_head_block *block, struct lm_datum *datum,
@@ -190,7 +190,8 @@ static void take_block(void *context, const struct lm_head_block *block)
     }
 }
 
-/* Datums from the first that make one batch: as many as there is room for, all with as many targets a row. */
+/* Datums from the first that make one batch: as many as there is room for, all with as many targets
+ * a row. */
 static size_t batch_of(const struct lm_trainer *trainer, const struct lm_datum *datums,
                        size_t count)
 {
@@ -289,7 +290,7 @@ uint64_t lm_trainer_steps(const struct lm_trainer *trainer)
     return lm_optimizer_steps(trainer->optimizer);
 }
 
-/* ----------------------------------------------------------------------------------- checkpoints */
+/* ---------------------------------------------------------------------------------- checkpoints */
 
 /* Which files hold what is trained. */
 static bool trains(const struct lm_model *model, bool adapter)

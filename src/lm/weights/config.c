@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "lm/weights/config_parts.h"
 
 #include <stddef.h>
@@ -232,6 +233,13 @@ int lm_config_parse(struct lm_config *config, const json_t *document, struct err
         result = read_tokens(config, document, err);
     if (result == 0)
         result = lm_config_check(config, err);
+    return lm_weights_result(result, err);
+}
+
+int lm_weights_result(int result, struct err *err)
+{
+    if (result < 0 && err)
+        plain_text(err->text, false);
     return result;
 }
 
@@ -246,7 +254,7 @@ int lm_weights_json(const char *directory, const char *name, json_t **out, char 
     if (result == 0)
         result = json_parse(*path, text, count, out, err);
     mem_free(text);
-    return result;
+    return lm_weights_result(result, err);
 }
 
 int lm_config_read(struct lm_config *config, const char *directory, struct err *err)

@@ -25,6 +25,9 @@ NODISCARD int lm_rope_check(const struct lm_rope_config *rope, struct err *err);
 /* "rope_scaling"; null for the default kind. */
 json_t *lm_rope_json(const struct lm_rope_config *rope);
 
+/* Returns `result`; the sentence, which quotes strangers, becomes one line of plain text. */
+int lm_weights_result(int result, struct err *err);
+
 /* DIRECTORY/NAME as JSON, bounded; *path is its path in any case (mem_free), for messages. */
 NODISCARD int lm_weights_json(const char *directory, const char *name, json_t **out, char **path,
                               struct err *err);

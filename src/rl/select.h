@@ -39,12 +39,13 @@ void rl_filter_prompts(struct rl_batch *batch, const struct rl_filter *filter, c
                        struct rl_filter_counts *counts);
 
 /* How many prompts to draw next, at the rate at which those so far were usable (Laplace's rule of
- * succession): what is missing and no more, where Dr. Kernel's code waits for a whole batch again.
- * 0: there are enough, or `rounds_most` rounds were drawn. */
+ * succession): what is missing and no more; with `whole` all that is wanted again, as Dr. Kernel's
+ * code. 0: there are enough, or `rounds_most` rounds were drawn. */
 struct rl_draw {
     size_t wanted;
     size_t most; /* of one round */
     size_t rounds_most;
+    bool whole;
 };
 size_t rl_draw_more(const struct rl_draw *draw, size_t usable, size_t drawn, size_t rounds);
 

@@ -83,6 +83,10 @@ static void test_draws(void **state)
     assert_true(fabs(metrics.coverage_rs_seq_masked_fraction - masked / 799) < CLOSE);
     assert_true(fabs(metrics.coverage_rs_correct_only_masked_fraction - masked / 799) < CLOSE);
     assert_true(fabs(masked / 799 - 0.7) < 0.06); /* four deviations; the draws never change */
+    double apart = 0; /* two turns of a rollout are drawn for separately */
+    for (size_t row = 2; row < 800; row += 2)
+        apart += batch.drop[row] != batch.drop[row + 1];
+    assert_true(fabs(apart / 399 - 2 * 0.7 * 0.3) < 0.1);
     rl_coverage_reject(&again, &options, 5, 17, &metrics);
     assert_memory_equal(batch.drop + 1, again.drop + 1, 799);
     rl_coverage_reject(&later, &options, 5, 18, &metrics);

@@ -3,6 +3,8 @@
  * */
 #include "rl/events.h"
 
+#include "base/mem.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +38,9 @@ int main(int argc, char **argv)
         return 2;
     uint64_t first = strtoull(argv[2], NULL, 10);
     uint64_t count = strtoull(argv[3], NULL, 10);
-    char *text = calloc(1, LONG + 1);
-    if (!text || events_open(&events, argv[1], first, &err) < 0)
-        return fprintf(stderr, "%s\n", err.text), 1;
+    char *text = mem_alloc(LONG + 1);
+    if (events_open(&events, argv[1], first, &err) < 0)
+        return fprintf(stderr, "%s\n", err.text), mem_free(text), 1;
     memset(text, 'x', count ? 5 : LONG);
     int result = events_hparams(&events, "a run", hparams, 3, &err);
     for (uint64_t i = 0; result == 0 && (count == 0 || i < count); i++)
@@ -46,6 +48,6 @@ int main(int argc, char **argv)
     if (result < 0)
         fprintf(stderr, "%s\n", err.text);
     events_close(&events);
-    free(text);
+    mem_free(text);
     return result < 0;
 }

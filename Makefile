@@ -174,6 +174,7 @@ tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
 	$(ROOT)/build/bench/http_load $(ROOT)/build/tests/lm/tokenizer_probe \
 	$(ROOT)/build/tests/lm/chat_probe
 	$(ROOT)/build/tests/lm/lm_probe
+	$(ROOT)/build/tests/rl/write_events
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)

@@ -120,8 +120,8 @@
 #define LIMIT_SAFETENSORS_INDEX_BYTES ((size_t)16 << 20)
 #define LIMIT_SAFETENSORS_FILES 512 /* of a checkpoint; each is an open descriptor */
 #define LIMIT_SAFETENSORS_NAME_BYTES 512
-#define LIMIT_TOKENIZER_BYTES ((size_t)48 << 20)       /* one tokenizer.json; Llama 3's has 17 MB */
-#define LIMIT_TOKEN_IDS 2000000                        /* ids, and merges */
+#define LIMIT_TOKENIZER_BYTES ((size_t)48 << 20) /* one tokenizer.json; Llama 3's has 17 MB */
+#define LIMIT_TOKEN_IDS 2000000                  /* ids, and merges */
 #define LIMIT_ADDED_TOKENS 65536
 #define LIMIT_ADDED_TOKEN_BYTES 512
 #define LIMIT_TOKENIZER_STEPS 16                      /* of a pre-tokenizer */

@@ -225,7 +225,7 @@ int lm_convert_main(int argc, char **argv)
                       "write this adapter alone, once it fits MODEL"),
         OPTION_STRING(0, "fresh", &conversion.fresh, "CONFIG",
                       "draw weights for a config.json, or the one of a directory"),
-        OPTION_INT(0, "seed", &conversion.seed, 0, INT64_MAX, "N", "of fresh weights (0)"),
+        OPTION_INT(0, "seed", &conversion.seed, 0, (int64_t)1 << 53, "N", "of fresh weights (0)"),
         OPTION_END,
     };
     int status = EXIT_USAGE;

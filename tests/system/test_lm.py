@@ -11,7 +11,7 @@ import pytest
 import support
 
 GYM = support.ROOT / ".venv-gym"
-CHECKS = ()
+CHECKS = ("tokenizer",)
 
 
 @pytest.mark.parametrize("checks", CHECKS)

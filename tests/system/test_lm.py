@@ -19,6 +19,7 @@ CHECKS = [
     "transformers",
     "weights",
 ]
+CHECKS = ("tokenizer",)
 
 
 @pytest.mark.parametrize("checks", CHECKS)

@@ -319,6 +319,19 @@ static const struct {
     {"adamw", "odd", "weight", stepped},
 };
 
+static void check_forward(struct lm_op_case *c, struct lm_backend *backend, const char *name,
+                          double (*expected)(struct lm_op_case *c, size_t i))
+{
+    run(c, backend, false);
+    const struct lm_op_array *array = lm_op_case_find(c, name);
+    for (size_t i = 0; i < array->count; i++) {
+        double wanted = expected(c, i);
+        if (fabs(array->found[i] - wanted) > 2e-6 * (1 + fabs(wanted)))
+            fail_msg("%s, %s, %s[%zu]: %.9g, not %.9g", c->op, c->variant, name, i,
+                     array->found[i], wanted);
+    }
+}
+
 static void test_forward(void **state)
 {
     for (size_t f = 0; f < sizeof forwards / sizeof *forwards; f++) {
@@ -327,14 +340,7 @@ static void test_forward(void **state)
             struct lm_op_case c;
             lm_op_case_init(&c, i);
             if (strcmp(c.op, forwards[f].op) == 0 && strcmp(c.variant, forwards[f].variant) == 0) {
-                run(&c, *state, false);
-                const struct lm_op_array *array = lm_op_case_find(&c, forwards[f].array);
-                for (size_t e = 0; e < array->count; e++) {
-                    double expected = forwards[f].expected(&c, e);
-                    if (fabs(array->found[e] - expected) > 2e-6 * (1 + fabs(expected)))
-                        fail_msg("%s, %s, %s[%zu]: %.9g, not %.9g", c.op, c.variant, array->name, e,
-                                 array->found[e], expected);
-                }
+                check_forward(&c, *state, forwards[f].array, forwards[f].expected);
                 found++;
             }
             lm_op_case_deinit(&c);

@@ -11,6 +11,8 @@ import pytest
 import support
 
 GYM = support.ROOT / ".venv-gym"
+CHECKS = ("learn", "chat", "openai")
+CHECKS = ("learn", "weights")
 CHECKS = ("learn", "transformers")
 
 

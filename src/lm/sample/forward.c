@@ -48,11 +48,6 @@ static int make_cache(struct forward *forward, struct err *err)
         if (result == 0)
             result = lm_backend_alloc(forward->backend, bytes, "the cache of values",
                                       &forward->cache_v[i], err);
-        /* Attention may load a whole page before it masks what is not there yet. */
-        if (result == 0) {
-            forward->backend->zero(forward->backend, forward->cache_k[i], bytes);
-            forward->backend->zero(forward->backend, forward->cache_v[i], bytes);
-        }
     }
     return result;
 }

@@ -1,4 +1,4 @@
-/* Every operation of the reference backend: its backward against differences of its forward, and
+/* Every operation of each backend: its backward against differences of its forward, and
  * what both promise of frozen parameters, sums and repetition. */
 #include "../support/lm_op_cases.h"
 
@@ -18,14 +18,24 @@
 /* f32 outputs and four differences of order STEP. */
 #define TOLERANCE 2e-4
 
-static int begin(void **state)
+static int begin(void **state, const char *name)
 {
     struct lm_backend *backend;
     struct err err;
-    if (lm_backend_open(&backend, "reference", 1, &err) < 0)
+    if (lm_backend_open(&backend, name, 2, &err) < 0)
         fail_msg("%s", err.text);
     *state = backend;
     return 0;
+}
+
+static int begin_reference(void **state)
+{
+    return begin(state, "reference");
+}
+
+static int begin_cpu(void **state)
+{
+    return begin(state, "cpu");
 }
 
 static int end(void **state)
@@ -327,8 +337,8 @@ static void check_forward(struct lm_op_case *c, struct lm_backend *backend, cons
     for (size_t i = 0; i < array->count; i++) {
         double wanted = expected(c, i);
         if (fabs(array->found[i] - wanted) > 2e-6 * (1 + fabs(wanted)))
-            fail_msg("%s, %s, %s[%zu]: %.9g, not %.9g", c->op, c->variant, name, i,
-                     array->found[i], wanted);
+            fail_msg("%s, %s, %s[%zu]: %.9g, not %.9g", c->op, c->variant, name, i, array->found[i],
+                     wanted);
     }
 }
 
@@ -373,5 +383,6 @@ int main(void)
         cmocka_unit_test(test_optional),
         cmocka_unit_test(test_backends),
     };
-    return cmocka_run_group_tests_name("lm ops", tests, begin, end);
+    int failed = cmocka_run_group_tests_name("lm ops, reference", tests, begin_reference, end);
+    return failed + cmocka_run_group_tests_name("lm ops, cpu", tests, begin_cpu, end);
 }

@@ -300,7 +300,8 @@ def test_functions_by_heart(warpgym, tmp_path):
           "--backend", "abacus"), "there is no backend 'abacus'"),
         (("--fresh", "config.json", "--tokenizer", "tok", "-d", "text.jsonl", "-o", "config.json"),
          "config.json"),
-        (("a", "--tokenizer", "tok", "--lora", 4, "--target", "head", "-d", "text.jsonl", "-o", "x"),
+        (("a", "--tokenizer", "tok", "--lora", 4, "--target", "head", "-d", "text.jsonl",
+          "-o", "x"),
          "--target head"),
     ],
 )  # fmt: skip

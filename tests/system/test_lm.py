@@ -11,9 +11,14 @@ import pytest
 import support
 
 GYM = support.ROOT / ".venv-gym"
-CHECKS = ("learn", "chat", "openai")
-CHECKS = ("learn", "weights")
-CHECKS = ("learn", "transformers")
+CHECKS = [
+    "chat",
+    "learn",
+    "openai",
+    "tokenizer",
+    "transformers",
+    "weights",
+]
 
 
 @pytest.mark.parametrize("checks", CHECKS)

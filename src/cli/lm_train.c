@@ -170,6 +170,20 @@ static int read_config(const char *path, struct lm_config *config, struct err *e
     return result;
 }
 
+/* Where the config names no token that ends a text, the model is to know those that examples end
+ * with. */
+static void add_stops(struct lm_config *config, const struct tokenizer *tokenizer)
+{
+    static const char *const ends[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<|im_end|>"};
+    if (config->stop_count > 0)
+        return;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        int32_t id = tokenizer_id(tokenizer, ends[i]);
+        if (id >= 0 && (size_t)id < config->vocab)
+            config->stop_tokens[config->stop_count++] = id;
+    }
+}
+
 static int open_model(struct training *training, struct err *err)
 {
     const struct arguments *arguments = training->arguments;
@@ -189,8 +203,10 @@ static int open_model(struct training *training, struct err *err)
         return lm_model_open(&training->model, base, training->backend, &options, err);
     if (result == 0)
         result = read_config(arguments->fresh, &config, err);
-    if (result == 0)
+    if (result == 0) {
+        add_stops(&config, training->tokenizer);
         result = lm_model_fresh(&training->model, &config, training->backend, &options, err);
+    }
     return result;
 }
 
@@ -198,8 +214,8 @@ static int open_data(struct training *training, struct err *err)
 {
     const struct arguments *arguments = training->arguments;
     struct dataset_options options = dataset_defaults;
-    int result = tokenizer_open(&training->tokenizer, training->tokenizer_directory, err);
-    if (result == 0 && tokenizer_size(training->tokenizer) > training->model->config.vocab)
+    int result = 0;
+    if (tokenizer_size(training->tokenizer) > training->model->config.vocab)
         result = err_set(err, ERR_INPUT,
                          "%s: the tokenizer has %zu tokens, the model only %zu: they do not belong "
                          "together",
@@ -311,7 +327,9 @@ static int run(const struct arguments *arguments)
                                                            : arguments->models.items[0],
                                 .evaluation_loss = NAN};
     struct err err = {0};
-    int result = open_model(&training, &err);
+    int result = tokenizer_open(&training.tokenizer, training.tokenizer_directory, &err);
+    if (result == 0)
+        result = open_model(&training, &err);
     if (result == 0)
         result = open_data(&training, &err);
     if (result == 0) {

@@ -171,7 +171,10 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/
 tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
 	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu \
 	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/server/fake_worker \
-	$(ROOT)/build/bench/http_load $(ROOT)/build/tests/lm/tokenizer_probe
+	$(ROOT)/build/bench/http_load $(ROOT)/build/tests/lm/tokenizer_probe \
+	$(ROOT)/build/tests/lm/chat_probe
+	$(ROOT)/build/tests/lm/lm_probe
+	$(ROOT)/build/tests/rl/write_events
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)

@@ -67,6 +67,7 @@
 #define LIMIT_ANSWER_BYTES ((size_t)4 << 20)      /* one answer of a model */
 #define LIMIT_STREAM_BYTES ((size_t)256 << 20)    /* the same as it comes over the wire */
 #define LIMIT_EVENT_BYTES ((size_t)32 << 20)      /* one event of that */
+#define LIMIT_TFEVENT_BYTES ((size_t)16 << 20)    /* one entry of an event file */
 #define LIMIT_MODELS 10000                        /* that an endpoint lists */
 #define LIMIT_SCRIPT_BYTES ((size_t)64 << 20)     /* a script of answers, and all its files */
 #define LIMIT_SCRIPT_LINES 100000
@@ -119,8 +120,8 @@
 #define LIMIT_SAFETENSORS_INDEX_BYTES ((size_t)16 << 20)
 #define LIMIT_SAFETENSORS_FILES 512 /* of a checkpoint; each is an open descriptor */
 #define LIMIT_SAFETENSORS_NAME_BYTES 512
-#define LIMIT_TOKENIZER_BYTES ((size_t)48 << 20)       /* one tokenizer.json; Llama 3's has 17 MB */
-#define LIMIT_TOKEN_IDS 2000000                        /* ids, and merges */
+#define LIMIT_TOKENIZER_BYTES ((size_t)48 << 20) /* one tokenizer.json; Llama 3's has 17 MB */
+#define LIMIT_TOKEN_IDS 2000000                  /* ids, and merges */
 #define LIMIT_ADDED_TOKENS 65536
 #define LIMIT_ADDED_TOKEN_BYTES 512
 #define LIMIT_TOKENIZER_STEPS 16                      /* of a pre-tokenizer */

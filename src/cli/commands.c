@@ -221,6 +221,7 @@ const struct cli_command cli_commands[] = {
     {.name = "lm train",
      .arguments = "[MODEL]",
      .summary = "fine-tune a model on conversations, or train a fresh one",
+     .description =
          "MODEL is a directory with config.json, safetensors and tokenizer.json (Qwen2, Qwen3 or "
          "Llama). Of {\"messages\"} the assistant's answers are learned, of {\"prompt\", "
          "\"completion\"} the completion, of {\"text\"} all of it; other keys of a line are left "
@@ -235,10 +236,22 @@ const struct cli_command cli_commands[] = {
          "warpgym lm train models/Qwen3-0.6B --lora 16 --epochs 3 -d chats.jsonl -o runs/lora\n"
          "warpgym lm train --fresh config.json --tokenizer tok -d code.jsonl --steps 500 -o runs/c",
      .run = lm_train_main},
+    {.name = "lm serve",
+     .arguments = "MODEL",
+     .summary = "a model behind OpenAI's API",
+     .description =
+         "MODEL is a directory with config.json, tokenizer.json and safetensors. Serves "
+         "/v1/chat/completions, /v1/completions and /v1/models; `warpgym rollout --policy` and "
+         "OpenAI's clients talk to it. Prints the address once it is ready. SIGTERM and Ctrl-C let "
+         "answers that are being written end (--drain); a second one ends it at once. A token "
+         "(setting server.token) is asked for where one is set.",
+     .examples = "warpgym lm serve models/qwen3-0.6b\n"
+                 "warpgym lm serve models/base --adapter runs/sft/adapter --name tuned\n"
+                 "warpgym rollout --policy http://127.0.0.1:8000/v1 --problem softmax",
+     .run = lm_serve_main},
     {.name = "lm sample",
      .arguments = "MODEL [PROMPT|-]",
      .summary = "have a model go on with a text",
-     .description =
          "MODEL is a directory with config.json, safetensors and tokenizer.json. PROMPT is the "
          "text's beginning (- reads it from standard input); without it the model starts with its "
          "begin token. One sample is printed as it comes, several each as it ends.\n\n"
@@ -251,9 +264,7 @@ const struct cli_command cli_commands[] = {
          "warpgym lm sample models/tiny --raw --json --top-logprobs 5 -t 0 \"1 2 3\" | jq .tokens",
      .run = lm_sample_main},
     {.name = "lm chat",
-     .arguments = "MODEL",
      .summary = "talk with a model",
-     .description =
          "On a terminal, answers appear as they come; Ctrl-C stops an answer (what was said of it "
          "stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From a pipe, "
          "each line is a question, and nothing but the answers is printed.\n\n"

@@ -11,14 +11,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const dtype_names[] = {[LM_F32] = "f32", [LM_BF16] = "bf16", [LM_F16] = "f16",
-                                          NULL};
+static const char *const dtype_names[] = {
+    [LM_F32] = "f32", [LM_BF16] = "bf16", [LM_F16] = "f16", NULL};
 
 /* Beside the weights; what is there goes with them. */
 static const char *const companions[] = {
-    "tokenizer.json",          "tokenizer_config.json", "generation_config.json",
-    "special_tokens_map.json", "added_tokens.json",     "chat_template.jinja",
-    "vocab.json",              "merges.txt",            "tokenizer.model",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "generation_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.model",
 };
 
 struct conversion {

@@ -358,13 +358,13 @@ static const char *what_is_missing(const struct arguments *arguments)
                    "of fresh parameters and the order of the examples; 0"),                        \
         OPTION_GROUP("Examples"),                                                                  \
         OPTION_CHOICE(0, "style", &a->style, styles, "NAME",                                       \
-                      "how messages become text: qwen2, qwen3, plain (ChatML alone), or auto: as " \
-                      "the tokenizer's files say"),                                                \
+                      "how messages become text: plain is ChatML alone, auto what the "            \
+                      "tokenizer's files say; auto"),                                              \
         OPTION_FLAG(0, "thinking", &a->thinking, "qwen3: answers with thinking blocks"),           \
         OPTION_INT(0, "max-tokens", &a->max_tokens, 1, LIMIT_LM_POSITIONS, "N",                    \
                    "of one example; 2048, and what the model can"),                                \
         OPTION_CHOICE(0, "too-long", &a->too_long, longs, "WHAT",                                  \
-                      "longer ones: cut, drop, or split (of {\"text\"})"),
+                      "longer ones (split: of {\"text\"} alone); cut"),
 
 #define HOW_OPTIONS(a)                                                                             \
     OPTION_GROUP("How"),                                                                           \
@@ -379,7 +379,7 @@ static const char *what_is_missing(const struct arguments *arguments)
         OPTION_FLOAT('r', "rate", &a->rate, 1e-12, 1, "R",                                         \
                      "learning rate at its peak; 1e-5, with --lora 1e-4, with --fresh 1e-3"),      \
         OPTION_CHOICE(0, "schedule", &a->schedule, schedules, "NAME",                              \
-                      "constant, linear or cosine"),                                               \
+                      "of the rate, after the warmup; cosine"),                                    \
         OPTION_INT(0, "warmup", &a->warmup, 0, 100000000, "N", "steps to the peak; 0"),            \
         OPTION_FLOAT(0, "floor", &a->floor, 0, 1, "F", "part of the rate at the end; 0.1"),        \
         OPTION_FLOAT(0, "decay", &a->decay, 0, 10, "D", "weight decay of matrices; 0.01"),         \

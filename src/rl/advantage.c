@@ -130,19 +130,18 @@ static void estimate(struct rl_batch *batch, const struct rl_estimator *estimato
 {
     if (estimator->baseline == RL_BASELINE_GIVEN) {
         for (size_t i = 0; i < count; i++)
-            batch->advantage[members[i].row] = members[i].value - (options->baseline
-                                                   ? options->baseline[members[i].row]
-                                                   : 0);
+            batch->advantage[members[i].row] =
+                members[i].value - (options->baseline ? options->baseline[members[i].row] : 0);
         return;
     }
     struct sums sums = add_up(members, count);
     for (size_t i = 0; i < count; i++) {
         double value = members[i].value;
         double alone = options->lone_zero ? 0 : value;
-        batch->advantage[members[i].row] =
-            sums.weight <= 1 ? alone
-                             : centred(estimator, &sums, value) /
-                                   scale_of(estimator, &sums, members, count, i);
+        batch->advantage[members[i].row] = sums.weight <= 1
+                                               ? alone
+                                               : centred(estimator, &sums, value) /
+                                                     scale_of(estimator, &sums, members, count, i);
     }
 }
 
@@ -182,10 +181,11 @@ int rl_advantages(struct rl_batch *batch, const struct rl_estimator *estimator,
 {
     struct rl_groups groups;
     if (estimator->baseline == RL_BASELINE_OPTIMAL && !options->energy)
-        return err_set(err, ERR_INPUT,
-                       "'%s' needs the sum of squared probabilities of each token, which this policy "
-                       "does not tell; choose another estimator",
-                       estimator->name);
+        return err_set(
+            err, ERR_INPUT,
+            "'%s' needs the sum of squared probabilities of each token, which this policy "
+            "does not tell; choose another estimator",
+            estimator->name);
     struct member *members = mem_alloc((batch->rows + 1) * sizeof *members);
     memset(batch->advantage, 0, batch->rows * sizeof *batch->advantage);
     rl_groups_init(&groups, batch, estimator->by, options->out, estimator->last_turn);

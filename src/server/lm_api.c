@@ -11,7 +11,7 @@
 #define LOOK_MS 50
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* -------------------------------------------------------------------------------------- refusals */
+/* ------------------------------------------------------------------------------------- refusals */
 
 static const char *type_of(int status)
 {
@@ -47,7 +47,7 @@ static void envelope(void *context, const struct http_error *error,
     http_set_json(response, lm_api_error(error->status, NULL, error->code, error->text));
 }
 
-/* ---------------------------------------------------------------------------------------- routes */
+/* --------------------------------------------------------------------------------------- routes */
 
 static json_t *model_json(const struct lm_api *api)
 {
@@ -118,7 +118,7 @@ static const struct http_route routes[] = {
     {HTTP_GET, "/metrics", show_metrics, 0, 0},
 };
 
-/* ------------------------------------------------------------------------------------------ life */
+/* ----------------------------------------------------------------------------------------- life */
 
 static int start(struct lm_api *api, struct err *err)
 {

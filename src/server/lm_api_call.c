@@ -2,11 +2,11 @@
  *
  *   handler    reads, encodes, submits a part for each prompt, then waits or opens a stream
  *   engine     its thread brings tokens; they are kept, and told to a stream at once
- *   end        when all choices have ended and the handler is through: the answer, or the last events
+ *   end        when all choices have ended and the handler is through: the answer, or last events
  *   client     gone: the parts are cancelled, and end as all others do
  *
- * References: the handler has one, each part one until its last choice has ended, the HTTP layer one
- * until `release`.
+ * References: the handler has one, each part one until its last choice has ended, the HTTP layer
+ * one until `release`.
  */
 #include "base/clock.h"
 #include "base/json.h"
@@ -56,7 +56,7 @@ struct call {
     char why[ERR_TEXT_MAX];
 };
 
-/* ------------------------------------------------------------------------------------------ life */
+/* ----------------------------------------------------------------------------------------- life */
 
 static struct call *call_new(struct lm_api *api, bool chat, json_t *body)
 {
@@ -112,7 +112,7 @@ static void cancel(const struct call *call)
             lm_engine_cancel(call->api->options.engine, call->parts[i].id);
 }
 
-/* --------------------------------------------------------------------------------------- answers */
+/* -------------------------------------------------------------------------------------- answers */
 
 static json_t *usage(const struct call *call)
 {
@@ -160,7 +160,7 @@ static json_t *whole_answer(struct call *call)
     return answer;
 }
 
-/* --------------------------------------------------------------------------------------- streams */
+/* -------------------------------------------------------------------------------------- streams */
 
 /* Takes the event. A client that is gone is told so by `gone`. */
 static void send_event(struct http_stream *stream, json_t *event)
@@ -287,7 +287,7 @@ static void on_scored(void *context, const float *logprobs, const struct lm_top 
     pthread_mutex_unlock(&call->lock);
 }
 
-/* --------------------------------------------------------------------------------------- prompts */
+/* -------------------------------------------------------------------------------------- prompts */
 
 static int encode_prompt(struct call *call, size_t index, struct tokens *out, struct err *err)
 {
@@ -408,7 +408,7 @@ static void attach(struct call *call, struct http_request *request)
     end_if_over(call);
 }
 
-/* --------------------------------------------------------------------------------------- handler */
+/* -------------------------------------------------------------------------------------- handler */
 
 static void refuse(struct http_response *response, const char *param, const struct err *err)
 {
@@ -441,7 +441,8 @@ static bool admit(struct call *call, struct http_response *response)
                         api->options.choices_max);
         return false;
     }
-    if (!request->seeded && getrandom(&request->sampling.seed, sizeof request->sampling.seed, 0) < 0)
+    if (!request->seeded &&
+        getrandom(&request->sampling.seed, sizeof request->sampling.seed, 0) < 0)
         request->sampling.seed = (uint64_t)clock_now_ns();
     return true;
 }

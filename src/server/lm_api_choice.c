@@ -10,8 +10,10 @@ void lm_api_choice_init(struct lm_api_choice *choice, size_t index,
                         const struct lm_api_request *request, const struct tokenizer *tokenizer,
                         const struct lm_api_scored *prompt)
 {
-    *choice = (struct lm_api_choice){
-        .index = index, .request = request, .tokenizer = tokenizer, .prompt = prompt};
+    *choice = (struct lm_api_choice){.index = index,
+                                     .request = request,
+                                     .tokenizer = tokenizer,
+                                     .prompt = prompt};
     buf_init(&choice->text, LIMIT_ANSWER_BYTES);
 }
 
@@ -28,7 +30,7 @@ bool lm_api_choice_is_over(const struct lm_api_choice *choice)
     return choice->finish != LM_RUNNING;
 }
 
-/* ---------------------------------------------------------------------------------------- taking */
+/* --------------------------------------------------------------------------------------- taking */
 
 static void keep(struct lm_api_choice *choice, const struct lm_sample *sample)
 {
@@ -77,7 +79,8 @@ int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sam
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- logprobs */
+/* ---------------------------------------------------------------------------------------
+ * logprobs */
 
 /* A token that is no whole character has no text of its own. */
 static json_t *token_text(const struct lm_api_choice *choice, int32_t id, size_t *characters)
@@ -180,7 +183,8 @@ static json_t *completion_logprobs(struct lm_api_choice *choice, size_t from, bo
                      lists.logprobs, "top_logprobs", lists.top, "text_offset", lists.offsets);
 }
 
-/* ---------------------------------------------------------------------------------------- choices */
+/* ----------------------------------------------------------------------------------------
+ * choices */
 
 static json_t *finish_reason(const struct lm_api_choice *choice)
 {
@@ -252,7 +256,8 @@ json_t *lm_api_completion_choice(struct lm_api_choice *choice)
     return object;
 }
 
-/* ----------------------------------------------------------------------------------------- deltas */
+/* -----------------------------------------------------------------------------------------
+ * deltas */
 
 /* Whether there is something to tell. */
 static bool has_news(const struct lm_api_choice *choice)

@@ -11,8 +11,8 @@
 
 /* What the choices of one prompt share. */
 struct lm_api_scored {
-    struct tokens ids; /* of the prompt */
-    float *logprobs;   /* [ids.count], or NULL: not asked for, or not known yet */
+    struct tokens ids;  /* of the prompt */
+    float *logprobs;    /* [ids.count], or NULL: not asked for, or not known yet */
     struct lm_top *top; /* [ids.count, top_logprobs] or NULL */
 };
 
@@ -28,10 +28,10 @@ struct lm_api_choice {
     enum lm_finish finish;
     struct tokenizer_stream stream;
     struct buf text;
-    size_t text_safe;            /* of the text: will not be taken back */
+    size_t text_safe;              /* of the text: will not be taken back */
     size_t text_told, tokens_told; /* to a client that follows a stream */
-    size_t characters;           /* of all token texts told, for text_offset */
-    bool opened, closed;         /* likewise: its first and its last chunk are out */
+    size_t characters;             /* of all token texts told, for text_offset */
+    bool opened, closed;           /* likewise: its first and its last chunk are out */
 };
 
 void lm_api_choice_init(struct lm_api_choice *choice, size_t index,
@@ -47,8 +47,8 @@ bool lm_api_choice_is_over(const struct lm_api_choice *choice);
 /* Of "choices" in an answer; the choice is over. New references. */
 json_t *lm_api_chat_choice(struct lm_api_choice *choice);
 json_t *lm_api_completion_choice(struct lm_api_choice *choice);
-/* Of "choices" in a chunk: what was not told yet; NULL: nothing. The call before the last one that gives NULL has a
- * finish_reason. */
+/* Of "choices" in a chunk: what was not told yet; NULL: nothing. The call before the last one
+ * that gives NULL has a finish_reason. */
 json_t *lm_api_chat_delta(struct lm_api_choice *choice);
 json_t *lm_api_completion_delta(struct lm_api_choice *choice);
 

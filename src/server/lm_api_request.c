@@ -32,7 +32,7 @@ struct row {
     const char *neutral; /* the only values, as a list in JSON, of what is not known here */
 };
 
-/* --------------------------------------------------------------------------------------- numbers */
+/* -------------------------------------------------------------------------------------- numbers */
 
 static void *place(struct reading *reading, const struct row *row)
 {
@@ -108,7 +108,7 @@ static int read_logprobs(struct reading *reading, const struct row *row, const j
     return read_count(reading, row, value);
 }
 
-/* ----------------------------------------------------------------------------------------- texts */
+/* ---------------------------------------------------------------------------------------- texts */
 
 static int read_model(struct reading *reading, const struct row *row, const json_t *value)
 {
@@ -166,7 +166,7 @@ static int read_stop_ids(struct reading *reading, const struct row *row, const j
     return read_ids(reading, value, &sampling->stop_tokens, &sampling->stop_token_count);
 }
 
-/* --------------------------------------------------------------------------------------- prompts */
+/* -------------------------------------------------------------------------------------- prompts */
 
 static int read_messages(struct reading *reading, const struct row *row, const json_t *value)
 {
@@ -200,11 +200,12 @@ static int read_prompt(struct reading *reading, const struct row *row, const jso
     out->prompts = arena_alloc(reading->arena, out->prompt_count * sizeof *out->prompts);
     int result = 0;
     for (size_t i = 0; i < out->prompt_count && result == 0; i++)
-        result = read_one_prompt(reading, many ? json_array_get(value, i) : value, &out->prompts[i]);
+        result = read_one_prompt(reading, many ? json_array_get(value, i) : value,
+                                 &out->prompts[i]);
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- objects */
+/* -------------------------------------------------------------------------------------- objects */
 
 static int read_flag_of(struct reading *reading, const json_t *object, const char *key, bool *out)
 {
@@ -253,16 +254,21 @@ static int read_neutral(struct reading *reading, const struct row *row, const js
         fine |= is_same(item, value);
     }
     json_decref(list);
-    return fine ? 0
-                : err_set(reading->err, ERR_UNSUPPORTED, "is not supported here: leave it out");
+    return fine ? 0 : err_set(reading->err, ERR_UNSUPPORTED, "is not supported here: leave it out");
 }
 
-/* ----------------------------------------------------------------------------------------- table */
+/* ---------------------------------------------------------------------------------------- table */
 
 #define OUT(member) offsetof(struct lm_api_request, member)
 #define OWN(member) offsetof(struct reading, member)
-#define IGNORED(n) {.name = (n), .where = BOTH, .read = read_ignored}
-#define NEUTRAL(n, w, list) {.name = (n), .where = (w), .read = read_neutral, .neutral = (list)}
+#define IGNORED(n)                                                                                 \
+    {                                                                                              \
+        .name = (n), .where = BOTH, .read = read_ignored                                           \
+    }
+#define NEUTRAL(n, w, list)                                                                        \
+    {                                                                                              \
+        .name = (n), .where = (w), .read = read_neutral, .neutral = (list)                         \
+    }
 
 static const struct row rows[] = {
     {"model", BOTH, read_model, 0, 0, 0, NULL},
@@ -330,7 +336,7 @@ static int refuse_unknown(const char *name, unsigned where, struct err *err)
                    nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
-/* ------------------------------------------------------------------------------------- the whole */
+/* ------------------------------------------------------------------------------------ the whole */
 
 static int blame(char param[LM_API_PARAM_MAX], const char *name, struct err *err)
 {
@@ -353,8 +359,9 @@ static int settle(struct reading *reading, unsigned where, char param[LM_API_PAR
          "needs 'logprobs' to be true"},
         {reading->best_of > 0 && reading->best_of != out->samples, "best_of",
          "may only be what 'n' is"},
-        {out->prompt_count * out->samples > LIMIT_LM_CHOICES, "n", "with so many prompts gives too "
-                                                                   "many choices"},
+        {out->prompt_count * out->samples > LIMIT_LM_CHOICES, "n",
+         "with so many prompts gives too "
+         "many choices"},
         {reading->max_tokens_told && where == COMPLETION && sampling->max_tokens == 0 && !out->echo,
          "max_tokens", "may be 0 only with 'echo'"},
     };
@@ -381,7 +388,9 @@ int lm_api_request_read(const json_t *body, bool chat, struct arena *arena,
     struct reading reading = {.out = out, .arena = arena, .err = err};
     const char *name;
     json_t *value;
-    *out = (struct lm_api_request){.thinking = true, .samples = 1, .sampling = lm_sampling_defaults};
+    *out = (struct lm_api_request){.thinking = true,
+                                   .samples = 1,
+                                   .sampling = lm_sampling_defaults};
     param[0] = '\0';
     if (!json_is_object(body))
         return err_set(err, ERR_INPUT, "the body is no JSON object");

@@ -1,7 +1,7 @@
 /* Every op, forward and backward, on the fast backend with each instruction set against the plain one, over
  * random arrays of odd sizes; and what the fast one promises beside: one result for one input. */
-#include "lm/cpu/cpu.h"
 #include "../support/op_cases.h"
+#include "lm/cpu/cpu.h"
 
 #include <math.h>
 #include <setjmp.h>

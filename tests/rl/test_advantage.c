@@ -1,5 +1,5 @@
-/* Advantages against figures of the papers' pages, against their definitions written out for each row
- * without groups, and against what must not move them. */
+/* Advantages against figures of the papers' pages, against their definitions written out for each
+ * row without groups, and against what must not move them. */
 #include "rl/advantage.h"
 #include "rl/returns.h"
 
@@ -92,7 +92,8 @@ static void test_rows(void **state)
     assert_null(rl_estimator("gspo"));
 }
 
-/* ----------------------------------------------------------------------------------- definitions */
+/* ----------------------------------------------------------------------------------- definitions
+ * */
 
 struct asked {
     const struct rl_batch *batch;
@@ -248,7 +249,8 @@ static void test_definitions(void **state)
     }
 }
 
-/* ------------------------------------------------------------------------------------ properties */
+/* ------------------------------------------------------------------------------------ properties
+ * */
 
 static void fill_energy(const struct rl_batch *batch, double *energy)
 {
@@ -367,7 +369,8 @@ static void test_equal_rewards_teach_nothing(void **state)
     }
 }
 
-/* ------------------------------------------------------------------- what the policy has to tell */
+/* ------------------------------------------------------------------- what the policy has to tell
+ * */
 
 static void test_optimal_baseline(void **state)
 {

@@ -83,6 +83,10 @@ static void test_draws(void **state)
     assert_true(fabs(metrics.coverage_rs_seq_masked_fraction - masked / 799) < CLOSE);
     assert_true(fabs(metrics.coverage_rs_correct_only_masked_fraction - masked / 799) < CLOSE);
     assert_true(fabs(masked / 799 - 0.7) < 0.06); /* four deviations; the draws never change */
+    double apart = 0; /* two turns of a rollout are drawn for separately */
+    for (size_t row = 2; row < 800; row += 2)
+        apart += batch.drop[row] != batch.drop[row + 1];
+    assert_true(fabs(apart / 399 - 2 * 0.7 * 0.3) < 0.1);
     rl_coverage_reject(&again, &options, 5, 17, &metrics);
     assert_memory_equal(batch.drop + 1, again.drop + 1, 799);
     rl_coverage_reject(&later, &options, 5, 18, &metrics);
@@ -189,9 +193,9 @@ static void test_numbers_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probabilities),  cmocka_unit_test(test_draws),
-        cmocka_unit_test(test_metrics),        cmocka_unit_test(test_whole_rollouts),
-        cmocka_unit_test(test_names_deceive),  cmocka_unit_test(test_numbers_stay),
+        cmocka_unit_test(test_probabilities), cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_metrics),       cmocka_unit_test(test_whole_rollouts),
+        cmocka_unit_test(test_names_deceive), cmocka_unit_test(test_numbers_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
-/* Estimated gradients against the true one, on a policy of two tokens small enough to enumerate: every
- * rollout, every sample of N rollouts, with its exact probability. There is no sampling noise, so an
- * expectation is equal to ∇J, or it is not.
+/* Estimated gradients against the true one, on a policy of two tokens small enough to enumerate:
+ * every rollout, every sample of N rollouts, with its exact probability. There is no sampling
+ * noise, so an expectation is equal to ∇J, or it is not.
  *
- * A rollout is a way down a binary tree: at each node the policy says 1 with probability σ(θ[node]),
- * the next turn is the next node, and some ways end early, so that later turns have fewer members.
+ * A rollout is a way down a binary tree: at each node the policy says 1 with probability
+ * σ(θ[node]), the next turn is the next node, and some ways end early, so that later turns have
+ * fewer members.
  */
 #include "lm/train/loss.h"
 #include "rl/advantage.h"
@@ -42,8 +43,7 @@ static const double behaviour[NODES] = {-0.2, 0.1, 0.4, -0.3, -0.5, 0.9, 0.6};
 static const struct world single = {.turns = 1, .reward = {{0.25, 1.5}}};
 /* All rollouts have three turns. */
 static const struct world even = {
-    .turns = 3,
-    .reward = {{0.5, 0}, {1, 0.25}, {0, 2}, {1, 0}, {0.5, 3}, {0, 0.75}, {1.25, 0}}};
+    .turns = 3, .reward = {{0.5, 0}, {1, 0.25}, {0, 2}, {1, 0}, {0.5, 3}, {0, 0.75}, {1.25, 0}}};
 /* Half of them are over after the first turn, and some of the others after the second. */
 static const struct world uneven = {
     .turns = 3,
@@ -249,7 +249,8 @@ static double distance(const struct setup *setup, double factor)
     return most;
 }
 
-/* ------------------------------------------------------------------------------------- the table */
+/* ------------------------------------------------------------------------------------- the table
+ * */
 
 static const struct row {
     const char *what;
@@ -274,7 +275,10 @@ static const struct row {
     {"REINFORCE, three turns", {&even, 2, .estimator = "return", .baseline = 0.7}, 1, false},
     {"TRLOO, three turns", {&even, 3, .estimator = "trloo"}, 1, false},
     {"GRPO, three turns", {&even, 3, .estimator = "grpo"}, 0, false},
-    {"ERLOO, three turns: a turn's own rollout is in its baseline", {&even, 3, .estimator = "erloo"}, 1, true},
+    {"ERLOO, three turns: a turn's own rollout is in its baseline",
+     {&even, 3, .estimator = "erloo"},
+     1,
+     true},
     {"RLOO, an outcome", {&outcome, 3, .estimator = "rloo"}, 1, false},
     {"GRPO of last turns, an outcome", {&outcome, 3, .estimator = "grpo_last"}, 0, false},
     {"RLOO, rewards on the way", {&even, 3, .estimator = "rloo"}, 1, true},
@@ -285,16 +289,42 @@ static const struct row {
     {"GRPO, rollouts end early: no one factor", {&uneven, 3, .estimator = "grpo"}, 0, true},
     {"GRPO, rollouts end early: nor 1", {&uneven, 3, .estimator = "grpo"}, 1, true},
 
-    {"off policy, as if it were not", {&single, 3, .estimator = "trloo", .sampler = behaviour}, 1, true},
-    {"off policy, weights of turns", {&single, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_TURN}, 1, false},
-    {"off policy, weights of tokens", {&single, 3, .estimator = "return", .sampler = behaviour, .importance = RL_TOKEN}, 1, false},
-    {"off policy, truncated", {&single, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_TURN, .importance_upper = 1.1}, 1, true},
-    {"off policy, rollouts", {&uneven, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_SEQUENCE}, 1, false},
-    {"off policy, rollouts, REINFORCE", {&even, 2, .estimator = "return", .sampler = behaviour, .importance = RL_SEQUENCE}, 1, false},
-    {"off policy, rollouts, GRPO", {&even, 3, .estimator = "grpo", .sampler = behaviour, .importance = RL_SEQUENCE}, 0, false},
-    {"off policy, turns of rollouts", {&uneven, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_TURN}, 1, true},
+    {"off policy, as if it were not",
+     {&single, 3, .estimator = "trloo", .sampler = behaviour},
+     1,
+     true},
+    {"off policy, weights of turns",
+     {&single, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_TURN},
+     1,
+     false},
+    {"off policy, weights of tokens",
+     {&single, 3, .estimator = "return", .sampler = behaviour, .importance = RL_TOKEN},
+     1,
+     false},
+    {"off policy, truncated",
+     {&single, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_TURN,
+      .importance_upper = 1.1},
+     1,
+     true},
+    {"off policy, rollouts",
+     {&uneven, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_SEQUENCE},
+     1,
+     false},
+    {"off policy, rollouts, REINFORCE",
+     {&even, 2, .estimator = "return", .sampler = behaviour, .importance = RL_SEQUENCE},
+     1,
+     false},
+    {"off policy, rollouts, GRPO",
+     {&even, 3, .estimator = "grpo", .sampler = behaviour, .importance = RL_SEQUENCE},
+     0,
+     false},
+    {"off policy, turns of rollouts",
+     {&uneven, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_TURN},
+     1,
+     true},
     {"off policy, rollouts, truncated",
-     {&uneven, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_SEQUENCE, .importance_upper = 1.1},
+     {&uneven, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_SEQUENCE,
+      .importance_upper = 1.1},
      1,
      true},
 };
@@ -325,7 +355,8 @@ static void test_first_steps(void **state)
         check(losses[i], &setup, 1, false);
     }
     /* Off policy its ratio is the token's weight: right where a rollout is one token, unclipped. */
-    struct setup off = {&single, 3, .estimator = "trloo", .sampler = behaviour, .loss = loss_find("importance_sampling")};
+    struct setup off = {&single, 3, .estimator = "trloo", .sampler = behaviour,
+                        .loss = loss_find("importance_sampling")};
     check("importance_sampling, off policy", &off, 1, false);
 }
 

@@ -1,4 +1,5 @@
-/* Whole methods: the order of their parts, the originals' defects one by one, and what is refused. */
+/* Whole methods: the order of their parts, the originals' defects one by one, and what is refused.
+ * */
 #include "rl/method.h"
 
 #include "../support/rl_batches.h"
@@ -92,30 +93,126 @@ static const struct row {
     uint8_t drop[ROWS];
     double advantages[ROWS];
 } rows[] = {
-    {"a regression is punished", unchanged, 4, {0, 1, 0, 1}, {1, 0, 1, 2}, {0}, {0}, {0}, {0},
+    {"a regression is punished",
+     unchanged,
+     4,
+     {0, 1, 0, 1},
+     {1, 0, 1, 2},
+     {0},
+     {0},
+     {0},
+     {0},
      {-2, -2, 2, 2}},
-    {"the original does not", void_masked, 4, {0, 1, 0, 1}, {1, 0, 1, 2}, {0}, {0}, {0},
-     {0, RL_VOID}, {-2, 0, 2, 2}},
-    {"an outage is nobody's", unchanged, 4, {0, 1, 0, 1}, {1, 0, 1, 2}, {0}, {0}, {0, RL_EXCLUDED},
-     {0, RL_EXCLUDED}, {-2, 0, 2, 2}},
-    {"the original masks its rollout", failed_masked, 4, {0, 1, 0, 1}, {1, 0, 1, 2}, {0}, {0},
-     {0, RL_EXCLUDED}, {RL_FAILED, RL_EXCLUDED, RL_CONSTANT, RL_CONSTANT}, {0}},
-    {"solved at once, and late", unchanged, 3, {0, 0, 1}, {1, 0, 1}, {0}, {0}, {0},
-     {RL_CONSTANT, RL_CONSTANT, RL_CONSTANT}, {0}},
-    {"the original pays for delay", paid_for_delay, 3, {0, 0, 1}, {1, 0, 1}, {0}, {0}, {0}, {0},
+    {"the original does not",
+     void_masked,
+     4,
+     {0, 1, 0, 1},
+     {1, 0, 1, 2},
+     {0},
+     {0},
+     {0},
+     {0, RL_VOID},
+     {-2, 0, 2, 2}},
+    {"an outage is nobody's",
+     unchanged,
+     4,
+     {0, 1, 0, 1},
+     {1, 0, 1, 2},
+     {0},
+     {0},
+     {0, RL_EXCLUDED},
+     {0, RL_EXCLUDED},
+     {-2, 0, 2, 2}},
+    {"the original masks its rollout",
+     failed_masked,
+     4,
+     {0, 1, 0, 1},
+     {1, 0, 1, 2},
+     {0},
+     {0},
+     {0, RL_EXCLUDED},
+     {RL_FAILED, RL_EXCLUDED, RL_CONSTANT, RL_CONSTANT},
+     {0}},
+    {"solved at once, and late",
+     unchanged,
+     3,
+     {0, 0, 1},
+     {1, 0, 1},
+     {0},
+     {0},
+     {0},
+     {RL_CONSTANT, RL_CONSTANT, RL_CONSTANT},
+     {0}},
+    {"the original pays for delay",
+     paid_for_delay,
+     3,
+     {0, 0, 1},
+     {1, 0, 1},
+     {0},
+     {0},
+     {0},
+     {0},
      {-0.2, 0.2, 0.2}},
-    {"rejected turns leave the baseline", banded, 3, {0, 0, 0}, {3, 1, 5}, {0}, {0, 0, 0.5}, {0},
-     {0, 0, RL_MISMATCH}, {2, -2, 0}},
-    {"the original's stay", rejected_in_groups, 3, {0, 0, 0}, {3, 1, 5}, {0}, {0, 0, 0.5}, {0},
-     {0, 0, RL_MISMATCH}, {0, -3, 0}},
-    {"a lazy turn pays nobody", covered, 4, {0, 1, 0, 1}, {1, 4, 2, 1}, {0, 0.1}, {0}, {0},
-     {0, RL_COVERAGE}, {-2, 0, 2, 1}},
-    {"the original's pays those before", covered_and_paid, 4, {0, 1, 0, 1}, {1, 4, 2, 1},
-     {0, 0.1}, {0}, {0}, {0, RL_COVERAGE}, {2, 0, -2, 1}},
-    {"early turns tell", unchanged, 4, {0, 1, 0, 1}, {0, 1, 2, 1}, {0}, {0}, {0}, {0},
+    {"rejected turns leave the baseline",
+     banded,
+     3,
+     {0, 0, 0},
+     {3, 1, 5},
+     {0},
+     {0, 0, 0.5},
+     {0},
+     {0, 0, RL_MISMATCH},
+     {2, -2, 0}},
+    {"the original's stay",
+     rejected_in_groups,
+     3,
+     {0, 0, 0},
+     {3, 1, 5},
+     {0},
+     {0, 0, 0.5},
+     {0},
+     {0, 0, RL_MISMATCH},
+     {0, -3, 0}},
+    {"a lazy turn pays nobody",
+     covered,
+     4,
+     {0, 1, 0, 1},
+     {1, 4, 2, 1},
+     {0, 0.1},
+     {0},
+     {0},
+     {0, RL_COVERAGE},
+     {-2, 0, 2, 1}},
+    {"the original's pays those before",
+     covered_and_paid,
+     4,
+     {0, 1, 0, 1},
+     {1, 4, 2, 1},
+     {0, 0.1},
+     {0},
+     {0},
+     {0, RL_COVERAGE},
+     {2, 0, -2, 1}},
+    {"early turns tell",
+     unchanged,
+     4,
+     {0, 1, 0, 1},
+     {0, 1, 2, 1},
+     {0},
+     {0},
+     {0},
+     {0},
      {-2, 0, 2, 0}},
-    {"the original does not look", last_turn_filter, 4, {0, 1, 0, 1}, {0, 1, 2, 1}, {0}, {0}, {0},
-     {RL_CONSTANT, RL_CONSTANT, RL_CONSTANT, RL_CONSTANT}, {0}},
+    {"the original does not look",
+     last_turn_filter,
+     4,
+     {0, 1, 0, 1},
+     {0, 1, 2, 1},
+     {0},
+     {0},
+     {0},
+     {RL_CONSTANT, RL_CONSTANT, RL_CONSTANT, RL_CONSTANT},
+     {0}},
     {"all alike", unchanged, 2, {0, 0}, {1, 1}, {0}, {0}, {0}, {RL_CONSTANT, RL_CONSTANT}, {0}},
     {"the original trains on it", no_filter, 2, {0, 0}, {1, 1}, {0}, {0}, {0}, {0}, {0}},
 };
@@ -153,8 +250,7 @@ static void test_defects(void **state)
                 fail_msg("%s, row %zu: bits %d", rows[i].what, row, batch.drop[row]);
             if (!(fabs(batch.advantage[row] - rows[i].advantages[row]) < CLOSE))
                 fail_msg("%s, row %zu: %g", rows[i].what, row, batch.advantage[row]);
-            double each = trained > 0 ? batch.advantage[row] / trained : 0;
-            assert_true(fabs(advantage[row] - each) < CLOSE);
+            assert_true(fabs(advantage[row] * fmax(trained, 1) - batch.advantage[row]) < CLOSE);
         }
         arena_deinit(&arena);
     }
@@ -220,6 +316,105 @@ static void test_release(void **state)
     arena_deinit(&arena);
 }
 
+/* What a preset makes of two prompts' rollouts; bits and token advantages. */
+static void play(const struct rl_method *method, const struct row *row, const uint32_t *prompts,
+                 size_t wanted, struct rl_batch *batch, struct arena *arena, double *advantage)
+{
+    struct rl_step_report report;
+    fill(row, batch, arena);
+    memcpy(batch->prompt, prompts, row->count * sizeof *prompts);
+    rl_method_reject(batch, method, 0, 0, &report);
+    assert_int_equal(rl_method_weigh(batch, method, wanted, 0, 0, advantage, NULL), 0);
+}
+
+static void test_weights_and_surplus(void **state)
+{
+    static const struct row row = {.count = 4,
+                                   .rewards = {2, 0, 4, 3},
+                                   .log_ratio = {0.5, 0, -0.25, 1}};
+    static const uint32_t prompts[4] = {3, 3, 8, 8};
+    static const double each[4] = {2, -2, 1, -1};
+    struct rl_method method;
+    struct arena arena = {0};
+    struct rl_batch batch;
+    double advantage[ROWS];
+    (void)state;
+    preset("trloo", &method);
+    method.importance = RL_TURN;
+    method.importance_upper = 2;
+    play(&method, &row, prompts, 0, &batch, &arena, advantage);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(fabs(advantage[i] - each[i] / 4 * fmin(exp(row.log_ratio[i]), 2)) < CLOSE);
+    method.importance = RL_NO_LEVEL;
+    play(&method, &row, prompts, 1, &batch, &arena, advantage);
+    size_t surplus = batch.drop[0] ? 0 : 1; /* which of the two prompts */
+    for (size_t i = 0; i < 4; i++) {
+        bool gone = i / 2 == surplus;
+        assert_int_equal(batch.drop[i], gone ? RL_SURPLUS : 0);
+        assert_true(fabs(advantage[i] - (gone ? 0 : each[i] / 2)) < CLOSE);
+    }
+    arena_deinit(&arena);
+}
+
+/* Two rollouts of two turns: what is constant, the estimator says. */
+static void test_filter_follows_the_estimator(void **state)
+{
+    static const struct {
+        const char *estimator;
+        double rewards[4];
+        bool constant;
+    } cases[] = {
+        {"trloo", {0, 1, 2, 1}, false},
+        {"rloo", {0, 1, 2, 1}, true},
+        {"rloo", {0, 1, 0, 2}, false},
+        {"trloo", {0, 1, 0, 1}, true},
+        {"turn_independent_grpo", {0, 1, 0, 1}, false},
+        {"erloo", {0, 1, 0, 1}, true}, /* all returns are 1 */
+        {"erloo", {1, 1, 1, 1}, false},
+        {"reinforce", {0, 1, 0, 1}, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct row row = {.count = 4, .turns = {0, 1, 0, 1}};
+        struct rl_method method;
+        struct arena arena = {0};
+        struct rl_batch batch;
+        double advantage[ROWS];
+        memcpy(row.rewards, cases[i].rewards, sizeof cases[i].rewards);
+        preset("trloo", &method);
+        method.estimator = rl_estimator(cases[i].estimator);
+        play(&method, &row, (const uint32_t[4]){0}, 0, &batch, &arena, advantage);
+        if ((batch.drop[0] == RL_CONSTANT) != cases[i].constant)
+            fail_msg("case %zu (%s): bits %d", i, cases[i].estimator, batch.drop[0]);
+        arena_deinit(&arena);
+    }
+}
+
+/* The release and its original on the same rollouts: what the lazy turn's reward does. */
+static void test_original_release(void **state)
+{
+    static const struct row row = {.count = 4,
+                                   .turns = {0, 1, 0, 1},
+                                   .rewards = {1, 4, 2, 1},
+                                   .coverage = {0, 0.1}};
+    static const double wanted[2][4] = {{-2, 0, 2, 1}, {2, 0, -2, -3}};
+    (void)state;
+    for (size_t original = 0; original < 2; original++) {
+        struct rl_method method;
+        struct arena arena = {0};
+        struct rl_batch batch;
+        double advantage[ROWS];
+        preset(original ? "drkernel_original" : "drkernel", &method);
+        method.filter.rollouts_least = 0;
+        method.filter.kind = RL_FILTER_NONE;
+        play(&method, &row, (const uint32_t[4]){0}, 0, &batch, &arena, advantage);
+        for (size_t i = 0; i < 4; i++)
+            if (!(fabs(batch.advantage[i] - wanted[original][i]) < CLOSE))
+                fail_msg("%s, row %zu: %g", method.name, i, batch.advantage[i]);
+        arena_deinit(&arena);
+    }
+}
+
 static void test_settings_are_checked(void **state)
 {
     struct rl_method method;
@@ -257,6 +452,9 @@ int main(void)
         cmocka_unit_test(test_defects),
         cmocka_unit_test(test_presets),
         cmocka_unit_test(test_release),
+        cmocka_unit_test(test_weights_and_surplus),
+        cmocka_unit_test(test_filter_follows_the_estimator),
+        cmocka_unit_test(test_original_release),
         cmocka_unit_test(test_settings_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

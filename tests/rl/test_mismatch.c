@@ -1,5 +1,5 @@
-/* Bands, vetoes, weights and metrics against figures of the papers' pages and against sums written out
- * for each token. */
+/* Bands, vetoes, weights and metrics against figures of the papers' pages and against sums written
+ * out for each token. */
 #include "rl/mismatch.h"
 
 #include "../support/rl_batches.h"
@@ -26,29 +26,91 @@ static const struct row {
     uint8_t drop[2];
     bool mask[TOKENS];
 } rows[] = {
-    {"geometric, inside", {RL_GEOMETRIC, 0.999, 1.001, 1e-4, false}, 3, 2, {0.002, -0.001, 0.0005},
-     {0, 0}, {true, true, true}},
-    {"geometric, outside", {RL_GEOMETRIC, 0.999, 1.001, 1e-4, false}, 3, 2, {0.0011, 0.0011, 0.0011},
-     {RL_MISMATCH, RL_MISMATCH}, {true, true, true}},
-    {"turn_geo: each for itself", {RL_TURN_GEO, 0.999, 1.001, 0, false}, 3, 2,
-     {0.0018, 0.0018, 0.0005}, {RL_MISMATCH, 0}, {true, true, true}},
-    {"turn: a sum", {RL_TURN, 0.9, 1.1, 0, false}, 4, 2, {0.06, 0.06, 0.06, -0.06},
-     {RL_MISMATCH, 0}, {true, true, true, true}},
-    {"sequence: it comes out even", {RL_SEQUENCE, 0.9, 1.1, 0, false}, 4, 2,
-     {0.3, 0.3, -0.3, -0.3}, {0, 0}, {true, true, true, true}},
-    {"token", {RL_TOKEN, 0.5, 2, 0, false}, 4, 2, {0.6, 0.8, -0.6, -0.8}, {0, 0},
-     {true, false, true, false}},
-    {"none", {RL_NO_LEVEL, 0.5, 2, 0, false}, 4, 2, {9, 9, 9, 9}, {0, 0}, {true, true, true, true}},
-    {"veto of a turn, the code", {RL_NO_LEVEL, 0.5, 2, 1e-4, false}, 3, 2, {0, -9.3, 0},
-     {RL_VETO, 0}, {true, true, true}},
-    {"veto of a rollout, the paper", {RL_NO_LEVEL, 0.5, 2, 1e-4, true}, 3, 2, {0, -9.3, 0},
-     {RL_VETO, RL_VETO}, {true, true, true}},
-    {"no veto", {RL_NO_LEVEL, 0.5, 2, 1e-4, true}, 3, 2, {0, -9.2, 0}, {0, 0}, {true, true, true}},
-    {"both", {RL_TURN, 0.5, 2, 1e-4, true}, 3, 2, {0, 0, -9.3}, {RL_VETO, RL_MISMATCH | RL_VETO},
+    {"geometric, inside",
+     {RL_GEOMETRIC, 0.999, 1.001, 1e-4, false},
+     3,
+     2,
+     {0.002, -0.001, 0.0005},
+     {0, 0},
      {true, true, true}},
-    {"what is no number", {RL_GEOMETRIC, 0.5, 2, 0, false}, 3, 2, {0, NAN, 0},
-     {RL_MISMATCH, RL_MISMATCH}, {true, true, true}},
-    {"a clamp, not an infinity", {RL_SEQUENCE, 0, 1e9, 0, false}, 3, 2, {100, 1000, 0}, {0, 0},
+    {"geometric, outside",
+     {RL_GEOMETRIC, 0.999, 1.001, 1e-4, false},
+     3,
+     2,
+     {0.0011, 0.0011, 0.0011},
+     {RL_MISMATCH, RL_MISMATCH},
+     {true, true, true}},
+    {"turn_geo: each for itself",
+     {RL_TURN_GEO, 0.999, 1.001, 0, false},
+     3,
+     2,
+     {0.0018, 0.0018, 0.0005},
+     {RL_MISMATCH, 0},
+     {true, true, true}},
+    {"turn: a sum",
+     {RL_TURN, 0.9, 1.1, 0, false},
+     4,
+     2,
+     {0.06, 0.06, 0.06, -0.06},
+     {RL_MISMATCH, 0},
+     {true, true, true, true}},
+    {"sequence: it comes out even",
+     {RL_SEQUENCE, 0.9, 1.1, 0, false},
+     4,
+     2,
+     {0.3, 0.3, -0.3, -0.3},
+     {0, 0},
+     {true, true, true, true}},
+    {"token",
+     {RL_TOKEN, 0.5, 2, 0, false},
+     4,
+     2,
+     {0.6, 0.8, -0.6, -0.8},
+     {0, 0},
+     {true, false, true, false}},
+    {"token, a band that is one number",
+     {RL_TOKEN, 1, 1, 0, false},
+     3,
+     2,
+     {0, 0.001, -0.001},
+     {0, 0},
+     {true, false, false}},
+    {"none", {RL_NO_LEVEL, 0.5, 2, 0, false}, 4, 2, {9, 9, 9, 9}, {0, 0}, {true, true, true, true}},
+    {"veto of a turn, the code",
+     {RL_NO_LEVEL, 0.5, 2, 1e-4, false},
+     3,
+     2,
+     {0, -9.3, 0},
+     {RL_VETO, 0},
+     {true, true, true}},
+    {"veto of a rollout, the paper",
+     {RL_NO_LEVEL, 0.5, 2, 1e-4, true},
+     3,
+     2,
+     {0, -9.3, 0},
+     {RL_VETO, RL_VETO},
+     {true, true, true}},
+    {"no veto", {RL_NO_LEVEL, 0.5, 2, 1e-4, true}, 3, 2, {0, -9.2, 0}, {0, 0}, {true, true, true}},
+    {"both",
+     {RL_TURN, 0.5, 2, 1e-4, true},
+     3,
+     2,
+     {0, 0, -9.3},
+     {RL_VETO, RL_MISMATCH | RL_VETO},
+     {true, true, true}},
+    {"what is no number",
+     {RL_GEOMETRIC, 0.5, 2, 0, false},
+     3,
+     2,
+     {0, NAN, 0},
+     {RL_MISMATCH, RL_MISMATCH},
+     {true, true, true}},
+    {"a clamp, not an infinity",
+     {RL_SEQUENCE, 0, 1e9, 0, false},
+     3,
+     2,
+     {100, 1000, 0},
+     {0, 0},
      {true, true, true}},
 };
 
@@ -113,12 +175,12 @@ static void test_bounds(void **state)
         struct rl_band band;
         double lower; /* NAN: refused */
     } bounds[] = {
-        {{RL_TOKEN, NAN, 1.25, 0, false}, 0.8},  {{RL_TOKEN, NAN, 2, 0, false}, 0.5},
-        {{RL_TOKEN, 0, 2, 0, false}, 0},         {{RL_TOKEN, 1, 1, 0, false}, 1},
-        {{RL_TOKEN, 2, 1, 0, false}, NAN},       {{RL_TOKEN, -1, 1, 0, false}, NAN},
-        {{RL_TOKEN, NAN, 0, 0, false}, NAN},     {{RL_TOKEN, NAN, INFINITY, 0, false}, NAN},
-        {{RL_TOKEN, NAN, NAN, 0, false}, NAN},   {{RL_TOKEN, 0.5, 2, 1, false}, NAN},
-        {{RL_TOKEN, 0.5, 2, -0.1, false}, NAN},  {{RL_TOKEN, 0.5, 2, NAN, false}, NAN},
+        {{RL_TOKEN, NAN, 1.25, 0, false}, 0.8}, {{RL_TOKEN, NAN, 2, 0, false}, 0.5},
+        {{RL_TOKEN, 0, 2, 0, false}, 0},        {{RL_TOKEN, 1, 1, 0, false}, 1},
+        {{RL_TOKEN, 2, 1, 0, false}, NAN},      {{RL_TOKEN, -1, 1, 0, false}, NAN},
+        {{RL_TOKEN, NAN, 0, 0, false}, NAN},    {{RL_TOKEN, NAN, INFINITY, 0, false}, NAN},
+        {{RL_TOKEN, NAN, NAN, 0, false}, NAN},  {{RL_TOKEN, 0.5, 2, 1, false}, NAN},
+        {{RL_TOKEN, 0.5, 2, -0.1, false}, NAN}, {{RL_TOKEN, 0.5, 2, NAN, false}, NAN},
         {{RL_NO_LEVEL, NAN, 2, 0, false}, 0.5},
     };
     (void)state;
@@ -134,15 +196,14 @@ static void test_bounds(void **state)
 
 static void test_importance(void **state)
 {
-    static const struct row row = {
-        .tokens = 4, .first = 2, .log_ratio = {0.5, 0.25, 1, -0.5}};
+    static const struct row row = {.tokens = 4, .first = 2, .log_ratio = {0.5, 0.25, 1, -0.5}};
     static const struct {
         enum rl_level level;
         double upper;
         double exponent[TOKENS]; /* of the weights; NAN: at the upper bound */
     } weights[] = {
-        {RL_TOKEN, 0, {0.5, 0.25, 1, -0.5}},  {RL_TOKEN, 2, {0.5, 0.25, NAN, -0.5}},
-        {RL_TURN, 0, {0.75, 0.75, 0.5, 0.5}}, {RL_TURN, 2, {NAN, NAN, 0.5, 0.5}},
+        {RL_TOKEN, 0, {0.5, 0.25, 1, -0.5}},        {RL_TOKEN, 2, {0.5, 0.25, NAN, -0.5}},
+        {RL_TURN, 0, {0.75, 0.75, 0.5, 0.5}},       {RL_TURN, 2, {NAN, NAN, 0.5, 0.5}},
         {RL_SEQUENCE, 0, {1.25, 1.25, 1.25, 1.25}},
     };
     double got[TOKENS];
@@ -358,9 +419,9 @@ static void test_quality(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_page_ratios),
-        cmocka_unit_test(test_bounds),      cmocka_unit_test(test_importance),
-        cmocka_unit_test(test_monitoring),  cmocka_unit_test(test_rejection_metrics),
+        cmocka_unit_test(test_rows),       cmocka_unit_test(test_page_ratios),
+        cmocka_unit_test(test_bounds),     cmocka_unit_test(test_importance),
+        cmocka_unit_test(test_monitoring), cmocka_unit_test(test_rejection_metrics),
         cmocka_unit_test(test_quality),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,10 +64,19 @@ static const struct {
     {"all alike", 4, {0, 1, 0, 1}, {1, 1, 1, 1}, {0}, {false, false, false, true}},
     {"last turns differ", 4, {0, 1, 0, 1}, {1, 1, 1, 2}, {0}, {true, true, true, true}},
     {"early turns differ", 4, {0, 1, 0, 1}, {0, 1, 1, 1}, {0}, {true, true, false, true}},
-    {"turns alike, each in its way", 4, {0, 1, 0, 1}, {0, 1, 0, 1}, {0}, {false, true, false, true}},
+    {"turns alike, each in its way",
+     4,
+     {0, 1, 0, 1},
+     {0, 1, 0, 1},
+     {0},
+     {false, true, false, true}},
     {"by less than a deviation", 2, {0, 0}, {1, 1.001}, {0}, {false, false, false, true}},
     {"by more", 2, {0, 0}, {1, 1.002}, {0}, {true, true, true, true}},
-    {"what differs is dropped", 3, {0, 0, 0}, {1, 1, 2}, {0, 0, RL_MISMATCH},
+    {"what differs is dropped",
+     3,
+     {0, 0, 0},
+     {1, 1, 2},
+     {0, 0, RL_MISMATCH},
      {false, false, false, true}},
     {"a lone rollout", 1, {0}, {1}, {0}, {false, false, false, true}},
     {"rollouts of other lengths", 3, {0, 1, 0}, {1, 2, 1}, {0}, {false, true, true, true}},
@@ -134,11 +143,16 @@ static void test_draw_more(void **state)
         struct rl_draw draw;
         size_t usable, drawn, rounds, more;
     } draws[] = {
-        {{16, 64, 10}, 0, 0, 0, 16},    {{16, 64, 10}, 16, 16, 1, 0},
-        {{16, 64, 10}, 20, 16, 1, 0},   {{16, 64, 10}, 15, 16, 1, 2}, /* not 16: 1 · 18/16 */
-        {{16, 64, 10}, 7, 16, 1, 21},   /* 9 · 18/8 */
-        {{16, 64, 10}, 0, 16, 1, 64},   /* 16 · 18, and no more than 64 */
-        {{16, 64, 10}, 7, 16, 10, 0},   {{16, 64, 0}, 0, 0, 0, 0},
+        {{16, 64, 10, true}, 15, 16, 1, 16},
+        {{16, 64, 10, true}, 16, 16, 1, 0},
+        {{16, 64, 10, false}, 0, 0, 0, 16},
+        {{16, 64, 10, false}, 16, 16, 1, 0},
+        {{16, 64, 10, false}, 20, 16, 1, 0},
+        {{16, 64, 10, false}, 15, 16, 1, 2}, /* not 16: 1 · 18/16 */
+        {{16, 64, 10, false}, 7, 16, 1, 21}, /* 9 · 18/8 */
+        {{16, 64, 10, false}, 0, 16, 1, 64}, /* 16 · 18, and no more than 64 */
+        {{16, 64, 10, false}, 7, 16, 10, 0},
+        {{16, 64, 0, false}, 0, 0, 0, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof draws / sizeof *draws; i++) {

@@ -1,4 +1,5 @@
-/* What tokens weigh: each aggregation's loss written out, counted and nominal, and the KL penalty. */
+/* What tokens weigh: each aggregation's loss written out, counted and nominal, and the KL penalty.
+ * */
 #include "rl/tokens.h"
 
 #include "../support/rl_batches.h"

@@ -11,9 +11,7 @@ import pytest
 import support
 
 GYM = support.ROOT / ".venv-gym"
-CHECKS = ("learn", "chat", "openai")
-CHECKS = ("learn", "weights")
-CHECKS = ("learn", "transformers")
+CHECKS = ("learn", "chat", "openai", "weights", "transformers", "sampler")
 
 
 @pytest.mark.parametrize("checks", CHECKS)

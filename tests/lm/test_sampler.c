@@ -584,6 +584,43 @@ static void test_as_the_trainer(void **state)
     }
 }
 
+/* The fast backend may add in another order where more rows are computed at once: greedy tokens stay,
+ * and log-probabilities to 1e-5. */
+static void test_ragged_on_cpu(void **state)
+{
+    static const size_t lengths[] = {1, 3, 17, 40, 2, 33, 16, 8};
+    struct tiny_answer together[8] = {0}, alone = {0};
+    struct fixture fixture;
+    (void)state;
+    for (size_t pass = 0; pass < 2; pass++) {
+        tiny_open(&fixture.tiny, "cpu");
+        assert_int_equal(lm_sampler_open(&fixture.sampler, fixture.tiny.model, &roomy, NULL), 0);
+        for (size_t i = 0; i < TINY_POSITIONS; i++)
+            fixture.prompt[i] = (int32_t)(i * i % TINY_VOCAB);
+        for (size_t i = 0; i < 8; i++) {
+            struct lm_request request = request_of(&fixture, lengths[i], 1,
+                                                   pass == 0 ? &together[i] : &alone);
+            request.prompt += i; /* none begins as another */
+            request.sampling.temperature = 0;
+            request.sampling.ignore_model_stops = true;
+            request.sampling.max_tokens = 40;
+            submit(&fixture, &request);
+            if (pass == 0)
+                continue;
+            finish(&fixture);
+            const struct lm_sample *a = &together[i].samples[0], *b = &alone.samples[0];
+            assert_int_equal(a->count, 40);
+            assert_memory_equal(a->tokens, b->tokens, 40 * sizeof *a->tokens);
+            for (size_t t = 0; t < 40; t++)
+                assert_true(fabsf(a->logprobs[t] - b->logprobs[t]) < 1e-5f);
+            tiny_answer_deinit(&alone);
+            tiny_answer_deinit(&together[i]);
+        }
+        finish(&fixture);
+        close_fixture(&fixture);
+    }
+}
+
 /* ------------------------------------------------------------------------------------- full caches */
 
 #define KINDS 6
@@ -693,6 +730,7 @@ int main(void)
         cmocka_unit_test(test_weights_that_are_no_numbers),
         cmocka_unit_test(test_prompt_logprobs),
         cmocka_unit_test(test_as_the_trainer),
+        cmocka_unit_test(test_ragged_on_cpu),
         cmocka_unit_test(test_crowd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,7 @@ static void run(struct fixture *fixture, const struct lm_request *request)
     finish(fixture);
 }
 
-/* --------------------------------------------------------------------------------------- sharing */
+/* -------------------------------------------------------------------------------------- sharing */
 
 static void test_samples_share_their_prompt(void **state)
 {
@@ -193,7 +193,7 @@ static void test_conversation(void **state)
     close_fixture(&fixture);
 }
 
-/* --------------------------------------------------------------------------------------- endings */
+/* -------------------------------------------------------------------------------------- endings */
 
 static void test_endings(void **state)
 {
@@ -365,7 +365,7 @@ static void test_bad_options(void **state)
     tiny_close(&tiny);
 }
 
-/* ------------------------------------------------------------------------------- weights, numbers */
+/* ----------------------------------------------------------------------------- weights, numbers */
 
 static void test_new_weights(void **state)
 {
@@ -460,8 +460,8 @@ static void test_weights_that_are_no_numbers(void **state)
     close_fixture(&fixture);
 }
 
-/* What was said of a token when it was sampled is said again of it in a prompt, whatever part of that is cached and
- * however its rows are cut into steps. */
+/* What was said of a token when it was sampled is said again of it in a prompt, whatever part of
+ * that is cached and however its rows are cut into steps. */
 static void test_prompt_logprobs(void **state)
 {
     static const size_t rows[] = {8, 11, 64};
@@ -507,7 +507,7 @@ static void test_prompt_logprobs(void **state)
     tiny_answer_deinit(&sampled);
 }
 
-/* ------------------------------------------------------------------------------- trainer and backends */
+/* ------------------------------------------------------------------------- trainer and backends */
 
 struct scores {
     float logprobs[TINY_POSITIONS];
@@ -551,8 +551,8 @@ static float apart(struct lm_model *model, const int32_t *prompt, size_t prompt_
     return most;
 }
 
-/* What the sampler says of its tokens is what the trainer says of them, to 1e-5: on both backends, for
- * short and long prompts, alone and together, with shared pages. */
+/* What the sampler says of its tokens is what the trainer says of them, to 1e-5: on both backends,
+ * for short and long prompts, alone and together, with shared pages. */
 static void test_as_the_trainer(void **state)
 {
     static const char *const backends[] = {"reference", "cpu"};
@@ -584,8 +584,8 @@ static void test_as_the_trainer(void **state)
     }
 }
 
-/* The fast backend may add in another order where more rows are computed at once: greedy tokens stay,
- * and log-probabilities to 1e-5. */
+/* The fast backend may add in another order where more rows are computed at once: greedy tokens
+ * stay, and log-probabilities to 1e-5. */
 static void test_ragged_on_cpu(void **state)
 {
     static const size_t lengths[] = {1, 3, 17, 40, 2, 33, 16, 8};
@@ -621,7 +621,7 @@ static void test_ragged_on_cpu(void **state)
     }
 }
 
-/* ------------------------------------------------------------------------------------- full caches */
+/* ---------------------------------------------------------------------------------- full caches */
 
 #define KINDS 6
 #define CROWD 40
@@ -672,8 +672,8 @@ static void compare_all(const struct tiny_answer *answers, const size_t *kinds,
     }
 }
 
-/* A cache that holds little more than the longest request: all wait, all finish, nobody's tokens change. Then the same
- * with requests that come at any time and go away again. */
+/* A cache that holds little more than the longest request: all wait, all finish, nobody's tokens
+ * change. Then the same with requests that come at any time and go away again. */
 static void test_crowd(void **state)
 {
     static struct tiny_answer answers[CROWD], alone[KINDS];

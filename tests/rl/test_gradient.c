@@ -135,6 +135,7 @@ struct setup {
     double baseline; /* of `return` */
     bool lone_zero;
     const struct loss *loss; /* NULL: Σ A ∇log π */
+    bool counted;            /* the mean over the rows that there are; else their sum / N */
 };
 
 static void fill_batch(const struct setup *setup, const struct way *const *chosen,
@@ -159,11 +160,28 @@ static void fill_batch(const struct setup *setup, const struct way *const *chose
         }
 }
 
+/* Σ over the two tokens of π², which goes into optimal baselines. */
+static const double *energies(const struct rl_batch *batch, struct arena *arena)
+{
+    float *squares = arena_alloc(arena, batch->tokens * sizeof *squares);
+    double *energy = arena_alloc(arena, batch->rows * sizeof *energy);
+    for (size_t i = 0; i < batch->tokens; i++) {
+        double p = exp((double)batch->trained[i]);
+        squares[i] = (float)(p * p + (1 - p) * (1 - p));
+    }
+    rl_score_energy(batch, squares, energy);
+    return energy;
+}
+
 /* How the objective changes with each token's log-probability: what is followed upwards. */
 static void slopes(const struct setup *setup, struct rl_batch *batch, struct arena *arena,
                    double *slope)
 {
-    static const struct rl_normalisation sum = {.aggregation = RL_SEQ_SUM, .scale = 1};
+    struct rl_normalisation normalisation = {
+        .aggregation = RL_SEQ_MEAN_TOKEN_SUM,
+        .nominal_rows = setup->counted ? 0 : setup->samples,
+        .scale = 1,
+    };
     struct rl_advantage_options options = rl_advantage_defaults;
     double *weight = arena_alloc(arena, batch->tokens * sizeof *weight);
     double *importance = arena_alloc(arena, batch->tokens * sizeof *importance);
@@ -171,10 +189,11 @@ static void slopes(const struct setup *setup, struct rl_batch *batch, struct are
     for (size_t row = 0; row < batch->rows; row++)
         given[row] = setup->baseline;
     options.baseline = given;
+    options.energy = energies(batch, arena);
     options.lone_zero = setup->lone_zero;
     rl_returns(batch, &rl_return_defaults);
     assert_int_equal(rl_advantages(batch, rl_estimator(setup->estimator), &options, NULL), 0);
-    rl_token_weights(batch, &sum, weight);
+    rl_token_weights(batch, &normalisation, weight);
     if (setup->importance)
         rl_importance(batch, setup->importance, setup->importance_upper, importance);
     rl_token_advantages(batch, weight, setup->importance ? importance : NULL, slope);
@@ -197,7 +216,7 @@ static void slopes(const struct setup *setup, struct rl_batch *batch, struct are
         slope[i] = -(double)change[i];
 }
 
-/* Adds chance · (1/N) Σ over tokens of slope · ∇log π. */
+/* Adds chance · Σ over tokens of slope · ∇log π. */
 static void add_estimate(const struct setup *setup, const struct way *const *chosen, double chance,
                          double *gradient)
 {
@@ -210,7 +229,7 @@ static void add_estimate(const struct setup *setup, const struct way *const *cho
     slopes(setup, &batch, &arena, slope);
     for (size_t i = 0; i < batch.rows; i++) {
         double score = (double)tokens[i] - probability(theta, nodes[i], 1);
-        gradient[nodes[i]] += chance * slope[i] * score / (double)setup->samples;
+        gradient[nodes[i]] += chance * slope[i] * score;
     }
     arena_deinit(&arena);
 }
@@ -236,14 +255,21 @@ static void expected_gradient(const struct setup *setup, double *gradient)
     }
 }
 
-/* Largest difference from factor · ∇J. */
+/* Largest difference from factor · ∇J; NAN stands for the factor that fits best. */
 static double distance(const struct setup *setup, double factor)
 {
     double wanted[NODES];
     double got[NODES];
     double most = 0;
+    double along = 0;
+    double square = 0;
     true_gradient(setup->world, wanted);
     expected_gradient(setup, got);
+    for (size_t i = 0; i < NODES; i++) {
+        along += got[i] * wanted[i];
+        square += wanted[i] * wanted[i];
+    }
+    factor = isnan(factor) ? along / square : factor;
     for (size_t i = 0; i < NODES; i++)
         most = fmax(most, fabs(got[i] - factor * wanted[i]));
     return most;
@@ -286,8 +312,20 @@ static const struct row {
     {"REINFORCE, rollouts end early", {&uneven, 2, .estimator = "return"}, 1, false},
     {"TRLOO, rollouts end early", {&uneven, 3, .estimator = "trloo"}, 1, false},
     {"TRLOO, rollouts end early, N 4", {&uneven, 4, .estimator = "trloo"}, 1, false},
-    {"GRPO, rollouts end early: no one factor", {&uneven, 3, .estimator = "grpo"}, 0, true},
-    {"GRPO, rollouts end early: nor 1", {&uneven, 3, .estimator = "grpo"}, 1, true},
+    {"GRPO, rollouts end early: no factor fits", {&uneven, 3, .estimator = "grpo"}, NAN, true},
+    {"GRPO with deviation: no factor fits", {&even, 3, .estimator = "grpo_std"}, NAN, true},
+    {"optimal baseline: itself is in it",
+     {&single, 3, .estimator = "turn_optimal_baseline"},
+     1,
+     true},
+    {"a counted divisor, all rollouts alike: a third of it, for three turns",
+     {&even, 3, .estimator = "trloo", .counted = true},
+     1. / 3,
+     false},
+    {"a counted divisor, rollouts end early: no factor fits",
+     {&uneven, 3, .estimator = "trloo", .counted = true},
+     NAN,
+     true},
 
     {"off policy, as if it were not",
      {&single, 3, .estimator = "trloo", .sampler = behaviour},

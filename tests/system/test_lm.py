@@ -11,7 +11,15 @@ import pytest
 import support
 
 GYM = support.ROOT / ".venv-gym"
-CHECKS = ("learn", "chat", "openai", "weights", "transformers", "sampler")
+CHECKS = [
+    "chat",
+    "learn",
+    "openai",
+    "sampler",
+    "tokenizer",
+    "transformers",
+    "weights",
+]
 
 
 @pytest.mark.parametrize("checks", CHECKS)

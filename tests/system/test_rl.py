@@ -14,7 +14,7 @@ CHECKS = ("tensorboard",)
 
 
 @pytest.mark.parametrize("checks", CHECKS)
-def test_with(checks, warpgym):
+def test_with(checks, warpgym, tmp_path):
     if not (GYM / "requirements.sha256").is_file():
         pytest.skip("no .venv-gym: ./setup.sh gym makes it, or says why it cannot")
     variables = {
@@ -28,8 +28,9 @@ def test_with(checks, warpgym):
     dropped = ("WARPGYM_", "PYTHON", "PYTEST_")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(dropped)}
     pytest_ = [GYM / "bin" / "python", "-m", "pytest", "-q", "-rs", "--tb=short"]
+    options = ["-p", "no:cacheprovider", f"--basetemp={tmp_path / 'checks'}"]
     run = subprocess.run(
-        [*pytest_, "-p", "no:cacheprovider", f"tests/rl/{checks}_checks.py"],
+        [*pytest_, *options, f"tests/rl/{checks}_checks.py"],
         check=False,
         env=kept | variables,
         cwd=support.ROOT,

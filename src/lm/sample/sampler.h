@@ -1,6 +1,6 @@
 /* sampler: many requests decoded together, over a paged cache of keys and values.
  *
- *   submit ─► waiting ─► [room in the cache] ─► prompt in pieces ─► decoding, a token a step ─► done
+ *   submit ─► waiting ─► [room in the cache] ─► prompt in pieces ─► a token a step ─► done
  *
  * Each step takes all running sequences and as much of waiting prompts as fits its rows, so that
  * requests come and go at any step (continuous batching: Yu et al. 2022). The cache is pages of a
@@ -16,7 +16,7 @@
  * trainer computes them; `processed` asks for those of the distribution that was sampled from.
  *
  * Weights may change in place between two steps: model->version tells, and cached prompts are
- * forgotten. Requests that run then go on with the new weights; who does not want that lets them end
+ * forgotten. Requests that run go on with the new weights; who does not want that lets them end
  * first (lm_engine_change does).
  *
  * Threads: one drives it; lm/sample/engine.h gives it a thread and takes requests from any.

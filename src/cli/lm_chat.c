@@ -53,7 +53,7 @@ static void on_interrupt(int signal)
     interrupted = 1;
 }
 
-/* ---------------------------------------------------------------------------------- conversation */
+/* --------------------------------------------------------------------------------- conversation */
 
 static void forget(struct talk *talk, size_t from)
 {
@@ -145,7 +145,7 @@ static int answer(struct talk *talk, const char *question)
     return status;
 }
 
-/* -------------------------------------------------------------------------------------- commands */
+/* ------------------------------------------------------------------------------------- commands */
 
 static void do_reset(struct talk *talk, const char *text)
 {
@@ -210,7 +210,7 @@ static bool command(struct talk *talk, const char *line)
     return true;
 }
 
-/* ----------------------------------------------------------------------------------------- input */
+/* ---------------------------------------------------------------------------------------- input */
 
 /* One line, or several where they end in a backslash. False: there is no more. */
 static bool read_line(const struct talk *talk, struct buf *line)
@@ -272,7 +272,7 @@ static int converse(struct talk *talk)
     return talk->terminal && !talk->failed ? EXIT_PASSED : status;
 }
 
-/* --------------------------------------------------------------------------------------- opening */
+/* -------------------------------------------------------------------------------------- opening */
 
 static int open_talk(struct talk *talk, struct err *err)
 {

@@ -36,6 +36,7 @@ int index_build_main(int argc, char **argv);
 int index_search_main(int argc, char **argv);
 int index_stats_main(int argc, char **argv);
 int report_main(int argc, char **argv);
+int lm_bench_main(int argc, char **argv);
 int lm_tokenizer_main(int argc, char **argv);
 int lm_info_main(int argc, char **argv);
 int lm_convert_main(int argc, char **argv);

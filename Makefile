@@ -28,6 +28,10 @@ ifneq ($(SAN),$(if $(SANITIZE),$(SAN)))
 $(error SAN=$(SAN): choose address or thread)
 endif
 
+# Teams of threads: there is no libgomp that ThreadSanitizer sees into, and clang has no library of its
+# own here. Without it the same tasks run one by one.
+OPENMP := $(if $(filter thread,$(SAN))$(findstring clang,$(CC)),-fopenmp-simd,-fopenmp)
+
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
 	-Wwrite-strings -Wformat=2 -Wno-format-nonliteral -Wno-psabi
 CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -DWARPGYM_VERSION='"$(VERSION)"'
@@ -36,7 +40,7 @@ HARDEN := -fstack-protector-strong $(if $(SAN),-fno-omit-frame-pointer,-D_FORTIF
 CFLAGS := -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(HARDEN) $(EXTRA_CFLAGS)
 LDFLAGS := -Wl,-z,relro,-z,now,--as-needed
 LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -lcurl \
-	-lpcre2-8 -lutf8proc -lm -lpthread
+	-lpcre2-8 -lutf8proc -lm -lpthread $(if $(filter -fopenmp,$(OPENMP)),-lgomp)
 
 LM := $(addprefix lm/,ops reference cpu tokenizer weights model train sample)
 MODULES := base problem device compile sandbox judge queue client worker $(LM) retrieval policy \
@@ -95,6 +99,8 @@ $(OBJ)/side/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D) $(if $(V),,&& echo "$(CC) $<")
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
+# A seed means the same weights on every machine.
+$(OBJ)/src/lm/model/fresh.o: CFLAGS += -ffp-contract=off
 $(OBJ)/src/judge/gpu_work.o: src/judge/gpu_work.cu
 $(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
 $(OBJ)/src/queue/redis_script.o: $(wildcard src/queue/redis/*.lua)
@@ -103,6 +109,16 @@ $(OBJ)/src/gym/report_assets.o: $(wildcard src/gym/report/*)
 $(OBJ)/src/server/mcp_catalogue.o: src/server/mcp_catalogue.json
 $(OBJ)/src/device/nvrtc_headers.o $(OBJ)/side/src/device/nvrtc_headers.o: \
 	$(wildcard src/device/headers/*)
+
+# Vectorised loops: one source for each instruction set, chosen when the program runs. Nothing here
+# changes what NaN, infinity or the order of operations mean.
+VECTORS := $(call objects,$(wildcard src/lm/cpu/loops_*.c))
+$(VECTORS): CFLAGS += -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math
+ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
+$(OBJ)/src/lm/cpu/loops_avx2.o: CFLAGS += -mavx2 -mfma
+$(OBJ)/src/lm/cpu/loops_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma
+endif
+$(OBJ)/src/lm/cpu/team.o: CFLAGS += $(OPENMP)
 
 $(LIBRARY): $(call objects,$(LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -152,10 +168,13 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/
 	@mkdir -p $(@D)
 	$(Q)tests/fake/kernels $< $@
 
+# Programs that Python tests run beside the command.
+PROBES := $(addprefix $(ROOT)/build/tests/,lm/chat_probe lm/lm_probe lm/tokenizer_probe \
+	rl/write_events)
 tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
 	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu \
 	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/server/fake_worker \
-	$(ROOT)/build/bench/http_load $(ROOT)/build/tests/lm/tokenizer_probe
+	$(ROOT)/build/bench/http_load $(PROBES)
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)

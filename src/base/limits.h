@@ -67,6 +67,7 @@
 #define LIMIT_ANSWER_BYTES ((size_t)4 << 20)      /* one answer of a model */
 #define LIMIT_STREAM_BYTES ((size_t)256 << 20)    /* the same as it comes over the wire */
 #define LIMIT_EVENT_BYTES ((size_t)32 << 20)      /* one event of that */
+#define LIMIT_TFEVENT_BYTES ((size_t)16 << 20)    /* one entry of an event file */
 #define LIMIT_MODELS 10000                        /* that an endpoint lists */
 #define LIMIT_SCRIPT_BYTES ((size_t)64 << 20)     /* a script of answers, and all its files */
 #define LIMIT_SCRIPT_LINES 100000
@@ -84,8 +85,43 @@
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
-#define LIMIT_TOKENIZER_BYTES ((size_t)48 << 20)       /* one tokenizer.json; Llama 3's has 17 MB */
-#define LIMIT_TOKEN_IDS 2000000                        /* ids, and merges */
+#define LIMIT_LM_CHOICES 512                           /* of one request over HTTP */
+#define LIMIT_LM_STOP_IDS 64                           /* likewise: ids that end an answer */
+#define LIMIT_CORPUS_BYTES ((size_t)2 << 30)           /* what one tokenizer is learned from */
+#define LIMIT_LM_LEARNED_VOCAB (1 << 20)           /* tokens of a tokenizer that is learned here */
+#define LIMIT_LM_LEARNED_BYTES ((size_t)256 << 20) /* one tokenizer.json */
+#define LIMIT_CHAT_TEMPLATE_BYTES ((size_t)1 << 20)
+#define LIMIT_TOKENIZER_CONFIG_BYTES ((size_t)64 << 20) /* may list thousands of added tokens */
+#define LIMIT_LM_TARGETS 1024                           /* of one row, for soft targets */
+#define LIMIT_LM_STATE_BYTES ((size_t)16 << 20)         /* state.json of a checkpoint */
+#define LIMIT_LM_METRICS_BYTES ((size_t)1 << 30)        /* metrics.jsonl of a run */
+#define LIMIT_LM_STEPS ((uint64_t)100000000)            /* of a run */
+#define LIMIT_LM_FILE_BYTES ((size_t)256 << 20) /* tokenizer.json beside an exported model */
+#define LIMIT_LM_SAMPLES 65536                  /* of one prompt; sequences at once */
+#define LIMIT_LM_STEP_ROWS 1048576              /* tokens that one step computes */
+#define LIMIT_LM_PAGE_POSITIONS 4096            /* of a cache's page */
+#define LIMIT_LM_CACHE_POSITIONS ((size_t)1 << 30)
+#define LIMIT_LM_TEMPERATURE 1000.0
+#define LIMIT_LM_STOP_BYTES 1024                   /* one stop string */
+#define LIMIT_LM_STOP_TEXT_BYTES ((size_t)1 << 20) /* text that is held back for them */
+
+#define LIMIT_LM_JSON_BYTES                                                                        \
+    ((size_t)1 << 20) /* config.json, generation_config.json, adapter_config */
+#define LIMIT_LM_COMPANION_BYTES ((size_t)128 << 20) /* a tokenizer's file that goes with a model */
+#define LIMIT_LM_VOCAB ((int64_t)1 << 24)
+#define LIMIT_LM_WIDTH ((int64_t)1 << 17) /* of the model, and of all its heads together */
+#define LIMIT_LM_INNER ((int64_t)1 << 20)
+#define LIMIT_LM_LAYERS 4096
+#define LIMIT_LM_HEADS 4096
+#define LIMIT_LM_HEAD_WIDTH 1024
+#define LIMIT_LM_POSITIONS ((int64_t)1 << 24)
+#define LIMIT_LM_RANK 4096                                  /* of a LoRA adapter */
+#define LIMIT_SAFETENSORS_HEADER_BYTES ((uint64_t)16 << 20) /* jansson takes 40 times that */
+#define LIMIT_SAFETENSORS_INDEX_BYTES ((size_t)16 << 20)
+#define LIMIT_SAFETENSORS_FILES 512 /* of a checkpoint; each is an open descriptor */
+#define LIMIT_SAFETENSORS_NAME_BYTES 512
+#define LIMIT_TOKENIZER_BYTES ((size_t)48 << 20) /* one tokenizer.json; Llama 3's has 17 MB */
+#define LIMIT_TOKEN_IDS 2000000                  /* ids, and merges */
 #define LIMIT_ADDED_TOKENS 65536
 #define LIMIT_ADDED_TOKEN_BYTES 512
 #define LIMIT_TOKENIZER_STEPS 16                      /* of a pre-tokenizer */

@@ -193,6 +193,97 @@ const struct cli_command cli_commands[] = {
                  "warpgym report runs/before runs/after --p 1,1.5,2\n"
                  "warpgym report runs/qwen --json | jq '.runs[0].figures[] | select(.p == 1)'",
      .run = report_main},
+    {.name = "lm info",
+     .arguments = "MODEL",
+     .summary = "what a model or an adapter is, and what it takes to train it",
+     .description =
+         "MODEL is a directory with config.json; weights and tokenizer are looked at where they "
+         "are there, and only their headers are read. Memory is what the engine takes in f32: "
+         "for all parameters, and for an adapter (the one of --adapter, or one of rank --rank on "
+         "all projections).",
+     .examples = "warpgym lm info models/Qwen3-0.6B\n"
+                 "warpgym lm info --adapter runs/sft/adapter --tokens 16384 models/Qwen3-0.6B\n"
+                 "warpgym lm info --json models/tiny | jq .parameters",
+     .run = lm_info_main},
+    {.name = "lm convert",
+     .arguments = "[MODEL] OUT",
+     .summary = "write a model anew: type, files, an adapter merged in, or fresh weights",
+     .description =
+         "Reads the directory MODEL (Hugging Face config.json and safetensors) and writes OUT, "
+         "which must hold no model yet; the tokenizer's files go with it. With --adapter alone an "
+         "adapter is checked against MODEL and written as PEFT reads it. With --fresh there is no "
+         "MODEL: the weights are drawn, the same for a seed on every machine.",
+     .examples = "warpgym lm convert --dtype bf16 models/tiny models/tiny-bf16\n"
+                 "warpgym lm convert --merge runs/sft/adapter models/Qwen3-0.6B models/merged\n"
+                 "warpgym lm convert --shard-mib 2048 models/Qwen3-8B models/sharded\n"
+                 "warpgym lm convert --fresh config.json --seed 7 models/fresh",
+     .run = lm_convert_main},
+    {.name = "lm train",
+     .arguments = "[MODEL]",
+     .summary = "fine-tune a model on conversations, or train a fresh one",
+     .description =
+         "MODEL is a directory with config.json, safetensors and tokenizer.json (Qwen2, Qwen3 or "
+         "Llama). Of {\"messages\"} the assistant's answers are learned, of {\"prompt\", "
+         "\"completion\"} the completion, of {\"text\"} all of it; other keys of a line are left "
+         "alone, so trajectories.jsonl of a rollout is a data set as it is.\n\n"
+         "DIR gets run.json, metrics.jsonl (a line for each step), checkpoints/ and in the end "
+         "model/ or adapter/. Stopped by Ctrl-C it saves a checkpoint first; stopped or killed at "
+         "any moment, the same command goes on to the same numbers.\n\n"
+         "Exit status: 0 all steps are done, 2 bad usage or input, 3 the machine failed, 130 "
+         "interrupted.",
+     .examples =
+         "warpgym lm train models/Qwen3-0.6B --data chats.jsonl --out runs/chats\n"
+         "warpgym lm train models/Qwen3-0.6B --lora 16 --epochs 3 -d chats.jsonl -o runs/lora\n"
+         "warpgym lm train --fresh config.json --tokenizer tok -d code.jsonl --steps 500 -o runs/c",
+     .run = lm_train_main},
+    {.name = "lm serve",
+     .arguments = "MODEL",
+     .summary = "a model behind OpenAI's API",
+     .description =
+         "MODEL is a directory with config.json, tokenizer.json and safetensors. Serves "
+         "/v1/chat/completions, /v1/completions and /v1/models; `warpgym rollout --policy` and "
+         "OpenAI's clients talk to it. Prints the address once it is ready. SIGTERM and Ctrl-C let "
+         "answers that are being written end (--drain); a second one ends it at once. A token "
+         "(setting server.token) is asked for where one is set.",
+     .examples = "warpgym lm serve models/qwen3-0.6b\n"
+                 "warpgym lm serve models/base --adapter runs/sft/adapter --name tuned\n"
+                 "warpgym rollout --policy http://127.0.0.1:8000/v1 --problem softmax",
+     .run = lm_serve_main},
+    {.name = "lm sample",
+     .arguments = "MODEL [PROMPT|-]",
+     .summary = "have a model go on with a text",
+         "MODEL is a directory with config.json, safetensors and tokenizer.json. PROMPT is the "
+         "text's beginning (- reads it from standard input); without it the model starts with its "
+         "begin token. One sample is printed as it comes, several each as it ends.\n\n"
+         "The same seed gives the same text, whatever else is sampled beside it.\n\n"
+         "Exit status: 0, 2 bad usage or input, 3 the model gives no numbers, 130 interrupted.",
+     .examples =
+         "warpgym lm sample models/Qwen3-0.6B \"int main(void)\"\n"
+         "warpgym lm sample models/tiny -n 8 --temperature 0.8 --top-p 0.95 - < prompt.c\n"
+         "warpgym lm sample models/tiny --adapter runs/sft/adapter --stop $'\\n\\n' \"for (\"\n"
+         "warpgym lm sample models/tiny --raw --json --top-logprobs 5 -t 0 \"1 2 3\" | jq .tokens",
+     .run = lm_sample_main},
+    {.name = "lm chat",
+     .summary = "talk with a model",
+         "On a terminal, answers appear as they come; Ctrl-C stops an answer (what was said of it "
+         "stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From a pipe, "
+         "each line is a question, and nothing but the answers is printed.\n\n"
+         "MODEL is a directory with config.json, safetensors and tokenizer.json; the way it is "
+         "talked to (ChatML, as Qwen2 or Qwen3 has it) is found from its chat template.",
+     .examples = "warpgym lm chat models/Qwen3-0.6B\n"
+                 "warpgym lm chat models/Qwen3-0.6B --no-thinking --system \"Be curt.\"\n"
+                 "echo 'What is a warp?' | warpgym lm chat models/tiny -t 0",
+     .run = lm_chat_main},
+    {.name = "lm tokenizer",
+     .arguments = "--vocab N --out DIR FILE...",
+     .summary = "learn a byte-level BPE tokenizer from files",
+     .description =
+         "Writes tokenizer.json and tokenizer_config.json (with a ChatML template) into DIR, as "
+         "`warpgym lm` and Transformers read them. The same files give the same tokenizer; files "
+         "that hold fewer pairs than were asked for give a smaller one.",
+     .examples = "warpgym lm tokenizer --vocab 8192 --out models/tiny src/*.c\n"
+                 "warpgym lm tokenizer --vocab 4096 --special '<|endoftext|>' -o tok corpus.txt",
+     .run = lm_tokenizer_main},
     {.name = "doctor",
      .arguments = "",
      .summary = "what this machine offers: sandbox layers, compilers, devices",

@@ -62,14 +62,16 @@ static void part_text(const struct progress_state *state, enum part part, char *
             snprintf(text, text_bytes, "%" PRIu64, state->done);
         break;
     case PART_RESULT:
-        if (state->failed > 0)
+        if (state->note)
+            snprintf(text, text_bytes, ", %s", state->note);
+        else if (state->failed > 0)
             snprintf(text, text_bytes, ", %" PRIu64 " passed, %" PRIu64 " failed", state->passed,
                      state->failed);
         else
             snprintf(text, text_bytes, ", %" PRIu64 " passed", state->passed);
         break;
     case PART_RATE:
-        if (rate > 0)
+        if (rate > 0 && !state->note)
             snprintf(text, text_bytes, ", %.*f/s", rate < 10 ? 1 : 0, rate);
         break;
     default:
@@ -176,6 +178,7 @@ void progress_free(struct progress *progress)
     }
     pthread_mutex_destroy(&progress->mutex);
     mem_free((char *)progress->state.label);
+    mem_free((char *)progress->state.note);
     mem_free(progress);
 }
 
@@ -198,6 +201,14 @@ void progress_add(struct progress *progress, bool passed)
 void progress_found(struct progress *progress, bool passed)
 {
     add(progress, passed, true);
+}
+
+void progress_note(struct progress *progress, const char *text)
+{
+    pthread_mutex_lock(&progress->mutex);
+    mem_free((char *)progress->state.note);
+    progress->state.note = mem_strdup(text);
+    pthread_mutex_unlock(&progress->mutex);
 }
 
 void progress_tick(struct progress *progress)

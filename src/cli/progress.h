@@ -21,7 +21,8 @@ struct progress_state {
     uint64_t total; /* 0: unknown */
     uint64_t done, passed, failed;
     double elapsed_s;
-    uint64_t found; /* of those done: before this began, so that they tell nothing of its rate */
+    uint64_t found;   /* of those done: before this began, so that they tell nothing of its rate */
+    const char *note; /* what stands there instead of results and rate, or NULL */
 };
 
 /* `fd` is written to and stays the caller's. */
@@ -33,6 +34,8 @@ void progress_free(struct progress *progress);
 void progress_add(struct progress *progress, bool passed);
 /* One more was done before this began. */
 void progress_found(struct progress *progress, bool passed);
+/* The line tells `text` (copied) instead of results and rate. */
+void progress_note(struct progress *progress, const char *text);
 /* Redraws if it is time to: rate and remaining time move even when nothing gets done. */
 void progress_tick(struct progress *progress);
 

@@ -6,7 +6,6 @@ import random
 import shutil
 import signal
 import subprocess
-import time
 
 import serving
 import support

@@ -1,8 +1,9 @@
 /* model: the parameters of a decoder-only transformer, in a backend's memory.
  *
- * A model is a list of parameters in a fixed order; each knows its name in a Hugging Face checkpoint, its shape,
- * where its value lies and, if it is trained, where its gradient lies. Passes (lm/model/pass.h) compute
- * with it, the optimiser (lm/train/optimizer.h) changes it, samplers (lm/sample/sampler.h) read it.
+ * A model is a list of parameters in a fixed order; each knows its name in a Hugging Face
+ * checkpoint, its shape, where its value lies and, if it is trained, where its gradient lies.
+ * Passes (lm/model/pass.h) compute with it, the optimiser (lm/train/optimizer.h) changes it,
+ * samplers (lm/sample/sampler.h) read it.
  *
  * Order of parameters: embedding; for each layer norms, q, k, v, o (weight, bias, norm), gate, up,
  * down, each followed by its adapter's A and B; final norm; head, unless it is tied.
@@ -47,8 +48,10 @@ struct lm_model {
     struct lm_backend *backend;
     struct lm_parameter *parameters;
     size_t parameter_count;
+    void *values, *gradients; /* blocks in the backend's memory that hold those of all parameters */
     struct lm_parameter *embedding, *final_norm, *head; /* head is embedding where it is tied */
     struct lm_layer *layers;
+    size_t positions;     /* longest sequence */
     float *cosine, *sine; /* [positions, head_width / 2], in the backend's memory */
     uint64_t version;     /* goes up with every change of the weights; samplers look at it */
 };
@@ -61,16 +64,17 @@ struct lm_model_options {
     struct lm_lora lora;       /* a fresh adapter (A random, B zero) where rank > 0 */
     const char *adapter;       /* directory of an adapter to load instead, or NULL */
     uint64_t seed;             /* of what is fresh */
-    size_t positions; /* longest sequence (bounds the rope tables); 0: as the config says */
+    size_t positions; /* longest sequence, of which rope tables are made; 0: the config's */
 };
 
-/* DIRECTORY holds config.json and safetensors. A parameter that is not there, is there twice, or has another
- * shape is an error with its name; tensors that the model does not know are an error too, except rotary
- * tables and a head that is tied. */
+/* DIRECTORY holds config.json and safetensors. A parameter that is not there, is there twice, or
+ * has another shape is an error with its name; tensors that the model does not know are an error
+ * too, except rotary tables and a head that is tied. */
 NODISCARD int lm_model_open(struct lm_model **out, const char *directory,
                             struct lm_backend *backend, const struct lm_model_options *options,
                             struct err *err);
-/* Fresh weights, normal with the config's deviation (norms 1, biases 0); the same for a seed on every machine. */
+/* Fresh weights, normal with the config's deviation (norms 1, biases 0); the same for a seed on
+ * every machine. */
 NODISCARD int lm_model_fresh(struct lm_model **out, const struct lm_config *config,
                              struct lm_backend *backend, const struct lm_model_options *options,
                              struct err *err);
@@ -84,14 +88,15 @@ struct lm_parameter *lm_model_find(const struct lm_model *model, const char *nam
 
 void lm_model_zero_gradients(struct lm_model *model);
 
-/* Writes DIRECTORY/config.json and model.safetensors in `dtype`; with `merge` each adapter is added into its weight
- * (in the file only), without it a model with an adapter is written as its base. */
+/* Writes DIRECTORY/config.json and model.safetensors in `dtype`; with `merge` each adapter is added
+ * into its weight (in the file only), without it a model with an adapter is written as its base. */
 NODISCARD int lm_model_save(struct lm_model *model, const char *directory, enum lm_dtype dtype,
                             bool merge, struct err *err);
 /* Writes DIRECTORY/adapter_config.json and adapter_model.safetensors, as PEFT reads them. */
 NODISCARD int lm_model_save_adapter(struct lm_model *model, const char *directory, struct err *err);
-/* Reads values into the model as it stands, in place: the whole model or the adapter alone. All
- * of it is checked before the first value changes. */
+/* Reads values into the model as it stands, in place: the whole model (its base, where it has an
+ * adapter) or the adapter alone, with its alpha. All of it is checked before the first value
+ * changes. */
 NODISCARD int lm_model_load(struct lm_model *model, const char *directory, struct err *err);
 NODISCARD int lm_model_load_adapter(struct lm_model *model, const char *directory, struct err *err);
 

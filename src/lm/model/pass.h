@@ -1,9 +1,9 @@
 /* pass: forward and backward through a model for a batch of packed sequences.
  *
  *   tokens ─► embedding ─► layer 0 ─► … ─► layer L-1 ─► final norm ─► hidden [rows, width]
- *                                                                       │ a block of rows at a time
- *                                                     head: logits ─► logprob, entropy ─► loss (caller)
- *                                                       └── dlogits ◄── dlogprob, dentropy ◄──┘
+ *                                                                      │ a block of rows at a time
+ *                                               head: logits ─► logprob, entropy ─► loss (caller)
+ *                                                 └── dlogits ◄── dlogprob, dentropy ◄──┘
  *   gradients of all trained parameters ◄── layers, last to first ◄── dhidden
  *
  * A batch is `rows` tokens of several sequences, one behind the other without padding; positions
@@ -42,7 +42,7 @@ struct lm_head_block {
     const float *logprob; /* [rows, targets_per_row] */
     const float *entropy; /* [rows]; NULL where it was not asked for */
     float *dlogprob;      /* [rows, targets_per_row]; NULL: nobody asks for gradients */
-    float *dentropy;      /* [rows]; NULL likewise */
+    float *dentropy;      /* [rows]; NULL likewise, and where entropy is */
 };
 typedef void lm_loss_function(void *context, const struct lm_head_block *block);
 
@@ -58,11 +58,12 @@ struct lm_head {
 NODISCARD int lm_pass_open(struct lm_pass **out, struct lm_model *model,
                            const struct lm_pass_options *options, struct err *err);
 void lm_pass_close(struct lm_pass *pass);
-/* What a pass with these options takes of the backend's memory. */
+/* What a pass with these options takes of the backend's memory. Of the model it looks at config, lora and
+ * backend alone. */
 uint64_t lm_pass_bytes(const struct lm_model *model, const struct lm_pass_options *options);
 
-/* Tokens outside the vocabulary, sequences beyond the model's positions, empty ones and batches beyond `rows`
- * are ERR_INPUT. head->loss gets log-probabilities alone. */
+/* Tokens and targets outside the vocabulary, sequences beyond the model's positions, empty ones and
+ * batches beyond `rows` are ERR_INPUT. head->loss gets log-probabilities alone. */
 NODISCARD int lm_pass_score(struct lm_pass *pass, const struct lm_batch *batch,
                             const struct lm_head *head, struct err *err);
 /* Adds the gradients of what head->loss says to the model's. */

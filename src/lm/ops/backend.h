@@ -4,7 +4,7 @@
  *   "cpu"        OpenBLAS, OpenMP and vectorised loops
  *
  * A backend is a table of ops and of ways to handle its memory. On the CPU that memory is the
- * process's own; code above must not know: it moves bytes with lm_backend_upload and _download, and never looks
+ * process's own; code above must not know: it moves bytes with upload and download, and never looks
  * through a pointer of the backend's. Elements are of one type (`dtype`), f32 on the CPU.
  *
  * Threads: one thread at a time drives a backend; several backends may be open at once.

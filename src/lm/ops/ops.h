@@ -57,11 +57,10 @@ struct lm_linear {
     const void *x;      /* [rows, in] */
     const void *weight; /* [out, in] */
     const void *bias;   /* [out] or NULL */
-    const void
-        *addend;    /* [rows, out] or NULL; may be y. Its gradient is dy, the caller's to pass on */
-    void *y;        /* [rows, out] */
-    const void *dy; /* [rows, out] */
-    void *dx;       /* [rows, in] */
+    const void *addend; /* [rows, out] or NULL; may be y. Its gradient is dy: the caller's */
+    void *y;            /* [rows, out] */
+    const void *dy;     /* [rows, out] */
+    void *dx;           /* [rows, in] */
     bool add_dx;
     void *dweight; /* [out, in] */
     void *dbias;   /* [out] */
@@ -69,7 +68,7 @@ struct lm_linear {
 
 /* Rotates each head's halves against each other, in place: for i < width/2 and the row's position p
  *   (a, b) = (x[i], x[i + width/2]) -> (a·cos[p][i] - b·sin[p][i], b·cos[p][i] + a·sin[p][i]);
- * backward turns dx back, in place. (Su et al. 2021, in the layout of Hugging Face's checkpoints) */
+ * backward turns dx back, in place. (Su et al. 2021, as Hugging Face's checkpoints have it) */
 struct lm_rope {
     size_t rows, heads, width;
     const int32_t *positions;   /* [rows], each below the table's length */
@@ -94,8 +93,8 @@ struct lm_attention {
 };
 
 /* New rows of several sequences go into the pages of their caches. Forward only. A page holds
- * `page` consecutive positions of one sequence; `pages[s * max_pages + i]` is the number of the page that holds
- * positions i·page onwards. */
+ * `page` consecutive positions of one sequence; `pages[s * max_pages + i]` is the number of the
+ * page that holds positions i·page onwards. */
 struct lm_cache_write {
     size_t rows, kv_heads, width, page, max_pages;
     const int32_t *sequence;  /* [rows]: whose cache */

@@ -24,10 +24,11 @@ NODISCARD int lm_engine_run(struct lm_engine *engine, const struct lm_request *r
                             struct lm_sample *samples, const _Atomic int *stop, struct err *err);
 void lm_sample_deinit(struct lm_sample *sample);
 
-/* Lets running requests end, takes none meanwhile, calls `change` (which replaces weights in
+/* Not from a callback. Lets running requests end, takes none meanwhile, calls `change` (which replaces weights in
  * place) on the engine's thread, forgets cached prompts and goes on: no restart between rollouts. */
 NODISCARD int lm_engine_change(struct lm_engine *engine, int (*change)(void *context, struct err *),
                                void *context, struct err *err);
+/* As of the end of the last step. */
 struct lm_sampler_stats lm_engine_stats(struct lm_engine *engine);
 
 #endif

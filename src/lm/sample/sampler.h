@@ -54,7 +54,8 @@ struct lm_sampling {
 };
 extern const struct lm_sampling lm_sampling_defaults;
 
-enum lm_finish { LM_RUNNING, LM_STOP, LM_LENGTH, LM_CANCELLED };
+/* LM_FAILED: the model gave no finite numbers, or the backend an error. */
+enum lm_finish { LM_RUNNING, LM_STOP, LM_LENGTH, LM_CANCELLED, LM_FAILED };
 
 struct lm_top {
     int32_t id;
@@ -92,16 +93,19 @@ void lm_sampler_close(struct lm_sampler *sampler);
 /* *id names it until its last sample has ended. */
 NODISCARD int lm_sampler_submit(struct lm_sampler *sampler, const struct lm_request *request,
                                 uint64_t *id, struct err *err);
-/* Its samples end as LM_CANCELLED, with news. Unknown ids are nothing. */
+/* Its samples end as LM_CANCELLED, with news, at the beginning of the next step. Unknown ids are nothing. */
 void lm_sampler_cancel(struct lm_sampler *sampler, uint64_t id);
-/* One step. *busy says whether there is more to do. */
+/* One step. *busy says whether there is more to do. After an error all requests have ended as LM_FAILED. */
 NODISCARD int lm_sampler_step(struct lm_sampler *sampler, bool *busy, struct err *err);
 /* Forgets cached prompts: after the weights have changed. ERR_INPUT while requests run. */
 NODISCARD int lm_sampler_reset_cache(struct lm_sampler *sampler, struct err *err);
 
 struct lm_sampler_stats {
-    uint64_t requests, tokens, prompt_tokens, shared_tokens, steps;
-    size_t running, waiting, pages, pages_free;
+    uint64_t requests, tokens, steps;
+    uint64_t prompt_tokens; /* of all samples */
+    uint64_t shared_tokens; /* of these: found in the cache, not computed */
+    size_t running, waiting, pages;
+    size_t pages_free; /* or holding nothing but cached prompts */
 };
 struct lm_sampler_stats lm_sampler_stats(const struct lm_sampler *sampler);
 

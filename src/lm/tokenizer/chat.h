@@ -3,8 +3,10 @@
  *   <|im_start|>system\nTEXT<|im_end|>\n<|im_start|>user\nTEXT<|im_end|>\n<|im_start|>assistant\n
  *
  * Qwen3's rules for thinking blocks are followed: an answer before the last question loses its
- * block; with thinking off the prompt ends in an empty one. Qwen2.5's default system text is known by family. Roles and
- * texts of strangers are encoded without special tokens, so nobody can forge a turn.
+ * block; with thinking off the prompt ends in an empty one. Answers of tools lie in a user's turn,
+ * consecutive ones in one. Texts of strangers are encoded without special tokens, so nobody can
+ * forge a turn, and an answer is encoded apart from what stands before it, as it came from the
+ * model.
  */
 #ifndef WARPGYM_LM_TOKENIZER_CHAT_H
 #define WARPGYM_LM_TOKENIZER_CHAT_H
@@ -12,14 +14,17 @@
 #include "lm/tokenizer/tokenizer.h"
 
 enum chat_style {
-    CHAT_QWEN2, /* a system text where none is given */
-    CHAT_QWEN3, /* thinking blocks */
-    CHAT_PLAIN  /* ChatML alone, for models of one's own */
+    CHAT_QWEN2,  /* Qwen2.5: a system text where none is given */
+    CHAT_QWEN3,  /* thinking blocks */
+    CHAT_PLAIN,  /* ChatML alone, for models of one's own */
+    CHAT_QWEN1,  /* Qwen1.5 and Qwen2: another system text */
+    CHAT_THINKER /* Qwen3's models that always think: the answer's block is opened for them */
 };
 
 struct chat_message {
-    const char *role; /* system, user, assistant, tool */
-    const char *content;
+    const char *role;      /* system, user, assistant, tool */
+    const char *content;   /* of an assistant, with <think>…</think> before it or without */
+    const char *reasoning; /* of an assistant: the block's text; NULL: it is in `content` */
 };
 
 struct chat_options {
@@ -28,12 +33,15 @@ struct chat_options {
     bool answer;   /* end with the opening of an assistant's turn */
 };
 
-/* Which style a model's directory asks for: by the chat template's marks in tokenizer_config.json or chat_template.jinja,
- * else CHAT_PLAIN. */
+/* Which style a model's directory asks for: by the marks of the chat template in
+ * chat_template.jinja or tokenizer_config.json, else CHAT_PLAIN. */
 NODISCARD int chat_style_of(const char *directory, enum chat_style *style, struct err *err);
+/* By the text of such a template. */
+enum chat_style chat_style_of_template(const char *text);
 
-/* Appends the ids of a conversation. `mask`, where not NULL, gets one byte for each id: 1 where it is part of an
- * assistant's answer (its end token too), which is what a model is trained on. */
+/* Appends the ids of a conversation. `mask`, where not NULL, gets one byte for each id: 1 where it
+ * is part of an assistant's answer (its end token too), which is what a model is trained on. A
+ * thinking block is part of the answer, except the empty one where thinking is off. */
 NODISCARD int chat_encode(struct tokenizer *tokenizer, const struct chat_message *messages,
                           size_t count, const struct chat_options *options, struct tokens *out,
                           struct buf *mask, struct err *err);

@@ -1,8 +1,9 @@
 /* learn: a small byte-level BPE from a corpus, written as a tokenizer.json that this engine and the
  * `tokenizers` library read alike (tokenizer_config.json with a ChatML template beside it).
  *
- * The most frequent pair is merged first; equal ones in the order of their ids, so that a corpus gives one
- * tokenizer.
+ * The most frequent pair is merged first; equal ones in the order of their ids, so that a corpus
+ * gives one tokenizer. Where the corpus has no more pairs the vocabulary ends below the wanted
+ * size.
  */
 #ifndef WARPGYM_LM_TOKENIZER_LEARN_H
 #define WARPGYM_LM_TOKENIZER_LEARN_H

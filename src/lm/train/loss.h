@@ -8,6 +8,13 @@
  *                        -Σ max(min(r A, clip(r) A), c A)   (Ye et al. 2020, equation 5)
  *   cispo                -Σ sg(clip(r, low, high)) p A
  *   dro                  -Σ [p A - (β/2)(p - q)²]
+ *
+ * A row with weight or advantage 0 is masked: it counts in no sum but the loss (dro holds it near q
+ * all the same, as its formula says). Where nobody knows q, as of a prompt's tokens, it may be NaN
+ * if A is 0: then the row adds nothing in any loss. Any other NaN is not hidden: loss and gradient
+ * become NaN.
+ *
+ * r stays below e^20 (4.9e8): p - q is cut there, and a row that is cut has no gradient through r.
  */
 #ifndef WARPGYM_LM_TRAIN_LOSS_H
 #define WARPGYM_LM_TRAIN_LOSS_H
@@ -17,6 +24,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define LOSS_LOG_RATIO_MAX 20.0
+
 /* Bounds are of the ratio, not epsilons. A NAN stands for the loss's default. */
 struct loss_config {
     double clip_low, clip_high; /* ppo 0.8 and 1.2, cispo 0 and 4 */
@@ -24,29 +33,34 @@ struct loss_config {
     double beta;                /* dro 0.05 */
     double entropy;             /* any: minus this times Σ entropy is added to the loss; 0 */
 };
+extern const struct loss_config loss_config_defaults; /* all NAN */
 
-/* Arrays of `count` rows (weights and dlogprob: rows × targets_per_row); what a loss does not name may be NULL. */
+/* Arrays of `count` rows (weights and dlogprob: rows × targets_per_row); what a loss does not name
+ * may be NULL, and so may weights, which stands for all 1. */
 struct loss_input {
     size_t count, targets_per_row;
     const float *logprob; /* p */
     const float *weights, *sampled /* q */, *advantages;
 };
 
-/* Sums over the rows given; add those of several blocks. */
+/* Sums over the rows given; all but the loss's over those that count.
+ *   tokens    rows that count: weight or advantage other than 0
+ *   clipped   of them, where a bound took the gradient away (cispo: changed it)
+ *   ratio     Σ r
+ *   kl        Σ (q - p), estimator k1 of KL(q || p)
+ *   entropy   Σ entropy, where known */
+#define LOSS_SUMS(X) X(loss) X(tokens) X(clipped) X(ratio) X(kl) X(entropy)
 struct loss_sums {
-    double loss;
-    double tokens;  /* rows that count: weight or advantage other than 0 */
-    double clipped; /* of them, where a bound took the gradient away */
-    double ratio;   /* Σ r */
-    double kl;      /* Σ (q - p), estimator k1 of KL(q || p) */
-    double entropy; /* Σ entropy, where known */
+#define X(name) double name;
+    LOSS_SUMS(X)
+#undef X
 };
 
 struct loss {
     const char *name;
     bool ratio; /* needs sampled and advantages; else weights */
     bool soft;  /* several targets per row are fine */
-    /* dlogprob (NULL: not wanted) is written. */
+    /* dlogprob (NULL: not wanted) and *sums are written. `config` has gone through the check. */
     void (*apply)(const struct loss_config *config, const struct loss_input *input, float *dlogprob,
                   struct loss_sums *sums);
 };
@@ -57,5 +71,13 @@ const struct loss *loss_at(size_t index); /* NULL behind the last */
 /* Fills in defaults; refuses bounds that make no sense, and keys that the loss does not have. */
 NODISCARD int loss_config_check(const struct loss *loss, struct loss_config *config,
                                 struct err *err);
+
+bool loss_row_counts(const struct loss *loss, const struct loss_input *input, size_t row);
+/* Adds the entropy of the rows that count to the sums, and its part of the loss; dentropy (NULL:
+ * not wanted) is written. */
+void loss_entropy(const struct loss *loss, const struct loss_config *config,
+                  const struct loss_input *input, const float *entropy, float *dentropy,
+                  struct loss_sums *sums);
+void loss_sums_add(struct loss_sums *to, const struct loss_sums *from);
 
 #endif

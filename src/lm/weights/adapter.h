@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "lm/weights/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +44,8 @@ struct lm_lora {
 };
 
 double lm_lora_scale(const struct lm_lora *lora);
+/* Elements of A and B on all targets of all layers. */
+uint64_t lm_lora_parameters(const struct lm_lora *lora, const struct lm_config *config);
 
 /* DIRECTORY/adapter_config.json. target_modules may be "all-linear". */
 NODISCARD int lm_adapter_read(struct lm_lora *lora, const char *directory, struct err *err);

@@ -42,6 +42,7 @@ struct lm_config {
     bool tied; /* the head is the embedding */
     bool qkv_bias, output_bias, mlp_bias;
     bool qk_norm;
+    /* These may lie outside the vocabulary: then no row of the embedding has them. */
     int32_t begin_token; /* -1: none */
     int32_t pad_token;   /* -1: none */
     int32_t stop_tokens[LM_STOP_TOKENS_MAX];
@@ -60,6 +61,8 @@ NODISCARD int lm_config_check(const struct lm_config *config, struct err *err);
 
 /* "qwen2", "qwen3", "llama" */
 const char *lm_family_name(enum lm_family family);
+/* "default", "linear", "llama3", "yarn" */
+const char *lm_rope_name(enum lm_rope_kind kind);
 
 /* All parameters, in elements; the tied head counts once. */
 uint64_t lm_config_parameters(const struct lm_config *config);

@@ -1,14 +1,15 @@
-/* safetensors: tensors in a file, mapped into memory; and written.
+/* safetensors: tensors in a file, read and written.
  *
  * A file is 8 bytes of header length, a JSON header {name: {dtype, shape, data_offsets}} and the
  * data. Files come from strangers: the header's length, every shape, every offset and the sums
- * of them are checked before anything is used; overlapping or missing bytes, duplicate names, shapes that do not
- * match their bytes are refused with the tensor's name. A file that is cut while it is mapped ends
- * as an error of the reader, never as a signal: bytes are copied out with pread, or mapped from a file of which the
- * size was checked after the mapping.
+ * of them are checked before anything is used; overlapping or missing bytes, duplicate names,
+ * shapes that do not match their bytes are refused with the tensor's name. Data is copied out with
+ * pread, never mapped: a file that is cut while it is open ends as an error of the reader, not as a
+ * signal, and the caller's conversion to f32 needs a copy anyway.
  *
  * A checkpoint is one file (model.safetensors) or many with an index
- * (model.safetensors.index.json).
+ * (model.safetensors.index.json); the index names files of its own directory only, and each tensor
+ * must lie in the file that the index says, and nowhere else.
  *
  * Threads: an open set is read-only and may be shared.
  */
@@ -18,6 +19,7 @@
 #include "base/err.h"
 #include "lm/ops/backend.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,19 +27,24 @@
 
 struct lm_tensor {
     const char *name;
-    enum lm_dtype dtype; /* others (integers, f64) are listed, and refused when read */
-    const char *dtype_name;
+    const char *dtype_name; /* "F32", "BF16", "I64" */
+    bool readable;          /* one of enum lm_dtype; others are listed, and refused when read */
+    enum lm_dtype dtype;
     size_t dimensions;
     uint64_t shape[LM_TENSOR_DIMENSIONS];
     uint64_t count, bytes; /* elements, bytes */
-    const void *data;      /* in the mapping, not aligned */
+    const char *path;      /* of the file that holds it */
+    int fd;
+    uint64_t offset; /* in that file */
 };
 
 struct safetensors; /* one file or all files of a checkpoint */
 
-/* A file, or a directory with model.safetensors or model.safetensors.index.json. */
+/* A file, or a directory with model.safetensors or model.safetensors.index.json. Tensors come in
+ * the order of their names. */
 NODISCARD int safetensors_open(struct safetensors **out, const char *path, struct err *err);
 void safetensors_close(struct safetensors *set);
+size_t safetensors_files(const struct safetensors *set);
 size_t safetensors_count(const struct safetensors *set);
 const struct lm_tensor *safetensors_at(const struct safetensors *set, size_t index);
 /* NULL: there is none. */
@@ -67,6 +74,10 @@ NODISCARD int safetensors_writer_put(struct safetensors_writer *writer, const fl
 NODISCARD int safetensors_writer_finish(struct safetensors_writer *writer, struct err *err);
 /* Gives up: nothing stays on disk. */
 void safetensors_writer_abort(struct safetensors_writer *writer);
+
+/* DIRECTORY/model.safetensors into files of at most `bytes` of data each (a tensor is never split), in
+ * the order of their names, and an index. The one file goes last: until then it is what counts. */
+NODISCARD int safetensors_split(const char *directory, uint64_t bytes, struct err *err);
 
 /* Round to nearest even; NaN stays NaN. */
 uint16_t lm_bf16_from(float value);

@@ -1,0 +1,102 @@
+#include "base/lines.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK_BYTES ((size_t)64 << 10)
+
+struct lines {
+    int fd;
+    char *path, *chunk;
+    size_t at, end; /* what of the chunk is still to come */
+    size_t number;
+    struct buf line;
+};
+
+int lines_open(struct lines **out, const char *path, size_t max_bytes, struct err *err)
+{
+    *out = NULL;
+    if (file_is_directory(path))
+        return err_set(err, ERR_INPUT, "%s: is a directory", path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return err_set(err, ERR_MISSING, "%s: no such file", path);
+    if (fd < 0)
+        return err_sys(err, errno, "%s: cannot open", path);
+    struct lines *lines = mem_alloc(sizeof *lines);
+    lines->fd = fd;
+    lines->path = mem_strdup(path);
+    lines->chunk = mem_alloc(CHUNK_BYTES);
+    buf_init(&lines->line, max_bytes);
+    *out = lines;
+    return 0;
+}
+
+void lines_close(struct lines *lines)
+{
+    if (!lines)
+        return;
+    close(lines->fd);
+    mem_free(lines->path);
+    mem_free(lines->chunk);
+    buf_deinit(&lines->line);
+    mem_free(lines);
+}
+
+size_t lines_number(const struct lines *lines)
+{
+    return lines->number;
+}
+
+/* 1; 0 at the end of the file. */
+static int fill(struct lines *lines, struct err *err)
+{
+    ssize_t got;
+    do
+        got = read(lines->fd, lines->chunk, CHUNK_BYTES);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return err_sys(err, errno, "%s: cannot read", lines->path);
+    lines->at = 0;
+    lines->end = (size_t)got;
+    return got > 0;
+}
+
+static int read_line(struct lines *lines, struct err *err)
+{
+    buf_reset(&lines->line);
+    lines->number++;
+    for (bool ended = false; !ended;) {
+        int result = lines->at < lines->end ? 1 : fill(lines, err);
+        if (result <= 0)
+            return result < 0 ? result : lines->line.len > 0;
+        const char *start = lines->chunk + lines->at;
+        size_t left = lines->end - lines->at;
+        const char *newline = memchr(start, '\n', left);
+        size_t count = newline ? (size_t)(newline - start) : left;
+        buf_append(&lines->line, start, count);
+        lines->at += count + (newline != NULL);
+        ended = newline != NULL;
+        if (lines->line.cut)
+            return err_set(err, ERR_LIMIT, "%s:%zu: a line of more than the %zu bytes allowed",
+                           lines->path, lines->number, lines->line.max_bytes);
+    }
+    return 1;
+}
+
+int lines_next(struct lines *lines, const char **text, size_t *count, struct err *err)
+{
+    int result;
+    do
+        result = read_line(lines, err);
+    while (result > 0 && strspn(lines->line.data, " \t\r") == lines->line.len);
+    *text = lines->line.data;
+    *count = lines->line.len;
+    return result;
+}

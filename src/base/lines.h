@@ -1,0 +1,26 @@
+/* lines: a file of lines, one after the other, each of bounded length. The file itself has no
+ * bound.
+ *
+ * Threads: one at a time.
+ */
+#ifndef WARPGYM_BASE_LINES_H
+#define WARPGYM_BASE_LINES_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+struct lines;
+
+/* A regular file, or whatever else can be read to its end. ERR_MISSING, ERR_INPUT (a directory),
+ * ERR_IO. */
+NODISCARD int lines_open(struct lines **out, const char *path, size_t max_bytes, struct err *err);
+void lines_close(struct lines *lines);
+
+/* 1 and the next line, without its newline, NUL-terminated and valid until the next call; 0 at the
+ * end. Lines of blanks alone are passed over. ERR_LIMIT names the line that is too long. */
+NODISCARD int lines_next(struct lines *lines, const char **text, size_t *count, struct err *err);
+/* Of the line that was given last, from 1. */
+size_t lines_number(const struct lines *lines);
+
+#endif

@@ -1,0 +1,198 @@
+/* lm convert: a model's files written anew. */
+#include "cli/cli.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "lm/model/model.h"
+#include "lm/weights/safetensors.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const dtype_names[] = {
+    [LM_F32] = "f32", [LM_BF16] = "bf16", [LM_F16] = "f16", NULL};
+
+/* Beside the weights; what is there goes with them. */
+static const char *const companions[] = {
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "generation_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.model",
+};
+
+struct conversion {
+    const char *model, *out; /* model NULL: fresh */
+    const char *fresh, *merge, *adapter;
+    int dtype; /* enum lm_dtype; -1: as it is kept */
+    int64_t seed, shard_mib;
+};
+
+static int refuse_present(const char *directory, struct err *err)
+{
+    static const char *const names[] = {"config.json", "adapter_config.json"};
+    int result = 0;
+    for (size_t i = 0; i < 2 && result == 0; i++) {
+        char *path = mem_printf("%s/%s", directory, names[i]);
+        if (file_exists(path))
+            result = err_set(err, ERR_INPUT, "%s: is there already; name another directory", path);
+        mem_free(path);
+    }
+    return result;
+}
+
+static int copy_companions(const char *from, const char *to, struct err *err)
+{
+    int result = 0;
+    for (size_t i = 0; i < sizeof companions / sizeof *companions && result == 0; i++) {
+        char *source = mem_printf("%s/%s", from, companions[i]), *bytes = NULL;
+        char *target = mem_printf("%s/%s", to, companions[i]);
+        size_t count;
+        if (file_exists(source)) {
+            result = file_read(source, LIMIT_LM_COMPANION_BYTES, &bytes, &count, err);
+            if (result == 0)
+                result = file_write_atomic(target, bytes, count, 0644, err);
+            mem_free(bytes);
+        }
+        mem_free(source);
+        mem_free(target);
+    }
+    return result;
+}
+
+/* A config.json, or a directory that holds one. */
+static int read_config(struct lm_config *config, const char *path, struct err *err)
+{
+    char *text = NULL;
+    size_t count;
+    json_t *document = NULL;
+    if (file_is_directory(path))
+        return lm_config_read(config, path, err);
+    int result = file_read(path, LIMIT_LM_JSON_BYTES, &text, &count, err);
+    if (result == 0)
+        result = json_parse(path, text, count, &document, err);
+    if (result == 0 && (result = lm_config_parse(config, document, err)) < 0)
+        err_prefix(err, "%s", path);
+    json_decref(document);
+    mem_free(text);
+    return result;
+}
+
+/* What the embedding is kept in: most of a model is kept in one type. */
+static enum lm_dtype kept_dtype(const char *directory)
+{
+    struct safetensors *set = NULL;
+    enum lm_dtype dtype = LM_F32;
+    if (safetensors_open(&set, directory, NULL) == 0) {
+        const struct lm_tensor *tensor = safetensors_find(set, "model.embed_tokens.weight");
+        if (tensor && tensor->readable)
+            dtype = tensor->dtype;
+    }
+    safetensors_close(set);
+    return dtype;
+}
+
+static int open_model(struct lm_model **model, const struct conversion *conversion,
+                      struct lm_backend *backend, struct err *err)
+{
+    struct lm_model_options options = {
+        .adapter = conversion->merge ? conversion->merge : conversion->adapter,
+        .seed = (uint64_t)conversion->seed,
+        .positions = 1, /* nothing is computed with it */
+    };
+    struct lm_config config;
+    if (!conversion->fresh)
+        return lm_model_open(model, conversion->model, backend, &options, err);
+    int result = read_config(&config, conversion->fresh, err);
+    if (result < 0)
+        return result;
+    return lm_model_fresh(model, &config, backend, &options, err);
+}
+
+static int save(struct lm_model *model, const struct conversion *conversion, struct err *err)
+{
+    enum lm_dtype dtype = conversion->dtype >= 0 ? (enum lm_dtype)conversion->dtype
+                          : conversion->model    ? kept_dtype(conversion->model)
+                                                 : LM_F32;
+    if (conversion->adapter)
+        return lm_model_save_adapter(model, conversion->out, err);
+    int result = lm_model_save(model, conversion->out, dtype, conversion->merge != NULL, err);
+    if (result == 0 && conversion->shard_mib > 0)
+        result = safetensors_split(conversion->out, (uint64_t)conversion->shard_mib << 20, err);
+    const char *from = conversion->model ? conversion->model : conversion->fresh;
+    if (result == 0 && file_is_directory(from))
+        result = copy_companions(from, conversion->out, err);
+    if (result == 0)
+        printf("%s: %llu parameters in %s\n", conversion->out,
+               (unsigned long long)lm_config_parameters(&model->config), dtype_names[dtype]);
+    return result;
+}
+
+static int convert(const struct conversion *conversion)
+{
+    struct lm_backend *backend = NULL;
+    struct lm_model *model = NULL;
+    struct err err;
+    int result = refuse_present(conversion->out, &err);
+    if (result == 0)
+        result = lm_backend_open(&backend, "reference", 1, &err);
+    if (result == 0)
+        result = open_model(&model, conversion, backend, &err);
+    if (result == 0)
+        result = save(model, conversion, &err);
+    lm_model_close(model);
+    lm_backend_close(backend);
+    return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
+}
+
+/* Why the command line makes no sense, or NULL. */
+static const char *complaint(const struct conversion *conversion, size_t words)
+{
+    size_t wanted = conversion->fresh ? 1 : 2;
+    if (words != wanted)
+        return conversion->fresh ? "--fresh takes one directory, OUT" : "name MODEL and OUT";
+    if (!!conversion->fresh + !!conversion->merge + !!conversion->adapter > 1)
+        return "--fresh, --merge and --adapter exclude each other";
+    if (conversion->adapter && (conversion->dtype >= 0 || conversion->shard_mib > 0))
+        return "an adapter is written in f32, into one file";
+    return NULL;
+}
+
+int lm_convert_main(int argc, char **argv)
+{
+    struct conversion conversion = {.dtype = -1};
+    struct cli_words words = {0};
+    const struct cli_option options[] = {
+        OPTION_CHOICE(0, "dtype", &conversion.dtype, dtype_names, "TYPE",
+                      "what the weights are kept in; as in MODEL, f32 for fresh ones"),
+        OPTION_INT(0, "shard-mib", &conversion.shard_mib, 1, (int64_t)1 << 30, "N",
+                   "several files of at most N MiB and an index, instead of one file"),
+        OPTION_STRING(0, "merge", &conversion.merge, "ADAPTER",
+                      "add an adapter (a directory as PEFT writes it) into the weights"),
+        OPTION_STRING(0, "adapter", &conversion.adapter, "ADAPTER",
+                      "write this adapter alone, once it fits MODEL"),
+        OPTION_STRING(0, "fresh", &conversion.fresh, "CONFIG",
+                      "draw weights for a config.json, or the one of a directory"),
+        OPTION_INT(0, "seed", &conversion.seed, 0, INT64_MAX, "N", "of fresh weights (0)"),
+        OPTION_END,
+    };
+    int status = EXIT_USAGE;
+    if (!cli_parse(lm_convert_main, options, argc, argv, &words, &status))
+        return status;
+    const char *why = complaint(&conversion, words.count);
+    if (why) {
+        status = cli_fail(EXIT_USAGE, "lm convert: %s; try `warpgym lm convert --help`", why);
+    } else {
+        conversion.model = conversion.fresh ? NULL : words.items[0];
+        conversion.out = words.items[words.count - 1];
+        status = convert(&conversion);
+    }
+    cli_words_deinit(&words);
+    return status;
+}

@@ -1,0 +1,229 @@
+/* lm serve: `warpgym lm serve`: a model behind OpenAI's API. */
+#include "cli/cli.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "lm/sample/engine.h"
+#include "server/lm_api.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STANDARD_LISTEN "127.0.0.1:8000" /* `warpgym serve` has the other port */
+#define LOOK_MS 100
+#define STOP_MS 10000
+#define STEP_ROWS 256 /* beside those of the running sequences */
+#define PAGE 16
+#define CACHE_BYTES ((uint64_t)1 << 30) /* where nobody says how much */
+
+struct arguments {
+    const char *directory, *listen, *name, *adapter, *backend;
+    int64_t threads, sequences, context, cache_tokens, queue, drain_s;
+    struct cli_words sets;
+};
+
+/* In the order in which it is opened. */
+struct house {
+    struct lm_backend *backend;
+    struct lm_model *model;
+    struct tokenizer *tokenizer;
+    struct lm_engine *engine;
+    struct lm_api *api;
+    size_t positions; /* of the longest sequence that fits both model and cache */
+};
+
+/* -------------------------------------------------------------------------------------- opening */
+
+/* As many positions as the sequences can have, within a bound of memory; whole pages. */
+static size_t cache_tokens(const struct arguments *arguments, const struct lm_model *model)
+{
+    const struct lm_config *config = &model->config;
+    const uint64_t bytes = 2 * (uint64_t)config->layers * config->kv_heads * config->head_width *
+                           lm_dtype_bytes(model->backend->dtype);
+    const uint64_t all = (uint64_t)arguments->sequences * model->positions;
+    uint64_t tokens = CACHE_BYTES / bytes;
+    tokens = tokens < all ? tokens : all;
+    if (arguments->cache_tokens > 0)
+        tokens = (uint64_t)arguments->cache_tokens;
+    return (size_t)(tokens + PAGE - 1) / PAGE * PAGE;
+}
+
+static int open_engine(const struct arguments *arguments, struct house *house, struct err *err)
+{
+    const struct lm_model_options model = {.training = LM_FROZEN,
+                                           .adapter = arguments->adapter,
+                                           .positions = (size_t)arguments->context};
+    int result = lm_backend_open(&house->backend, arguments->backend, (size_t)arguments->threads,
+                                 err);
+    if (result == 0)
+        result = lm_model_open(&house->model, arguments->directory, house->backend, &model, err);
+    if (result == 0)
+        result = tokenizer_open(&house->tokenizer, arguments->directory, err);
+    if (result < 0)
+        return result;
+    house->positions = house->model->positions;
+    const struct lm_sampler_options sampler = {
+        .sequences = (size_t)arguments->sequences,
+        .rows = (size_t)arguments->sequences + STEP_ROWS,
+        .page = PAGE,
+        .cache_tokens = cache_tokens(arguments, house->model),
+    };
+    if (sampler.cache_tokens < house->positions)
+        house->positions = sampler.cache_tokens;
+    return lm_engine_open(&house->engine, house->model, &sampler, err);
+}
+
+/* What the directory is called, where no name is given. */
+static char *name_of(const struct arguments *arguments)
+{
+    const char *text = arguments->name ? arguments->name : arguments->directory;
+    size_t count = strlen(text);
+    while (!arguments->name && count > 1 && text[count - 1] == '/')
+        count--;
+    size_t from = count;
+    while (!arguments->name && from > 0 && text[from - 1] != '/')
+        from--;
+    return mem_printf("%.*s", (int)(arguments->name ? count : count - from),
+                      arguments->name ? text : text + from);
+}
+
+static int open_api(const struct arguments *arguments, const struct settings *settings,
+                    struct house *house, struct err *err)
+{
+    struct lm_api_options options = {.settings = settings,
+                                     .engine = house->engine,
+                                     .tokenizer = house->tokenizer,
+                                     .positions = house->positions,
+                                     .choices_max = (size_t)arguments->queue};
+    int result = chat_style_of(arguments->directory, &options.style, err);
+    if (result < 0)
+        return result;
+    char *name = name_of(arguments);
+    options.model = name;
+    result = lm_api_open(&house->api, &options, err);
+    if (result == 0) {
+        printf("warpgym: serving %s at %s\n", name, lm_api_address(house->api));
+        fflush(stdout);
+    }
+    mem_free(name);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------- serving */
+
+static void wait_for_signal(void)
+{
+    while (!cli_cancelled)
+        (void)poll(NULL, 0, LOOK_MS);
+}
+
+static void stop(const struct arguments *arguments, struct house *house)
+{
+    struct err err;
+    if (house->api) {
+        log_event(LOG_LEVEL_INFO, "lm", "stopping", NULL);
+        lm_api_drain(house->api, arguments->drain_s * 1000, NULL);
+    }
+    if (house->api && lm_api_stop(house->api, STOP_MS, &err) < 0) {
+        /* Something hangs in a request: nothing can be freed. */
+        log_event(LOG_LEVEL_ERROR, "lm", "stopped in the middle of a request", "why", err.text,
+                  NULL);
+        _Exit(EXIT_INFRASTRUCTURE);
+    }
+    lm_engine_close(house->engine);
+    lm_api_free(house->api);
+    tokenizer_close(house->tokenizer);
+    lm_model_close(house->model);
+    lm_backend_close(house->backend);
+}
+
+static int run(const struct arguments *arguments, const struct settings *settings)
+{
+    struct house house = {0};
+    struct err err;
+    int status = EXIT_PASSED;
+    int result = open_engine(arguments, &house, &err);
+    if (result == 0)
+        result = open_api(arguments, settings, &house, &err);
+    if (result < 0)
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    else
+        wait_for_signal();
+    stop(arguments, &house);
+    return status;
+}
+
+/* The address is a setting by another name, with a default of its own. */
+static int apply(const struct arguments *arguments, struct settings *settings, struct err *err)
+{
+    const char *listen = arguments->listen;
+    if (!listen && settings->origin[SETTING_server_listen] == ORIGIN_DEFAULT)
+        listen = STANDARD_LISTEN;
+    int result = listen ? settings_set(settings, "server.listen", listen, ORIGIN_COMMAND_LINE, err)
+                        : 0;
+    return result < 0 ? result : settings_check(settings, err);
+}
+
+static int serve(const struct arguments *arguments)
+{
+    struct settings settings;
+    struct err err;
+    int status;
+    if (cli_settings(&settings, &arguments->sets, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    if (apply(arguments, &settings, &err) < 0) {
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else {
+        cli_be_service(&settings);
+        cli_catch_signals();
+        status = run(arguments, &settings);
+    }
+    settings_deinit(&settings);
+    return status;
+}
+
+int lm_serve_main(int argc, char **argv)
+{
+    struct arguments arguments = {.backend = "cpu", .sequences = 16, .queue = 512, .drain_s = 60};
+    struct cli_words words = {0};
+    const struct cli_option options[] = {
+        OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
+                      "where to serve (" STANDARD_LISTEN "); port 0: a free one"),
+        OPTION_STRING(0, "name", &arguments.name, "NAME",
+                      "what clients call the model (the directory's name)"),
+        OPTION_STRING(0, "adapter", &arguments.adapter, "DIR", "a LoRA adapter to put on it"),
+        OPTION_INT(0, "context", &arguments.context, 0, LIMIT_LM_POSITIONS, "TOKENS",
+                   "longest sequence, prompt and answer (as the model says)"),
+        OPTION_GROUP("Resources"),
+        OPTION_INT(0, "sequences", &arguments.sequences, 1, LIMIT_LM_SAMPLES, "N",
+                   "answers written at the same time (16)"),
+        OPTION_INT(0, "cache-tokens", &arguments.cache_tokens, 0, LIMIT_LM_CACHE_POSITIONS, "N",
+                   "positions that their cache holds together (what fits 1 GiB)"),
+        OPTION_INT(0, "queue", &arguments.queue, 1, 1 << 20, "N",
+                   "answers that are written or wait; more are refused with 429 (512)"),
+        OPTION_INT(0, "drain", &arguments.drain_s, 0, 86400, "SECONDS",
+                   "how long answers may still take after SIGTERM (60)"),
+        OPTION_STRING(0, "backend", &arguments.backend, "NAME", "cpu or reference (cpu)"),
+        OPTION_INT(0, "threads", &arguments.threads, 0, 1024, "N",
+                   "of the backend (one for each core)"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
+                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_END,
+    };
+    int status = EXIT_USAGE;
+    if (!cli_parse(lm_serve_main, options, argc, argv, &words, &status))
+        return status;
+    if (words.count == 1) {
+        arguments.directory = words.items[0];
+        status = serve(&arguments);
+    } else {
+        status = cli_fail(EXIT_USAGE, "lm serve: name one model's directory; try `warpgym lm serve "
+                                      "--help`");
+    }
+    cli_words_deinit(&arguments.sets);
+    cli_words_deinit(&words);
+    return status;
+}

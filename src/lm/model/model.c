@@ -1,0 +1,261 @@
+#include "lm/model/model.h"
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "lm/model/build.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of one layer at most: two norms, two of heads, and weight, bias, A and B of each projection. */
+#define PER_LAYER (4 + 4 * LM_LORA_TARGET_COUNT)
+/* Of a parameter in its block: what GPUs want; a cache line is less. */
+#define PLACE_ALIGNMENT ((size_t)256)
+
+/* Sizes of one projection, and where it lies. */
+struct projection_shape {
+    const char *block;
+    size_t out, in;
+    bool bias;
+};
+
+static struct projection_shape shape_of(const struct lm_config *c, enum lm_lora_target target)
+{
+    size_t q = c->heads * c->head_width, kv = c->kv_heads * c->head_width;
+    const struct projection_shape shapes[LM_LORA_TARGET_COUNT] = {
+        [LM_LORA_Q] = {"self_attn", q, c->width, c->qkv_bias},
+        [LM_LORA_K] = {"self_attn", kv, c->width, c->qkv_bias},
+        [LM_LORA_V] = {"self_attn", kv, c->width, c->qkv_bias},
+        [LM_LORA_O] = {"self_attn", c->width, q, c->output_bias},
+        [LM_LORA_GATE] = {"mlp", c->inner, c->width, c->mlp_bias},
+        [LM_LORA_UP] = {"mlp", c->inner, c->width, c->mlp_bias},
+        [LM_LORA_DOWN] = {"mlp", c->width, c->inner, c->mlp_bias},
+    };
+    return shapes[target];
+}
+
+static struct lm_parameter *add(struct lm_model *model, size_t rows, size_t columns)
+{
+    struct lm_parameter *parameter = &model->parameters[model->parameter_count++];
+    *parameter = (struct lm_parameter){.rows = rows, .columns = columns};
+    return parameter;
+}
+
+__attribute__((format(printf, 2, 3))) static struct lm_parameter *
+named(struct lm_parameter *parameter, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(parameter->name, sizeof parameter->name, format, args);
+    va_end(args);
+    return parameter;
+}
+
+static struct lm_parameter *add_vector(struct lm_model *model, size_t columns)
+{
+    struct lm_parameter *parameter = add(model, 1, columns);
+    parameter->vector = true;
+    return parameter;
+}
+
+static struct lm_parameter *add_adapter(struct lm_model *model, size_t rows, size_t columns)
+{
+    struct lm_parameter *parameter = add(model, rows, columns);
+    parameter->adapter = true;
+    return parameter;
+}
+
+static void add_projection(struct lm_model *model, size_t layer, enum lm_lora_target target)
+{
+    struct lm_projection *p = &model->layers[layer].projections[target];
+    struct lm_parameter **head_norm = target == LM_LORA_Q   ? &model->layers[layer].q_norm
+                                      : target == LM_LORA_K ? &model->layers[layer].k_norm
+                                                            : NULL;
+    struct projection_shape shape = shape_of(&model->config, target);
+    char path[LM_PARAMETER_NAME_MAX / 2];
+    snprintf(path, sizeof path, "model.layers.%zu.%s.%s", layer, shape.block,
+             lm_lora_target_name(target));
+    p->weight = named(add(model, shape.out, shape.in), "%s.weight", path);
+    if (shape.bias)
+        p->bias = named(add_vector(model, shape.out), "%s.bias", path);
+    if (head_norm && model->config.qk_norm)
+        *head_norm = named(add_vector(model, model->config.head_width),
+                           "model.layers.%zu.self_attn.%s.weight", layer,
+                           target == LM_LORA_Q ? "q_norm" : "k_norm");
+    if (model->lora.rank > 0 && (model->lora.targets >> target & 1)) {
+        p->a = named(add_adapter(model, model->lora.rank, shape.in), "%s.lora_A.weight", path);
+        p->b = named(add_adapter(model, shape.out, model->lora.rank), "%s.lora_B.weight", path);
+    }
+}
+
+static void declare_all(struct lm_model *model)
+{
+    const struct lm_config *c = &model->config;
+    model->embedding = named(add(model, c->vocab, c->width), "model.embed_tokens.weight");
+    for (size_t i = 0; i < c->layers; i++) {
+        struct lm_layer *layer = &model->layers[i];
+        layer->attention_norm = named(add_vector(model, c->width),
+                                      "model.layers.%zu.input_layernorm.weight", i);
+        layer->mlp_norm = named(add_vector(model, c->width),
+                                "model.layers.%zu.post_attention_layernorm.weight", i);
+        for (enum lm_lora_target target = 0; target < LM_LORA_TARGET_COUNT; target++)
+            add_projection(model, i, target);
+    }
+    model->final_norm = named(add_vector(model, c->width), "model.norm.weight");
+    model->head = c->tied ? model->embedding
+                          : named(add(model, c->vocab, c->width), "lm_head.weight");
+}
+
+static int check_lora(const struct lm_lora *lora, enum lm_training training, struct err *err)
+{
+    if (lora->rank == 0)
+        return training == LM_TRAIN_ADAPTER
+                   ? err_set(err, ERR_INPUT,
+                             "there is no adapter to train: give it a rank, or train all weights")
+                   : 0;
+    if (lora->rank > LIMIT_LM_RANK)
+        return err_set(err, ERR_LIMIT, "an adapter of rank %zu; %d is the most", lora->rank,
+                       LIMIT_LM_RANK);
+    if (lora->targets == 0 || lora->targets >> LM_LORA_TARGET_COUNT)
+        return err_set(err, ERR_INPUT, "an adapter that sits on no known layer");
+    return 0;
+}
+
+int lm_model_declare(struct lm_model **out, const struct lm_config *config,
+                     const struct lm_lora *lora, struct lm_backend *backend,
+                     const struct lm_model_options *options, struct err *err)
+{
+    int result = lm_config_check(config, err);
+    if (result == 0)
+        result = check_lora(lora, options->training, err);
+    if (result < 0)
+        return result;
+    struct lm_model *model = mem_alloc(sizeof *model);
+    size_t most = config->layers * PER_LAYER + 3;
+    *model = (struct lm_model){.config = *config, .lora = *lora, .backend = backend};
+    model->positions = config->positions;
+    if (options->positions > 0 && options->positions < config->positions)
+        model->positions = options->positions;
+    model->parameters = mem_alloc(most * sizeof *model->parameters);
+    model->layers = mem_alloc(config->layers * sizeof *model->layers);
+    declare_all(model);
+    *out = model;
+    return 0;
+}
+
+static bool is_trained(const struct lm_parameter *parameter, enum lm_training training)
+{
+    return training == LM_TRAIN_ALL || (training == LM_TRAIN_ADAPTER && parameter->adapter);
+}
+
+static size_t place_after(const struct lm_model *model, const struct lm_parameter *parameter,
+                          size_t place)
+{
+    size_t bytes = parameter->rows * parameter->columns * lm_dtype_bytes(model->backend->dtype);
+    return place + (bytes + PLACE_ALIGNMENT - 1) / PLACE_ALIGNMENT * PLACE_ALIGNMENT;
+}
+
+/* Values lie in one block, gradients in another: large pages, and one call to zero them. */
+int lm_model_allocate(struct lm_model *model, enum lm_training training, struct err *err)
+{
+    struct lm_backend *backend = model->backend;
+    size_t values = 0, gradients = 0;
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        values = place_after(model, &model->parameters[i], values);
+        if (is_trained(&model->parameters[i], training))
+            gradients = place_after(model, &model->parameters[i], gradients);
+    }
+    int result = lm_backend_alloc(backend, values, "the model's parameters", &model->values, err);
+    if (result == 0 && gradients > 0)
+        result = lm_backend_alloc(backend, gradients, "the gradients", &model->gradients, err);
+    if (result < 0)
+        return result;
+    backend->zero(backend, model->gradients, gradients);
+    values = gradients = 0;
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        struct lm_parameter *parameter = &model->parameters[i];
+        parameter->value = (char *)model->values + values;
+        values = place_after(model, parameter, values);
+        if (!is_trained(parameter, training))
+            continue;
+        parameter->gradient = (char *)model->gradients + gradients;
+        gradients = place_after(model, parameter, gradients);
+    }
+    return lm_rope_tables(&model->config, model->positions, backend, &model->cosine, &model->sine,
+                          err);
+}
+
+int lm_model_fresh(struct lm_model **out, const struct lm_config *config,
+                   struct lm_backend *backend, const struct lm_model_options *options,
+                   struct err *err)
+{
+    *out = NULL;
+    if (options->adapter)
+        return err_set(err, ERR_INPUT,
+                       "an adapter from a file needs the model that it was made "
+                       "for, not a fresh one");
+    struct lm_model *model = NULL;
+    int result = lm_model_declare(&model, config, &options->lora, backend, options, err);
+    if (result == 0)
+        result = lm_model_allocate(model, options->training, err);
+    if (result == 0) {
+        lm_fresh_base(model, options->seed);
+        lm_fresh_adapter(model, options->seed);
+        result = lm_backend_wait(backend, err);
+    }
+    if (result < 0)
+        lm_model_close(model);
+    else
+        *out = model;
+    return result;
+}
+
+void lm_model_close(struct lm_model *model)
+{
+    if (!model)
+        return;
+    struct lm_backend *backend = model->backend;
+    backend->free(backend, model->values);
+    backend->free(backend, model->gradients);
+    backend->free(backend, model->cosine);
+    backend->free(backend, model->sine);
+    mem_free(model->parameters);
+    mem_free(model->layers);
+    mem_free(model);
+}
+
+uint64_t lm_model_count(const struct lm_model *model)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < model->parameter_count; i++)
+        count += (uint64_t)model->parameters[i].rows * model->parameters[i].columns;
+    return count;
+}
+
+uint64_t lm_model_trained(const struct lm_model *model)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < model->parameter_count; i++)
+        if (model->parameters[i].gradient)
+            count += (uint64_t)model->parameters[i].rows * model->parameters[i].columns;
+    return count;
+}
+
+struct lm_parameter *lm_model_find(const struct lm_model *model, const char *name)
+{
+    for (size_t i = 0; i < model->parameter_count; i++)
+        if (strcmp(model->parameters[i].name, name) == 0)
+            return &model->parameters[i];
+    return NULL;
+}
+
+void lm_model_zero_gradients(struct lm_model *model)
+{
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        struct lm_parameter *p = &model->parameters[i];
+        if (p->gradient)
+            model->backend->zero(model->backend, p->gradient,
+                                 p->rows * p->columns * lm_dtype_bytes(model->backend->dtype));
+    }
+}

@@ -1,0 +1,266 @@
+#include "lm/train/loss.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One row of a loss that compares with the sampler. */
+struct row {
+    double p, q, a;
+    double r;
+    bool capped; /* r stands still at its ceiling */
+};
+
+/* What it adds to the loss, and how that changes with p. */
+struct term {
+    double loss, slope;
+    bool clipped;
+};
+
+typedef struct term term_function(const struct loss_config *config, const struct row *row);
+
+/* ------------------------------------------------------------------------------------ the terms */
+
+static struct term importance_term(const struct loss_config *config, const struct row *row)
+{
+    (void)config;
+    return (struct term){.loss = -row->r * row->a,
+                         .slope = row->capped ? 0 : -row->r * row->a,
+                         .clipped = row->capped};
+}
+
+static struct term ppo_term(const struct loss_config *config, const struct row *row)
+{
+    struct term term = importance_term(config, row);
+    double bound = row->a > 0 ? config->clip_high : config->clip_low;
+    bool beyond = row->a > 0 ? row->r > bound : row->r < bound;
+    if (row->a < 0 && config->dual_clip > 0 && row->r > config->dual_clip) {
+        bound = config->dual_clip;
+        beyond = true;
+    }
+    return beyond ? (struct term){.loss = -bound * row->a, .clipped = true} : term;
+}
+
+static struct term cispo_term(const struct loss_config *config, const struct row *row)
+{
+    double bounded = fmin(fmax(row->r, config->clip_low), config->clip_high);
+    /* fmin and fmax would hide a NaN. */
+    double weight = isnan(row->r) ? row->r : bounded;
+    return (struct term){.loss = -weight * row->p * row->a,
+                         .slope = -weight * row->a,
+                         .clipped = weight != row->r};
+}
+
+static struct term dro_term(const struct loss_config *config, const struct row *row)
+{
+    double off = row->p - row->q;
+    return (struct term){.loss = -row->p * row->a + config->beta / 2 * off * off,
+                         .slope = -row->a + config->beta * off};
+}
+
+/* ------------------------------------------------------------------------------------ the rows */
+
+static bool has_weight(const struct loss_input *input, size_t row)
+{
+    if (!input->weights)
+        return true;
+    for (size_t k = 0; k < input->targets_per_row; k++)
+        if (input->weights[row * input->targets_per_row + k] != 0)
+            return true;
+    return false;
+}
+
+bool loss_row_counts(const struct loss *loss, const struct loss_input *input, size_t row)
+{
+    return loss->ratio ? input->advantages[row] != 0 : has_weight(input, row);
+}
+
+static void ratio_apply(term_function *make, const struct loss_config *config,
+                        const struct loss_input *input, float *dlogprob, struct loss_sums *sums)
+{
+    *sums = (struct loss_sums){0};
+    for (size_t i = 0; i < input->count; i++) {
+        struct row row = {.p = input->logprob[i],
+                          .q = input->sampled[i],
+                          .a = input->advantages[i]};
+        bool counts = row.a != 0;
+        struct term term = {0};
+        row.capped = row.p - row.q > LOSS_LOG_RATIO_MAX;
+        row.r = exp(row.capped ? LOSS_LOG_RATIO_MAX : row.p - row.q);
+        if (counts || !isnan(row.q))
+            term = make(config, &row);
+        if (dlogprob)
+            dlogprob[i] = (float)term.slope;
+        sums->loss += term.loss;
+        if (!counts)
+            continue;
+        sums->tokens++;
+        sums->clipped += term.clipped;
+        sums->ratio += row.r;
+        sums->kl += row.q - row.p;
+    }
+}
+
+static void importance_apply(const struct loss_config *config, const struct loss_input *input,
+                             float *dlogprob, struct loss_sums *sums)
+{
+    ratio_apply(importance_term, config, input, dlogprob, sums);
+}
+
+static void ppo_apply(const struct loss_config *config, const struct loss_input *input,
+                      float *dlogprob, struct loss_sums *sums)
+{
+    ratio_apply(ppo_term, config, input, dlogprob, sums);
+}
+
+static void cispo_apply(const struct loss_config *config, const struct loss_input *input,
+                        float *dlogprob, struct loss_sums *sums)
+{
+    ratio_apply(cispo_term, config, input, dlogprob, sums);
+}
+
+static void dro_apply(const struct loss_config *config, const struct loss_input *input,
+                      float *dlogprob, struct loss_sums *sums)
+{
+    ratio_apply(dro_term, config, input, dlogprob, sums);
+}
+
+static void cross_entropy_apply(const struct loss_config *config, const struct loss_input *input,
+                                float *dlogprob, struct loss_sums *sums)
+{
+    size_t cells = input->count * input->targets_per_row;
+    (void)config;
+    *sums = (struct loss_sums){0};
+    for (size_t i = 0; i < cells; i++) {
+        double weight = input->weights ? input->weights[i] : 1;
+        /* A target that the model holds for impossible (-inf) is no matter where its weight is
+         * 0. */
+        if (weight != 0)
+            sums->loss -= weight * input->logprob[i];
+        if (dlogprob)
+            dlogprob[i] = weight != 0 ? (float)-weight : 0;
+    }
+    for (size_t i = 0; i < input->count; i++)
+        sums->tokens += has_weight(input, i);
+}
+
+void loss_entropy(const struct loss *loss, const struct loss_config *config,
+                  const struct loss_input *input, const float *entropy, float *dentropy,
+                  struct loss_sums *sums)
+{
+    double sum = 0;
+    for (size_t i = 0; i < input->count; i++) {
+        bool counts = loss_row_counts(loss, input, i);
+        if (counts)
+            sum += entropy[i];
+        if (dentropy)
+            dentropy[i] = counts ? (float)-config->entropy : 0;
+    }
+    sums->entropy += sum;
+    if (config->entropy != 0)
+        sums->loss -= config->entropy * sum;
+}
+
+void loss_sums_add(struct loss_sums *to, const struct loss_sums *from)
+{
+#define X(name) to->name += from->name;
+    LOSS_SUMS(X)
+#undef X
+}
+
+/* ----------------------------------------------------------------------------------- the table */
+
+enum { CLIP = 1, DUAL = 2, BETA = 4 };
+
+static const struct {
+    struct loss loss;
+    int keys;
+    struct loss_config defaults;
+} losses[] = {
+    {.loss = {"cross_entropy", .soft = true, .apply = cross_entropy_apply}},
+    {.loss = {"importance_sampling", .ratio = true, .apply = importance_apply}},
+    {.loss = {"ppo", .ratio = true, .apply = ppo_apply},
+     .keys = CLIP | DUAL,
+     .defaults = {.clip_low = 0.8, .clip_high = 1.2}},
+    {.loss = {"cispo", .ratio = true, .apply = cispo_apply},
+     .keys = CLIP,
+     .defaults = {.clip_low = 0, .clip_high = 4}},
+    {.loss = {"dro", .ratio = true, .apply = dro_apply}, .keys = BETA, .defaults = {.beta = 0.05}},
+};
+
+const struct loss_config loss_config_defaults = {NAN, NAN, NAN, NAN, NAN};
+
+const struct loss *loss_at(size_t index)
+{
+    return index < sizeof losses / sizeof *losses ? &losses[index].loss : NULL;
+}
+
+const struct loss *loss_find(const char *name)
+{
+    for (size_t i = 0; loss_at(i); i++)
+        if (strcmp(loss_at(i)->name, name) == 0)
+            return loss_at(i);
+    return NULL;
+}
+
+/* The key of a loss, or of none: then it must not be given. */
+static int settle(const struct loss *loss, const char *key, double *value, bool known,
+                  double standard, struct err *err)
+{
+    if (!isnan(*value) && !known)
+        return err_set(err, ERR_INPUT, "the loss %s has no %s; leave it out", loss->name, key);
+    if (isnan(*value) && known)
+        *value = standard;
+    return 0;
+}
+
+static int check_bounds(const struct loss *loss, const struct loss_config *config, int keys,
+                        struct err *err)
+{
+    double low = config->clip_low, high = config->clip_high, dual = config->dual_clip;
+    if (!isfinite(config->entropy))
+        return err_set(err, ERR_INPUT, "%s: entropy is %g; it must be finite", loss->name,
+                       config->entropy);
+    if (keys & CLIP && !(low >= 0 && low <= high))
+        return err_set(err, ERR_INPUT,
+                       "%s: clip_low %g and clip_high %g must be bounds of the ratio, 0 <= low <= "
+                       "high, such as 0.8 and 1.2",
+                       loss->name, low, high);
+    if (keys & CLIP && loss->apply == ppo_apply && (low > 1 || high < 1))
+        return err_set(err, ERR_INPUT,
+                       "%s: clip_low %g and clip_high %g must hold 1 between them: they are "
+                       "bounds of the ratio, not epsilons",
+                       loss->name, low, high);
+    if (keys & DUAL && dual != 0 && !(dual > 1 && dual >= high))
+        return err_set(err, ERR_INPUT,
+                       "%s: dual_clip %g must be above 1 and not below clip_high %g, or 0 for none",
+                       loss->name, dual, high);
+    if (keys & BETA && !(config->beta >= 0 && isfinite(config->beta)))
+        return err_set(err, ERR_INPUT, "%s: beta is %g; it must be 0 or more", loss->name,
+                       config->beta);
+    return 0;
+}
+
+int loss_config_check(const struct loss *loss, struct loss_config *config, struct err *err)
+{
+    size_t at = 0;
+    while (loss_at(at) != loss)
+        at++;
+    int keys = losses[at].keys;
+    const struct loss_config *standard = &losses[at].defaults;
+    const struct {
+        const char *key;
+        double *value;
+        bool known;
+        double standard;
+    } rows[] = {
+        {"clip_low", &config->clip_low, keys & CLIP, standard->clip_low},
+        {"clip_high", &config->clip_high, keys & CLIP, standard->clip_high},
+        {"dual_clip", &config->dual_clip, keys & DUAL, standard->dual_clip},
+        {"beta", &config->beta, keys & BETA, standard->beta},
+        {"entropy", &config->entropy, true, 0},
+    };
+    int result = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && result == 0; i++)
+        result = settle(loss, rows[i].key, rows[i].value, rows[i].known, rows[i].standard, err);
+    return result < 0 ? result : check_bounds(loss, config, keys, err);
+}

@@ -1,0 +1,462 @@
+#include "lm/train/sft.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "lm/train/checkpoint.h"
+#include "lm/train/sft_directory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct sft_options sft_defaults = {
+    .epochs = 1,
+    .step_tokens = 8192,
+    .schedule = LM_COSINE,
+    .floor = 0.1,
+    .adam = {.rate = 1e-4, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .decay = 0.01, .clip = 1},
+    .checkpoint_every = 100,
+    .keep = 2,
+};
+
+struct run {
+    const struct sft_options *options;
+    const struct dataset *data, *evaluation;
+    struct lm_model *model;
+    struct lm_trainer *trainer;
+    struct sft_directory directory;
+    struct dataset_place place;
+    uint64_t step, steps;
+    uint64_t tokens, targets; /* since the beginning */
+    uint64_t skips;           /* in a row */
+    uint64_t saved;           /* the step of the last checkpoint of this process */
+    struct lm_datum *datums;  /* of one step */
+    size_t room;
+    float *weights; /* of their rows */
+    size_t weights_room;
+    int64_t begun_ns;
+};
+
+static void tell(const struct run *run, struct sft_news news)
+{
+    news.step = run->step;
+    news.steps = run->steps;
+    if (run->options->tell)
+        run->options->tell(run->options->context, &news);
+}
+
+static bool cancelled(const struct run *run)
+{
+    return run->options->cancelled && *run->options->cancelled;
+}
+
+/* ------------------------------------------------------------------------------------- the plan */
+
+/* Examples of the step that begins at the place, which moves behind them; `take` may be NULL. A
+ * step ends with the epoch at the latest. */
+static size_t plan_step(const struct dataset *data, size_t step_tokens, struct dataset_place *place,
+                        struct run *take)
+{
+    size_t rows = 0, count = 0;
+    uint64_t epoch = place->epoch;
+    while (place->epoch == epoch) {
+        struct dataset_place before = *place;
+        struct lm_datum datum;
+        dataset_next(data, place, &datum);
+        rows += datum.count;
+        if (count > 0 && rows > step_tokens) {
+            *place = before;
+            break;
+        }
+        if (take && count == take->room) {
+            take->room = 2 * count + 16;
+            take->datums = mem_resize(take->datums, take->room * sizeof *take->datums);
+        }
+        if (take)
+            take->datums[count] = datum;
+        count++;
+    }
+    return count;
+}
+
+static uint64_t count_steps(const struct dataset *data, const struct sft_options *options)
+{
+    struct dataset_place place = {0};
+    uint64_t steps = 0;
+    if (options->steps > 0)
+        return options->steps;
+    while (place.epoch < options->epochs && steps < LIMIT_LM_STEPS) {
+        plan_step(data, options->step_tokens, &place, NULL);
+        steps++;
+    }
+    return steps;
+}
+
+static int check_options(const struct sft_options *options, struct err *err)
+{
+    if (options->steps == 0 && options->epochs == 0)
+        return err_set(err, ERR_INPUT, "neither steps nor epochs are given");
+    if (options->steps > LIMIT_LM_STEPS)
+        return err_set(err, ERR_LIMIT, "%" PRIu64 " steps are more than %" PRIu64, options->steps,
+                       LIMIT_LM_STEPS);
+    if (options->step_tokens == 0)
+        return err_set(err, ERR_INPUT, "a step of 0 tokens learns nothing");
+    if (options->keep == 0)
+        return err_set(err, ERR_INPUT, "at least one checkpoint must be kept");
+    if (!(options->floor >= 0 && options->floor <= 1))
+        return err_set(err, ERR_INPUT, "the schedule's floor %g must be a part of the rate, 0 to 1",
+                       options->floor);
+    return 0;
+}
+
+static const char *schedule_name(enum lm_schedule schedule)
+{
+    static const char *const names[] = {"constant", "linear", "cosine"};
+    return names[schedule];
+}
+
+static json_t *describe(const struct run *run)
+{
+    const struct sft_options *options = run->options;
+    json_t *object = options->configuration ? json_deep_copy(options->configuration)
+                                            : json_object();
+    const char *schedule = schedule_name(options->schedule);
+    json_put(object, "data", json_text(dataset_hash(run->data)));
+    json_put(object, "evaluation",
+             run->evaluation ? json_text(dataset_hash(run->evaluation)) : json_null());
+    json_put(object, "steps", json_integer((json_int_t)run->steps));
+    json_put(object, "step_tokens", json_integer((json_int_t)options->step_tokens));
+    json_put(object, "batch_tokens", json_integer((json_int_t)options->batch_tokens));
+    json_put(object, "schedule", json_text(schedule));
+    json_put(object, "warmup", json_integer((json_int_t)options->warmup));
+    json_put(object, "floor", json_number(options->floor));
+    json_put(object, "rate", json_number(options->adam.rate));
+    json_put(object, "beta1", json_number(options->adam.beta1));
+    json_put(object, "beta2", json_number(options->adam.beta2));
+    json_put(object, "epsilon", json_number(options->adam.epsilon));
+    json_put(object, "decay", json_number(options->adam.decay));
+    json_put(object, "clip", json_number(options->adam.clip));
+    return object;
+}
+
+/* ------------------------------------------------------------------------------------- one step */
+
+/* Weights of the step's datums become parts of 1; how many rows have one. */
+static uint64_t normalise(struct run *run, size_t count, uint64_t *rows)
+{
+    double sum = 0;
+    uint64_t targets = 0;
+    *rows = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < run->datums[i].count; k++) {
+            sum += run->datums[i].weights[k];
+            targets += run->datums[i].weights[k] != 0;
+        }
+        *rows += run->datums[i].count;
+    }
+    if (*rows > run->weights_room) {
+        run->weights_room = *rows;
+        run->weights = mem_resize(run->weights, *rows * sizeof *run->weights);
+    }
+    float *to = run->weights;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < run->datums[i].count; k++)
+            to[k] = (float)(run->datums[i].weights[k] / (sum > 0 ? sum : 1));
+        run->datums[i].weights = to;
+        to += run->datums[i].count;
+    }
+    return targets;
+}
+
+static json_t *step_line(const struct run *run, const struct sft_news *news)
+{
+    json_t *line = json_object();
+    json_put(line, "step", json_integer((json_int_t)run->step));
+    json_put(line, "epoch",
+             json_number((double)run->place.epoch +
+                         (double)run->place.index / (double)dataset_count(run->data)));
+    json_put(line, "loss", json_number(news->loss));
+    json_put(line, "tokens", json_integer((json_int_t)news->tokens));
+    json_put(line, "targets", json_integer((json_int_t)news->targets));
+    json_put(line, "all_tokens", json_integer((json_int_t)run->tokens));
+    json_put(line, "rate", json_number(news->rate));
+    json_put(line, "norm", json_number(news->norm));
+    if (news->skipped)
+        json_put(line, "skipped", json_true());
+    json_put(line, "tokens_per_s", json_number(round(news->tokens_per_s * 10) / 10));
+    return line;
+}
+
+/* Forward, backward and the change of the weights; what is not finite is skipped. */
+static int learn(struct run *run, size_t count, struct sft_news *news, struct err *err)
+{
+    const struct loss *loss = loss_find("cross_entropy");
+    struct lm_adam adam = run->options->adam;
+    struct loss_sums sums;
+    struct err why = {0};
+    int result = lm_trainer_forward_backward(run->trainer, run->datums, count, loss, NULL, &sums,
+                                             err);
+    if (result < 0)
+        return result;
+    news->loss = sums.loss;
+    news->rate = adam.rate = lm_schedule_rate(run->options->schedule, adam.rate,
+                                              adam.rate * run->options->floor, run->options->warmup,
+                                              run->steps, run->step);
+    if (isfinite(sums.loss))
+        result = lm_trainer_step(run->trainer, &adam, &news->norm, &why);
+    else
+        lm_model_zero_gradients(run->model);
+    news->skipped = !isfinite(sums.loss) || !isfinite(news->norm);
+    if (result < 0 && !news->skipped) {
+        *err = why;
+        return result;
+    }
+    run->skips = news->skipped ? run->skips + 1 : 0;
+    return 0;
+}
+
+static int take_step(struct run *run, struct err *err)
+{
+    struct sft_news news = {.event = SFT_STEPPED, .norm = NAN};
+    int64_t start_ns = clock_now_ns();
+    size_t count = plan_step(run->data, run->options->step_tokens, &run->place, run);
+    news.targets = normalise(run, count, &news.tokens);
+    int result = learn(run, count, &news, err);
+    if (result < 0)
+        return err_prefix(err, "step %" PRIu64, run->step + 1);
+    run->step++;
+    run->tokens += news.tokens;
+    run->targets += news.targets;
+    news.tokens_per_s = (double)news.tokens / (clock_ms_since(start_ns) * 1e-3);
+    json_t *line = step_line(run, &news);
+    result = sft_directory_append(&run->directory, line, err);
+    json_decref(line);
+    if (result < 0)
+        return result;
+    tell(run, news);
+    if (run->skips == SFT_SKIPS_MOST)
+        return err_set(err, ERR_INPUT,
+                       "step %" PRIu64 ": the loss or its gradient was not finite %d times in a "
+                       "row; take a lower rate or a longer warmup, in another directory",
+                       run->step, SFT_SKIPS_MOST);
+    return 0;
+}
+
+static int evaluate(struct run *run, struct err *err)
+{
+    size_t count = dataset_count(run->evaluation);
+    struct sft_news news = {.event = SFT_EVALUATED};
+    struct lm_datum *datums = mem_alloc(count * sizeof *datums);
+    struct loss_sums sums;
+    for (size_t i = 0; i < count; i++)
+        dataset_at(run->evaluation, 0, i, &datums[i]);
+    int result = lm_trainer_forward(run->trainer, datums, count, loss_find("cross_entropy"), NULL,
+                                    &sums, err);
+    mem_free(datums);
+    if (result < 0)
+        return err_prefix(err, "evaluation");
+    news.evaluation_loss = sums.loss / (sums.tokens > 0 ? sums.tokens : 1);
+    json_t *line = json_object();
+    json_put(line, "step", json_integer((json_int_t)run->step));
+    json_put(line, "evaluation_loss", json_number(news.evaluation_loss));
+    json_put(line, "evaluation_targets", json_number(sums.tokens));
+    result = sft_directory_append(&run->directory, line, err);
+    json_decref(line);
+    if (result == 0)
+        tell(run, news);
+    return result;
+}
+
+/* ---------------------------------------------------------------------------------- checkpoints */
+
+static int save(struct run *run, struct err *err)
+{
+    json_t *more = json_object();
+    char *path = sft_directory_checkpoint(&run->directory, run->step);
+    json_put(more, "step", json_integer((json_int_t)run->step));
+    json_put(more, "epoch", json_integer((json_int_t)run->place.epoch));
+    json_put(more, "index", json_integer((json_int_t)run->place.index));
+    json_put(more, "tokens", json_integer((json_int_t)run->tokens));
+    json_put(more, "targets", json_integer((json_int_t)run->targets));
+    json_put(more, "skips", json_integer((json_int_t)run->skips));
+    int result = sft_directory_sync(&run->directory, err);
+    if (result == 0)
+        result = lm_trainer_save(run->trainer, path, more, err);
+    if (result == 0) {
+        sft_directory_retain(&run->directory, run->options->keep);
+        run->saved = run->step;
+        tell(run, (struct sft_news){.event = SFT_SAVED, .path = path});
+    }
+    json_decref(more);
+    mem_free(path);
+    return result;
+}
+
+static int take_more(struct run *run, const char *path, const json_t *more, struct err *err)
+{
+    int64_t epoch, index;
+    const struct {
+        const char *key;
+        int64_t *to;
+    } rows[] = {{"step", (int64_t *)&run->step},
+                {"epoch", &epoch},
+                {"index", &index},
+                {"tokens", (int64_t *)&run->tokens},
+                {"targets", (int64_t *)&run->targets},
+                {"skips", (int64_t *)&run->skips}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int result = json_get_int(more, rows[i].key, rows[i].to, err);
+        if (result == 0 && *rows[i].to < 0)
+            result = err_set(err, ERR_INPUT, "%s is negative", rows[i].key);
+        if (result < 0)
+            return err_prefix(err, "%s/" CHECKPOINT_STATE, path);
+    }
+    if ((size_t)index >= dataset_count(run->data))
+        return err_set(err, ERR_INPUT, "%s/" CHECKPOINT_STATE ": the data has no example %" PRId64,
+                       path, index);
+    run->place = (struct dataset_place){.epoch = (uint64_t)epoch, .index = (size_t)index};
+    return 0;
+}
+
+static int resume(struct run *run, struct err *err)
+{
+    char *path = sft_directory_newest(&run->directory);
+    json_t *more = NULL;
+    int result = 0;
+    if (path) {
+        result = lm_trainer_load(run->trainer, path, true, &more, err);
+        if (result == 0)
+            result = take_more(run, path, more, err);
+        run->saved = run->step;
+    }
+    if (result == 0)
+        result = sft_directory_cut(&run->directory, run->step, err);
+    json_decref(more);
+    mem_free(path);
+    return result;
+}
+
+/* ----------------------------------------------------------------------------------- the export */
+
+static int copy_files(const char *const *files, const char *directory, struct err *err)
+{
+    int result = 0;
+    for (; files && *files && result == 0; files++) {
+        const char *slash = strrchr(*files, '/');
+        char *to = mem_printf("%s/%s", directory, slash ? slash + 1 : *files), *bytes = NULL;
+        size_t count;
+        result = file_read(*files, LIMIT_LM_FILE_BYTES, &bytes, &count, err);
+        if (result == 0)
+            result = file_write_atomic(to, bytes, count, 0644, err);
+        mem_free(bytes);
+        mem_free(to);
+    }
+    return result;
+}
+
+static bool trains_all(const struct lm_model *model)
+{
+    for (size_t i = 0; i < model->parameter_count; i++)
+        if (model->parameters[i].gradient && !model->parameters[i].adapter)
+            return true;
+    return false;
+}
+
+static int export(struct run *run, struct err *err)
+{
+    bool all = trains_all(run->model);
+    char *path = mem_printf("%s/%s", run->directory.path, all ? "model" : "adapter");
+    struct checkpoint checkpoint;
+    int result = checkpoint_begin(&checkpoint, path, err);
+    if (result < 0)
+        goto out;
+    result = all ? lm_model_save(run->model, checkpoint.path, LM_F32, run->model->lora.rank > 0,
+                                 err)
+                 : lm_model_save_adapter(run->model, checkpoint.path, err);
+    if (result == 0 && all)
+        result = copy_files(run->options->files, checkpoint.path, err);
+    if (result < 0)
+        checkpoint_abort(&checkpoint);
+    else
+        result = checkpoint_commit(&checkpoint, err);
+    if (result == 0)
+        tell(run, (struct sft_news){.event = SFT_EXPORTED, .path = path});
+out:
+    mem_free(path);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------- the loop */
+
+static bool is_due(uint64_t every, uint64_t step)
+{
+    return every > 0 && step % every == 0;
+}
+
+static int train(struct run *run, struct err *err)
+{
+    const struct sft_options *options = run->options;
+    int result = 0;
+    while (run->step < run->steps && result == 0 && !cancelled(run)) {
+        result = take_step(run, err);
+        bool last = run->step == run->steps;
+        if (result == 0 && run->evaluation && (last || is_due(options->evaluate_every, run->step)))
+            result = evaluate(run, err);
+        if (result == 0 && (last || is_due(options->checkpoint_every, run->step)))
+            result = save(run, err);
+    }
+    if (result < 0 || run->step == run->steps)
+        return result;
+    if (run->saved != run->step)
+        result = save(run, err);
+    return result < 0 ? result : err_set(err, ERR_CANCELLED, "stopped at step %" PRIu64, run->step);
+}
+
+static int run_in_directory(struct run *run, struct err *err)
+{
+    int result = resume(run, err);
+    if (result < 0)
+        return result;
+    tell(run, (struct sft_news){.event = SFT_BEGAN});
+    result = train(run, err);
+    return result < 0 ? result : export(run, err);
+}
+
+static size_t longest_of(const struct dataset *data, const struct dataset *evaluation)
+{
+    size_t longest = dataset_stats(data).longest;
+    size_t other = evaluation ? dataset_stats(evaluation).longest : 0;
+    return longest > other ? longest : other;
+}
+
+int sft_run(struct lm_model *model, const struct dataset *data, const struct dataset *evaluation,
+            const struct sft_options *options, struct err *err)
+{
+    struct run run = {.options = options, .data = data, .evaluation = evaluation, .model = model};
+    struct lm_trainer_options trainer = {.batch_tokens = options->batch_tokens
+                                                             ? options->batch_tokens
+                                                             : options->step_tokens,
+                                         .recompute = options->recompute};
+    int result = check_options(options, err);
+    if (result < 0)
+        return result;
+    if (trainer.batch_tokens < longest_of(data, evaluation))
+        trainer.batch_tokens = longest_of(data, evaluation);
+    run.steps = count_steps(data, options);
+    json_t *description = describe(&run);
+    result = sft_directory_open(&run.directory, options->directory, description, err);
+    json_decref(description);
+    if (result < 0)
+        return result;
+    result = lm_trainer_open(&run.trainer, model, &trainer, err);
+    if (result == 0)
+        result = run_in_directory(&run, err);
+    lm_trainer_close(run.trainer);
+    sft_directory_close(&run.directory);
+    mem_free(run.datums);
+    mem_free(run.weights);
+    return result;
+}

@@ -1,0 +1,108 @@
+/* learner: a policy that can be trained, in the operations of the Tinker protocol. What rl/ talks
+ * to: it knows no transformer.
+ *
+ *   engine   lm/ in this process (engine.c)
+ *   tinker   a Tinker service, or SkyRL's server, over HTTP (tinker*.c)
+ *
+ *   messages ─► learner_prompt ─► ids ─► learner_sample ─► ids, log-probabilities, text
+ *   datums ─► learner_forward_backward … ─► learner_step ─► learner_refresh ─► samples of new weights
+ *
+ * Samples come from a frozen copy of the weights, that of the last learner_refresh (or of the
+ * beginning); its number, the version, goes with every sample.
+ *
+ * Ownership: answers and paths are the caller's. Threads: learner_prompt and learner_sample may be called by any
+ * number of threads at once; everything else by one, also while others sample. learner_refresh lets
+ * samples under way end with the old weights. A loss and its order of sums are the same for every number of threads that
+ * sample.
+ * Errors: ERR_INPUT (it will not get better), ERR_LIMIT (a prompt above the context), ERR_IO,
+ * ERR_TIMEOUT, ERR_CANCELLED. A learner whose step failed in the middle says so until learner_load.
+ */
+#ifndef WARPGYM_POLICY_LEARNER_H
+#define WARPGYM_POLICY_LEARNER_H
+
+#include "base/err.h"
+#include "base/settings.h"
+#include "lm/tokenizer/tokenizer.h"
+#include "lm/train/loss.h"
+#include "lm/train/trainer.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct learner;
+
+struct learner_options {
+    const char *kind;      /* "engine", "tinker" */
+    const char *model;     /* engine: a directory; tinker: the base model's name */
+    const char *tokenizer; /* a directory; NULL: the model's */
+    const char *url;       /* tinker; NULL: TINKER_BASE_URL */
+    size_t lora_rank;      /* 0: all parameters (engine alone) */
+    double lora_alpha;
+    uint64_t seed;       /* of fresh adapters */
+    size_t context;      /* tokens of prompt and answer together */
+    size_t batch_tokens; /* engine: rows of one training pass */
+    size_t at_once;      /* samples under way */
+    bool recompute;      /* engine */
+    const char *backend; /* engine: "cpu", "reference" */
+    size_t threads;      /* engine */
+    const struct settings *settings;
+    const _Atomic int *cancelled;
+};
+
+struct learner_sampling {
+    size_t max_tokens; /* 0: as many as the context leaves */
+    double temperature, top_p;
+    size_t top_k; /* 0: all */
+    uint64_t seed;
+};
+
+struct learner_answer {
+    int32_t *tokens; /* the stop token too, where one ended it */
+    float *logprobs; /* [count] at temperature 1 with nothing cut away */
+    size_t count;
+    char *text;       /* without special tokens */
+    bool stopped;     /* else it ran out of tokens */
+    uint64_t version; /* of the weights that wrote it */
+};
+
+NODISCARD int learner_open(struct learner **out, const struct learner_options *options,
+                           struct err *err);
+/* NULL is fine. */
+void learner_close(struct learner *learner);
+const char *learner_kind(const struct learner *learner);
+
+/* The ids of [{"role", "content"}, …] up to the opening of an answer; appended. */
+NODISCARD int learner_prompt(struct learner *learner, const json_t *messages, bool thinking,
+                             struct tokens *prompt, struct err *err);
+NODISCARD int learner_sample(struct learner *learner, const struct tokens *prompt,
+                             const struct learner_sampling *sampling, struct learner_answer *answer,
+                             struct err *err);
+void learner_answer_deinit(struct learner_answer *answer);
+
+/* As lm_trainer_forward_backward and lm_trainer_forward. */
+NODISCARD int learner_forward_backward(struct learner *learner, struct lm_datum *datums,
+                                       size_t count, const struct loss *loss,
+                                       const struct loss_config *config, struct loss_sums *sums,
+                                       struct err *err);
+NODISCARD int learner_forward(struct learner *learner, struct lm_datum *datums, size_t count,
+                              const struct loss *loss, const struct loss_config *config,
+                              struct loss_sums *sums, struct err *err);
+/* *norm: of the gradients before clipping; NAN where the service does not tell. */
+NODISCARD int learner_step(struct learner *learner, const struct lm_adam *adam, double *norm,
+                           struct err *err);
+NODISCARD int learner_refresh(struct learner *learner, uint64_t *version, struct err *err);
+
+/* Weights and optimiser. `directory` is of the run, `name` of the checkpoint; *where (malloc) is what
+ * learner_load takes: a path relative to `directory`, or tinker://… */
+NODISCARD int learner_save(struct learner *learner, const char *directory, const char *name,
+                           char **where, struct err *err);
+NODISCARD int learner_load(struct learner *learner, const char *directory, const char *where,
+                           bool optimizer, struct err *err);
+/* Removes a saved checkpoint; one that is not there is fine. */
+NODISCARD int learner_forget(struct learner *learner, const char *directory, const char *where,
+                             struct err *err);
+/* Model or adapter as `warpgym lm` and Transformers read them. ERR_UNSUPPORTED: it is elsewhere. */
+NODISCARD int learner_export(struct learner *learner, const char *directory, struct err *err);
+
+#endif

@@ -1,0 +1,18 @@
+/* masks: turns that the originals take out of training before anything else is computed. All are
+ * off by default, because each removes a signal; a setting brings them back.
+ */
+#ifndef WARPGYM_RL_MASKS_H
+#define WARPGYM_RL_MASKS_H
+
+#include "rl/batch.h"
+
+/* RL_VOID: a turn without reward behind one of its rollout that had some (gym/reward.h's
+ * reward_void_turns). Dr. Kernel's code does so always; then breaking what worked costs nothing but
+ * the missing share of earlier returns. */
+void rl_mask_void(struct rl_batch *batch);
+
+/* RL_FAILED: the other turns of a rollout that has an excluded one. Dr. Kernel's code masks all of
+ * a rollout that met an error; what was judged before it is as true as any other. */
+void rl_mask_failed(struct rl_batch *batch);
+
+#endif

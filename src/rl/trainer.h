@@ -1,0 +1,53 @@
+/* trainer: the loop. Fine-tuning first where it is asked for, then steps of
+ *
+ *   problems ─► play ─► rollouts ─► struct rl_batch ─► rl/method ─► datums ─► learner ─► new weights
+ *      └ order of (seed, epoch)        └ traces            └ metrics     └ batches by token budget
+ *
+ * With train.lag = 0 a step plays, then trains: the same numbers for a seed (on the CPU), also when it was killed
+ * and goes on. With train.lag = n up to n steps are played ahead while an earlier one is trained;
+ * each trace says the policy's version, each step's metrics the lag that it had.
+ *
+ * Every train.evaluate_every steps the held-out problems are played greedily, or with a few samples, and measured
+ * as `warpgym report` does. Training ends after train.steps, when a measure has not improved for
+ * train.patience evaluations, or with a clear sentence when loss, gradients or the mismatch run away.
+ *
+ * Errors of a whole run: the policy or the judge is away for longer than train.wait_ms, a full disk. Nothing is lost:
+ * the next call goes on from the last checkpoint.
+ */
+#ifndef WARPGYM_RL_TRAINER_H
+#define WARPGYM_RL_TRAINER_H
+
+#include "base/err.h"
+#include "base/settings.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct trainer_news {
+    const char *phase; /* "sft", "rollout", "train", "evaluate", "checkpoint" */
+    uint64_t step, steps;
+    size_t done, all;      /* of the phase: turns, datums, … */
+    const json_t *metrics; /* of a step that is over, or NULL */
+};
+
+struct trainer_options {
+    const struct settings *settings; /* train.*, gym.*, policy.*, the judge's */
+    const char *directory;
+    const char *const *roots; /* of problems */
+    size_t root_count;
+    const char *server; /* that judges; NULL: this process */
+    const _Atomic int *cancelled;
+    void (*tell)(void *context, const struct trainer_news *news);
+    void *context;
+};
+
+struct trainer_result {
+    uint64_t steps; /* that are done, in all */
+    bool finished;  /* else it was cancelled */
+    char why[256];  /* it ended: "steps", "patience", … */
+};
+
+NODISCARD int trainer_run(const struct trainer_options *options, struct trainer_result *result,
+                          struct err *err);
+
+#endif

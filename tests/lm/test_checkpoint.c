@@ -1,0 +1,214 @@
+/* Checkpoints of a process that is killed, again and again, at any instant of a saving loop; and
+ * what is left of dead writers. */
+#include "lm/train/checkpoint.h"
+
+#include "../support/tiny_lm.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define TRIALS 24
+#define SEED 11
+#define BATCH 16
+
+static char *path_in(const char *directory, const char *name)
+{
+    return mem_printf("%s/%s", directory, name);
+}
+
+/* Goes on from what is there: step, save, say so. Never returns. */
+static void be_killed(const char *directory, int said)
+{
+    struct tiny_lm tiny;
+    struct err err = {0};
+    tiny_lm_open(&tiny, SEED, 0, BATCH);
+    if (lm_trainer_load(tiny.trainer, directory, true, NULL, &err) < 0 && err.code != ERR_MISSING)
+        _exit(1);
+    for (;;) {
+        struct loss_sums sums;
+        double norm;
+        tiny_lm_step(&tiny, lm_trainer_steps(tiny.trainer), &sums, &norm);
+        uint64_t steps = lm_trainer_steps(tiny.trainer);
+        if (lm_trainer_save(tiny.trainer, directory, NULL, &err) < 0 ||
+            write(said, &steps, sizeof steps) != sizeof steps)
+            _exit(1);
+    }
+}
+
+/* The last step that the child said it had saved. */
+static uint64_t kill_somewhere(const char *directory, unsigned trial)
+{
+    int said[2];
+    uint64_t steps = 0, last = 0;
+    assert_int_equal(pipe(said), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(said[0]);
+        be_killed(directory, said[1]);
+    }
+    close(said[1]);
+    assert_int_equal(read(said[0], &last, sizeof last), sizeof last);
+    int64_t start_ns = clock_now_ns();
+    assert_int_equal(read(said[0], &last, sizeof last), sizeof last);
+    /* Somewhere in the next round, as long as the last one was. */
+    int64_t wait_ns = (clock_now_ns() - start_ns) * (trial * 13 % TRIALS) / TRIALS;
+    nanosleep(&(struct timespec){wait_ns / 1000000000, wait_ns % 1000000000}, NULL);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    while (read(said[0], &steps, sizeof steps) == sizeof steps)
+        last = steps;
+    close(said[0]);
+    return last;
+}
+
+static void assert_same_weights(const struct tiny_lm *a, const struct tiny_lm *b)
+{
+    size_t count, other;
+    float *left = tiny_lm_values(a, false, &count), *right = tiny_lm_values(b, false, &other);
+    assert_int_equal(count, other);
+    assert_memory_equal(left, right, count * sizeof *left);
+    mem_free(left);
+    mem_free(right);
+}
+
+static void test_killed(void **state)
+{
+    char directory[] = "/tmp/warpgym-checkpoint-XXXXXX";
+    struct tiny_lm alive, loaded;
+    struct err err = {0};
+    unsigned halves = 0;
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    char *path = path_in(directory, "last"), *half = path_in(directory, "last" CHECKPOINT_SAVING);
+    tiny_lm_open(&alive, SEED, 0, BATCH);
+    tiny_lm_open(&loaded, SEED + 1, 0, BATCH);
+    for (unsigned trial = 0; trial < TRIALS; trial++) {
+        uint64_t said = kill_somewhere(path, trial);
+        halves += file_exists(half);
+        if (lm_trainer_load(loaded.trainer, path, true, NULL, &err) < 0)
+            fail_msg("trial %u: %s", trial, err.text);
+        uint64_t steps = lm_trainer_steps(loaded.trainer);
+        if (steps != said && steps != said + 1)
+            fail_msg("trial %u: step %lu, but it had saved %lu", trial, (unsigned long)steps,
+                     (unsigned long)said);
+        while (lm_trainer_steps(alive.trainer) < steps) {
+            struct loss_sums sums;
+            double norm;
+            tiny_lm_step(&alive, lm_trainer_steps(alive.trainer), &sums, &norm);
+        }
+        assert_same_weights(&alive, &loaded);
+    }
+    /* Else nobody was ever killed while it wrote. */
+    assert_true(halves > 0);
+    assert_int_equal(lm_trainer_save(loaded.trainer, path, NULL, &err), 0);
+    assert_false(file_exists(half));
+    tiny_lm_close(&alive);
+    tiny_lm_close(&loaded);
+    file_remove_tree(directory);
+    mem_free(path);
+    mem_free(half);
+}
+
+static void put(const char *directory, const char *name, const char *text)
+{
+    struct err err = {0};
+    char *path = path_in(directory, name);
+    if (file_make_directories(directory, 0755, &err) < 0 ||
+        file_write_atomic(path, text, strlen(text), 0644, &err) < 0)
+        fail_msg("%s", err.text);
+    mem_free(path);
+}
+
+static void assert_found(const char *name, const char *expected)
+{
+    char *found = NULL;
+    struct err err = {0};
+    int result = checkpoint_find(name, &found, &err);
+    assert_int_equal(result, expected ? 0 : ERR_MISSING);
+    if (expected)
+        assert_string_equal(found, expected);
+    mem_free(found);
+}
+
+/* Each instant at which a writer may have died, where names cannot be exchanged as well. */
+static void test_leftovers(void **state)
+{
+    char directory[] = "/tmp/warpgym-checkpoint-XXXXXX";
+    struct checkpoint checkpoint;
+    struct err err = {0};
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    char *path = path_in(directory, "deep/last"), *slashed = path_in(directory, "deep/last//");
+    char *saving = path_in(directory, "deep/last.saving");
+    char *previous = path_in(directory, "deep/last.previous");
+
+    put(saving, CHECKPOINT_STATE, "half");
+    assert_found(path, NULL);
+    put(previous, CHECKPOINT_STATE, "old");
+    assert_found(path, previous);
+
+    /* An aborted one changes nothing; a committed one leaves nothing beside it. */
+    assert_int_equal(checkpoint_begin(&checkpoint, slashed, &err), 0);
+    assert_string_equal(checkpoint.path, saving);
+    put(checkpoint.path, CHECKPOINT_STATE, "new");
+    checkpoint_abort(&checkpoint);
+    assert_false(file_exists(saving));
+    assert_found(path, previous);
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(checkpoint_begin(&checkpoint, path, &err), 0);
+        put(checkpoint.path, CHECKPOINT_STATE, round ? "newer" : "new");
+        assert_int_equal(checkpoint_commit(&checkpoint, &err), 0);
+        assert_found(slashed, path);
+        assert_false(file_exists(saving));
+        assert_false(file_exists(previous));
+    }
+    char *state_path = path_in(path, CHECKPOINT_STATE), *text = NULL;
+    size_t count;
+    assert_int_equal(file_read(state_path, 100, &text, &count, &err), 0);
+    assert_string_equal(text, "newer");
+
+    /* A file, and a directory with somebody's files, stay. */
+    put(directory, "file", "mine");
+    char *file = path_in(directory, "file");
+    assert_int_equal(checkpoint_begin(&checkpoint, file, &err), ERR_IO);
+    put(saving, "thesis.tex", "mine");
+    assert_int_equal(checkpoint_begin(&checkpoint, path, &err), ERR_INPUT);
+    assert_non_null(strstr(err.text, "thesis.tex"));
+
+    file_remove_tree(saving);
+    checkpoint_remove(path);
+    assert_found(path, NULL);
+    assert_false(file_exists(path) || file_exists(saving));
+    file_remove_tree(directory);
+    mem_free(path);
+    mem_free(slashed);
+    mem_free(saving);
+    mem_free(previous);
+    mem_free(state_path);
+    mem_free(text);
+    mem_free(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_leftovers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

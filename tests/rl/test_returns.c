@@ -1,0 +1,180 @@
+/* Returns against figures of the papers' pages, and against their definitions written out. */
+#include "rl/returns.h"
+
+#include "../support/rl_batches.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TURNS 4
+#define CLOSE 1e-12
+
+static const struct row {
+    const char *rule;
+    double gamma;
+    enum rl_shaping shaping;
+    size_t count;
+    double rewards[TURNS];
+    uint8_t drop[TURNS];
+    double returns[TURNS];
+} rows[] = {
+    {"sum", 1, RL_UNSHAPED, 3, {0.5, 0, 1.25}, {0}, {1.75, 1.25, 1.25}},
+    {"sum", 0.4, RL_UNSHAPED, 4, {0.2, 0.3, 0.8, 1}, {0}, {0.512, 0.78, 1.2, 1}},
+    {"sum", 0, RL_UNSHAPED, 3, {0.5, 0, 1.25}, {0}, {0.5, 0, 1.25}},
+    {"max",
+     0.5,
+     RL_UNSHAPED,
+     4,
+     {0.2, 1, 0.1, 4},
+     {0},
+     {0.5, 1, 2, 4}}, /* of 0.2, 0.5, 0.025, 0.5 */
+    {"max", 1, RL_UNSHAPED, 3, {-2, -1, -3}, {0}, {-1, -1, -3}},
+    {"max", 0.5, RL_UNSHAPED, 3, {0.5, 9, -1}, {0, RL_EXCLUDED}, {0.5, -1, -1}},
+    {"max", 0.5, RL_UNSHAPED, 2, {-1, 0}, {0, RL_EXCLUDED}, {-1, 0}},
+    {"final", 1, RL_UNSHAPED, 3, {0.5, 7, 1.25}, {0}, {1.25, 1.25, 1.25}},
+    {"final", 0.5, RL_UNSHAPED, 3, {0.5, 7, 1.25}, {0}, {0.3125, 0.625, 1.25}},
+    {"final", 0.5, RL_UNSHAPED, 3, {0.5, 7, 0}, {0, 0, RL_EXCLUDED}, {3.5, 7, 0}},
+    {"turn", 0.4, RL_UNSHAPED, 3, {0.5, 7, 1.25}, {0}, {0.5, 7, 1.25}},
+    /* Solving at once, or at the fourth turn: 0.3 and 0.3 · 1.624. */
+    {"kernel_rl", 0.4, RL_UNSHAPED, 1, {0.3}, {0}, {0.3}},
+    {"kernel_rl", 0.4, RL_UNSHAPED, 4, {0, 0, 0, 0.3}, {0}, {0.4872, 0.4872, 0.4872, 0.4872}},
+    {"kernel_rl", 0.4, RL_UNSHAPED, 3, {0, 9, 0.3}, {0, RL_EXCLUDED}, {0.42, 0.42, 0.42}},
+    {"sum", 1, RL_RESIDUAL, 3, {0.5, 0, 1.25}, {0}, {1.25, 0.75, 1.25}},
+    {"sum", 1, RL_RESIDUAL, 3, {0.5, 9, 1.25}, {0, RL_EXCLUDED}, {1.25, 0.75, 0.75}},
+    {"sum", 0.5, RL_RESIDUAL_UNBIASED, 2, {0.5, 1}, {0}, {0.5, 0}},
+    /* A void turn's reward is no more than 0 either way; a lazy one's is not passed on. */
+    {"sum", 1, RL_UNSHAPED, 3, {1, -1, 2}, {0, RL_VOID}, {3, 2, 2}},
+    {"sum", 1, RL_UNSHAPED, 3, {1, 1, 2}, {0, 0, RL_COVERAGE}, {2, 1, 0}},
+    {"sum", 1, RL_UNSHAPED, 3, {1, 1, 2}, {0, 0, RL_MISMATCH}, {4, 3, 2}},
+    {"sum", 0.5, RL_UNSHAPED, 3, {1, 9, 2}, {0, RL_EXCLUDED}, {2, 2, 2}},
+};
+
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static const uint32_t prompts[TURNS] = {0};
+        static const uint32_t turns[TURNS] = {0, 1, 2, 3};
+        struct rl_return_options options = rl_return_defaults;
+        struct arena arena = {0};
+        struct rl_batch batch;
+        rl_test_rows(&batch, &arena, rows[i].count, prompts, turns, rows[i].rewards);
+        for (size_t t = 0; t < rows[i].count; t++)
+            batch.drop[t] = rows[i].drop[t];
+        options.rule = rl_return_rule(rows[i].rule);
+        options.gamma = rows[i].gamma;
+        options.shaping = rows[i].shaping;
+        rl_returns(&batch, &options);
+        for (size_t t = 0; t < rows[i].count; t++)
+            if (!(fabs(batch.returns[t] - rows[i].returns[t]) < CLOSE))
+                fail_msg("row %zu (%s), turn %zu: %.12g", i, rows[i].rule, t, batch.returns[t]);
+        arena_deinit(&arena);
+    }
+    assert_null(rl_return_rule("mean"));
+}
+
+static void test_original_pays_for_lazy_turns(void **state)
+{
+    static const uint32_t turns[] = {0, 1};
+    static const double rewards[] = {1, 2};
+    struct rl_return_options options = rl_return_defaults;
+    struct arena arena = {0};
+    struct rl_batch batch;
+    (void)state;
+    rl_test_rows(&batch, &arena, 2, (const uint32_t[]){0, 0}, turns, rewards);
+    batch.drop[1] = RL_COVERAGE;
+    options.without = RL_VOID;
+    rl_returns(&batch, &options);
+    assert_true(batch.returns[0] == 3);
+    arena_deinit(&arena);
+}
+
+/* The definition, with the power of γ counted over turns that are there. */
+static double defined(const struct rl_batch *batch, size_t row, const char *rule, double gamma)
+{
+    size_t end = rl_rollout_end(batch, row);
+    double weight = 1;
+    double sum = 0;
+    double most = -INFINITY;
+    for (size_t i = row; i < end; i++) {
+        if (batch->drop[i] & RL_EXCLUDED)
+            continue;
+        double reward = batch->drop[i] & rl_return_defaults.without ? 0 : batch->reward[i];
+        sum += weight * reward;
+        most = fmax(most, weight * reward);
+        weight *= gamma;
+    }
+    return rule[0] == 's' ? sum : isinf(most) ? 0 : most;
+}
+
+static void test_definitions(void **state)
+{
+    uint64_t seed = 11;
+    (void)state;
+    for (size_t trial = 0; trial < 200; trial++) {
+        struct rl_return_options options = rl_return_defaults;
+        const char *rule = trial % 2 ? "sum" : "max";
+        struct arena arena = {0};
+        struct rl_batch batch;
+        struct err err = {0};
+        rl_test_batch(&batch, &arena, &seed, 2, 3, 5, true);
+        if (rl_batch_check(&batch, &err) < 0)
+            fail_msg("%s", err.text);
+        options.rule = rl_return_rule(rule);
+        options.gamma = rl_test_number(&seed);
+        rl_returns(&batch, &options);
+        for (size_t row = 0; row < batch.rows; row++)
+            if (fabs(batch.returns[row] - defined(&batch, row, rule, options.gamma)) > CLOSE)
+                fail_msg("trial %zu, row %zu", trial, row);
+        arena_deinit(&arena);
+    }
+}
+
+static void test_batches_are_checked(void **state)
+{
+    static const struct {
+        uint32_t prompts[3], rollouts[3], turns[3];
+        double reward;
+        size_t tokens;
+        const char *what;
+    } bad[] = {
+        {{0, 1, 1}, {0, 0, 1}, {0, 1, 0}, 1, 3, "two prompts"},
+        {{0, 0, 0}, {0, 0, 1}, {1, 1, 0}, 1, 3, "not in order"},
+        {{0, 0, 0}, {0, 1, 0}, {0, 0, 1}, 1, 3, "two places"},
+        {{0, 0, 0}, {0, 1, 2}, {0, 0, 0}, NAN, 3, "not finite"},
+        {{0, 0, 0}, {0, 1, 2}, {0, 0, 0}, 1, 4, "4 tokens"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct arena arena = {0};
+        struct rl_batch batch;
+        struct err err = {0};
+        rl_test_rows(&batch, &arena, 3, bad[i].prompts, bad[i].turns, (const double[]){1, 1, 1});
+        for (size_t row = 0; row < 3; row++)
+            batch.rollout[row] = bad[i].rollouts[row];
+        batch.reward[2] = bad[i].reward;
+        batch.tokens = bad[i].tokens;
+        assert_int_equal(rl_batch_check(&batch, &err), ERR_INTERNAL);
+        if (!strstr(err.text, bad[i].what))
+            fail_msg("%s", err.text);
+        arena_deinit(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_original_pays_for_lazy_turns),
+        cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_batches_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+#include "tiny_lm.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct lm_config tiny_lm_config(size_t vocab)
+{
+    return (struct lm_config){
+        .family = LM_QWEN3,
+        .vocab = vocab,
+        .width = 16,
+        .inner = 24,
+        .layers = 2,
+        .heads = 2,
+        .kv_heads = 1,
+        .head_width = 8,
+        .positions = TINY_POSITIONS,
+        .norm_epsilon = 1e-6F,
+        .init_range = 0.2F,
+        .rope = {.kind = LM_ROPE_DEFAULT, .theta = 10000},
+        .qk_norm = true,
+        .begin_token = -1,
+        .pad_token = -1,
+    };
+}
+
+static void must(int result, const struct err *err)
+{
+    if (result < 0)
+        fail_msg("%s", err->text);
+}
+
+void tiny_lm_open(struct tiny_lm *tiny, uint64_t seed, size_t rank, size_t batch_tokens)
+{
+    const struct lm_model_options options = {.training = rank > 0 ? LM_TRAIN_ADAPTER : LM_TRAIN_ALL,
+                                             .lora = {.rank = rank,
+                                                      .alpha = 8,
+                                                      .targets = (1U << LM_LORA_TARGET_COUNT) - 1},
+                                             .seed = seed};
+    const struct lm_trainer_options trainer = {.batch_tokens = batch_tokens};
+    const struct lm_config config = tiny_lm_config(TINY_VOCAB);
+    struct err err = {0};
+    must(lm_backend_open(&tiny->backend, "reference", 1, &err), &err);
+    must(lm_model_fresh(&tiny->model, &config, tiny->backend, &options, &err), &err);
+    must(lm_trainer_open(&tiny->trainer, tiny->model, &trainer, &err), &err);
+}
+
+void tiny_lm_close(struct tiny_lm *tiny)
+{
+    lm_trainer_close(tiny->trainer);
+    lm_model_close(tiny->model);
+    lm_backend_close(tiny->backend);
+}
+
+float *tiny_lm_values(const struct tiny_lm *tiny, bool gradients, size_t *count)
+{
+    float *all = mem_alloc(lm_model_trained(tiny->model) * sizeof *all);
+    *count = 0;
+    for (size_t i = 0; i < tiny->model->parameter_count; i++) {
+        const struct lm_parameter *parameter = &tiny->model->parameters[i];
+        size_t size = parameter->rows * parameter->columns;
+        if (!parameter->gradient)
+            continue;
+        tiny->backend->download(tiny->backend, all + *count,
+                                gradients ? parameter->gradient : parameter->value,
+                                size * sizeof *all);
+        *count += size;
+    }
+    return all;
+}
+
+/* Numbers for tests (Steele et al. 2014: SplitMix64). */
+static uint64_t next(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+static float part(uint64_t *state)
+{
+    return (float)(next(state) >> 40) / (float)(1 << 24);
+}
+
+struct lm_datum tiny_datum(uint64_t seed, size_t count, size_t targets_per_row)
+{
+    size_t cells = count * targets_per_row;
+    int32_t *tokens = mem_alloc(count * sizeof *tokens);
+    int32_t *targets = mem_alloc(cells * sizeof *targets);
+    float *weights = mem_alloc(cells * sizeof *weights);
+    float *sampled = mem_alloc(count * sizeof *sampled);
+    float *advantages = mem_alloc(count * sizeof *advantages);
+    for (size_t i = 0; i < count; i++) {
+        tokens[i] = (int32_t)(next(&seed) % TINY_VOCAB);
+        sampled[i] = -3 - 2 * part(&seed);
+        advantages[i] = i == 0 ? 0 : 2 * part(&seed) - 1;
+    }
+    for (size_t i = 0; i < cells; i++) {
+        targets[i] = (int32_t)(next(&seed) % TINY_VOCAB);
+        weights[i] = i % 3 == 0 ? 0 : part(&seed);
+    }
+    return (struct lm_datum){.count = count,
+                             .tokens = tokens,
+                             .targets_per_row = targets_per_row,
+                             .targets = targets,
+                             .weights = weights,
+                             .sampled = sampled,
+                             .advantages = advantages,
+                             .logprob = mem_alloc(cells * sizeof(float)),
+                             .entropy = mem_alloc(count * sizeof(float))};
+}
+
+void tiny_datum_free(struct lm_datum *datum)
+{
+    mem_free((int32_t *)datum->tokens);
+    mem_free((int32_t *)datum->targets);
+    mem_free((float *)datum->weights);
+    mem_free((float *)datum->sampled);
+    mem_free((float *)datum->advantages);
+    mem_free(datum->logprob);
+    mem_free(datum->entropy);
+}
+
+void tiny_lm_step(struct tiny_lm *tiny, uint64_t seed, struct loss_sums *sums, double *norm)
+{
+    const struct lm_adam adam = {
+        .rate = 0.01, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .decay = 0.1, .clip = 1};
+    struct lm_datum datums[3];
+    struct err err = {0};
+    for (size_t i = 0; i < 3; i++)
+        datums[i] = tiny_datum(3 * seed + i, 5 + i, 1);
+    must(lm_trainer_forward_backward(tiny->trainer, datums, 3, loss_find("ppo"), NULL, sums, &err),
+         &err);
+    must(lm_trainer_step(tiny->trainer, &adam, norm, &err), &err);
+    for (size_t i = 0; i < 3; i++)
+        tiny_datum_free(&datums[i]);
+}

@@ -37,7 +37,7 @@ static void read_as(const json_t *body, bool chat)
     struct arena arena = {0};
     struct err err = {0};
     int result = lm_api_request_read(body, chat, &arena, &request, param, &err);
-    check(result == 0 || (err.text[0] && (param[0] || !json_is_object(body))));
+    check(result == 0 || err.text[0]);
     if (result == 0) {
         const struct lm_sampling *sampling = &request.sampling;
         check(request.prompt_count >= 1 && request.samples >= 1);

@@ -168,11 +168,13 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/
 	@mkdir -p $(@D)
 	$(Q)tests/fake/kernels $< $@
 
+# Programs that Python tests run beside the command.
+PROBES := $(addprefix $(ROOT)/build/tests/,lm/chat_probe lm/lm_probe lm/tokenizer_probe \
+	rl/write_events)
 tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
 	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu \
 	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/server/fake_worker \
-	$(ROOT)/build/bench/http_load $(ROOT)/build/tests/lm/tokenizer_probe \
-	$(ROOT)/build/tests/lm/chat_probe
+	$(ROOT)/build/bench/http_load $(PROBES)
 fuzzers: $(patsubst %.c,$(ROOT)/build/%,$(FUZZ_SOURCES))
 
 setup: ## install what is missing (setup.sh)

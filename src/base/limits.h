@@ -67,6 +67,7 @@
 #define LIMIT_ANSWER_BYTES ((size_t)4 << 20)      /* one answer of a model */
 #define LIMIT_STREAM_BYTES ((size_t)256 << 20)    /* the same as it comes over the wire */
 #define LIMIT_EVENT_BYTES ((size_t)32 << 20)      /* one event of that */
+#define LIMIT_TFEVENT_BYTES ((size_t)16 << 20)    /* one entry of an event file */
 #define LIMIT_MODELS 10000                        /* that an endpoint lists */
 #define LIMIT_SCRIPT_BYTES ((size_t)64 << 20)     /* a script of answers, and all its files */
 #define LIMIT_SCRIPT_LINES 100000
@@ -130,6 +131,6 @@
 #define LIMIT_PATTERN_BYTES ((size_t)4 << 10)       /* of a tokenizer */
 #define LIMIT_PATTERN_PCRE_BYTES ((size_t)64 << 10) /* the same, written out for PCRE2 */
 #define LIMIT_PATTERN_STACK_BYTES ((size_t)8 << 20)
-#define LIMIT_PATTERN_STEPS 1000000 /* of one search */
+#define LIMIT_PATTERN_STEPS 100000 /* of one search, and 4 for each byte */
 
 #endif

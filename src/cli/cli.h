@@ -37,6 +37,8 @@ int index_search_main(int argc, char **argv);
 int index_stats_main(int argc, char **argv);
 int report_main(int argc, char **argv);
 int lm_serve_main(int argc, char **argv);
+int lm_sample_main(int argc, char **argv);
+int lm_chat_main(int argc, char **argv);
 int lm_tokenizer_main(int argc, char **argv);
 int lm_info_main(int argc, char **argv);
 int lm_convert_main(int argc, char **argv);

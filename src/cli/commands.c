@@ -210,9 +210,9 @@ const struct cli_command cli_commands[] = {
      .summary = "write a model anew: type, files, an adapter merged in, or fresh weights",
      .description =
          "Reads the directory MODEL (Hugging Face config.json and safetensors) and writes OUT, "
-         "which must hold no model yet; the tokenizer's files go with it. With --adapter alone an "
-         "adapter is checked against MODEL and written as PEFT reads it. With --fresh there is no "
-         "MODEL: the weights are drawn, the same for a seed on every machine.",
+         "a directory that is empty or not there yet; the tokenizer's files go with it. With "
+         "--adapter alone an adapter is checked against MODEL and written as PEFT reads it. With "
+         "--fresh there is no MODEL: the weights are drawn, the same for a seed on every machine.",
      .examples = "warpgym lm convert --dtype bf16 models/tiny models/tiny-bf16\n"
                  "warpgym lm convert --merge runs/sft/adapter models/Qwen3-0.6B models/merged\n"
                  "warpgym lm convert --shard-mib 2048 models/Qwen3-8B models/sharded\n"
@@ -249,6 +249,34 @@ const struct cli_command cli_commands[] = {
                  "warpgym lm serve models/base --adapter runs/sft/adapter --name tuned\n"
                  "warpgym rollout --policy http://127.0.0.1:8000/v1 --problem softmax",
      .run = lm_serve_main},
+    {.name = "lm sample",
+     .arguments = "MODEL [PROMPT|-]",
+     .summary = "have a model go on with a text",
+     .description =
+         "MODEL is a directory with config.json, safetensors and tokenizer.json. PROMPT is the "
+         "text's beginning (- reads it from standard input); without it the model starts with its "
+         "begin token. One sample is printed as it comes, several each as it ends.\n\n"
+         "The same seed gives the same text, whatever else is sampled beside it.\n\n"
+         "Exit status: 0, 2 bad usage or input, 3 the model gives no numbers, 130 interrupted.",
+     .examples =
+         "warpgym lm sample models/Qwen3-0.6B \"int main(void)\"\n"
+         "warpgym lm sample models/tiny -n 8 --temperature 0.8 --top-p 0.95 - < prompt.c\n"
+         "warpgym lm sample models/tiny --adapter runs/sft/adapter --stop $'\\n\\n' \"for (\"\n"
+         "warpgym lm sample models/tiny --raw --json --top-logprobs 5 -t 0 \"1 2 3\" | jq .tokens",
+     .run = lm_sample_main},
+    {.name = "lm chat",
+     .arguments = "MODEL",
+     .summary = "talk with a model",
+     .description =
+         "On a terminal, answers appear as they come; Ctrl-C stops an answer (what was said of it "
+         "stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From a pipe, "
+         "each line is a question, and nothing but the answers is printed.\n\n"
+         "MODEL is a directory with config.json, safetensors and tokenizer.json; the way it is "
+         "talked to (ChatML, as Qwen2 or Qwen3 has it) is found from its chat template.",
+     .examples = "warpgym lm chat models/Qwen3-0.6B\n"
+                 "warpgym lm chat models/Qwen3-0.6B --no-thinking --system \"Be curt.\"\n"
+                 "echo 'What is a warp?' | warpgym lm chat models/tiny -t 0",
+     .run = lm_chat_main},
     {.name = "lm tokenizer",
      .arguments = "--vocab N --out DIR FILE...",
      .summary = "learn a byte-level BPE tokenizer from files",

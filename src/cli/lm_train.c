@@ -170,6 +170,20 @@ static int read_config(const char *path, struct lm_config *config, struct err *e
     return result;
 }
 
+/* Where the config names no token that ends a text, the model is to know those that examples end
+ * with. */
+static void add_stops(struct lm_config *config, const struct tokenizer *tokenizer)
+{
+    static const char *const ends[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<|im_end|>"};
+    if (config->stop_count > 0)
+        return;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        int32_t id = tokenizer_id(tokenizer, ends[i]);
+        if (id >= 0 && (size_t)id < config->vocab)
+            config->stop_tokens[config->stop_count++] = id;
+    }
+}
+
 static int open_model(struct training *training, struct err *err)
 {
     const struct arguments *arguments = training->arguments;
@@ -189,8 +203,10 @@ static int open_model(struct training *training, struct err *err)
         return lm_model_open(&training->model, base, training->backend, &options, err);
     if (result == 0)
         result = read_config(arguments->fresh, &config, err);
-    if (result == 0)
+    if (result == 0) {
+        add_stops(&config, training->tokenizer);
         result = lm_model_fresh(&training->model, &config, training->backend, &options, err);
+    }
     return result;
 }
 
@@ -198,8 +214,8 @@ static int open_data(struct training *training, struct err *err)
 {
     const struct arguments *arguments = training->arguments;
     struct dataset_options options = dataset_defaults;
-    int result = tokenizer_open(&training->tokenizer, training->tokenizer_directory, err);
-    if (result == 0 && tokenizer_size(training->tokenizer) > training->model->config.vocab)
+    int result = 0;
+    if (tokenizer_size(training->tokenizer) > training->model->config.vocab)
         result = err_set(err, ERR_INPUT,
                          "%s: the tokenizer has %zu tokens, the model only %zu: they do not belong "
                          "together",
@@ -311,7 +327,9 @@ static int run(const struct arguments *arguments)
                                                            : arguments->models.items[0],
                                 .evaluation_loss = NAN};
     struct err err = {0};
-    int result = open_model(&training, &err);
+    int result = tokenizer_open(&training.tokenizer, training.tokenizer_directory, &err);
+    if (result == 0)
+        result = open_model(&training, &err);
     if (result == 0)
         result = open_data(&training, &err);
     if (result == 0) {
@@ -358,13 +376,13 @@ static const char *what_is_missing(const struct arguments *arguments)
                    "of fresh parameters and the order of the examples; 0"),                        \
         OPTION_GROUP("Examples"),                                                                  \
         OPTION_CHOICE(0, "style", &a->style, styles, "NAME",                                       \
-                      "how messages become text: qwen2, qwen3, plain (ChatML alone), or auto: as " \
-                      "the tokenizer's files say"),                                                \
+                      "how messages become text: plain is ChatML alone, auto what the "            \
+                      "tokenizer's files say; auto"),                                              \
         OPTION_FLAG(0, "thinking", &a->thinking, "qwen3: answers with thinking blocks"),           \
         OPTION_INT(0, "max-tokens", &a->max_tokens, 1, LIMIT_LM_POSITIONS, "N",                    \
                    "of one example; 2048, and what the model can"),                                \
         OPTION_CHOICE(0, "too-long", &a->too_long, longs, "WHAT",                                  \
-                      "longer ones: cut, drop, or split (of {\"text\"})"),
+                      "longer ones (split: of {\"text\"} alone); cut"),
 
 #define HOW_OPTIONS(a)                                                                             \
     OPTION_GROUP("How"),                                                                           \
@@ -379,7 +397,7 @@ static const char *what_is_missing(const struct arguments *arguments)
         OPTION_FLOAT('r', "rate", &a->rate, 1e-12, 1, "R",                                         \
                      "learning rate at its peak; 1e-5, with --lora 1e-4, with --fresh 1e-3"),      \
         OPTION_CHOICE(0, "schedule", &a->schedule, schedules, "NAME",                              \
-                      "constant, linear or cosine"),                                               \
+                      "of the rate, after the warmup; cosine"),                                    \
         OPTION_INT(0, "warmup", &a->warmup, 0, 100000000, "N", "steps to the peak; 0"),            \
         OPTION_FLOAT(0, "floor", &a->floor, 0, 1, "F", "part of the rate at the end; 0.1"),        \
         OPTION_FLOAT(0, "decay", &a->decay, 0, 10, "D", "weight decay of matrices; 0.01"),         \

@@ -92,19 +92,33 @@ static double centred(const struct rl_estimator *estimator, const struct sums *s
     }
 }
 
-static double scale_of(const struct rl_estimator *estimator, const struct sums *sums, double value)
+/* Sample deviation of all but member `self`; of a single one 1. In two passes: what a difference of
+ * sums would leave of equal values is divided by next to nothing. */
+static double others_deviation(const struct member *members, size_t count, size_t self,
+                               double epsilon)
 {
-    double n = sums->weight;
+    const struct member *first = &members[self == 0 ? 1 : 0];
+    double mean = 0;
+    double squares = 0;
+    if (count <= 2)
+        return 1;
+    for (size_t i = 0; i < count; i++)
+        mean += i == self ? 0 : (members[i].value - first->value) / (double)(count - 1);
+    for (size_t i = 0; i < count; i++)
+        squares += i == self ? 0 : pow(members[i].value - first->value - mean, 2);
+    return sqrt(squares / (double)(count - 2)) + epsilon;
+}
+
+static double scale_of(const struct rl_estimator *estimator, const struct sums *sums,
+                       const struct member *members, size_t count, size_t self)
+{
     switch (estimator->scale) {
     case RL_SCALE_DEVIATION:
-        return sqrt(sums->squares / (n - 1)) + estimator->epsilon;
+        return sqrt(sums->squares / (sums->weight - 1)) + estimator->epsilon;
     case RL_SCALE_WHITEN:
-        return sqrt(sums->squares / (n - 1) + estimator->epsilon);
-    case RL_SCALE_OTHERS: {
-        /* Without its own share the others' squares are about their own mean. */
-        double others = sums->squares - n / (n - 1) * pow(value - sums->mean, 2);
-        return n > 2 ? sqrt(fmax(others, 0) / (n - 2)) + estimator->epsilon : 1;
-    }
+        return sqrt(sums->squares / (sums->weight - 1) + estimator->epsilon);
+    case RL_SCALE_OTHERS:
+        return others_deviation(members, count, self, estimator->epsilon);
     default:
         return 1;
     }
@@ -124,9 +138,10 @@ static void estimate(struct rl_batch *batch, const struct rl_estimator *estimato
     for (size_t i = 0; i < count; i++) {
         double value = members[i].value;
         double alone = options->lone_zero ? 0 : value;
-        batch->advantage[members[i].row] = sums.weight <= 1 ? alone
-                                                            : centred(estimator, &sums, value) /
-                                                                  scale_of(estimator, &sums, value);
+        batch->advantage[members[i].row] = sums.weight <= 1
+                                               ? alone
+                                               : centred(estimator, &sums, value) /
+                                                     scale_of(estimator, &sums, members, count, i);
     }
 }
 

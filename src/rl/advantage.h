@@ -4,27 +4,31 @@
  *
  *   estimator              v  group         b                    s
  *   trloo                  G  prompt, turn  mean of the others   1      Dr. Kernel, equation 5
- *   grpo                   G  prompt, turn  mean                 1      as Dr. Kernel and Tinker use it
+ *   grpo                   G  prompt, turn  mean                 1      Dr. Kernel's, Tinker's
  *   grpo_std               G  prompt, turn  mean                 σ + 1e-6      Shao et al. 2024
  *   turn_independent_grpo  R  prompt        mean                 1      Dr. Kernel's code
  *   erloo                  G  prompt        mean of the others   1      likewise
  *   erloo_norm             G  prompt        mean of the others   σ of the others + 1e-8
  *   reinforce              G  batch         mean                 σ + 1e-6
- *   return                 G  -             baseline[row], or 0  1      Williams 1992; ReMax with the
- *                                                                       greedy answer's reward
- *   turn_optimal_baseline  G  prompt, turn  Σ e v / Σ e          1      Greensmith et al. 2004,
- *   optimal_baseline       G  prompt        Σ e v / Σ e          1      theorem 8; e = energy[row]
+ *   return                 G  -             baseline[row], or 0  1      Williams 1992; ReMax with a
+ *                                                                       greedy answer's
+ *   turn_optimal_baseline  G  prompt, turn  Σ e v / Σ e          1      Greensmith et al. 2004;
+ *   optimal_baseline       G  prompt        Σ e v / Σ e          1      e = energy[row]
  *   and of the rollout's last turn alone, copied to its other turns:
  *   rloo                   G  prompt        mean of the others   1      Ahmadian et al. 2024
  *   grpo_last, grpo_std_last                mean                 1, or σ + 1e-6
  *   reinforce_plus_plus    G  batch         mean over tokens     √(variance over tokens + 1e-8)
- *                                                                       Hu 2025, γ = 1, without its KL
+ *                                                                       Hu 2025, γ = 1, no KL
  *
  * σ is the sample deviation (N - 1; with two members, "σ of the others" is 1). Mean of the others:
  * A_i = N/(N-1) (v_i - mean) = N/(N-1) A_grpo. Expectations: with the mean of the others, or any
  * baseline that a turn's own tokens cannot move, Σ A ∇log π is ∇J; with the mean it is (1 - 1/N) ∇J
  * (Dr. Kernel, equation 4); divided by σ it is the gradient of something else. A group's N differs
- * between turns where rollouts end early: there trloo and grpo differ by more than a factor.
+ * between turns where rollouts end early: there trloo and grpo differ by more than a factor. With
+ * all turns of a prompt in one group (erloo) a turn's own rollout is among the others, and moves
+ * their mean.
+ *
+ * erloo_norm is kept as it is: one success among failures has an advantage of 1e8 times its reward.
  *
  * A lone member (N = 1) has its v (the paper: a baseline of 0), or 0 (Tinker's page).
  * All-equal groups give 0 exactly. Rows that are dropped get 0.
@@ -74,8 +78,8 @@ void rl_score_energy(const struct rl_batch *batch, const float *square_sum, doub
 /* egae of Dr. Kernel's code: the turn's return on its last token, then GAE over the tokens of a row
  * (Schulman et al. 2016, equation 16) with a critic's `value` [tokens]:
  *   δ_k = r_k + γ V_{k+1} - V_k,  A_k = δ_k + γ λ A_{k+1}
- * and with `whiten` (A - mean) / √(variance + 1e-8) over all tokens of the batch. advantage [tokens];
- * 0 without mask, or where dropped. γ is the one between tokens. */
+ * and with `whiten` (A - mean) / √(variance + 1e-8) over all tokens of the batch. advantage
+ * [tokens]; 0 without mask, or where dropped. γ is the one between tokens. */
 struct rl_gae {
     double gamma, lambda;
     bool whiten;

@@ -4,13 +4,14 @@
  *   token  first[row] …       mask, trained, sampled: of the row's answer, never of its prompt
  *          first[row + 1] - 1
  *
- * Invariants (rl_batch_check): the rows of a rollout stand together, in ascending order of turns, and
- * have one prompt; no rollout's number comes twice. In which order rollouts stand changes nothing.
+ * Invariants (rl_batch_check): the rows of a rollout stand together, in ascending order of turns,
+ * and have one prompt; no rollout's number comes twice. In which order rollouts stand changes
+ * nothing.
  *
  * `drop` says why a row is not trained on; each method sets its own bit and heeds those that its
  * settings name, so that what the originals did is a set of bits, too:
  *
- *   methods in their order     void turns ─► mismatch ─► coverage ─► returns ─► filters ─► advantages
+ *   their order   void turns ─► mismatch ─► coverage ─► returns ─► filters ─► advantages
  *
  * Rows with a bit are not removed: their tokens weigh 0 (rl/tokens.h).
  *

@@ -1,5 +1,5 @@
-/* coverage: PRS, turns whose kernels do too little of the work are mostly not trained on (Dr. Kernel,
- * equation 9 and appendix D).
+/* coverage: PRS, turns whose kernels do too little of the work are mostly not trained on (Dr.
+ * Kernel, equation 9 and appendix D).
  *
  *   v       the turn's coverage; or, `rollout`, exp(mean log max(v, 1e-8)) of the rollout's turns
  *   p_keep  clip((v - threshold) / factor, 0, 1);  factor 0: [v ≥ threshold]
@@ -8,8 +8,8 @@
  *           1 where v is not known: without a profile there is no evidence
  *   keep ~ Bernoulli(p_keep), by the number (seed, step, rollout, turn) of rl/random.h
  *
- * Coverage is the judge's: GPU time of own kernels by where their code came from. The original's, by
- * substrings of names over CPU and GPU time, is rl_coverage_by_name.
+ * Coverage is the judge's: GPU time of own kernels by where their code came from. The original's,
+ * by substrings of names over CPU and GPU time, is rl_coverage_by_name.
  */
 #ifndef WARPGYM_RL_COVERAGE_H
 #define WARPGYM_RL_COVERAGE_H
@@ -29,8 +29,8 @@ extern const struct rl_coverage_options rl_coverage_defaults; /* off, 0.3, 0.1, 
 double rl_keep_probability(const struct rl_coverage_options *options, double v, bool correct,
                            double speedup);
 
-/* X(name): "coverage/NAME". Coverage is of the turns that were looked at: those that are not dropped,
- * and whose coverage is known. */
+/* X(name): "coverage/NAME". Coverage is of the turns that were looked at: those that are not
+ * dropped, and whose coverage is known. */
 #define RL_COVERAGE_METRICS(X)                                                                     \
     X(coverage_rs_masked_fraction)     /* of tokens */                                             \
     X(coverage_rs_seq_masked_fraction) /* of turns */                                              \
@@ -51,8 +51,8 @@ void rl_coverage_reject(struct rl_batch *batch, const struct rl_coverage_options
                         uint64_t seed, uint64_t step, struct rl_coverage_metrics *metrics);
 
 /* The original's ratio, for comparison: a row is the candidate's own if its name and one of `own`
- * are equal but for case, or one contains the other; time = Σ GPU time of those / Σ (GPU + CPU time)
- * of all rows; count = how many of the rows those are. */
+ * are equal but for case, or one contains the other; time = Σ GPU time of those / Σ (GPU + CPU
+ * time) of all rows; count = how many of the rows those are. */
 struct rl_profile_row {
     const char *name;
     double gpu_us, cpu_us;

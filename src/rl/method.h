@@ -3,8 +3,8 @@
  *   rl_method_reject  void turns ─► failed rollouts ─► mismatch ─► coverage ─► returns ─► filter
  *   rl_method_weigh   surplus prompts ─► advantages ─► weights of tokens
  *
- * Between the two a trainer sees how many prompts are usable, and may draw more: then it puts all rows
- * into a new batch and begins again; what was rejected is rejected again (rl/random.h).
+ * Between the two a trainer sees how many prompts are usable, and may draw more: then it puts all
+ * rows into a new batch and begins again; what was rejected is rejected again (rl/random.h).
  *
  * Presets: each repair of the originals is the default, and each *_original has them undone; which
  * field is which defect, docs/methods.md says.

@@ -2,7 +2,7 @@
  * precision, weights that are some steps old). What lies too far off is rejected (MRS: Dr. Kernel,
  * equation 6), or weighed, and always measured.
  *
- *   l = log π_trained(token) - log π_sampled(token), over masked tokens of rows that are not dropped
+ *   l = log π_trained(token) - log π_sampled(token), over masked tokens of rows without a bit
  *
  *   level      ratio                                   accepted or rejected
  *   token      exp(l)                                  the token
@@ -14,8 +14,8 @@
  * Exponents are clamped to ±20. Kept iff lower ≤ ratio ≤ upper; a ratio that is no number is not.
  * Veto: a token with l < log(veto) rejects its turn (the code), or its rollout (the paper).
  *
- * Weights: exp(Σ l) of the token, turn or rollout, at most `upper`, for the loss. They are what makes
- * off-policy gradients right in expectation (untruncated), and what MRS is used in place of.
+ * Weights: exp(Σ l) of the token, turn or rollout, at most `upper`, for the loss. They are what
+ * makes off-policy gradients right in expectation (untruncated), and what MRS is used in place of.
  *
  * Threads: pure.
  */
@@ -46,13 +46,14 @@ void rl_ratios(const struct rl_batch *batch, enum rl_level level, double *ratio)
 /* Sets RL_MISMATCH and RL_VETO, and clears the mask of single tokens at level `token`. */
 void rl_mismatch_reject(struct rl_batch *batch, const struct rl_band *band);
 
-/* level: token, turn or sequence. upper 0: not truncated. weight [tokens], 0 where nothing counts. */
+/* level: token, turn or sequence. upper 0: not truncated. weight [tokens], 0 where none counts. */
 void rl_importance(const struct rl_batch *batch, enum rl_level level, double upper, double *weight);
 
 /* -------------------------------------------------------------------------------------- metrics */
 
-/* X(name): "mismatch/NAME" of the run's metrics, as Dr. Kernel's code has them; means over tokens, or
- * over rows where the name has `ppl` or `seq`. Those of rollout_rs_ are 1, or 0, without a level. */
+/* X(name): "mismatch/NAME" of the run's metrics, as Dr. Kernel's code has them; means over tokens,
+ * or over rows where the name has `ppl` or `seq`. Those of rollout_rs_ are 1, or 0, without a
+ * level. */
 #define RL_MISMATCH_METRICS(X)                                                                     \
     X(mismatch_kl)           /* mean -l: estimator k1 of KL(sampled || trained) */                 \
     X(mismatch_k3_kl)        /* mean e^l - l - 1 */                                                \
@@ -98,8 +99,8 @@ void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_band *ban
                          struct rl_mismatch_metrics *metrics);
 void rl_mismatch_put(const struct rl_mismatch_metrics *metrics, rl_put put, void *context);
 
-/* Whether rejection takes the good ones: turns that were rejected (RL_MISMATCH or RL_VETO) and turns
- * that were not, excluded ones apart. "mismatch_quality/{masked,kept}_{count,correct_rate,
+/* Whether rejection takes the good ones: turns that were rejected (RL_MISMATCH or RL_VETO) and
+ * turns that were not, excluded ones apart. "mismatch_quality/{masked,kept}_{count,correct_rate,
  * mean_speedup,fast_1,…}", and the share that was rejected of each class,
  * "mismatch_quality/mask_rate_{incorrect,correct,fast_1,…}". fast_p: correct, and speedup ≥ p. */
 #define RL_FAST_RUNGS 5

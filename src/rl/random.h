@@ -1,5 +1,5 @@
-/* random: numbers from a counter. The same (seed, step, stream, index) gives the same number on every
- * machine and in every order, so that a resumed run draws what the uninterrupted one did.
+/* random: numbers from a counter. The same (seed, step, stream, index) gives the same number on
+ * every machine and in every order, so that a resumed run draws what the uninterrupted one did.
  */
 #ifndef WARPGYM_RL_RANDOM_H
 #define WARPGYM_RL_RANDOM_H

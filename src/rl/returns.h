@@ -1,15 +1,15 @@
-/* returns: what a turn is credited with, out of the rewards of its rollout (T turns, r_t from t = 0).
+/* returns: what a turn is credited with, out of the rewards of its rollout (r_t, t = 0 … T).
  *
- *   sum        G_t = r_t + γ G_{t+1}                       reward-to-go (Dr. Kernel, equation 2; Kevin)
+ *   sum        G_t = r_t + γ G_{t+1}                       reward-to-go (Dr. Kernel, eq. 2; Kevin)
  *   max        G_t = max over t' ≥ t of γ^(t'-t) r_t'      the best that still comes (Kevin)
  *   final      as sum, with all rewards but the last turn's 0 (`use_final_reward`)
  *   turn       G_t = r_t
- *   kernel_rl  G_t = Σ over all t' of sum's G_t'           kernel_rl as it stands: one figure for all
+ *   kernel_rl  G_t = Σ over all t' of sum's G_t'           kernel_rl as it is: one figure for all
  *              turns, that pays for solving late (1, 1 + γ, 1 + γ + γ², … times the reward)
  *
- * γ is 1 with Dr. Kernel, 0.4 with Kevin. A row with RL_EXCLUDED is as if it were not there (the turn
- * before sees the one behind, its own return is the next one's); a row with a bit of `without` is
- * there, with a reward of 0.
+ * γ is 1 with Dr. Kernel, 0.4 with Kevin. A row with RL_EXCLUDED is as if it were not there (the
+ * turn before sees the one behind, its own return is the next one's); a row with a bit of `without`
+ * is there, with a reward of 0.
  *
  * Shaping (off; residual rewards of Dr. Kernel's code): r'_t = r_t - r_{t-1} first; `unbiased`
  * replaces the last reward by (1 - γ) r_T before that. gym/reward.h has the recursion itself.

@@ -96,7 +96,7 @@ size_t rl_draw_more(const struct rl_draw *draw, size_t usable, size_t drawn, siz
         return 0;
     double missing = (double)(draw->wanted - usable);
     double rate = drawn > 0 ? (double)(usable + 1) / (double)(drawn + 2) : 1;
-    double more = ceil(missing / fmin(rate, 1));
+    double more = draw->whole ? (double)draw->wanted : ceil(missing / rate);
     return more > (double)draw->most ? draw->most : (size_t)more;
 }
 

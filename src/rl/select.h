@@ -1,8 +1,8 @@
 /* select: which prompts and rollouts a step is made of.
  *
- * A prompt whose answers are all alike has advantages of 0 and teaches nothing. The filter finds those
- * (RL_CONSTANT); with dynamic sampling (Yu et al. 2025, DAPO, section 3.2) others are drawn in their
- * place; of more than were wanted the surplus is dropped (RL_SURPLUS).
+ * A prompt whose answers are all alike has advantages of 0 and teaches nothing. The filter finds
+ * those (RL_CONSTANT); with dynamic sampling (Yu et al. 2025, DAPO, section 3.2) others are drawn
+ * in their place; of more than were wanted the surplus is dropped (RL_SURPLUS).
  *
  *   filter     a prompt is constant when ...
  *   turns      in each of its groups the values differ by no more than a deviation of `deviation`
@@ -24,8 +24,7 @@ struct rl_filter {
     enum rl_filter_kind kind;
     enum rl_group by; /* of `turns`: what the estimator groups by; all of the batch: no filter */
     double deviation; /* sample deviation below which values are alike */
-    size_t
-        rollouts_least; /* a prompt with fewer usable rollouts is dropped, too; Dr. Kernel K/2 + 1 */
+    size_t rollouts_least; /* with fewer usable ones a prompt goes, too; Dr. Kernel K/2 + 1 */
 };
 extern const struct rl_filter rl_filter_defaults; /* turns, by turn, 1e-3, 0 */
 
@@ -40,12 +39,13 @@ void rl_filter_prompts(struct rl_batch *batch, const struct rl_filter *filter, c
                        struct rl_filter_counts *counts);
 
 /* How many prompts to draw next, at the rate at which those so far were usable (Laplace's rule of
- * succession): what is missing and no more, where Dr. Kernel's code waits for a whole batch again.
- * 0: there are enough, or `rounds_most` rounds were drawn. */
+ * succession): what is missing and no more; with `whole` all that is wanted again, as Dr. Kernel's
+ * code. 0: there are enough, or `rounds_most` rounds were drawn. */
 struct rl_draw {
     size_t wanted;
     size_t most; /* of one round */
     size_t rounds_most;
+    bool whole;
 };
 size_t rl_draw_more(const struct rl_draw *draw, size_t usable, size_t drawn, size_t rounds);
 

@@ -11,8 +11,8 @@
  *   seq-mean-token-sum-norm  1 / (R L)        as the second, over a constant L = nominal_tokens
  *   seq-sum-no-norm          1                Tinker
  *
- * each divided by `scale` (Dr. Kernel 1000). `nominal_rows` stands for R, where it is not 0: what the
- * rows would be, had none been dropped; then the step is the smaller the more is rejected (Dr.
+ * each divided by `scale` (Dr. Kernel 1000). `nominal_rows` stands for R, where it is not 0: what
+ * the rows would be, had none been dropped; then the step is the smaller the more is rejected (Dr.
  * Kernel). By default R is counted.
  *
  * ρ is an importance weight of rl/mismatch.h, or nothing.
@@ -38,8 +38,8 @@ struct rl_normalisation {
     size_t nominal_tokens; /* L; 0: that of the longest row */
     double scale;
 };
-extern const struct rl_normalisation
-    rl_normalisation_defaults; /* seq-mean-token-mean, counted, 1 */
+/* seq-mean-token-mean, counted, 1 */
+extern const struct rl_normalisation rl_normalisation_defaults;
 
 /* weight [tokens]; 0 where masked or dropped. */
 void rl_token_weights(const struct rl_batch *batch, const struct rl_normalisation *normalisation,
@@ -49,9 +49,10 @@ void rl_token_weights(const struct rl_batch *batch, const struct rl_normalisatio
 void rl_token_advantages(const struct rl_batch *batch, const double *weight,
                          const double *importance, double *advantage);
 
-/* Adds w(token) c (mean d - d) to each token that counts, d = log π_sampled - log π_base: an estimate
- * of the gradient of -c KL(π || base) (Tinker's cookbook). discount > 0: of (mean d - d), a token has
- * its row's discounted sum from itself on. base, weight, advantage [tokens]. Returns mean d. */
+/* Adds w(token) c (mean d - d) to each token that counts, d = log π_sampled - log π_base: an
+ * estimate of the gradient of -c KL(π || base) (Tinker's cookbook). discount > 0: of (mean d - d),
+ * a token has its row's discounted sum from itself on. base, weight, advantage [tokens]. Returns
+ * mean d. */
 double rl_kl_penalty(const struct rl_batch *batch, const float *base, double coefficient,
                      double discount, const double *weight, double *advantage);
 

@@ -134,14 +134,14 @@ static void put(const char *directory, const char *name, const char *text)
     mem_free(path);
 }
 
-static void assert_found(const char *directory, const char *path)
+static void assert_found(const char *name, const char *expected)
 {
     char *found = NULL;
     struct err err = {0};
-    int result = checkpoint_find(directory, &found, &err);
-    assert_int_equal(result, path ? 0 : ERR_MISSING);
-    if (path)
-        assert_string_equal(found, path);
+    int result = checkpoint_find(name, &found, &err);
+    assert_int_equal(result, expected ? 0 : ERR_MISSING);
+    if (expected)
+        assert_string_equal(found, expected);
     mem_free(found);
 }
 

@@ -240,8 +240,8 @@ static void test_directory(void **state)
     judging_remove(directory);
 }
 
-/* Counted by hand: the embedding 100·64, a layer's q, o 64·64 each, k, v 64·32 each, three of 64·96,
- * two norms; the last norm; the head. */
+/* Counted by hand: the embedding 100·64, a layer's q, o 64·64 each, k, v 64·32 each, three of
+ * 64·96, two norms; the last norm; the head. */
 static void test_parameters(void **state)
 {
     const uint64_t layer = 2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 96 + 2 * 64;
@@ -281,6 +281,8 @@ static const struct {
     {"{\"peft_type\":\"LORA\"" Q "}", NULL, 1, 1},
     {ADAPTER ",\"target_modules\":\"all-linear\"}", NULL, 0x7F, 4},
     {ADAPTER ",\"target_modules\":[\"self_attn.v_proj\",\"mlp.down_proj\"]}", NULL, 0x44, 4},
+    {ADAPTER ",\"target_modules\":[\"model.layers.0.mlp.up_proj\",\"12.self_attn.k_proj\"]}", NULL,
+     0x22, 4},
     {ADAPTER Q ",\"bias\":\"none\",\"rank_pattern\":{},\"modules_to_save\":null,\"use_dora\":false,"
                "\"loftq_config\":{},\"init_lora_weights\":\"gaussian\",\"task_type\":null,"
                "\"lora_dropout\":0.1}",
@@ -293,7 +295,11 @@ static const struct {
     {ADAPTER ",\"target_modules\":[]}", "'target_modules' must be a list of names", 0, 0},
     {ADAPTER ",\"target_modules\":[1]}", "item 0 of 'target_modules' is no name", 0, 0},
     {ADAPTER ",\"target_modules\":[\"lm_head\"]}", "'target_modules' has 'lm_head'", 0, 0},
-    {ADAPTER ",\"target_modules\":[\"layers.0.self_attn.q_proj\"]}", "in all layers", 0, 0},
+    {ADAPTER ",\"target_modules\":[\"a.layers.0.self_attn.q_proj\"]}", "has 'a.layers.0", 0, 0},
+    {ADAPTER ",\"target_modules\":[\"layers.x.self_attn.q_proj\"]}", "has 'layers.x", 0, 0},
+    {ADAPTER ",\"target_modules\":[\"self_attn.xq_proj\"]}", "has 'self_attn.xq_proj'", 0, 0},
+    {ADAPTER ",\"target_modules\":[\".q_proj\"]}", "has '.q_proj'", 0, 0},
+    {ADAPTER ",\"target_modules\":[\"\"]}", "has ''", 0, 0},
     {ADAPTER ",\"target_modules\":[\"mlp.q_proj\"]}", "'target_modules' has 'mlp.q_proj'", 0, 0},
     {ADAPTER ",\"target_modules\":\".*_proj\"}", "is the pattern '.*_proj'", 0, 0},
     {ADAPTER Q ",\"use_dora\":true}", "'use_dora' is set", 0, 0},

@@ -9,23 +9,26 @@
 
 #include <cmocka.h>
 
-static const struct lm_config config = {
-    .family = LM_QWEN3,
-    .vocab = TINY_VOCAB,
-    .width = 16,
-    .inner = 24,
-    .layers = 2,
-    .heads = 2,
-    .kv_heads = 1,
-    .head_width = 8,
-    .positions = TINY_POSITIONS,
-    .norm_epsilon = 1e-6F,
-    .init_range = 0.2F,
-    .rope = {.kind = LM_ROPE_DEFAULT, .theta = 10000},
-    .qk_norm = true,
-    .begin_token = -1,
-    .pad_token = -1,
-};
+struct lm_config tiny_lm_config(size_t vocab)
+{
+    return (struct lm_config){
+        .family = LM_QWEN3,
+        .vocab = vocab,
+        .width = 16,
+        .inner = 24,
+        .layers = 2,
+        .heads = 2,
+        .kv_heads = 1,
+        .head_width = 8,
+        .positions = TINY_POSITIONS,
+        .norm_epsilon = 1e-6F,
+        .init_range = 0.2F,
+        .rope = {.kind = LM_ROPE_DEFAULT, .theta = 10000},
+        .qk_norm = true,
+        .begin_token = -1,
+        .pad_token = -1,
+    };
+}
 
 static void must(int result, const struct err *err)
 {
@@ -41,6 +44,7 @@ void tiny_lm_open(struct tiny_lm *tiny, uint64_t seed, size_t rank, size_t batch
                                                       .targets = (1U << LM_LORA_TARGET_COUNT) - 1},
                                              .seed = seed};
     const struct lm_trainer_options trainer = {.batch_tokens = batch_tokens};
+    const struct lm_config config = tiny_lm_config(TINY_VOCAB);
     struct err err = {0};
     must(lm_backend_open(&tiny->backend, "reference", 1, &err), &err);
     must(lm_model_fresh(&tiny->model, &config, tiny->backend, &options, &err), &err);

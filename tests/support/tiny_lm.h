@@ -14,6 +14,9 @@ struct tiny_lm {
     struct lm_trainer *trainer;
 };
 
+/* The model's shape, with another vocabulary. */
+struct lm_config tiny_lm_config(size_t vocab);
+
 /* Rank 0: all of it is trained; else an adapter of that rank. */
 void tiny_lm_open(struct tiny_lm *tiny, uint64_t seed, size_t rank, size_t batch_tokens);
 void tiny_lm_close(struct tiny_lm *tiny);

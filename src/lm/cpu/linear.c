@@ -3,9 +3,11 @@
 
 #include <string.h>
 
-/* Up to so many rows, reading the weights is what takes the time. */
-#define FEW_ROWS 16
-#define COLUMNS_LEAST 32 /* of one part of few rows */
+/* Up to so many rows reading the weights is what takes the time, and packing them as OpenBLAS does takes more of it; and then
+ * as long as x stays in the second cache. */
+#define FEW_ROWS 8
+#define SOME_ROWS 64
+#define SOME_ELEMENTS ((size_t)1 << 16)
 
 struct linear_work {
     const struct lm_cpu *cpu;
@@ -66,7 +68,7 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
 {
     struct lm_cpu *cpu = lm_cpu_of(backend);
     struct linear_work work = {.cpu = cpu, .op = op};
-    if (op->rows <= FEW_ROWS) {
+    if (op->rows <= FEW_ROWS || (op->rows <= SOME_ROWS && op->rows * op->in <= SOME_ELEMENTS)) {
         work.parts = team_parts(backend->threads, op->in * op->out);
         bool in_place = op->addend != op->y;
         work.sums = in_place ? op->y : lm_cpu_scratch(cpu, op->rows * op->out);

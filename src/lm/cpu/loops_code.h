@@ -10,6 +10,7 @@
 typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
 /* The same anywhere in memory. */
 typedef float loose __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef float quad __attribute__((vector_size(16)));
 #define LANES (sizeof(vector) / sizeof(float))
 
 extern const struct lm_loops LOOPS;
@@ -27,12 +28,24 @@ static inline vector load_part(const float *x, size_t count)
     return value;
 }
 
-static inline float total(vector value)
+static inline quad fold(vector value)
 {
-    float sum = 0;
-    for (size_t i = 0; i < LANES; i++)
-        sum += value[i];
+    quad parts[LANES / 4], sum;
+    memcpy(parts, &value, sizeof value);
+    sum = parts[0];
+    for (size_t i = 1; i < LANES / 4; i++)
+        sum += parts[i];
     return sum;
+}
+
+/* The four sums over lanes. */
+static inline quad totals(const vector *values)
+{
+    quad a = fold(values[0]), b = fold(values[1]), c = fold(values[2]), d = fold(values[3]);
+    quad ab = __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    quad cd = __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) +
+           __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
 }
 
 static inline float bits_float(uint32_t bits)
@@ -116,51 +129,89 @@ static double loop_square_sum(size_t count, const float *x)
 
 /* ----------------------------------------------------------------------------- few rows by many */
 
-/* ROWS rows of x by OUT rows of weight, all sums in registers: both are constants here. */
-static inline __attribute__((always_inline)) void tile(size_t rows, size_t out, size_t in,
-                                                       const float *x, size_t x_stride,
-                                                       const float *weight, size_t weight_stride,
-                                                       float *y, size_t y_stride)
+/* The last few columns of `rows` rows of x by one of weight. */
+static inline void add_rest(size_t rows, size_t count, const float *x, size_t x_stride,
+                            const float *weight, vector *sums)
 {
-    vector sums[4][4] = {0};
-    size_t i = 0;
-    for (; i + LANES <= in; i += LANES)
-        for (size_t o = 0; o < out; o++)
-            for (size_t r = 0; r < rows; r++)
-                sums[r][o] += load(x + r * x_stride + i) * load(weight + o * weight_stride + i);
-    if (i < in)
-        for (size_t o = 0; o < out; o++) {
-            vector last = load_part(weight + o * weight_stride + i, in - i);
-            for (size_t r = 0; r < rows; r++)
-                sums[r][o] += load_part(x + r * x_stride + i, in - i) * last;
-        }
+    vector last = load_part(weight, count);
     for (size_t r = 0; r < rows; r++)
-        for (size_t o = 0; o < out; o++)
-            y[r * y_stride + o] = total(sums[r][o]);
+        sums[r] += load_part(x + r * x_stride, count) * last;
 }
 
-#define TILE(rows, out)                                                                            \
-    tile(rows, out, in, x + r * x_stride, x_stride, weight + o * weight_stride, weight_stride,     \
-         y + r * y_stride + o, y_stride)
+/* `rows` of x, at most 4, by 4 of weight, which are read in the order of memory: what memory delivers
+ * is the limit. Several sums for each row, as many as hide the latency; both numbers are constants here. */
+static inline __attribute__((always_inline)) void stream(size_t rows, size_t parts, size_t in,
+                                                         const float *x, size_t x_stride,
+                                                         const float *weight, size_t weight_stride,
+                                                         float *y, size_t y_stride)
+{
+    vector sums[4][4];
+    for (size_t o = 0; o < 4; o++, weight += weight_stride) {
+        vector part[4][4] = {0}, whole[4];
+        size_t i = 0;
+        for (; i + parts * LANES <= in; i += parts * LANES)
+            for (size_t p = 0; p < parts; p++) {
+                vector column = load(weight + i + p * LANES);
+                for (size_t r = 0; r < rows; r++)
+                    part[r][p] += load(x + r * x_stride + i + p * LANES) * column;
+            }
+        for (size_t r = 0; r < rows; r++) {
+            whole[r] = part[r][0];
+            for (size_t p = 1; p < parts; p++)
+                whole[r] += part[r][p];
+        }
+        for (; i < in; i += LANES)
+            add_rest(rows, in - i < LANES ? in - i : LANES, x + i, x_stride, weight + i, whole);
+        for (size_t r = 0; r < rows; r++)
+            sums[r][o] = whole[r];
+    }
+    for (size_t r = 0; r < rows; r++) {
+        quad found = totals(sums[r]);
+        memcpy(y + r * y_stride, &found, sizeof found);
+    }
+}
+
+/* The next 4 rows of x, by 4 of weight that are in the cache by now: all 16 sums in registers, because arithmetic is the
+ * limit. */
+static void tile(size_t in, const float *x, size_t x_stride, const float *weight,
+                 size_t weight_stride, float *y, size_t y_stride)
+{
+    vector sums[4][4] = {0}; /* [o][r] */
+    size_t i = 0;
+    for (; i + LANES <= in; i += LANES)
+        for (size_t o = 0; o < 4; o++) {
+            vector column = load(weight + o * weight_stride + i);
+            for (size_t r = 0; r < 4; r++)
+                sums[o][r] += load(x + r * x_stride + i) * column;
+        }
+    for (size_t o = 0; i < in && o < 4; o++)
+        add_rest(4, in - i, x + i, x_stride, weight + o * weight_stride + i, sums[o]);
+    for (size_t r = 0; r < 4; r++) {
+        vector row[4] = {sums[0][r], sums[1][r], sums[2][r], sums[3][r]};
+        quad found = totals(row);
+        memcpy(y + r * y_stride, &found, sizeof found);
+    }
+}
 
 static void loop_rows_by_rows(size_t rows, size_t in, size_t out, const float *x, size_t x_stride,
                               const float *weight, size_t weight_stride, float *y, size_t y_stride)
 {
-    size_t o = 0;
-    for (; o + 4 <= out; o += 4) {
-        size_t r = 0;
-        for (; r + 4 <= rows; r += 4)
-            TILE(4, 4);
-        if (r + 2 <= rows) {
-            TILE(2, 4);
-            r += 2;
-        }
-        if (r < rows)
-            TILE(1, 4);
+    size_t o = 0, first = (rows + 3) % 4 + 1;
+    for (; o + 4 <= out; o += 4, weight += 4 * weight_stride, y += 4) {
+        if (first == 4)
+            stream(4, 1, in, x, x_stride, weight, weight_stride, y, y_stride);
+        else if (first == 3)
+            stream(3, 1, in, x, x_stride, weight, weight_stride, y, y_stride);
+        else if (first == 2)
+            stream(2, 2, in, x, x_stride, weight, weight_stride, y, y_stride);
+        else
+            stream(1, 4, in, x, x_stride, weight, weight_stride, y, y_stride);
+        for (size_t r = first; r < rows; r += 4)
+            tile(in, x + r * x_stride, x_stride, weight, weight_stride, y + r * y_stride, y_stride);
     }
-    for (; o < out; o++)
+    for (; o < out; o++, weight += weight_stride, y++)
         for (size_t r = 0; r < rows; r++)
-            TILE(1, 1);
+            y[r * y_stride] = loop_dot(in, x + r * x_stride, weight);
 }
 
 static void loop_mix(size_t rows, size_t width, const float *factor, const float *x,

@@ -30,13 +30,15 @@ static struct lm_linear linear_of(const struct lm_flow *flow, const struct lm_pa
                               .dweight = weight->gradient};
 }
 
+/* `y` NULL: only what backward needs. */
 static void project(struct projecting to, const void *x, const void *addend, void *y)
 {
     struct lm_backend *backend = to.flow->model->backend;
     struct lm_linear base = linear_of(to.flow, to.p->weight, x, y);
     base.bias = to.p->bias ? to.p->bias->value : NULL;
     base.addend = addend;
-    backend->ops->linear.forward(backend, &base);
+    if (y)
+        backend->ops->linear.forward(backend, &base);
     if (!to.p->a)
         return;
     struct lm_linear down = linear_of(to.flow, to.p->a, x, to.low);
@@ -44,7 +46,8 @@ static void project(struct projecting to, const void *x, const void *addend, voi
     up.scale = (float)lm_lora_scale(&to.flow->model->lora);
     up.addend = y;
     backend->ops->linear.forward(backend, &down);
-    backend->ops->linear.forward(backend, &up);
+    if (y)
+        backend->ops->linear.forward(backend, &up);
 }
 
 static void project_back(struct projecting to, const void *x, const void *dy, void *dx, bool add_dx)
@@ -215,8 +218,7 @@ void lm_layer_forward(const struct lm_flow *flow, size_t index, void *output)
     project(projecting(flow, index, LM_LORA_GATE), at->middle_normed, NULL, at->gate);
     project(projecting(flow, index, LM_LORA_UP), at->middle_normed, NULL, at->up);
     backend->ops->swiglu.forward(backend, &swiglu);
-    if (output)
-        project(projecting(flow, index, LM_LORA_DOWN), at->gated, at->middle, output);
+    project(projecting(flow, index, LM_LORA_DOWN), at->gated, at->middle, output);
 }
 
 /* doutput += what comes back through the norm from dnormed */

@@ -17,7 +17,7 @@ struct lm_flow {
     size_t rows, sequences, longest;
 };
 
-/* `output` NULL: all but the last product, which backward does not need. */
+/* `output` NULL: all but what backward does not need, the last product. */
 void lm_layer_forward(const struct lm_flow *flow, size_t index, void *output);
 /* doutput becomes the gradient of the layer's input; the layer's arrays are lost. */
 void lm_layer_backward(const struct lm_flow *flow, size_t index);

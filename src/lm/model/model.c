@@ -10,6 +10,8 @@
 
 /* Of one layer at most: two norms, two of heads, and weight, bias, A and B of each projection. */
 #define PER_LAYER (4 + 4 * LM_LORA_TARGET_COUNT)
+/* Of a parameter in its block: what GPUs want; a cache line is less. */
+#define PLACE_ALIGNMENT ((size_t)256)
 
 /* Sizes of one projection, and where it lies. */
 struct projection_shape {
@@ -147,20 +149,38 @@ static bool is_trained(const struct lm_parameter *parameter, enum lm_training tr
     return training == LM_TRAIN_ALL || (training == LM_TRAIN_ADAPTER && parameter->adapter);
 }
 
+static size_t place_after(const struct lm_model *model, const struct lm_parameter *parameter,
+                          size_t place)
+{
+    size_t bytes = parameter->rows * parameter->columns * lm_dtype_bytes(model->backend->dtype);
+    return place + (bytes + PLACE_ALIGNMENT - 1) / PLACE_ALIGNMENT * PLACE_ALIGNMENT;
+}
+
+/* Values lie in one block, gradients in another: large pages, and one call to zero them. */
 int lm_model_allocate(struct lm_model *model, enum lm_training training, struct err *err)
 {
     struct lm_backend *backend = model->backend;
+    size_t values = 0, gradients = 0;
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        values = place_after(model, &model->parameters[i], values);
+        if (is_trained(&model->parameters[i], training))
+            gradients = place_after(model, &model->parameters[i], gradients);
+    }
+    int result = lm_backend_alloc(backend, values, "the model's parameters", &model->values, err);
+    if (result == 0 && gradients > 0)
+        result = lm_backend_alloc(backend, gradients, "the gradients", &model->gradients, err);
+    if (result < 0)
+        return result;
+    backend->zero(backend, model->gradients, gradients);
+    values = gradients = 0;
     for (size_t i = 0; i < model->parameter_count; i++) {
         struct lm_parameter *parameter = &model->parameters[i];
-        size_t bytes = parameter->rows * parameter->columns * lm_dtype_bytes(backend->dtype);
-        int result = lm_backend_alloc(backend, bytes, parameter->name, &parameter->value, err);
-        if (result == 0 && is_trained(parameter, training)) {
-            result = lm_backend_alloc(backend, bytes, parameter->name, &parameter->gradient, err);
-            if (result == 0)
-                backend->zero(backend, parameter->gradient, bytes);
-        }
-        if (result < 0)
-            return result;
+        parameter->value = (char *)model->values + values;
+        values = place_after(model, parameter, values);
+        if (!is_trained(parameter, training))
+            continue;
+        parameter->gradient = (char *)model->gradients + gradients;
+        gradients = place_after(model, parameter, gradients);
     }
     return lm_rope_tables(&model->config, model->positions, backend, &model->cosine, &model->sine,
                           err);
@@ -196,10 +216,8 @@ void lm_model_close(struct lm_model *model)
     if (!model)
         return;
     struct lm_backend *backend = model->backend;
-    for (size_t i = 0; i < model->parameter_count; i++) {
-        backend->free(backend, model->parameters[i].value);
-        backend->free(backend, model->parameters[i].gradient);
-    }
+    backend->free(backend, model->values);
+    backend->free(backend, model->gradients);
     backend->free(backend, model->cosine);
     backend->free(backend, model->sine);
     mem_free(model->parameters);

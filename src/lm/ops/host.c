@@ -2,14 +2,22 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Weights are read from end to end for each token: looking up pages of 4 KiB halves that speed. */
+#define HUGE_PAGE ((size_t)2 << 20)
 
 static void *host_alloc(struct lm_backend *backend, size_t bytes)
 {
     (void)backend;
+    size_t alignment = bytes < HUGE_PAGE ? LM_HOST_ALIGNMENT : HUGE_PAGE;
     if (bytes > SIZE_MAX / 2)
         return NULL;
-    size_t whole = (bytes + LM_HOST_ALIGNMENT - 1) / LM_HOST_ALIGNMENT * LM_HOST_ALIGNMENT;
-    return aligned_alloc(LM_HOST_ALIGNMENT, whole ? whole : LM_HOST_ALIGNMENT);
+    size_t whole = (bytes + alignment - 1) / alignment * alignment;
+    void *memory = aligned_alloc(alignment, whole ? whole : alignment);
+    if (memory && alignment == HUGE_PAGE)
+        madvise(memory, whole, MADV_HUGEPAGE);
+    return memory;
 }
 
 static void host_free(struct lm_backend *backend, void *memory)

@@ -32,7 +32,7 @@ static size_t key_width(const struct lm_config *config)
     return config->kv_heads * config->head_width;
 }
 
-/* ----------------------------------------------------------------------------------- open, close */
+/* ---------------------------------------------------------------------------------- open, close */
 
 static int make_cache(struct forward *forward, struct err *err)
 {
@@ -48,11 +48,6 @@ static int make_cache(struct forward *forward, struct err *err)
         if (result == 0)
             result = lm_backend_alloc(forward->backend, bytes, "the cache of values",
                                       &forward->cache_v[i], err);
-        /* Attention may load a whole page before it masks what is not there yet. */
-        if (result == 0) {
-            forward->backend->zero(forward->backend, forward->cache_k[i], bytes);
-            forward->backend->zero(forward->backend, forward->cache_v[i], bytes);
-        }
     }
     return result;
 }
@@ -147,7 +142,7 @@ void forward_close(struct forward *forward)
     mem_free(forward);
 }
 
-/* ----------------------------------------------------------------------------------------- layers */
+/* --------------------------------------------------------------------------------------- layers */
 
 /* y = x·Wᵀ + b + addend, and the adapter's part. */
 static void project(struct forward *forward, const struct lm_projection *projection, const void *x,
@@ -316,7 +311,7 @@ int forward_run(struct forward *forward, struct err *err)
     return lm_backend_wait(backend, err);
 }
 
-/* ----------------------------------------------------------------------------------------- logits */
+/* --------------------------------------------------------------------------------------- logits */
 
 size_t forward_block(const struct forward *forward)
 {

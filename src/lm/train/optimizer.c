@@ -232,8 +232,8 @@ int lm_optimizer_save(struct lm_optimizer *optimizer, const char *path, struct e
     struct arena arena = {0};
     struct safetensors_writer *writer = NULL;
     float *staging = mem_alloc(STAGING_ELEMENTS * sizeof *staging);
-    const float steps[2] = {(float)(optimizer->steps / STEPS_LOW),
-                            (float)(optimizer->steps % STEPS_LOW)};
+    const uint64_t high = optimizer->steps / STEPS_LOW, low = optimizer->steps % STEPS_LOW;
+    const float steps[2] = {(float)high, (float)low};
     int result = safetensors_writer_open(&writer, path, declare(optimizer, &arena),
                                          MOMENTS * optimizer->count + 1, NULL, err);
     if (result == 0)

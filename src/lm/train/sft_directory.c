@@ -58,7 +58,7 @@ static int check_same(const char *name, const json_t *was, const json_t *is, str
 static int normalise(const char *name, const json_t *run, char **text, json_t **out,
                      struct err *err)
 {
-    *text = json_dumps(run, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+    *text = json_dumps(run, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
     if (!*text)
         return err_set(err, ERR_INTERNAL, "%s: the run is no JSON", name);
     return json_parse(name, *text, strlen(*text), out, err);

@@ -174,7 +174,7 @@ static void take_rows(struct work *work, const struct lm_head_block *block, stru
     loss_sums_add(&work->sums, &sums);
     if (datum->logprob)
         memcpy(datum->logprob + from * k, input.logprob, count * k * sizeof(float));
-    if (datum->entropy)
+    if (datum->entropy && block->entropy)
         memcpy(datum->entropy + from, block->entropy + at, count * sizeof(float));
 }
 

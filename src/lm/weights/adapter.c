@@ -123,20 +123,47 @@ static int refuse_others(const json_t *document, struct err *err)
     return check_initialisation(document, err);
 }
 
-/* "q_proj", or "self_attn.q_proj": PEFT takes any end of a module's path. */
+static bool is_number(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+    return length > 0;
+}
+
+/* "q_proj", "self_attn.q_proj" or "model.layers.3.self_attn.q_proj": PEFT takes any end of a
+ * module's path, and writes whole ones for all-linear. Whether all layers are named shows when the
+ * tensors are read: that of a layer which is not would be missing. */
+static bool names_target(const char *name, size_t target)
+{
+    const char *const path[] = {targets[target], target < LM_LORA_GATE ? "self_attn" : "mlp",
+                                NULL /* a number */, "layers", "model"};
+    size_t end = strlen(name);
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+        size_t start = end;
+        while (start > 0 && name[start - 1] != '.')
+            start--;
+        size_t length = end - start;
+        if (path[i] ? length != strlen(path[i]) || memcmp(name + start, path[i], length) != 0
+                    : !is_number(name + start, length))
+            return false;
+        if (start == 0)
+            return true;
+        end = start - 1;
+    }
+    return false;
+}
+
 static int add_target(struct lm_lora *lora, const char *name, struct err *err)
 {
-    for (size_t i = 0; i < LM_LORA_TARGET_COUNT; i++) {
-        char whole[32];
-        snprintf(whole, sizeof whole, "%s.%s", i < LM_LORA_GATE ? "self_attn" : "mlp", targets[i]);
-        if (strcmp(name, targets[i]) == 0 || strcmp(name, whole) == 0) {
+    for (size_t i = 0; i < LM_LORA_TARGET_COUNT; i++)
+        if (names_target(name, i)) {
             lora->targets |= 1U << i;
             return 0;
         }
-    }
     return err_set(err, ERR_UNSUPPORTED,
                    "'target_modules' has '%.64s'; the engine knows q_proj, k_proj, v_proj, o_proj, "
-                   "gate_proj, up_proj and down_proj, in all layers",
+                   "gate_proj, up_proj and down_proj",
                    name);
 }
 

@@ -1,0 +1,86 @@
+/* lm_load: what the commands of `warpgym lm` that sample share: opening a model with its adapter
+ * and tokenizer, options of sampling, and text that comes token by token. */
+#ifndef WARPGYM_CLI_LM_LOAD_H
+#define WARPGYM_CLI_LM_LOAD_H
+
+#include "base/limits.h"
+#include "cli/cli.h"
+#include "lm/sample/sampler.h"
+
+/* Which model, and who computes with it. */
+struct lm_where {
+    const char *directory, *adapter, *backend;
+    int64_t threads, context;
+};
+#define LM_WHERE_DEFAULTS                                                                          \
+    {                                                                                              \
+        .backend = "cpu"                                                                           \
+    }
+#define LM_WHERE_OPTIONS(w)                                                                        \
+    OPTION_GROUP("Model"),                                                                         \
+        OPTION_STRING(0, "adapter", &(w)->adapter, "DIR", "a LoRA adapter to put on it"),          \
+        OPTION_INT(0, "context", &(w)->context, 0, LIMIT_LM_POSITIONS, "TOKENS",                   \
+                   "longest sequence, prompt and answer (as the model says)"),                     \
+        OPTION_STRING(0, "backend", &(w)->backend, "NAME", "cpu or reference (cpu)"),              \
+        OPTION_INT(0, "threads", &(w)->threads, 0, 1024, "N",                                      \
+                   "of the backend (one for each core)")
+
+struct lm_house {
+    struct lm_backend *backend;
+    struct lm_model *model;
+    struct tokenizer *tokenizer; /* NULL: the directory has none */
+    struct lm_sampler *sampler;  /* after lm_house_sampler */
+};
+/* What was opened is to be closed after an error, too. */
+NODISCARD int lm_house_open(struct lm_house *house, const struct lm_where *where,
+                            bool wants_tokenizer, struct err *err);
+/* For `sequences` at once of up to `tokens` positions each, as far as a bound of memory allows. */
+NODISCARD int lm_house_sampler(struct lm_house *house, size_t sequences, size_t tokens,
+                               struct err *err);
+void lm_house_close(struct lm_house *house);
+
+/* How tokens are chosen. */
+struct lm_manner {
+    double temperature, top_p, min_p;
+    int64_t top_k, max_tokens, seed; /* seed -1: a new one each time */
+    struct cli_words stops;
+};
+#define LM_MANNER_OPTIONS(m)                                                                       \
+    OPTION_GROUP("Sampling"),                                                                      \
+        OPTION_FLOAT('t', "temperature", &(m)->temperature, 0, LIMIT_LM_TEMPERATURE, "T",          \
+                     "0 takes the most probable token"),                                           \
+        OPTION_FLOAT(0, "top-p", &(m)->top_p, 0, 1, "P",                                           \
+                     "the most probable tokens that have P together"),                             \
+        OPTION_INT(0, "top-k", &(m)->top_k, 0, LIMIT_LM_VOCAB, "K", "the K most probable (all)"),  \
+        OPTION_FLOAT(0, "min-p", &(m)->min_p, 0, 1, "P",                                           \
+                     "tokens with at least P times the highest probability (all)"),                \
+        OPTION_INT(0, "max-tokens", &(m)->max_tokens, 0, LIMIT_LM_POSITIONS, "N",                  \
+                   "of an answer; 0: to the end of the context"),                                  \
+        OPTION_INT(0, "seed", &(m)->seed, -1, INT64_C(1) << 53, "N",                               \
+                   "the same gives the same answer (a new one each time)"),                        \
+        OPTION_LIST(0, "stop", &(m)->stops, "TEXT",                                                \
+                    "the answer ends before this; may be repeated")
+/* Draws the seed where none was given. The strings stay the options'. */
+struct lm_sampling lm_manner_sampling(struct lm_manner *manner);
+
+/* A sample's text as far as it counts, decoded as its tokens come. */
+struct lm_text {
+    const struct tokenizer *tokenizer;
+    struct tokenizer_stream stream;
+    size_t tokens; /* of the sample that are in `text` */
+    struct buf text;
+    size_t counted, printed; /* bytes of it: no stop string begins there; are out already */
+    bool cut;                /* it is longer than can be kept */
+};
+void lm_text_init(struct lm_text *text, const struct tokenizer *tokenizer);
+void lm_text_deinit(struct lm_text *text);
+/* `stops`: there are stop strings, so that sample->text_end says what counts. */
+void lm_text_add(struct lm_text *text, const struct lm_sample *sample, bool stops);
+/* To standard output, from where it left off; safe for a terminal. */
+void lm_text_print(struct lm_text *text);
+
+const char *lm_finish_name(enum lm_finish finish);
+/* What to tell of a sample that ended as LM_FAILED. */
+int lm_fail_numbers(void);
+
+#endif

@@ -1,0 +1,117 @@
+/* Every op, forward and backward, on the fast backend with each instruction set against the plain one, over
+ * random arrays of odd sizes; and what the fast one promises beside: one result for one input. */
+#include "../support/op_cases.h"
+#include "lm/cpu/cpu.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct lm_backend *open_backend(const char *name, size_t threads)
+{
+    struct lm_backend *backend = NULL;
+    struct err err;
+    if (lm_backend_open(&backend, name, threads, &err) < 0)
+        fail_msg("%s", err.text);
+    return backend;
+}
+
+static void test_against_reference(void **state)
+{
+    (void)state;
+    struct lm_backend *reference = open_backend("reference", 1);
+    struct lm_backend *cpu[] = {open_backend("cpu", 1), open_backend("cpu", 2),
+                                open_backend("cpu", 3)};
+    for (const struct op_case *row = op_cases; row->name; row++) {
+        struct op_run wanted, got;
+        op_run_init(&wanted, reference, row);
+        for (size_t set = 0; lm_loops_at(set); set++)
+            for (size_t c = 0; c < sizeof cpu / sizeof *cpu; c++) {
+                lm_cpu_of(cpu[c])->loops = lm_loops_at(set);
+                op_run_init(&got, cpu[c], row);
+                op_compare(row, &wanted, &got, lm_loops_at(set)->name, row->bound);
+                op_run_deinit(&got);
+            }
+        op_run_deinit(&wanted);
+    }
+    for (size_t c = 0; c < sizeof cpu / sizeof *cpu; c++)
+        lm_backend_close(cpu[c]);
+    lm_backend_close(reference);
+}
+
+static void test_same_bits(void **state)
+{
+    (void)state;
+    struct lm_backend *first = open_backend("cpu", 2), *second = open_backend("cpu", 2);
+    for (const struct op_case *row = op_cases; row->name; row++) {
+        struct op_run wanted, got;
+        op_run_init(&wanted, first, row);
+        for (int again = 0; again < 3; again++) {
+            op_run_init(&got, again ? second : first, row);
+            op_compare(row, &wanted, &got, "again", 0);
+            op_run_deinit(&got);
+        }
+        op_run_deinit(&wanted);
+    }
+    lm_backend_close(first);
+    lm_backend_close(second);
+}
+
+/* Every 509th float there is, and what is special. */
+static void test_exp(void **state)
+{
+    (void)state;
+    enum { BATCH = 4096 };
+    float x[BATCH], y[BATCH];
+    for (size_t set = 0; lm_loops_at(set); set++)
+        for (uint64_t bits = 0; bits <= UINT32_MAX;) {
+            size_t count = 0;
+            for (; count < BATCH && bits <= UINT32_MAX; bits += 509) {
+                uint32_t pattern = (uint32_t)bits;
+                memcpy(&x[count++], &pattern, sizeof pattern);
+            }
+            lm_loops_at(set)->exp(count, x, y);
+            for (size_t i = 0; i < count; i++) {
+                double wanted = exp((double)x[i]), got = (double)y[i];
+                bool right = isnan(x[i])       ? isnan(y[i])
+                             : wanted > 3.4e38 ? got >= 3.39e38
+                                               : fabs(got - wanted) <= 2e-7 * wanted + 0x1p-149;
+                if (!right)
+                    fail_msg("%s: exp(%.9g) is %.9g, not %.9g", lm_loops_at(set)->name,
+                             (double)x[i], got, wanted);
+            }
+        }
+}
+
+static void test_teams(void **state)
+{
+    (void)state;
+    for (size_t count = 0; count < 70; count += 3)
+        for (size_t parts = 1; parts < 9; parts++) {
+            size_t next = 0;
+            for (size_t part = 0; part < parts; part++) {
+                struct team_range range = team_cut(count, 16, parts, part);
+                assert_int_equal(range.first, next);
+                assert_true(range.count == 0 || range.first % 16 == 0);
+                next = range.first + range.count;
+            }
+            assert_int_equal(next, count);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_reference),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_exp),
+        cmocka_unit_test(test_teams),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

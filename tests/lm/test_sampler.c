@@ -1,0 +1,737 @@
+/* The sampler on a tiny random model: who shares what, who waits, how requests end, and that a
+ * sample is the same whoever else runs. */
+#include "lm/sample/sampler.h"
+
+#include "../support/tiny_model.h"
+#include "lm/model/pass.h"
+#include "lm/sample/sampler_internal.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PROMPT 30
+#define STEPS 10000 /* more than any test needs */
+
+static const struct lm_sampler_options roomy = {.sequences = 8,
+                                                .rows = 64,
+                                                .page = 4,
+                                                .cache_tokens = 1024};
+
+struct fixture {
+    struct tiny tiny;
+    struct lm_sampler *sampler;
+    int32_t prompt[TINY_POSITIONS];
+};
+
+static void open_fixture(struct fixture *fixture, const struct lm_sampler_options *options)
+{
+    struct err err = {0};
+    tiny_open(&fixture->tiny, "reference");
+    if (lm_sampler_open(&fixture->sampler, fixture->tiny.model, options, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < TINY_POSITIONS; i++)
+        fixture->prompt[i] = (int32_t)(i * i % TINY_VOCAB);
+}
+
+static void close_fixture(struct fixture *fixture)
+{
+    lm_sampler_close(fixture->sampler);
+    tiny_close(&fixture->tiny);
+}
+
+/* A request for `samples` samples of the fixture's prompt. */
+static struct lm_request request_of(const struct fixture *fixture, size_t prompt, size_t samples,
+                                    struct tiny_answer *answer)
+{
+    return (struct lm_request){
+        .prompt = fixture->prompt,
+        .prompt_count = prompt,
+        .samples = samples,
+        .sampling = {.temperature = 1, .top_p = 1, .max_tokens = 20, .seed = 7},
+        .news = tiny_news,
+        .scored = tiny_scored,
+        .context = answer,
+    };
+}
+
+static uint64_t submit(struct fixture *fixture, const struct lm_request *request)
+{
+    struct err err = {0};
+    uint64_t id = 0;
+    if (lm_sampler_submit(fixture->sampler, request, &id, &err) < 0)
+        fail_msg("%s", err.text);
+    return id;
+}
+
+static void check_pages(const struct fixture *fixture)
+{
+    const struct schedule *schedule = sampler_schedule(fixture->sampler);
+    struct err err = {0};
+    if (pages_check(schedule->pages, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static bool step(struct fixture *fixture)
+{
+    struct err err = {0};
+    bool busy = false;
+    if (lm_sampler_step(fixture->sampler, &busy, &err) < 0)
+        fail_msg("%s", err.text);
+    check_pages(fixture);
+    return busy;
+}
+
+static void finish(struct fixture *fixture)
+{
+    size_t steps = 0;
+    while (step(fixture) && steps < STEPS)
+        steps++;
+    struct lm_sampler_stats stats = lm_sampler_stats(fixture->sampler);
+    assert_true(steps < STEPS);
+    assert_int_equal(stats.pages_free, stats.pages);
+    assert_int_equal(stats.running + stats.waiting, 0);
+}
+
+static void run(struct fixture *fixture, const struct lm_request *request)
+{
+    submit(fixture, request);
+    finish(fixture);
+}
+
+/* -------------------------------------------------------------------------------------- sharing */
+
+static void test_samples_share_their_prompt(void **state)
+{
+    struct fixture fixture;
+    struct tiny_answer together = {0}, alone[4] = {0};
+    (void)state;
+    open_fixture(&fixture, &roomy);
+    struct lm_request request = request_of(&fixture, PROMPT, 4, &together);
+    run(&fixture, &request);
+    struct lm_sampler_stats stats = lm_sampler_stats(fixture.sampler);
+    assert_int_equal(together.ended, 4);
+    assert_int_equal(stats.prompt_tokens, 4 * PROMPT);
+    assert_int_equal(stats.shared_tokens, 3 * PROMPT);
+    /* Sample i is what a request with seed + i gives; its prompt is there but for the last page. */
+    for (size_t i = 0; i < 4; i++) {
+        request = request_of(&fixture, PROMPT, 1, &alone[i]);
+        request.sampling.seed += i;
+        run(&fixture, &request);
+        tiny_assert_same(&together.samples[i], &alone[i].samples[0], "alone");
+        stats = lm_sampler_stats(fixture.sampler);
+        assert_int_equal(stats.shared_tokens, 3 * PROMPT + (i + 1) * 28);
+    }
+    assert_true(alone[0].samples[0].count != alone[1].samples[0].count ||
+                memcmp(alone[0].samples[0].tokens, alone[1].samples[0].tokens,
+                       alone[0].samples[0].count * sizeof(int32_t)) != 0);
+    for (size_t i = 0; i < 4; i++)
+        tiny_answer_deinit(&alone[i]);
+    tiny_answer_deinit(&together);
+    close_fixture(&fixture);
+}
+
+/* More samples than places: the last ones find the prompt's full pages. */
+static void test_more_samples_than_places(void **state)
+{
+    const struct lm_sampler_options narrow = {.sequences = 3,
+                                              .rows = 5,
+                                              .page = 4,
+                                              .cache_tokens = 256};
+    struct fixture fixture, wide;
+    struct tiny_answer few = {0}, all = {0};
+    (void)state;
+    open_fixture(&fixture, &narrow);
+    open_fixture(&wide, &roomy);
+    struct lm_request request = request_of(&fixture, PROMPT, 8, &few);
+    run(&fixture, &request);
+    request.context = &all;
+    run(&wide, &request);
+    for (size_t i = 0; i < 8; i++)
+        tiny_assert_same(&few.samples[i], &all.samples[i], "in turn and together");
+    /* Those that come later find seven pages, or begin together with one that does. */
+    assert_in_range(lm_sampler_stats(fixture.sampler).shared_tokens, 2 * PROMPT + 5 * 28,
+                    7 * PROMPT - 2);
+    assert_int_equal(lm_sampler_stats(wide.sampler).shared_tokens, 7 * PROMPT);
+    tiny_answer_deinit(&few);
+    tiny_answer_deinit(&all);
+    close_fixture(&fixture);
+    close_fixture(&wide);
+}
+
+/* A conversation: the next prompt holds the last answer, of which pages are there, too. */
+static void test_conversation(void **state)
+{
+    struct fixture fixture;
+    struct tiny_answer first = {0}, second = {0}, fresh = {0};
+    (void)state;
+    open_fixture(&fixture, &roomy);
+    struct lm_request request = request_of(&fixture, 10, 1, &first);
+    request.sampling.ignore_model_stops = true;
+    run(&fixture, &request);
+    assert_int_equal(first.samples[0].count, 20);
+    memcpy(fixture.prompt + 10, first.samples[0].tokens, 20 * sizeof(int32_t));
+    request = request_of(&fixture, 33, 1, &second);
+    run(&fixture, &request);
+    /* The last token of an answer was never computed with: 29 positions, 7 pages. */
+    assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 28);
+    struct err err;
+    assert_int_equal(lm_sampler_reset_cache(fixture.sampler, &err), 0);
+    request.context = &fresh;
+    run(&fixture, &request);
+    assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 28);
+    tiny_assert_same(&second.samples[0], &fresh.samples[0], "found and computed");
+    tiny_answer_deinit(&first);
+    tiny_answer_deinit(&second);
+    tiny_answer_deinit(&fresh);
+    close_fixture(&fixture);
+}
+
+/* -------------------------------------------------------------------------------------- endings */
+
+static void test_endings(void **state)
+{
+    struct fixture fixture;
+    struct tiny_answer whole = {0}, answer = {0};
+    (void)state;
+    open_fixture(&fixture, &roomy);
+    struct lm_request request = request_of(&fixture, 5, 1, &whole);
+    request.sampling.ignore_model_stops = true;
+    request.sampling.max_tokens = 0;
+    run(&fixture, &request);
+    assert_int_equal(whole.samples[0].finish, LM_LENGTH);
+    assert_int_equal(whole.samples[0].count, TINY_POSITIONS - 5);
+    assert_int_equal(whole.news[0], TINY_POSITIONS - 5);
+    const int32_t *tokens = whole.samples[0].tokens;
+    size_t last = 12, count = 1;
+    while (tokens[count - 1] != tokens[last])
+        count++;
+    /* A stop token of the request, the model's own, and neither. */
+    const struct {
+        int32_t stop, model_stop;
+        bool ignore;
+        enum lm_finish finish;
+        size_t count;
+    } rows[] = {
+        {tokens[last], -1, true, LM_STOP, count}, {-1, tokens[last], false, LM_STOP, count},
+        {-1, tokens[last], true, LM_LENGTH, 20},  {tokens[last], -1, false, LM_STOP, count},
+        {-1, -1, false, LM_LENGTH, 20},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture.tiny.model->config.stop_tokens[0] = rows[i].model_stop;
+        request = request_of(&fixture, 5, 1, &answer);
+        request.sampling.stop_tokens = &rows[i].stop;
+        request.sampling.stop_token_count = 1;
+        request.sampling.ignore_model_stops = rows[i].ignore;
+        run(&fixture, &request);
+        assert_int_equal(answer.samples[0].finish, rows[i].finish);
+        assert_int_equal(answer.samples[0].count, rows[i].count);
+        assert_memory_equal(answer.samples[0].tokens, tokens, rows[i].count * sizeof *tokens);
+        tiny_answer_deinit(&answer);
+    }
+    tiny_answer_deinit(&whole);
+    close_fixture(&fixture);
+}
+
+static void test_cancel(void **state)
+{
+    struct fixture fixture;
+    struct tiny_answer answer = {0}, other = {0}, calm = {0};
+    (void)state;
+    open_fixture(&fixture, &roomy);
+    struct lm_request request = request_of(&fixture, PROMPT, 3, &answer);
+    request.sampling.ignore_model_stops = true;
+    uint64_t id = submit(&fixture, &request);
+    struct lm_request second = request_of(&fixture, 9, 1, &other);
+    submit(&fixture, &second);
+    for (int i = 0; i < 3; i++)
+        assert_true(step(&fixture));
+    assert_int_equal(answer.news[0], 3);
+    lm_sampler_cancel(fixture.sampler, id);
+    lm_sampler_cancel(fixture.sampler, 999);
+    assert_int_equal(answer.ended, 0);
+    step(&fixture);
+    assert_int_equal(answer.ended, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(answer.samples[i].finish, LM_CANCELLED);
+        assert_int_equal(answer.samples[i].count, 3);
+    }
+    finish(&fixture);
+    second.context = &calm;
+    run(&fixture, &second);
+    tiny_assert_same(&other.samples[0], &calm.samples[0], "beside one that was cancelled");
+    /* Before its first step, too. */
+    tiny_answer_deinit(&answer);
+    id = submit(&fixture, &request);
+    lm_sampler_cancel(fixture.sampler, id);
+    assert_false(step(&fixture));
+    assert_int_equal(answer.ended, 3);
+    assert_int_equal(answer.samples[0].count, 0);
+    tiny_answer_deinit(&answer);
+    tiny_answer_deinit(&other);
+    tiny_answer_deinit(&calm);
+    close_fixture(&fixture);
+}
+
+struct refusal {
+    const char *says;
+    struct lm_request request;
+    bool no_prompt;
+};
+
+static void test_refusals(void **state)
+{
+    static const int32_t outside[] = {1, TINY_VOCAB}, negative[] = {-1};
+    static const char *const empty[] = {""};
+    static const struct lm_sampling fine = {.temperature = 1, .top_p = 1, .max_tokens = 4};
+#define WITH(...)                                                                                  \
+    {                                                                                              \
+        .temperature = 1, .top_p = 1, .max_tokens = 4, __VA_ARGS__                                 \
+    }
+    const struct refusal rows[] = {
+        {"the prompt has no tokens", {.samples = 1, .sampling = fine}, true},
+        {"outside the model's vocabulary",
+         {.prompt = outside, .prompt_count = 2, .samples = 1, .sampling = fine},
+         false},
+        {"token 0 of the prompt is -1",
+         {.prompt = negative, .prompt_count = 1, .samples = 1, .sampling = fine},
+         false},
+        {"0 samples", {.sampling = fine}, false},
+        {"the sampler's cache holds 64",
+         {.samples = 1, .sampling = {.temperature = 1, .top_p = 1, .max_tokens = 60}},
+         false},
+        {"temperature", {.samples = 1, .sampling = {.temperature = -1, .top_p = 1}}, false},
+        {"temperature", {.samples = 1, .sampling = {.temperature = NAN, .top_p = 1}}, false},
+        {"top_p", {.samples = 1, .sampling = {.temperature = 1, .top_p = 1.01}}, false},
+        {"min_p", {.samples = 1, .sampling = WITH(.min_p = -.1)}, false},
+        {"top_logprobs", {.samples = 1, .sampling = WITH(.top_logprobs = 21)}, false},
+        {"stop strings need a tokenizer",
+         {.samples = 1, .sampling = WITH(.stops = empty, .stop_count = 1)},
+         false},
+        {"at most 16 stop strings", {.samples = 1, .sampling = WITH(.stop_count = 17)}, false},
+        {"stop string 1 has 0 bytes",
+         {.samples = 1,
+          .tokenizer = (struct tokenizer *)empty, /* never looked at */
+          .sampling = WITH(.stops = empty, .stop_count = 1)},
+         false},
+    };
+#undef WITH
+    struct lm_sampler_options small = roomy;
+    struct fixture fixture;
+    (void)state;
+    small.cache_tokens = 67; /* 16 pages of 4 */
+    open_fixture(&fixture, &small);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct lm_request request = rows[i].request;
+        struct err err = {0};
+        uint64_t id;
+        if (!request.prompt && !rows[i].no_prompt) {
+            request.prompt = fixture.prompt;
+            request.prompt_count = 8;
+        }
+        int result = lm_sampler_submit(fixture.sampler, &request, &id, &err);
+        assert_true(result == ERR_INPUT || result == ERR_LIMIT);
+        if (!strstr(err.text, rows[i].says))
+            fail_msg("not '%s' but '%s'", rows[i].says, err.text);
+    }
+    assert_int_equal(lm_sampler_stats(fixture.sampler).requests, 0);
+    close_fixture(&fixture);
+}
+
+static void test_bad_options(void **state)
+{
+    static const struct lm_sampler_options rows[] = {
+        {.sequences = 0, .rows = 8, .cache_tokens = 64},
+        {.sequences = 9, .rows = 8, .cache_tokens = 64},
+        {.sequences = 4, .rows = 8, .cache_tokens = 15},
+        {.sequences = 4, .rows = 8, .cache_tokens = 0},
+        {.sequences = 4, .rows = 8, .page = 1 << 20, .cache_tokens = 1 << 20},
+    };
+    struct tiny tiny;
+    (void)state;
+    tiny_open(&tiny, "reference");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct lm_sampler *sampler = NULL;
+        struct err err = {0};
+        assert_int_equal(lm_sampler_open(&sampler, tiny.model, &rows[i], &err), ERR_INPUT);
+        assert_true(err.text[0] != '\0');
+    }
+    tiny_close(&tiny);
+}
+
+/* ----------------------------------------------------------------------------- weights, numbers */
+
+static void test_new_weights(void **state)
+{
+    struct fixture fixture;
+    struct tiny_answer before = {0}, after = {0}, fresh = {0};
+    struct err err;
+    (void)state;
+    open_fixture(&fixture, &roomy);
+    struct lm_request request = request_of(&fixture, PROMPT, 1, &before);
+    request.sampling.ignore_model_stops = true;
+    submit(&fixture, &request);
+    step(&fixture);
+    assert_int_equal(lm_sampler_reset_cache(fixture.sampler, &err), ERR_INPUT);
+    finish(&fixture);
+    tiny_change(&fixture.tiny, 2);
+    request.context = &after;
+    run(&fixture, &request);
+    assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 0);
+    assert_memory_not_equal(before.samples[0].tokens, after.samples[0].tokens,
+                            20 * sizeof(int32_t));
+    struct lm_sampler *other = NULL;
+    assert_int_equal(lm_sampler_open(&other, fixture.tiny.model, &roomy, &err), 0);
+    lm_sampler_close(fixture.sampler);
+    fixture.sampler = other;
+    request.context = &fresh;
+    run(&fixture, &request);
+    tiny_assert_same(&after.samples[0], &fresh.samples[0], "changed in place and opened with");
+    tiny_answer_deinit(&before);
+    tiny_answer_deinit(&after);
+    tiny_answer_deinit(&fresh);
+    close_fixture(&fixture);
+}
+
+/* One that runs while weights change goes on, and its pages are not for others. */
+static void test_weights_change_under_way(void **state)
+{
+    struct fixture fixture;
+    struct tiny_answer mixed = {0}, after = {0}, fresh = {0};
+    struct err err;
+    (void)state;
+    open_fixture(&fixture, &roomy);
+    struct lm_request request = request_of(&fixture, PROMPT, 1, &mixed);
+    request.sampling.ignore_model_stops = true;
+    submit(&fixture, &request);
+    for (int i = 0; i < 5; i++)
+        step(&fixture);
+    tiny_change(&fixture.tiny, 2);
+    finish(&fixture);
+    assert_int_equal(mixed.samples[0].count, 20);
+    request.context = &after;
+    run(&fixture, &request);
+    assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 0);
+    assert_int_equal(lm_sampler_reset_cache(fixture.sampler, &err), 0);
+    request.context = &fresh;
+    run(&fixture, &request);
+    tiny_assert_same(&after.samples[0], &fresh.samples[0], "after a change");
+    tiny_answer_deinit(&mixed);
+    tiny_answer_deinit(&after);
+    tiny_answer_deinit(&fresh);
+    close_fixture(&fixture);
+}
+
+static void test_weights_that_are_no_numbers(void **state)
+{
+    struct fixture fixture;
+    struct tiny_answer bad = {0}, scored = {0}, good = {0};
+    const float nan = NAN;
+    float kept;
+    (void)state;
+    open_fixture(&fixture, &roomy);
+    struct lm_backend *backend = fixture.tiny.backend;
+    void *value = fixture.tiny.model->final_norm->value;
+    backend->download(backend, &kept, value, sizeof kept);
+    backend->upload(backend, value, &nan, sizeof nan);
+    struct lm_request request = request_of(&fixture, PROMPT, 2, &bad);
+    run(&fixture, &request);
+    assert_int_equal(bad.ended, 2);
+    assert_int_equal(bad.samples[0].finish, LM_FAILED);
+    assert_int_equal(bad.samples[0].count, 0);
+    request.sampling.prompt_logprobs = true;
+    request.context = &scored;
+    run(&fixture, &request);
+    assert_int_equal(scored.samples[1].finish, LM_FAILED);
+    assert_int_equal(scored.scored, 0);
+    backend->upload(backend, value, &kept, sizeof kept);
+    request = request_of(&fixture, PROMPT, 2, &good);
+    run(&fixture, &request);
+    assert_true(good.samples[0].finish == LM_STOP || good.samples[0].finish == LM_LENGTH);
+    tiny_answer_deinit(&bad);
+    tiny_answer_deinit(&scored);
+    tiny_answer_deinit(&good);
+    close_fixture(&fixture);
+}
+
+/* What was said of a token when it was sampled is said again of it in a prompt, whatever part of
+ * that is cached and however its rows are cut into steps. */
+static void test_prompt_logprobs(void **state)
+{
+    static const size_t rows[] = {8, 11, 64};
+    struct tiny_answer sampled = {0}, scored = {0};
+    struct fixture fixture;
+    (void)state;
+    open_fixture(&fixture, &roomy);
+    struct lm_request request = request_of(&fixture, PROMPT, 1, &sampled);
+    request.sampling.ignore_model_stops = true;
+    run(&fixture, &request);
+    int32_t prompt[PROMPT + 20];
+    memcpy(prompt, fixture.prompt, PROMPT * sizeof *prompt);
+    memcpy(prompt + PROMPT, sampled.samples[0].tokens, 20 * sizeof *prompt);
+    close_fixture(&fixture);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct lm_sampler_options options = roomy;
+        options.rows = rows[i];
+        open_fixture(&fixture, &options);
+        for (int again = 0; again < 2; again++) {
+            request = request_of(&fixture, PROMPT + 20, 3, &scored);
+            request.prompt = prompt;
+            request.sampling.prompt_logprobs = true;
+            request.sampling.top_logprobs = 2;
+            request.sampling.max_tokens = 1;
+            scored.prompt_count = PROMPT + 20;
+            scored.top_count = 2;
+            run(&fixture, &request);
+            assert_int_equal(scored.scored, 1);
+            assert_int_equal(scored.ended, 3);
+            assert_true(isnan(scored.prompt_logprobs[0]));
+            assert_int_equal(scored.prompt_top[0].id, -1);
+            for (size_t t = 0; t < 20; t++) {
+                const float p = scored.prompt_logprobs[PROMPT + t];
+                const struct lm_top *top = &scored.prompt_top[2 * (PROMPT + t)];
+                assert_true(fabsf(p - sampled.samples[0].logprobs[t]) < 1e-6f);
+                assert_true(top[0].logprob >= top[1].logprob && top[0].logprob >= p);
+                assert_true(top[0].id != prompt[PROMPT + t] || top[0].logprob == p);
+            }
+            tiny_answer_deinit(&scored);
+        }
+        close_fixture(&fixture);
+    }
+    tiny_answer_deinit(&sampled);
+}
+
+/* ------------------------------------------------------------------------- trainer and backends */
+
+struct scores {
+    float logprobs[TINY_POSITIONS];
+};
+
+static void keep_scores(void *context, const struct lm_head_block *block)
+{
+    struct scores *scores = context;
+    memcpy(scores->logprobs + block->first, block->logprob, block->rows * sizeof(float));
+}
+
+/* Scores a prompt and what was sampled behind it as the trainer does; the largest difference. */
+static float apart(struct lm_model *model, const int32_t *prompt, size_t prompt_count,
+                   const struct lm_sample *sample)
+{
+    const size_t rows = prompt_count + sample->count - 1;
+    const int32_t starts[] = {0, (int32_t)rows};
+    const struct lm_pass_options options = {.rows = TINY_POSITIONS};
+    int32_t tokens[TINY_POSITIONS + 1];
+    struct lm_pass *pass = NULL;
+    struct scores scores;
+    struct err err = {0};
+    float most = 0;
+    memcpy(tokens, prompt, prompt_count * sizeof *tokens);
+    memcpy(tokens + prompt_count, sample->tokens, sample->count * sizeof *tokens);
+    const struct lm_batch batch = {.rows = rows,
+                                   .sequences = 1,
+                                   .tokens = tokens,
+                                   .starts = starts};
+    const struct lm_head head = {.targets = tokens + 1,
+                                 .targets_per_row = 1,
+                                 .temperature = 1,
+                                 .loss = keep_scores,
+                                 .context = &scores};
+    if (lm_pass_open(&pass, model, &options, &err) < 0 ||
+        lm_pass_score(pass, &batch, &head, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sample->count; i++)
+        most = fmaxf(most, fabsf(scores.logprobs[prompt_count - 1 + i] - sample->logprobs[i]));
+    lm_pass_close(pass);
+    return most;
+}
+
+/* What the sampler says of its tokens is what the trainer says of them, to 1e-5: on both backends,
+ * for short and long prompts, alone and together, with shared pages. */
+static void test_as_the_trainer(void **state)
+{
+    static const char *const backends[] = {"reference", "cpu"};
+    (void)state;
+    for (size_t b = 0; b < 2; b++) {
+        struct tiny_answer answers[3] = {0};
+        struct fixture fixture;
+        tiny_open(&fixture.tiny, backends[b]);
+        assert_int_equal(lm_sampler_open(&fixture.sampler, fixture.tiny.model, &roomy, NULL), 0);
+        for (size_t i = 0; i < TINY_POSITIONS; i++)
+            fixture.prompt[i] = (int32_t)(i * i % TINY_VOCAB);
+        for (size_t i = 0; i < 3; i++) {
+            struct lm_request request = request_of(&fixture, 1 + 19 * i, 4, &answers[i]);
+            request.sampling.ignore_model_stops = true;
+            request.sampling.max_tokens = 40;
+            submit(&fixture, &request);
+        }
+        finish(&fixture);
+        for (size_t i = 0; i < 3; i++) {
+            for (size_t s = 0; s < 4; s++) {
+                float most = apart(fixture.tiny.model, fixture.prompt, 1 + 19 * i,
+                                   &answers[i].samples[s]);
+                if (most > 1e-5f)
+                    fail_msg("%s: %g", backends[b], (double)most);
+            }
+            tiny_answer_deinit(&answers[i]);
+        }
+        close_fixture(&fixture);
+    }
+}
+
+/* The fast backend may add in another order where more rows are computed at once: greedy tokens
+ * stay, and log-probabilities to 1e-5. */
+static void test_ragged_on_cpu(void **state)
+{
+    static const size_t lengths[] = {1, 3, 17, 40, 2, 33, 16, 8};
+    struct tiny_answer together[8] = {0}, alone = {0};
+    struct fixture fixture;
+    (void)state;
+    for (size_t pass = 0; pass < 2; pass++) {
+        tiny_open(&fixture.tiny, "cpu");
+        assert_int_equal(lm_sampler_open(&fixture.sampler, fixture.tiny.model, &roomy, NULL), 0);
+        for (size_t i = 0; i < TINY_POSITIONS; i++)
+            fixture.prompt[i] = (int32_t)(i * i % TINY_VOCAB);
+        for (size_t i = 0; i < 8; i++) {
+            struct lm_request request = request_of(&fixture, lengths[i], 1,
+                                                   pass == 0 ? &together[i] : &alone);
+            request.prompt += i; /* none begins as another */
+            request.sampling.temperature = 0;
+            request.sampling.ignore_model_stops = true;
+            request.sampling.max_tokens = 40;
+            submit(&fixture, &request);
+            if (pass == 0)
+                continue;
+            finish(&fixture);
+            const struct lm_sample *a = &together[i].samples[0], *b = &alone.samples[0];
+            assert_int_equal(a->count, 40);
+            assert_memory_equal(a->tokens, b->tokens, 40 * sizeof *a->tokens);
+            for (size_t t = 0; t < 40; t++)
+                assert_true(fabsf(a->logprobs[t] - b->logprobs[t]) < 1e-5f);
+            tiny_answer_deinit(&alone);
+            tiny_answer_deinit(&together[i]);
+        }
+        finish(&fixture);
+        close_fixture(&fixture);
+    }
+}
+
+/* ---------------------------------------------------------------------------------- full caches */
+
+#define KINDS 6
+#define CROWD 40
+
+static uint64_t next(uint64_t *random)
+{
+    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *random >> 33;
+}
+
+/* Some prompts begin alike, lengths differ, all ways to sample occur. */
+static struct lm_request kind_of(const struct fixture *fixture, size_t kind,
+                                 struct tiny_answer *answer)
+{
+    struct lm_request request = request_of(fixture, 3 + 7 * kind, 1 + kind % 3, answer);
+    request.prompt = fixture->prompt + (kind % 2 ? 0 : kind);
+    request.sampling.max_tokens = 10 + 2 * kind;
+    request.sampling.ignore_model_stops = kind % 3 == 0;
+    request.sampling.top_k = kind == 2 ? 5 : 0;
+    request.sampling.temperature = kind == 4 ? 0 : 1;
+    request.sampling.prompt_logprobs = kind == 3;
+    answer->prompt_count = kind == 3 ? request.prompt_count : 0;
+    return request;
+}
+
+static void run_kinds_alone(struct tiny_answer *answers)
+{
+    struct fixture fixture;
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        open_fixture(&fixture, &roomy);
+        struct lm_request request = kind_of(&fixture, kind, &answers[kind]);
+        run(&fixture, &request);
+        close_fixture(&fixture);
+    }
+}
+
+static void compare_all(const struct tiny_answer *answers, const size_t *kinds,
+                        const bool *cancelled, const struct tiny_answer *alone)
+{
+    for (size_t i = 0; i < CROWD; i++) {
+        const size_t samples = 1 + kinds[i] % 3;
+        assert_int_equal(answers[i].ended, samples);
+        for (size_t s = 0; s < samples; s++) {
+            if (cancelled[i] && answers[i].samples[s].finish == LM_CANCELLED)
+                continue;
+            tiny_assert_same(&answers[i].samples[s], &alone[kinds[i]].samples[s], "in a crowd");
+        }
+    }
+}
+
+/* A cache that holds little more than the longest request: all wait, all finish, nobody's tokens
+ * change. Then the same with requests that come at any time and go away again. */
+static void test_crowd(void **state)
+{
+    static struct tiny_answer answers[CROWD], alone[KINDS];
+    struct lm_sampler_options tight = {.sequences = 5, .rows = 9, .page = 4, .cache_tokens = 64};
+    size_t kinds[CROWD], most_waiting = 0, preempted = 0;
+    uint64_t random = 5;
+    (void)state;
+    run_kinds_alone(alone);
+    for (int cancelling = 0; cancelling < 4; cancelling++) {
+        struct fixture fixture;
+        bool cancelled[CROWD] = {false};
+        uint64_t ids[CROWD] = {0};
+        tight.cache_tokens = cancelling < 2 ? 64 : 128;
+        open_fixture(&fixture, &tight);
+        for (size_t i = 0; i < CROWD; i++) {
+            kinds[i] = next(&random) % KINDS;
+            struct lm_request request = kind_of(&fixture, kinds[i], &answers[i]);
+            ids[i] = submit(&fixture, &request);
+            for (size_t n = cancelling ? next(&random) % 8 : 0; n > 0; n--)
+                step(&fixture);
+            size_t victim = next(&random) % CROWD;
+            if (cancelling && victim <= i && victim % 4 == 0) {
+                lm_sampler_cancel(fixture.sampler, ids[victim]);
+                cancelled[victim] = true;
+            }
+            struct lm_sampler_stats stats = lm_sampler_stats(fixture.sampler);
+            assert_true(stats.running <= tight.sequences);
+            most_waiting = stats.waiting > most_waiting ? stats.waiting : most_waiting;
+        }
+        finish(&fixture);
+        preempted += sampler_schedule(fixture.sampler)->preempted;
+        compare_all(answers, kinds, cancelled, alone);
+        for (size_t i = 0; i < CROWD; i++)
+            tiny_answer_deinit(&answers[i]);
+        close_fixture(&fixture);
+    }
+    assert_true(most_waiting >= CROWD / 2 && preempted > 20);
+    for (size_t i = 0; i < KINDS; i++)
+        tiny_answer_deinit(&alone[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_samples_share_their_prompt),
+        cmocka_unit_test(test_more_samples_than_places),
+        cmocka_unit_test(test_conversation),
+        cmocka_unit_test(test_endings),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_new_weights),
+        cmocka_unit_test(test_weights_change_under_way),
+        cmocka_unit_test(test_weights_that_are_no_numbers),
+        cmocka_unit_test(test_prompt_logprobs),
+        cmocka_unit_test(test_as_the_trainer),
+        cmocka_unit_test(test_ragged_on_cpu),
+        cmocka_unit_test(test_crowd),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,227 @@
+/* Event files byte by byte: checksums of RFC 3720, frames, names, what a full disk leaves.
+ * tensorboard_checks.py reads them with TensorBoard's own reader. */
+#include "rl/events.h"
+
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "rl/protobuf.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_checksums(void **state)
+{
+    unsigned char bytes[32];
+    (void)state;
+    assert_int_equal(events_crc32c("", 0), 0);
+    assert_true(events_crc32c("123456789", 9) == 0xe3069283U);
+    memset(bytes, 0, sizeof bytes);
+    assert_true(events_crc32c(bytes, 32) == 0x8a9136aaU);
+    memset(bytes, 0xff, sizeof bytes);
+    assert_true(events_crc32c(bytes, 32) == 0x62a8ab43U);
+    for (size_t i = 0; i < 32; i++)
+        bytes[i] = (unsigned char)i;
+    assert_true(events_crc32c(bytes, 32) == 0x46dd794eU);
+    for (size_t i = 0; i < 32; i++)
+        bytes[i] = (unsigned char)(31 - i);
+    assert_true(events_crc32c(bytes, 32) == 0x113fdb5cU);
+    /* ((crc >> 15) | (crc << 17)) + 0xa282ead8 */
+    assert_true(events_masked_crc("123456789", 9) == 0xc78ab0e5U);
+}
+
+static void test_wire(void **state)
+{
+    static const unsigned char wanted[] = {
+        0x08, 0x96, 0x01,                                           /* 1: 150 */
+        0x10, 0x00,                                                 /* 2: 0 */
+        0x1a, 0x02, 'h',  'i',                                      /* 3: "hi" */
+        0x25, 0x00, 0x00, 0x80, 0x3f,                               /* 4: 1.0f */
+        0x29, 0,    0,    0,    0,    0,    0,    0xf0, 0xbf,       /* 5: -1.0 */
+        0x32, 0x08, 0,    0,    0,    0,    0,    0,    0xf0, 0x3f, /* 6: [1.0] */
+        0xc2, 0x3e, 0x00,                                           /* 1000: "" */
+        0x38, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
+    };
+    static const double one = 1;
+    struct buf buf;
+    (void)state;
+    buf_init(&buf, 1000);
+    protobuf_varint(&buf, 1, 150);
+    protobuf_varint(&buf, 2, 0);
+    protobuf_string(&buf, 3, "hi");
+    protobuf_float(&buf, 4, 1);
+    protobuf_double(&buf, 5, -1);
+    protobuf_doubles(&buf, 6, &one, 1);
+    protobuf_string(&buf, 1000, "");
+    protobuf_varint(&buf, 7, UINT64_MAX);
+    assert_int_equal(buf.len, sizeof wanted);
+    assert_memory_equal(buf.data, wanted, sizeof wanted);
+    buf_deinit(&buf);
+}
+
+/* ------------------------------------------------------------------------------------ files */
+
+static char directory[] = "/tmp/test_events_XXXXXX";
+
+static int make_directory(void **state)
+{
+    (void)state;
+    memcpy(directory + sizeof directory - 7, "XXXXXX", 6);
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    file_remove_tree(directory);
+    return 0;
+}
+
+static uint64_t number_at(const unsigned char *at, size_t count)
+{
+    uint64_t value = 0;
+    for (size_t i = count; i-- > 0;)
+        value = value << 8 | at[i];
+    return value;
+}
+
+/* How many whole records a file has, with nothing behind them; -1: something else. */
+static int count_records(const char *path)
+{
+    char *bytes = NULL;
+    size_t count = 0;
+    int records = 0;
+    assert_int_equal(file_read(path, (size_t)64 << 20, &bytes, &count, NULL), 0);
+    const unsigned char *at = (const unsigned char *)bytes;
+    size_t left = count;
+    while (left > 0) {
+        size_t size = left >= 16 ? number_at(at, 8) : 0;
+        if (left < 16 || left - 16 < size || number_at(at + 8, 4) != events_masked_crc(at, 8) ||
+            number_at(at + 12 + size, 4) != events_masked_crc(at + 12, size)) {
+            mem_free(bytes);
+            return -1;
+        }
+        at += 16 + size;
+        left -= 16 + size;
+        records++;
+    }
+    mem_free(bytes);
+    return records;
+}
+
+static void test_kinds(void **state)
+{
+    static const double values[] = {1, 2, NAN, 3, INFINITY};
+    static const struct events_hparam hparams[] = {{"lr", NULL, 0.5}, {"model", "tiny", 0}};
+    struct events events;
+    struct err err = {0};
+    (void)state;
+    assert_int_equal(events_open(&events, directory, 0, &err), 0);
+    char *path = mem_strdup(events.path);
+    assert_int_equal(count_records(path), 2); /* its version and its beginning */
+    assert_int_equal(events_scalar(&events, 1, "Reward/Mean", 0.5, &err), 0);
+    assert_int_equal(events_scalar(&events, 1, "Reward/Std", NAN, &err), 0);
+    assert_int_equal(events_text(&events, 1, "Best", "**fast**", &err), 0);
+    assert_int_equal(events_histogram(&events, 1, "Speedups", values, 5, &err), 0);
+    assert_int_equal(events_hparams(&events, "run", hparams, 2, &err), 0);
+    assert_int_equal(count_records(path), 7);
+    assert_int_equal(events_histogram(&events, 1, "Nothing", values + 2, 1, &err), 0);
+    assert_int_equal(count_records(path), 7);
+    assert_int_equal(events_scalar(&events, 1, "\xff", 1, &err), ERR_INPUT);
+    char *large = mem_alloc(LIMIT_TFEVENT_BYTES + 2);
+    memset(large, 'x', LIMIT_TFEVENT_BYTES + 1);
+    assert_int_equal(events_text(&events, 1, "Best", large, &err), ERR_LIMIT);
+    assert_int_equal(count_records(path), 7);
+    mem_free(large);
+    events_close(&events);
+    mem_free(path);
+}
+
+/* Also where the clock was set back, or where two begin in one second. */
+static void test_names_ascend(void **state)
+{
+    static const char *const old[] = {"events.out.tfevents.0000000007.host.1.0",
+                                      "events.out.tfevents.9000000000.host"};
+    struct events events;
+    struct err err = {0};
+    char *before = mem_strdup("");
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        if (i < 2) {
+            char *path = mem_printf("%s/%s", directory, old[i]);
+            assert_int_equal(file_write_atomic(path, "", 0, 0644, NULL), 0);
+            mem_free(path);
+        }
+        assert_int_equal(events_open(&events, directory, i, &err), 0);
+        assert_true(strcmp(events.path, before) > 0);
+        mem_free(before);
+        before = mem_strdup(events.path);
+        events_close(&events);
+    }
+    assert_non_null(strstr(before, "events.out.tfevents.9000000005."));
+    mem_free(before);
+}
+
+static void test_full_disk(void **state)
+{
+    struct events events;
+    struct stat status;
+    struct err err = {0};
+    struct rlimit old;
+    (void)state;
+    assert_int_equal(events_open(&events, directory, 0, &err), 0);
+    assert_int_equal(events_scalar(&events, 1, "a", 1, &err), 0);
+    assert_int_equal(stat(events.path, &status), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    struct rlimit tight = {(rlim_t)status.st_size + 10, old.rlim_max};
+    sighandler_t handler = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    int result = events_scalar(&events, 2, "a", 1, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    signal(SIGXFSZ, handler);
+    assert_int_equal(result, ERR_IO);
+    assert_int_equal(count_records(events.path), 3);
+    assert_int_equal(events_scalar(&events, 3, "a", 1, &err), 0);
+    assert_int_equal(count_records(events.path), 4);
+    events_close(&events);
+}
+
+static void test_no_directory(void **state)
+{
+    struct events events;
+    struct err err = {0};
+    char *path = mem_printf("%s/file", directory);
+    (void)state;
+    assert_int_equal(file_write_atomic(path, "", 0, 0644, NULL), 0);
+    assert_int_equal(events_open(&events, path, 0, &err), ERR_IO);
+    assert_non_null(strstr(err.text, path));
+    mem_free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_checksums),
+        cmocka_unit_test(test_wire),
+        cmocka_unit_test_setup_teardown(test_kinds, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(test_names_ascend, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(test_full_disk, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(test_no_directory, make_directory, remove_directory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,427 @@
+/* Estimated gradients against the true one, on a policy of two tokens small enough to enumerate:
+ * every rollout, every sample of N rollouts, with its exact probability. There is no sampling
+ * noise, so an expectation is equal to ∇J, or it is not.
+ *
+ * A rollout is a way down a binary tree: at each node the policy says 1 with probability
+ * σ(θ[node]), the next turn is the next node, and some ways end early, so that later turns have
+ * fewer members.
+ */
+#include "lm/train/loss.h"
+#include "rl/advantage.h"
+#include "rl/mismatch.h"
+#include "rl/returns.h"
+#include "rl/tokens.h"
+
+#include "../support/rl_batches.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NODES 7 /* three turns */
+#define TURNS 3
+#define WAYS 8
+#define SAMPLES 4
+#define CLOSE 1e-6 /* log-probabilities are floats */
+#define APART 1e-3
+
+struct world {
+    size_t turns;
+    bool ends[NODES][2]; /* after this token */
+    double reward[NODES][2];
+};
+
+static const double theta[NODES] = {0.3, -0.4, 0.8, 0.1, -0.9, 0.5, 1.1};
+static const double behaviour[NODES] = {-0.2, 0.1, 0.4, -0.3, -0.5, 0.9, 0.6};
+
+static const struct world single = {.turns = 1, .reward = {{0.25, 1.5}}};
+/* All rollouts have three turns. */
+static const struct world even = {
+    .turns = 3, .reward = {{0.5, 0}, {1, 0.25}, {0, 2}, {1, 0}, {0.5, 3}, {0, 0.75}, {1.25, 0}}};
+/* Half of them are over after the first turn, and some of the others after the second. */
+static const struct world uneven = {
+    .turns = 3,
+    .ends = {{false, true}, {true, false}},
+    .reward = {{0.5, 1}, {1, 0.25}, {0, 2}, {1, 0}, {0.5, 3}, {0, 0.75}, {1.25, 0}}};
+static const struct world outcome = {
+    .turns = 3, .reward = {[3] = {1, 0}, [4] = {0.5, 3}, [5] = {0, 0.75}, [6] = {1.25, 0}}};
+
+static double probability(const double *parameters, size_t node, size_t token)
+{
+    double one = 1 / (1 + exp(-parameters[node]));
+    return token ? one : 1 - one;
+}
+
+struct way {
+    size_t turns;
+    size_t nodes[TURNS], tokens[TURNS];
+};
+
+/* The ways of a world, each once. */
+static size_t list_ways(const struct world *world, struct way *ways)
+{
+    size_t count = 0;
+    for (size_t bits = 0; bits < WAYS; bits++) {
+        struct way way = {0};
+        size_t node = 0;
+        bool over = false;
+        size_t unused = 0;
+        for (size_t t = 0; t < TURNS; t++) {
+            size_t token = bits >> t & 1;
+            over |= t >= world->turns;
+            if (over) {
+                unused |= token;
+                continue;
+            }
+            way.nodes[way.turns] = node;
+            way.tokens[way.turns++] = token;
+            over = world->ends[node][token];
+            node = 2 * node + 1 + token;
+        }
+        if (!unused)
+            ways[count++] = way;
+    }
+    return count;
+}
+
+static double way_probability(const struct way *way, const double *parameters)
+{
+    double product = 1;
+    for (size_t t = 0; t < way->turns; t++)
+        product *= probability(parameters, way->nodes[t], way->tokens[t]);
+    return product;
+}
+
+static double objective(const struct world *world, const double *parameters)
+{
+    struct way ways[WAYS];
+    size_t count = list_ways(world, ways);
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t t = 0; t < ways[i].turns; t++)
+            sum += way_probability(&ways[i], parameters) *
+                   world->reward[ways[i].nodes[t]][ways[i].tokens[t]];
+    return sum;
+}
+
+/* Central differences of J: nothing of the score function is in it. */
+static void true_gradient(const struct world *world, double *gradient)
+{
+    for (size_t i = 0; i < NODES; i++) {
+        double moved[NODES];
+        memcpy(moved, theta, sizeof moved);
+        moved[i] = theta[i] + 1e-5;
+        double above = objective(world, moved);
+        moved[i] = theta[i] - 1e-5;
+        gradient[i] = (above - objective(world, moved)) / 2e-5;
+    }
+}
+
+/* -------------------------------------------------------------------------------- the estimate */
+
+struct setup {
+    const struct world *world;
+    size_t samples;
+    const char *estimator;
+    const double *sampler; /* parameters; NULL: θ itself */
+    enum rl_level importance;
+    double importance_upper;
+    double baseline; /* of `return` */
+    bool lone_zero;
+    const struct loss *loss; /* NULL: Σ A ∇log π */
+    bool counted;            /* the mean over the rows that there are; else their sum / N */
+};
+
+static void fill_batch(const struct setup *setup, const struct way *const *chosen,
+                       struct rl_batch *batch, struct arena *arena, size_t *nodes, size_t *tokens)
+{
+    const double *sampler = setup->sampler ? setup->sampler : theta;
+    size_t rows = 0;
+    size_t row = 0;
+    for (size_t i = 0; i < setup->samples; i++)
+        rows += chosen[i]->turns;
+    rl_batch_alloc(batch, arena, rows, rows);
+    for (size_t i = 0; i < setup->samples; i++)
+        for (size_t t = 0; t < chosen[i]->turns; t++, row++) {
+            nodes[row] = chosen[i]->nodes[t];
+            tokens[row] = chosen[i]->tokens[t];
+            batch->rollout[row] = (uint32_t)i;
+            batch->turn[row] = (uint32_t)t;
+            batch->reward[row] = setup->world->reward[nodes[row]][tokens[row]];
+            batch->trained[row] = (float)log(probability(theta, nodes[row], tokens[row]));
+            batch->sampled[row] = (float)log(probability(sampler, nodes[row], tokens[row]));
+            batch->first[row + 1] = row + 1;
+        }
+}
+
+/* Σ over the two tokens of π², which goes into optimal baselines. */
+static const double *energies(const struct rl_batch *batch, struct arena *arena)
+{
+    float *squares = arena_alloc(arena, batch->tokens * sizeof *squares);
+    double *energy = arena_alloc(arena, batch->rows * sizeof *energy);
+    for (size_t i = 0; i < batch->tokens; i++) {
+        double p = exp((double)batch->trained[i]);
+        squares[i] = (float)(p * p + (1 - p) * (1 - p));
+    }
+    rl_score_energy(batch, squares, energy);
+    return energy;
+}
+
+/* How the objective changes with each token's log-probability: what is followed upwards. */
+static void slopes(const struct setup *setup, struct rl_batch *batch, struct arena *arena,
+                   double *slope)
+{
+    struct rl_normalisation normalisation = {
+        .aggregation = RL_SEQ_MEAN_TOKEN_SUM,
+        .nominal_rows = setup->counted ? 0 : setup->samples,
+        .scale = 1,
+    };
+    struct rl_advantage_options options = rl_advantage_defaults;
+    double *weight = arena_alloc(arena, batch->tokens * sizeof *weight);
+    double *importance = arena_alloc(arena, batch->tokens * sizeof *importance);
+    double *given = arena_alloc(arena, batch->rows * sizeof *given);
+    for (size_t row = 0; row < batch->rows; row++)
+        given[row] = setup->baseline;
+    options.baseline = given;
+    options.energy = energies(batch, arena);
+    options.lone_zero = setup->lone_zero;
+    rl_returns(batch, &rl_return_defaults);
+    assert_int_equal(rl_advantages(batch, rl_estimator(setup->estimator), &options, NULL), 0);
+    rl_token_weights(batch, &normalisation, weight);
+    if (setup->importance)
+        rl_importance(batch, setup->importance, setup->importance_upper, importance);
+    rl_token_advantages(batch, weight, setup->importance ? importance : NULL, slope);
+    if (!setup->loss)
+        return;
+    float *advantages = arena_alloc(arena, batch->tokens * sizeof *advantages);
+    float *change = arena_alloc(arena, batch->tokens * sizeof *change);
+    struct loss_config config = {NAN, NAN, NAN, NAN, NAN};
+    struct loss_sums sums = {0};
+    struct loss_input input = {.count = batch->tokens,
+                               .targets_per_row = 1,
+                               .logprob = batch->trained,
+                               .sampled = batch->sampled,
+                               .advantages = advantages};
+    for (size_t i = 0; i < batch->tokens; i++)
+        advantages[i] = (float)slope[i];
+    assert_int_equal(loss_config_check(setup->loss, &config, NULL), 0);
+    setup->loss->apply(&config, &input, change, &sums);
+    for (size_t i = 0; i < batch->tokens; i++)
+        slope[i] = -(double)change[i];
+}
+
+/* Adds chance · Σ over tokens of slope · ∇log π. */
+static void add_estimate(const struct setup *setup, const struct way *const *chosen, double chance,
+                         double *gradient)
+{
+    struct arena arena = {0};
+    struct rl_batch batch;
+    size_t nodes[SAMPLES * TURNS];
+    size_t tokens[SAMPLES * TURNS];
+    double slope[SAMPLES * TURNS];
+    fill_batch(setup, chosen, &batch, &arena, nodes, tokens);
+    slopes(setup, &batch, &arena, slope);
+    for (size_t i = 0; i < batch.rows; i++) {
+        double score = (double)tokens[i] - probability(theta, nodes[i], 1);
+        gradient[nodes[i]] += chance * slope[i] * score;
+    }
+    arena_deinit(&arena);
+}
+
+static void expected_gradient(const struct setup *setup, double *gradient)
+{
+    const double *sampler = setup->sampler ? setup->sampler : theta;
+    struct way ways[WAYS];
+    size_t count = list_ways(setup->world, ways);
+    size_t all = 1;
+    for (size_t i = 0; i < setup->samples; i++)
+        all *= count;
+    memset(gradient, 0, NODES * sizeof *gradient);
+    for (size_t code = 0; code < all; code++) {
+        const struct way *chosen[SAMPLES];
+        double chance = 1;
+        size_t rest = code;
+        for (size_t i = 0; i < setup->samples; i++, rest /= count) {
+            chosen[i] = &ways[rest % count];
+            chance *= way_probability(chosen[i], sampler);
+        }
+        add_estimate(setup, chosen, chance, gradient);
+    }
+}
+
+/* Largest difference from factor · ∇J; NAN stands for the factor that fits best. */
+static double distance(const struct setup *setup, double factor)
+{
+    double wanted[NODES];
+    double got[NODES];
+    double most = 0;
+    double along = 0;
+    double square = 0;
+    true_gradient(setup->world, wanted);
+    expected_gradient(setup, got);
+    for (size_t i = 0; i < NODES; i++) {
+        along += got[i] * wanted[i];
+        square += wanted[i] * wanted[i];
+    }
+    factor = isnan(factor) ? along / square : factor;
+    for (size_t i = 0; i < NODES; i++)
+        most = fmax(most, fabs(got[i] - factor * wanted[i]));
+    return most;
+}
+
+/* ------------------------------------------------------------------------------------- the table
+ * */
+
+static const struct row {
+    const char *what;
+    struct setup setup;
+    double factor; /* 0: 1 - 1/N */
+    bool differs;
+} rows[] = {
+    {"REINFORCE", {&single, 3, .estimator = "return"}, 1, false},
+    {"REINFORCE, a baseline", {&single, 3, .estimator = "return", .baseline = 0.7}, 1, false},
+    {"RLOO", {&single, 3, .estimator = "rloo"}, 1, false},
+    {"RLOO, N 4", {&single, 4, .estimator = "rloo"}, 1, false},
+    {"TRLOO", {&single, 3, .estimator = "trloo"}, 1, false},
+    {"TRLOO, N 1", {&single, 1, .estimator = "trloo"}, 1, false},
+    {"TRLOO, N 1, 0 for it", {&single, 1, .estimator = "trloo", .lone_zero = true}, 1, true},
+    {"ERLOO, one turn", {&single, 3, .estimator = "erloo"}, 1, false},
+    {"GRPO, N 2", {&single, 2, .estimator = "grpo"}, 0, false},
+    {"GRPO, N 4", {&single, 4, .estimator = "grpo"}, 0, false},
+    {"GRPO is not ∇J", {&single, 4, .estimator = "grpo"}, 1, true},
+    {"GRPO with deviation is not ∇J", {&single, 4, .estimator = "grpo_std"}, 1, true},
+    {"GRPO with deviation is not (1 - 1/N) ∇J", {&single, 4, .estimator = "grpo_std"}, 0, true},
+
+    {"REINFORCE, three turns", {&even, 2, .estimator = "return", .baseline = 0.7}, 1, false},
+    {"TRLOO, three turns", {&even, 3, .estimator = "trloo"}, 1, false},
+    {"GRPO, three turns", {&even, 3, .estimator = "grpo"}, 0, false},
+    {"ERLOO, three turns: a turn's own rollout is in its baseline",
+     {&even, 3, .estimator = "erloo"},
+     1,
+     true},
+    {"RLOO, an outcome", {&outcome, 3, .estimator = "rloo"}, 1, false},
+    {"GRPO of last turns, an outcome", {&outcome, 3, .estimator = "grpo_last"}, 0, false},
+    {"RLOO, rewards on the way", {&even, 3, .estimator = "rloo"}, 1, true},
+
+    {"REINFORCE, rollouts end early", {&uneven, 2, .estimator = "return"}, 1, false},
+    {"TRLOO, rollouts end early", {&uneven, 3, .estimator = "trloo"}, 1, false},
+    {"TRLOO, rollouts end early, N 4", {&uneven, 4, .estimator = "trloo"}, 1, false},
+    {"GRPO, rollouts end early: no factor fits", {&uneven, 3, .estimator = "grpo"}, NAN, true},
+    {"GRPO with deviation: no factor fits", {&even, 3, .estimator = "grpo_std"}, NAN, true},
+    {"optimal baseline: itself is in it",
+     {&single, 3, .estimator = "turn_optimal_baseline"},
+     1,
+     true},
+    {"a counted divisor, all rollouts alike: a third of it, for three turns",
+     {&even, 3, .estimator = "trloo", .counted = true},
+     1. / 3,
+     false},
+    {"a counted divisor, rollouts end early: no factor fits",
+     {&uneven, 3, .estimator = "trloo", .counted = true},
+     NAN,
+     true},
+
+    {"off policy, as if it were not",
+     {&single, 3, .estimator = "trloo", .sampler = behaviour},
+     1,
+     true},
+    {"off policy, weights of turns",
+     {&single, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_TURN},
+     1,
+     false},
+    {"off policy, weights of tokens",
+     {&single, 3, .estimator = "return", .sampler = behaviour, .importance = RL_TOKEN},
+     1,
+     false},
+    {"off policy, truncated",
+     {&single, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_TURN,
+      .importance_upper = 1.1},
+     1,
+     true},
+    {"off policy, rollouts",
+     {&uneven, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_SEQUENCE},
+     1,
+     false},
+    {"off policy, rollouts, REINFORCE",
+     {&even, 2, .estimator = "return", .sampler = behaviour, .importance = RL_SEQUENCE},
+     1,
+     false},
+    {"off policy, rollouts, GRPO",
+     {&even, 3, .estimator = "grpo", .sampler = behaviour, .importance = RL_SEQUENCE},
+     0,
+     false},
+    {"off policy, turns of rollouts",
+     {&uneven, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_TURN},
+     1,
+     true},
+    {"off policy, rollouts, truncated",
+     {&uneven, 3, .estimator = "trloo", .sampler = behaviour, .importance = RL_SEQUENCE,
+      .importance_upper = 1.1},
+     1,
+     true},
+};
+
+static void check(const char *what, const struct setup *setup, double factor, bool differs)
+{
+    double n = (double)setup->samples;
+    double off = distance(setup, factor != 0 ? factor : 1 - 1 / n);
+    if (differs ? off < APART : !(off < CLOSE))
+        fail_msg("%s: off by %.3g", what, off);
+}
+
+static void test_expectations(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check(rows[i].what, &rows[i].setup, rows[i].factor, rows[i].differs);
+}
+
+/* On policy, the first step of each loss that weighs by π/π_old is Σ A ∇log π. */
+static void test_first_steps(void **state)
+{
+    static const char *const losses[] = {"importance_sampling", "ppo", "cispo", "dro"};
+    (void)state;
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        struct setup setup = {&uneven, 3, .estimator = "trloo", .loss = loss_find(losses[i])};
+        assert_non_null(setup.loss);
+        check(losses[i], &setup, 1, false);
+    }
+    /* Off policy its ratio is the token's weight: right where a rollout is one token, unclipped. */
+    struct setup off = {&single, 3, .estimator = "trloo", .sampler = behaviour,
+                        .loss = loss_find("importance_sampling")};
+    check("importance_sampling, off policy", &off, 1, false);
+}
+
+static void test_ways(void **state)
+{
+    static const struct {
+        const struct world *world;
+        size_t ways;
+    } counts[] = {{&single, 2}, {&even, 8}, {&uneven, 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct way ways[WAYS];
+        double sum = 0;
+        size_t count = list_ways(counts[i].world, ways);
+        assert_int_equal(count, counts[i].ways);
+        for (size_t w = 0; w < count; w++)
+            sum += way_probability(&ways[w], theta);
+        assert_true(fabs(sum - 1) < 1e-12);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_expectations),
+        cmocka_unit_test(test_first_steps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,428 @@
+/* Bands, vetoes, weights and metrics against figures of the papers' pages and against sums written
+ * out for each token. */
+#include "rl/mismatch.h"
+
+#include "../support/rl_batches.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TOKENS 4
+#define CLOSE 1e-6 /* log-probabilities are floats */
+
+/* One rollout of two turns: of the tokens, `first` are the first turn's. */
+static const struct row {
+    const char *what;
+    struct rl_band band;
+    size_t tokens, first;
+    double log_ratio[TOKENS];
+    uint8_t drop[2];
+    bool mask[TOKENS];
+} rows[] = {
+    {"geometric, inside",
+     {RL_GEOMETRIC, 0.999, 1.001, 1e-4, false},
+     3,
+     2,
+     {0.002, -0.001, 0.0005},
+     {0, 0},
+     {true, true, true}},
+    {"geometric, outside",
+     {RL_GEOMETRIC, 0.999, 1.001, 1e-4, false},
+     3,
+     2,
+     {0.0011, 0.0011, 0.0011},
+     {RL_MISMATCH, RL_MISMATCH},
+     {true, true, true}},
+    {"turn_geo: each for itself",
+     {RL_TURN_GEO, 0.999, 1.001, 0, false},
+     3,
+     2,
+     {0.0018, 0.0018, 0.0005},
+     {RL_MISMATCH, 0},
+     {true, true, true}},
+    {"turn: a sum",
+     {RL_TURN, 0.9, 1.1, 0, false},
+     4,
+     2,
+     {0.06, 0.06, 0.06, -0.06},
+     {RL_MISMATCH, 0},
+     {true, true, true, true}},
+    {"sequence: it comes out even",
+     {RL_SEQUENCE, 0.9, 1.1, 0, false},
+     4,
+     2,
+     {0.3, 0.3, -0.3, -0.3},
+     {0, 0},
+     {true, true, true, true}},
+    {"token",
+     {RL_TOKEN, 0.5, 2, 0, false},
+     4,
+     2,
+     {0.6, 0.8, -0.6, -0.8},
+     {0, 0},
+     {true, false, true, false}},
+    {"token, a band that is one number",
+     {RL_TOKEN, 1, 1, 0, false},
+     3,
+     2,
+     {0, 0.001, -0.001},
+     {0, 0},
+     {true, false, false}},
+    {"none", {RL_NO_LEVEL, 0.5, 2, 0, false}, 4, 2, {9, 9, 9, 9}, {0, 0}, {true, true, true, true}},
+    {"veto of a turn, the code",
+     {RL_NO_LEVEL, 0.5, 2, 1e-4, false},
+     3,
+     2,
+     {0, -9.3, 0},
+     {RL_VETO, 0},
+     {true, true, true}},
+    {"veto of a rollout, the paper",
+     {RL_NO_LEVEL, 0.5, 2, 1e-4, true},
+     3,
+     2,
+     {0, -9.3, 0},
+     {RL_VETO, RL_VETO},
+     {true, true, true}},
+    {"no veto", {RL_NO_LEVEL, 0.5, 2, 1e-4, true}, 3, 2, {0, -9.2, 0}, {0, 0}, {true, true, true}},
+    {"both",
+     {RL_TURN, 0.5, 2, 1e-4, true},
+     3,
+     2,
+     {0, 0, -9.3},
+     {RL_VETO, RL_MISMATCH | RL_VETO},
+     {true, true, true}},
+    {"what is no number",
+     {RL_GEOMETRIC, 0.5, 2, 0, false},
+     3,
+     2,
+     {0, NAN, 0},
+     {RL_MISMATCH, RL_MISMATCH},
+     {true, true, true}},
+    {"a clamp, not an infinity",
+     {RL_SEQUENCE, 0, 1e9, 0, false},
+     3,
+     2,
+     {100, 1000, 0},
+     {0, 0},
+     {true, true, true}},
+};
+
+static void two_turns(const struct row *row, struct rl_batch *batch, struct arena *arena)
+{
+    rl_batch_alloc(batch, arena, 2, row->tokens);
+    batch->turn[1] = 1;
+    batch->first[1] = row->first;
+    batch->first[2] = row->tokens;
+    for (size_t i = 0; i < row->tokens; i++)
+        batch->trained[i] = (float)row->log_ratio[i];
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rl_mismatch_metrics metrics;
+        struct rl_band band = rows[i].band;
+        struct arena arena = {0};
+        struct rl_batch batch;
+        struct err err = {0};
+        double rejected = 0;
+        two_turns(&rows[i], &batch, &arena);
+        if (rl_band_check(&band, &err) < 0)
+            fail_msg("%s: %s", rows[i].what, err.text);
+        rl_mismatch_measure(&batch, &band, &metrics);
+        rl_mismatch_reject(&batch, &band);
+        if (memcmp(batch.drop, rows[i].drop, 2) != 0)
+            fail_msg("%s: %d and %d", rows[i].what, batch.drop[0], batch.drop[1]);
+        if (memcmp(batch.mask, rows[i].mask, rows[i].tokens * sizeof *batch.mask) != 0)
+            fail_msg("%s: masks of tokens", rows[i].what);
+        for (size_t t = 0; t < rows[i].tokens; t++)
+            rejected += batch.drop[t >= rows[i].first] || !batch.mask[t];
+        /* The metrics, from before it, count what a veto takes turn by turn. */
+        if (!band.veto_rollout &&
+            fabs(metrics.rollout_rs_masked_fraction - rejected / (double)rows[i].tokens) > CLOSE)
+            fail_msg("%s: %g", rows[i].what, metrics.rollout_rs_masked_fraction);
+        arena_deinit(&arena);
+    }
+}
+
+static void test_page_ratios(void **state)
+{
+    double ratio[TOKENS];
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        static const double wanted[] = {1.0005001, 1.0011006};
+        struct arena arena = {0};
+        struct rl_batch batch;
+        two_turns(&rows[i], &batch, &arena);
+        rl_ratios(&batch, RL_GEOMETRIC, ratio);
+        for (size_t t = 0; t < 3; t++)
+            assert_true(fabs(ratio[t] - wanted[i]) < 1e-7);
+        arena_deinit(&arena);
+    }
+}
+
+static void test_bounds(void **state)
+{
+    static const struct {
+        struct rl_band band;
+        double lower; /* NAN: refused */
+    } bounds[] = {
+        {{RL_TOKEN, NAN, 1.25, 0, false}, 0.8}, {{RL_TOKEN, NAN, 2, 0, false}, 0.5},
+        {{RL_TOKEN, 0, 2, 0, false}, 0},        {{RL_TOKEN, 1, 1, 0, false}, 1},
+        {{RL_TOKEN, 2, 1, 0, false}, NAN},      {{RL_TOKEN, -1, 1, 0, false}, NAN},
+        {{RL_TOKEN, NAN, 0, 0, false}, NAN},    {{RL_TOKEN, NAN, INFINITY, 0, false}, NAN},
+        {{RL_TOKEN, NAN, NAN, 0, false}, NAN},  {{RL_TOKEN, 0.5, 2, 1, false}, NAN},
+        {{RL_TOKEN, 0.5, 2, -0.1, false}, NAN}, {{RL_TOKEN, 0.5, 2, NAN, false}, NAN},
+        {{RL_NO_LEVEL, NAN, 2, 0, false}, 0.5},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        struct rl_band band = bounds[i].band;
+        struct err err = {0};
+        int result = rl_band_check(&band, &err);
+        if (isnan(bounds[i].lower) ? result != ERR_INPUT
+                                   : result != 0 || band.lower != bounds[i].lower)
+            fail_msg("bounds %zu: %d, %g", i, result, band.lower);
+    }
+}
+
+static void test_importance(void **state)
+{
+    static const struct row row = {.tokens = 4, .first = 2, .log_ratio = {0.5, 0.25, 1, -0.5}};
+    static const struct {
+        enum rl_level level;
+        double upper;
+        double exponent[TOKENS]; /* of the weights; NAN: at the upper bound */
+    } weights[] = {
+        {RL_TOKEN, 0, {0.5, 0.25, 1, -0.5}},        {RL_TOKEN, 2, {0.5, 0.25, NAN, -0.5}},
+        {RL_TURN, 0, {0.75, 0.75, 0.5, 0.5}},       {RL_TURN, 2, {NAN, NAN, 0.5, 0.5}},
+        {RL_SEQUENCE, 0, {1.25, 1.25, 1.25, 1.25}},
+    };
+    double got[TOKENS];
+    (void)state;
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+        struct arena arena = {0};
+        struct rl_batch batch;
+        two_turns(&row, &batch, &arena);
+        rl_importance(&batch, weights[i].level, weights[i].upper, got);
+        for (size_t t = 0; t < TOKENS; t++) {
+            double exponent = weights[i].exponent[t];
+            double wanted = isnan(exponent) ? weights[i].upper : exp(exponent);
+            assert_true(fabs(got[t] - wanted) < CLOSE);
+        }
+        /* What does not count weighs nothing, and is in no sum. */
+        batch.mask[0] = false;
+        rl_importance(&batch, weights[i].level, 0, got);
+        assert_true(got[0] == 0);
+        batch.drop[1] = RL_COVERAGE;
+        rl_importance(&batch, weights[i].level, 0, got);
+        assert_true(fabs(got[1] - exp(0.25)) < CLOSE && got[2] == 0 && got[3] == 0);
+        arena_deinit(&arena);
+    }
+}
+
+/* ---------------------------------------------------------------------------------- the metrics */
+
+/* Σ over tokens that count of f(l), over their number; and the same over rows of f(Σ l or mean). */
+static double over_tokens(const struct rl_batch *batch, double (*f)(double))
+{
+    double sum = 0;
+    double count = 0;
+    for (size_t row = 0; row < batch->rows; row++)
+        for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
+            if (!batch->drop[row] && batch->mask[i]) {
+                sum += f((double)batch->trained[i] - (double)batch->sampled[i]);
+                count++;
+            }
+    return sum / count;
+}
+
+static double negative(double l)
+{
+    return -l;
+}
+
+static double k3(double l)
+{
+    return exp(l) - l - 1;
+}
+
+static double square(double l)
+{
+    return exp(2 * l) - 1;
+}
+
+struct row_sums {
+    double rows, perplexity, sampled_perplexity, difference, absolute, ratio, chi2, most, least;
+};
+
+static struct row_sums over_rows(const struct rl_batch *batch)
+{
+    struct row_sums sums = {.most = -INFINITY, .least = INFINITY};
+    for (size_t row = 0; row < batch->rows; row++) {
+        double trained = 0;
+        double sampled = 0;
+        double n = batch->drop[row] ? 0 : (double)rl_row_tokens(batch, row);
+        for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++) {
+            trained += batch->mask[i] ? (double)batch->trained[i] : 0;
+            sampled += batch->mask[i] ? (double)batch->sampled[i] : 0;
+        }
+        if (n == 0)
+            continue;
+        double difference = sampled / n - trained / n;
+        sums.rows++;
+        sums.perplexity += exp(-trained / n);
+        sums.sampled_perplexity += exp(-sampled / n);
+        sums.difference += difference;
+        sums.absolute += fabs(difference);
+        sums.ratio += exp(difference);
+        sums.chi2 += exp(2 * (trained - sampled)) - 1;
+        sums.most = fmax(sums.most, difference);
+        sums.least = fmin(sums.least, difference);
+    }
+    return sums;
+}
+
+static void close_to(const char *what, double got, double wanted)
+{
+    if (!(fabs(got - wanted) < CLOSE * fmax(1, fabs(wanted))))
+        fail_msg("%s: %.9g, not %.9g", what, got, wanted);
+}
+
+static void test_monitoring(void **state)
+{
+    uint64_t seed = 8;
+    (void)state;
+    for (size_t trial = 0; trial < 20; trial++) {
+        struct rl_mismatch_metrics metrics;
+        struct arena arena = {0};
+        struct rl_batch batch;
+        rl_test_batch(&batch, &arena, &seed, 3, 4, 3, true);
+        rl_mismatch_measure(&batch, &rl_band_defaults, &metrics);
+        struct row_sums rows_sums = over_rows(&batch);
+        close_to("kl", metrics.mismatch_kl, over_tokens(&batch, negative));
+        close_to("k3", metrics.mismatch_k3_kl, over_tokens(&batch, k3));
+        close_to("chi2", metrics.mismatch_chi2_token, over_tokens(&batch, square));
+        double n = rows_sums.rows;
+        close_to("ppl", metrics.mismatch_training_ppl, rows_sums.perplexity / n);
+        close_to("sampled ppl", metrics.mismatch_rollout_ppl, rows_sums.sampled_perplexity / n);
+        close_to("difference", metrics.mismatch_log_ppl_diff, rows_sums.difference / n);
+        close_to("logs", metrics.mismatch_training_log_ppl - metrics.mismatch_rollout_log_ppl,
+                 rows_sums.difference / n);
+        close_to("absolute", metrics.mismatch_log_ppl_abs_diff, rows_sums.absolute / n);
+        close_to("most", metrics.mismatch_log_ppl_diff_max, rows_sums.most);
+        close_to("least", metrics.mismatch_log_ppl_diff_min, rows_sums.least);
+        close_to("ratio", metrics.mismatch_ppl_ratio, rows_sums.ratio / n);
+        close_to("chi2 of rows", metrics.mismatch_chi2_seq, rows_sums.chi2 / n);
+        arena_deinit(&arena);
+    }
+}
+
+/* Ratios 1/4, 1, 2 and 8 in two turns, band 1/2 to 4. */
+static void test_rejection_metrics(void **state)
+{
+    static const struct row row = {.tokens = 4,
+                                   .first = 2,
+                                   .log_ratio = {-1.3862943611198906, 0, 0.6931471805599453,
+                                                 2.0794415416798357}};
+    struct rl_band band = {RL_TOKEN, 0.5, 4, 0.26, false};
+    struct rl_mismatch_metrics metrics;
+    struct arena arena = {0};
+    struct rl_batch batch;
+    (void)state;
+    two_turns(&row, &batch, &arena);
+    rl_mismatch_measure(&batch, &band, &metrics);
+    close_to("mean", metrics.rollout_rs_mean, 11.25 / 4);
+    close_to("max", metrics.rollout_rs_max, 8);
+    close_to("min", metrics.rollout_rs_min, 0.25);
+    close_to("std", metrics.rollout_rs_std,
+             sqrt((0.0625 + 1 + 4 + 64) / 4 - (11.25 / 4) * (11.25 / 4)));
+    /* Clamped: 1/2, 1, 2, 4. */
+    close_to("ess", metrics.rollout_rs_eff_sample_size, 7.5 * 7.5 / (4 * 21.25));
+    close_to("high", metrics.rollout_rs_ratio_fraction_high, 0.25);
+    close_to("low", metrics.rollout_rs_ratio_fraction_low, 0.25);
+    close_to("veto", metrics.rollout_is_veto_fraction, 0.5);
+    close_to("catastrophic", metrics.rollout_is_catastrophic_token_fraction, 0.25);
+    close_to("masked", metrics.rollout_rs_masked_fraction, 0.75); /* a vetoed turn, and 8 */
+    close_to("rows masked", metrics.rollout_rs_seq_masked_fraction, 1);
+    close_to("rows", metrics.rollout_rs_seq_mean, (0.625 + 5) / 2);
+    close_to("rows, std", metrics.rollout_rs_seq_std, (5 - 0.625) / 2);
+    close_to("rows, max", metrics.rollout_rs_seq_max, 5);
+    close_to("rows, min", metrics.rollout_rs_seq_min, 0.625);
+    close_to("rows, deviation", metrics.rollout_rs_seq_max_deviation, 4);
+    close_to("rows, high", metrics.rollout_rs_seq_fraction_high, 0.5);
+    close_to("rows, low", metrics.rollout_rs_seq_fraction_low, 0);
+    arena_deinit(&arena);
+}
+
+struct found {
+    size_t count;
+    double masked_rate, kept_fast, rate_correct, rate_incorrect, kl;
+    bool masked_speedup;
+};
+
+static void take(void *context, const char *name, double value)
+{
+    struct found *found = context;
+    const struct {
+        const char *name;
+        double *value;
+    } names[] = {{"mismatch_quality/masked_correct_rate", &found->masked_rate},
+                 {"mismatch_quality/kept_fast_1.5", &found->kept_fast},
+                 {"mismatch_quality/mask_rate_correct", &found->rate_correct},
+                 {"mismatch_quality/mask_rate_incorrect", &found->rate_incorrect},
+                 {"mismatch/mismatch_kl", &found->kl}};
+    found->count++;
+    found->masked_speedup |= strcmp(name, "mismatch_quality/masked_mean_speedup") == 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i].name) == 0)
+            *names[i].value = value;
+}
+
+static void test_quality(void **state)
+{
+    static const uint32_t turns[5] = {0};
+    static const double rewards[5] = {1, 1, 0, 1, 0};
+    struct rl_mismatch_metrics metrics = {.mismatch_kl = 0.125};
+    struct rl_quality quality;
+    struct found found = {0};
+    struct arena arena = {0};
+    struct rl_batch batch;
+    (void)state;
+    rl_test_rows(&batch, &arena, 5, (const uint32_t[5]){0}, turns, rewards);
+    batch.speedup[0] = 1.5;
+    batch.speedup[1] = 1.1;
+    batch.speedup[3] = NAN;
+    batch.drop[3] = RL_VETO;
+    batch.drop[2] = RL_MISMATCH;
+    batch.drop[4] = RL_EXCLUDED | RL_MISMATCH;
+    rl_quality_measure(&batch, &quality);
+    rl_quality_put(&quality, take, &found);
+    close_to("masked", found.masked_rate, 0.5);
+    close_to("fast", found.kept_fast, 0.5);
+    close_to("of correct", found.rate_correct, 1. / 3);
+    close_to("of incorrect", found.rate_incorrect, 1);
+    assert_false(found.masked_speedup);
+    rl_mismatch_put(&metrics, take, &found);
+    assert_true(found.kl == 0.125 && found.count > 40);
+    arena_deinit(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),       cmocka_unit_test(test_page_ratios),
+        cmocka_unit_test(test_bounds),     cmocka_unit_test(test_importance),
+        cmocka_unit_test(test_monitoring), cmocka_unit_test(test_rejection_metrics),
+        cmocka_unit_test(test_quality),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

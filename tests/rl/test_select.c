@@ -1,0 +1,257 @@
+/* Void turns, constant prompts, how many more to draw, and what is surplus. */
+#include "rl/masks.h"
+#include "rl/select.h"
+
+#include "../support/rl_batches.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ROWS 8
+
+/* One rollout. */
+static const struct {
+    size_t count;
+    double rewards[4];
+    uint8_t drop[4], is_void[4], is_failed[4];
+} masked[] = {
+    {3, {1, 0, 1.2}, {0}, {0, 1, 0}, {0}},
+    {3, {0, 0, 0.9}, {0}, {0}, {0}},
+    {4, {0.5, -0.3, 0, 0}, {0}, {0, 1, 1, 1}, {0}},
+    {3, {1, 0, 0}, {0, RL_EXCLUDED}, {0, 0, 1}, {1, 0, 1}},
+    {3, {0, 0, 0}, {RL_EXCLUDED}, {0}, {0, 1, 1}},
+};
+
+static void test_masks(void **state)
+{
+    static const uint32_t turns[4] = {0, 1, 2, 3};
+    (void)state;
+    for (size_t i = 0; i < sizeof masked / sizeof *masked; i++) {
+        struct arena arena = {0};
+        struct rl_batch batch;
+        rl_test_rows(&batch, &arena, masked[i].count, (const uint32_t[4]){0}, turns,
+                     masked[i].rewards);
+        memcpy(batch.drop, masked[i].drop, masked[i].count);
+        rl_mask_void(&batch);
+        for (size_t t = 0; t < masked[i].count; t++)
+            if (batch.drop[t] != (masked[i].drop[t] | (masked[i].is_void[t] ? RL_VOID : 0)))
+                fail_msg("rollout %zu, turn %zu: %d", i, t, batch.drop[t]);
+        memcpy(batch.drop, masked[i].drop, masked[i].count);
+        rl_mask_failed(&batch);
+        for (size_t t = 0; t < masked[i].count; t++)
+            if (batch.drop[t] != (masked[i].drop[t] | (masked[i].is_failed[t] ? RL_FAILED : 0)))
+                fail_msg("rollout %zu, turn %zu failed: %d", i, t, batch.drop[t]);
+        arena_deinit(&arena);
+    }
+}
+
+/* One prompt: does it stay? By each filter: turns (by turn), turns (by prompt), last_turn, none. */
+static const struct {
+    const char *what;
+    size_t count;
+    uint32_t turns[ROWS];
+    double rewards[ROWS];
+    uint8_t drop[ROWS];
+    bool stays[4];
+} prompts[] = {
+    {"all alike", 4, {0, 1, 0, 1}, {1, 1, 1, 1}, {0}, {false, false, false, true}},
+    {"last turns differ", 4, {0, 1, 0, 1}, {1, 1, 1, 2}, {0}, {true, true, true, true}},
+    {"early turns differ", 4, {0, 1, 0, 1}, {0, 1, 1, 1}, {0}, {true, true, false, true}},
+    {"turns alike, each in its way",
+     4,
+     {0, 1, 0, 1},
+     {0, 1, 0, 1},
+     {0},
+     {false, true, false, true}},
+    {"by less than a deviation", 2, {0, 0}, {1, 1.001}, {0}, {false, false, false, true}},
+    {"by more", 2, {0, 0}, {1, 1.002}, {0}, {true, true, true, true}},
+    {"what differs is dropped",
+     3,
+     {0, 0, 0},
+     {1, 1, 2},
+     {0, 0, RL_MISMATCH},
+     {false, false, false, true}},
+    {"a lone rollout", 1, {0}, {1}, {0}, {false, false, false, true}},
+    {"rollouts of other lengths", 3, {0, 1, 0}, {1, 2, 1}, {0}, {false, true, true, true}},
+};
+
+static void test_filters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++)
+        for (size_t f = 0; f < 4; f++) {
+            struct rl_filter filter = rl_filter_defaults;
+            struct rl_filter_counts counts;
+            struct arena arena = {0};
+            struct rl_batch batch;
+            rl_test_rows(&batch, &arena, prompts[i].count, (const uint32_t[ROWS]){0},
+                         prompts[i].turns, prompts[i].rewards);
+            memcpy(batch.drop, prompts[i].drop, prompts[i].count);
+            filter.kind = f < 2 ? RL_FILTER_TURNS : f == 2 ? RL_FILTER_LAST_TURN : RL_FILTER_NONE;
+            filter.by = f == 1 ? RL_BY_PROMPT : RL_BY_TURN;
+            rl_filter_prompts(&batch, &filter, batch.reward, &counts);
+            bool stays = !(batch.drop[0] & RL_CONSTANT);
+            if (stays != prompts[i].stays[f] || counts.usable != stays)
+                fail_msg("%s, filter %zu: %d", prompts[i].what, f, stays);
+            for (size_t row = 0; row < batch.rows; row++)
+                assert_int_equal(batch.drop[row],
+                                 prompts[i].drop[row] ? prompts[i].drop[row] : batch.drop[0]);
+            arena_deinit(&arena);
+        }
+}
+
+/* Prompts 9 (constant), 4 (fine), 6 (one rollout is left) and 2 (none is). */
+static void test_filter_counts(void **state)
+{
+    static const uint32_t prompt[7] = {9, 9, 4, 4, 6, 6, 2};
+    struct rl_filter filter = rl_filter_defaults;
+    struct rl_filter_counts counts;
+    struct arena arena = {0};
+    struct rl_batch batch;
+    (void)state;
+    rl_test_rows(&batch, &arena, 7, prompt, (const uint32_t[7]){0},
+                 (const double[7]){1, 1, 1, 2, 3, 4, 5});
+    batch.drop[5] = RL_COVERAGE;
+    batch.drop[6] = RL_EXCLUDED;
+    filter.rollouts_least = 2;
+    rl_filter_prompts(&batch, &filter, batch.reward, &counts);
+    assert_int_equal(counts.prompts, 4);
+    assert_int_equal(counts.usable, 1);
+    assert_int_equal(counts.few, 1);
+    assert_int_equal(counts.constant, 1);
+    assert_int_equal(batch.drop[2] | batch.drop[3], 0);
+    assert_int_equal(batch.drop[4], RL_CONSTANT);
+    /* With a baseline of the whole batch nothing is constant. */
+    memset(batch.drop, 0, 7);
+    filter.by = RL_BY_BATCH;
+    filter.rollouts_least = 0;
+    rl_filter_prompts(&batch, &filter, batch.reward, &counts);
+    assert_int_equal(counts.usable, 4);
+    arena_deinit(&arena);
+}
+
+static void test_draw_more(void **state)
+{
+    static const struct {
+        struct rl_draw draw;
+        size_t usable, drawn, rounds, more;
+    } draws[] = {
+        {{16, 64, 10, true}, 15, 16, 1, 16},
+        {{16, 64, 10, true}, 16, 16, 1, 0},
+        {{16, 64, 10, false}, 0, 0, 0, 16},
+        {{16, 64, 10, false}, 16, 16, 1, 0},
+        {{16, 64, 10, false}, 20, 16, 1, 0},
+        {{16, 64, 10, false}, 15, 16, 1, 2}, /* not 16: 1 · 18/16 */
+        {{16, 64, 10, false}, 7, 16, 1, 21}, /* 9 · 18/8 */
+        {{16, 64, 10, false}, 0, 16, 1, 64}, /* 16 · 18, and no more than 64 */
+        {{16, 64, 10, false}, 7, 16, 10, 0},
+        {{16, 64, 0, false}, 0, 0, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof draws / sizeof *draws; i++) {
+        size_t more = rl_draw_more(&draws[i].draw, draws[i].usable, draws[i].drawn,
+                                   draws[i].rounds);
+        if (more != draws[i].more)
+            fail_msg("draw %zu: %zu", i, more);
+    }
+}
+
+/* Four prompts of two rollouts; one of prompt 7's is dropped. */
+static void prompts_of_two(struct rl_batch *batch, struct arena *arena)
+{
+    static const uint32_t prompt[8] = {3, 3, 5, 5, 7, 7, 8, 8};
+    rl_test_rows(batch, arena, 8, prompt, (const uint32_t[8]){0}, (const double[8]){0});
+    batch->drop[4] = RL_VETO;
+}
+
+static void test_surplus_prompts(void **state)
+{
+    size_t stayed[4] = {0};
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct arena arena = {0};
+        struct rl_batch batch;
+        prompts_of_two(&batch, &arena);
+        rl_keep_prompts(&batch, 2, seed, 4);
+        size_t count = 0;
+        for (size_t p = 0; p < 4; p++) {
+            bool stays = batch.drop[2 * p + 1] == 0;
+            assert_int_equal(batch.drop[2 * p + 1], stays ? 0 : RL_SURPLUS);
+            stayed[p] += stays;
+            count += stays;
+        }
+        assert_int_equal(count, 2);
+        arena_deinit(&arena);
+    }
+    /* The incomplete one never; each of the others two times in three. */
+    assert_int_equal(stayed[2], 0);
+    for (size_t p = 0; p < 4; p++)
+        assert_true(p == 2 || (stayed[p] > 160 && stayed[p] < 240));
+}
+
+static void test_surplus_rollouts(void **state)
+{
+    struct arena arena = {0};
+    struct rl_batch batch;
+    (void)state;
+    rl_test_rows(&batch, &arena, 8, (const uint32_t[8]){1, 1, 1, 1, 1, 2, 2, 2},
+                 (const uint32_t[8]){0, 0, 1, 0, 1, 0, 0, 0}, (const double[8]){0});
+    rl_keep_rollouts(&batch, 2, 1, 1);
+    /* The longer two of the first prompt; two of the three of the second. */
+    assert_int_equal(batch.drop[0], RL_SURPLUS);
+    for (size_t row = 1; row < 5; row++)
+        assert_int_equal(batch.drop[row], 0);
+    assert_int_equal(batch.drop[5] + batch.drop[6] + batch.drop[7], RL_SURPLUS);
+    rl_keep_rollouts(&batch, 2, 2, 2); /* once more changes nothing */
+    assert_int_equal(batch.drop[5] + batch.drop[6] + batch.drop[7], RL_SURPLUS);
+    rl_keep_prompts(&batch, 2, 2, 2);
+    assert_int_equal(batch.drop[1], 0);
+    arena_deinit(&arena);
+}
+
+static void test_choice_knows_no_order(void **state)
+{
+    uint64_t seed = 21;
+    (void)state;
+    for (size_t trial = 0; trial < 20; trial++) {
+        struct arena arena = {0};
+        struct rl_batch batch;
+        struct rl_batch other;
+        struct rl_filter_counts counts;
+        struct rl_filter_counts other_counts;
+        rl_test_batch(&batch, &arena, &seed, 5, 4, 3, true);
+        size_t *place = arena_alloc(&arena, batch.rows * sizeof *place);
+        rl_test_permute(&batch, &other, &arena, &seed, place);
+        rl_filter_prompts(&batch, &rl_filter_defaults, batch.reward, &counts);
+        rl_filter_prompts(&other, &rl_filter_defaults, other.reward, &other_counts);
+        assert_memory_equal(&counts, &other_counts, sizeof counts);
+        rl_keep_prompts(&batch, 3, 9, trial);
+        rl_keep_prompts(&other, 3, 9, trial);
+        rl_keep_rollouts(&batch, 2, 9, trial);
+        rl_keep_rollouts(&other, 2, 9, trial);
+        for (size_t row = 0; row < batch.rows; row++)
+            assert_int_equal(batch.drop[row], other.drop[place[row]]);
+        arena_deinit(&arena);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_filter_counts),
+        cmocka_unit_test(test_draw_more),
+        cmocka_unit_test(test_surplus_prompts),
+        cmocka_unit_test(test_surplus_rollouts),
+        cmocka_unit_test(test_choice_knows_no_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,28 @@
+/* small_model: models of a few thousand parameters for tests of lm/model. A failure of theirs fails
+ * the test. */
+#ifndef WARPGYM_TESTS_SUPPORT_SMALL_MODEL_H
+#define WARPGYM_TESTS_SUPPORT_SMALL_MODEL_H
+
+#include "lm/model/model.h"
+
+#define SMALL_VOCAB 29
+#define SMALL_POSITIONS 32
+#define SMALL_TARGETS ((1U << LM_LORA_TARGET_COUNT) - 1) /* an adapter on all layers */
+
+void small_must(int result, const struct err *err);
+
+/* Qwen3: 3 layers, width 12, 4 heads and 2 of keys of width 6, head of its own. */
+struct lm_config small_config(void);
+struct lm_backend *small_backend(const char *name);
+/* Fresh with seed 7; rank 0: no adapter. */
+struct lm_model *small_fresh(struct lm_backend *backend, const struct lm_config *config,
+                             enum lm_training training, size_t rank);
+/* Norms, biases and an adapter's B begin as ones and zeros, where many a wrong sum is right: moves
+ * all values. */
+void small_disturb(struct lm_model *model);
+
+/* Of one parameter; the caller's (mem_free). */
+float *small_values(const struct lm_model *model, const struct lm_parameter *parameter);
+float *small_gradients(const struct lm_model *model, const struct lm_parameter *parameter);
+
+#endif

@@ -1,0 +1,118 @@
+#include "tiny_model.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void tiny_open(struct tiny *tiny, const char *backend)
+{
+    const struct lm_config config = {
+        .family = LM_QWEN3,
+        .vocab = TINY_VOCAB,
+        .width = 16,
+        .inner = 24,
+        .layers = 2,
+        .heads = 4,
+        .kv_heads = 2,
+        .head_width = 4,
+        .positions = TINY_POSITIONS,
+        .norm_epsilon = 1e-6f,
+        .init_range = .5f,
+        .rope = {.theta = 10000},
+        .tied = true,
+        .qk_norm = true,
+        .begin_token = -1,
+        .pad_token = -1,
+        .stop_tokens = {3},
+        .stop_count = 1,
+    };
+    const struct lm_model_options options = {.seed = 1};
+    struct err err = {0};
+    *tiny = (struct tiny){0};
+    if (lm_backend_open(&tiny->backend, backend, 1, &err) < 0 ||
+        lm_model_fresh(&tiny->model, &config, tiny->backend, &options, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+void tiny_close(struct tiny *tiny)
+{
+    lm_model_close(tiny->model);
+    lm_backend_close(tiny->backend);
+}
+
+void tiny_change(struct tiny *tiny, uint64_t seed)
+{
+    struct lm_model *other = NULL;
+    struct err err = {0};
+    const struct lm_model_options options = {.seed = seed};
+    if (lm_model_fresh(&other, &tiny->model->config, tiny->backend, &options, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < other->parameter_count; i++) {
+        const struct lm_parameter *from = &other->parameters[i];
+        tiny->backend->copy(tiny->backend, tiny->model->parameters[i].value, from->value,
+                            from->rows * from->columns * sizeof(float));
+    }
+    tiny->model->version++;
+    lm_model_close(other);
+}
+
+static void *copy(const void *bytes, size_t count)
+{
+    void *out = mem_alloc(count + 1);
+    if (count > 0)
+        memcpy(out, bytes, count);
+    return out;
+}
+
+void tiny_news(void *context, size_t index, const struct lm_sample *sample)
+{
+    struct tiny_answer *answer = context;
+    answer->news[index]++;
+    if (sample->finish == LM_RUNNING) {
+        assert_int_equal(answer->news[index], sample->count);
+        return;
+    }
+    struct lm_sample *kept = &answer->samples[index];
+    assert_int_equal(kept->finish, LM_RUNNING);
+    *kept = *sample;
+    kept->tokens = copy(sample->tokens, sample->count * sizeof *sample->tokens);
+    kept->logprobs = copy(sample->logprobs, sample->count * sizeof *sample->logprobs);
+    kept->top = NULL;
+    answer->ended++;
+}
+
+void tiny_scored(void *context, const float *logprobs, const struct lm_top *top)
+{
+    struct tiny_answer *answer = context;
+    for (size_t i = 0; i < TINY_SAMPLES; i++)
+        assert_int_equal(answer->news[i], 0);
+    answer->scored++;
+    memcpy(answer->prompt_logprobs, logprobs, answer->prompt_count * sizeof *logprobs);
+    if (top)
+        memcpy(answer->prompt_top, top, answer->prompt_count * answer->top_count * sizeof *top);
+}
+
+void tiny_answer_deinit(struct tiny_answer *answer)
+{
+    for (size_t i = 0; i < TINY_SAMPLES; i++) {
+        mem_free(answer->samples[i].tokens);
+        mem_free(answer->samples[i].logprobs);
+    }
+    *answer = (struct tiny_answer){0};
+}
+
+void tiny_assert_same(const struct lm_sample *a, const struct lm_sample *b, const char *what)
+{
+    if (a->count != b->count || a->finish != b->finish)
+        fail_msg("%s: %zu tokens (%d), and %zu (%d)", what, a->count, (int)a->finish, b->count,
+                 (int)b->finish);
+    for (size_t i = 0; i < a->count; i++)
+        if (a->tokens[i] != b->tokens[i] || a->logprobs[i] != b->logprobs[i])
+            fail_msg("%s: token %zu is %d (%.9g), and %d (%.9g)", what, i, a->tokens[i],
+                     (double)a->logprobs[i], b->tokens[i], (double)b->logprobs[i]);
+}

@@ -192,7 +192,7 @@ static const struct {
     {OF_CHAT, "\"chat_template_kwargs\": {\"enable_thinking\": 1}", "chat_template_kwargs",
      "enable_thinking"},
     {OF_CHAT, "\"chat_template_kwargs\": {\"thinking\": true}", "chat_template_kwargs",
-     "enable_thinking"},
+     "unknown key 'thinking'"},
     {OF_BOTH, "\"frequency_penalty\": 0.5", "frequency_penalty", "not supported"},
     {OF_BOTH, "\"logit_bias\": {\"5\": 1}", "logit_bias", "not supported"},
     {OF_BOTH, "\"best\": null", "best", "no parameter"},

@@ -20,6 +20,7 @@ CHECKS = [
     "transformers",
     "weights",
 ]
+CHECKS = ("tokenizer",)
 
 
 @pytest.mark.parametrize("checks", CHECKS)

@@ -1,5 +1,5 @@
-"""Sampling by our engine against Transformers and PEFT, on models of the three families that are made
-here; and `warpgym lm sample` and `lm chat` as a user meets them."""
+"""Sampling by our engine against Transformers and PEFT, on models of the three families that are
+made here; and `warpgym lm sample` and `lm chat` as a user meets them."""
 
 import json
 import os

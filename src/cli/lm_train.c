@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "cli/lm_config_file.h"
 #include "cli/progress.h"
 #include "lm/tokenizer/chat.h"
 #include "lm/train/sft.h"
@@ -153,23 +154,6 @@ static int targets_of(const struct cli_words *names, uint32_t *targets, struct e
     return 0;
 }
 
-static int read_config(const char *path, struct lm_config *config, struct err *err)
-{
-    char *text = NULL;
-    size_t count;
-    json_t *document = NULL;
-    if (file_is_directory(path))
-        return lm_config_read(config, path, err);
-    int result = file_read(path, LIMIT_YAML_BYTES, &text, &count, err);
-    if (result == 0)
-        result = json_parse(path, text, count, &document, err);
-    if (result == 0 && lm_config_parse(config, document, err) < 0)
-        result = err_prefix(err, "%s", path);
-    json_decref(document);
-    mem_free(text);
-    return result;
-}
-
 /* Where the config names no token that ends a text, the model is to know those that examples end
  * with. */
 static void add_stops(struct lm_config *config, const struct tokenizer *tokenizer)
@@ -202,7 +186,7 @@ static int open_model(struct training *training, struct err *err)
     if (result == 0 && !arguments->fresh)
         return lm_model_open(&training->model, base, training->backend, &options, err);
     if (result == 0)
-        result = read_config(arguments->fresh, &config, err);
+        result = lm_config_file(arguments->fresh, &config, err);
     if (result == 0) {
         add_stops(&config, training->tokenizer);
         result = lm_model_fresh(&training->model, &config, training->backend, &options, err);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -89,7 +90,36 @@ static void test_exp(void **state)
         }
 }
 
+struct tally {
+    size_t ran[40];
+    size_t threads;
+};
+
+static void tally_task(const void *work, size_t task, size_t thread)
+{
+    struct tally *tally = *(struct tally *const *)work;
+    assert_true(thread < tally->threads);
+    tally->ran[task]++;
+}
+
+/* Each task once, whether the others look out or sleep. */
 static void test_teams(void **state)
+{
+    (void)state;
+    struct team *team = team_new(3);
+    for (size_t run = 0; run < 3000; run++) {
+        struct tally tally = {.threads = 3}, *work = &tally;
+        size_t count = run % 40;
+        if (run % 300 == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+        team_run(team, count, tally_task, &work);
+        for (size_t i = 0; i < 40; i++)
+            assert_int_equal(tally.ran[i], i < count);
+    }
+    team_free(team);
+}
+
+static void test_cuts(void **state)
 {
     (void)state;
     for (size_t count = 0; count < 70; count += 3)
@@ -112,6 +142,7 @@ int main(void)
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_exp),
         cmocka_unit_test(test_teams),
+        cmocka_unit_test(test_cuts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,6 +56,8 @@ static void few_task(const void *data, size_t task, size_t thread)
     work->cpu->loops->rows_by_rows(op->rows, op->in, part.count, op->x, op->in,
                                    (const float *)op->weight + part.first * op->in, op->in,
                                    work->sums + part.first, op->out);
+    if (!bias && !addend && op->scale == 1)
+        return;
     for (size_t r = 0; r < op->rows; r++)
         for (size_t o = part.first; o < part.first + part.count; o++) {
             size_t at = r * op->out + o;

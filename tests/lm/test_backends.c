@@ -1,5 +1,6 @@
-/* Every op, forward and backward, on the fast backend with each instruction set against the plain one, over
- * random arrays of odd sizes; and what the fast one promises beside: one result for one input. */
+/* Every op, forward and backward, on the fast backend with each instruction set against the plain
+ * one, over random arrays of odd sizes; and what the fast one promises beside: one result for one
+ * input. */
 #include "../support/op_cases.h"
 #include "lm/cpu/cpu.h"
 
@@ -27,13 +28,13 @@ static void test_against_reference(void **state)
 {
     (void)state;
     struct lm_backend *reference = open_backend("reference", 1);
-    struct lm_backend *cpu[] = {open_backend("cpu", 1), open_backend("cpu", 2),
-                                open_backend("cpu", 3)};
+    struct lm_backend *cpu[3] = {open_backend("cpu", 1), open_backend("cpu", 2),
+                                 open_backend("cpu", 3)};
     for (const struct op_case *row = op_cases; row->name; row++) {
         struct op_run wanted, got;
         op_run_init(&wanted, reference, row);
         for (size_t set = 0; lm_loops_at(set); set++)
-            for (size_t c = 0; c < sizeof cpu / sizeof *cpu; c++) {
+            for (size_t c = 0; c < 3; c++) {
                 lm_cpu_of(cpu[c])->loops = lm_loops_at(set);
                 op_run_init(&got, cpu[c], row);
                 op_compare(row, &wanted, &got, lm_loops_at(set)->name, row->bound);
@@ -41,7 +42,7 @@ static void test_against_reference(void **state)
             }
         op_run_deinit(&wanted);
     }
-    for (size_t c = 0; c < sizeof cpu / sizeof *cpu; c++)
+    for (size_t c = 0; c < 3; c++)
         lm_backend_close(cpu[c]);
     lm_backend_close(reference);
 }

@@ -1,10 +1,10 @@
-/* linear: many rows go to OpenBLAS; few rows (decoding) read each weight once, at memory's speed. */
+/* linear: many rows go to OpenBLAS; few rows (decoding) read each weight once. */
 #include "lm/cpu/cpu.h"
 
 #include <string.h>
 
-/* Up to so many rows reading the weights is what takes the time, and packing them as OpenBLAS does takes more of it; and then
- * as long as x stays in the second cache. */
+/* Up to so many rows reading the weights is what takes the time, and packing them as OpenBLAS does
+ * takes more of it; and then as long as x stays in the second cache. */
 #define FEW_ROWS 8
 #define SOME_ROWS 64
 #define SOME_ELEMENTS ((size_t)1 << 16)
@@ -17,7 +17,7 @@ struct linear_work {
     float *sums; /* of few rows, [rows, out] */
 };
 
-/* --------------------------------------------------------------------------------------- forward */
+/* ------------------------------------------------------------------------------------- forward */
 
 /* What the product is added to. */
 static void fill_block(const struct linear_work *work, const struct matmul *block, size_t column)
@@ -92,7 +92,7 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
     team_run(cpu->team, matmul_tasks(&work.matmul, backend->threads), forward_task, &work);
 }
 
-/* -------------------------------------------------------------------------------------- backward */
+/* ------------------------------------------------------------------------------------ backward */
 
 static void bias_task(const void *data, size_t task, size_t thread)
 {

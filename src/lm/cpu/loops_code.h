@@ -1,6 +1,6 @@
-/* The source of the loops (loops.h), included once by each loops_*.c with LOOPS (the table's name),
- * LOOPS_NAME and VECTOR_BYTES set. Loops that the compiler vectorises by itself are left to it; those that live from many
- * accumulators are written in vectors. */
+/* The source of the loops (loops.h), included once by each loops_*.c with LOOPS (the table's
+ * name), LOOPS_NAME and VECTOR_BYTES set. Loops that the compiler vectorises by itself are left to
+ * it; those that live from many accumulators are written in vectors. */
 #include "lm/cpu/loops.h"
 
 #include <float.h>
@@ -10,6 +10,7 @@
 typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
 /* The same anywhere in memory. */
 typedef float loose __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef int32_t lanes __attribute__((vector_size(VECTOR_BYTES)));
 typedef float quad __attribute__((vector_size(16)));
 #define LANES (sizeof(vector) / sizeof(float))
 
@@ -62,9 +63,9 @@ static inline uint32_t float_bits(float value)
     return bits;
 }
 
-/* exp(x) = 2ⁿ·exp(r), |r| <= ln 2 / 2; exp(r) = 1 + r + r²·p(r) with p fitted at Chebyshev's points.
- * Adding 1.5·2²³ rounds to a whole number and leaves it in the low bits. 2ⁿ comes in two factors,
- * so that results that overflow, or are denormal, are so by arithmetic. NaN stays NaN. */
+/* exp(x) = 2ⁿ·exp(r), |r| <= ln 2 / 2; exp(r) = 1 + r + r²·p(r) with p fitted at Chebyshev's
+ * points. Adding 1.5·2²³ rounds to a whole number and leaves it in the low bits. 2ⁿ comes in two
+ * factors, so that results that overflow, or are denormal, are so by arithmetic. NaN stays NaN. */
 static inline float exp_of(float x)
 {
     const float magic = 0x1.8p23F;
@@ -147,8 +148,9 @@ static inline void add_rest(size_t rows, size_t count, const float *x, size_t x_
         sums[r] += load_part(x + r * x_stride, count) * last;
 }
 
-/* `rows` of x, at most 4, by 4 of weight, which are read in the order of memory: what memory delivers
- * is the limit. Several sums for each row, as many as hide the latency; both numbers are constants here. */
+/* `rows` of x, at most 4, by 4 of weight, which are read in the order of memory: what memory
+ * delivers is the limit. Several sums for each row, as many as hide the latency; both numbers are
+ * constants here. */
 static inline __attribute__((always_inline)) void stream(size_t rows, size_t parts, size_t in,
                                                          const float *x, size_t x_stride,
                                                          const float *weight, size_t weight_stride,
@@ -180,8 +182,8 @@ static inline __attribute__((always_inline)) void stream(size_t rows, size_t par
     }
 }
 
-/* The next 4 rows of x, by 4 of weight that are in the cache by now: all 16 sums in registers, because arithmetic is the
- * limit. */
+/* The next 4 rows of x, by 4 of weight that are in the cache by now: all 16 sums in registers,
+ * because arithmetic is the limit. */
 static void tile(size_t in, const float *x, size_t x_stride, const float *weight,
                  size_t weight_stride, float *y, size_t y_stride)
 {
@@ -240,7 +242,7 @@ static void loop_mix(size_t rows, size_t width, const float *factor, const float
         loop_add(width - i, factor[r], x + r * x_stride + i, y + i);
 }
 
-/* ------------------------------------------------------------------------------- norm, rope, MLP */
+/* ----------------------------------------------------------------------------- norm, rope, MLP */
 
 static void loop_rmsnorm(size_t rows, size_t width, float epsilon, const float *x,
                          const float *weight, float *y, float *inverse)
@@ -324,11 +326,26 @@ static void loop_swiglu_backward(size_t count, const float *gate, const float *u
 
 /* -------------------------------------------------------------------------------------- softmax */
 
+/* Lane by lane; b where one of them is NaN. */
+static inline vector larger(vector a, vector b)
+{
+    lanes chosen = a > b;
+    return (vector)(((lanes)a & chosen) | ((lanes)b & ~chosen));
+}
+
 static float loop_highest(size_t count, const float *x)
 {
+    vector best[2] = {(vector){0} - INFINITY, (vector){0} - INFINITY};
     float highest = -INFINITY;
-#pragma omp simd reduction(max : highest)
-    for (size_t i = 0; i < count; i++)
+    size_t i = 0;
+    for (; i + 2 * LANES <= count; i += 2 * LANES) {
+        best[0] = larger(load(x + i), best[0]);
+        best[1] = larger(load(x + i + LANES), best[1]);
+    }
+    best[0] = larger(best[0], best[1]);
+    for (size_t lane = 0; lane < LANES; lane++)
+        highest = best[0][lane] > highest ? best[0][lane] : highest;
+    for (; i < count; i++)
         highest = x[i] > highest ? x[i] : highest;
     return highest;
 }

@@ -1,6 +1,6 @@
-/* paged: attention over the sampler's cache. A row that stands alone (decoding) reads its keys where
- * they lie; many rows of one sequence (a prompt) have them gathered, a piece at a time, for the
- * blocks of lm/cpu/attend.h. */
+/* paged: attention over the sampler's cache. A row that stands alone (decoding) reads its keys
+ * where they lie; many rows of one sequence (a prompt) have them gathered, a piece at a time, for
+ * the blocks of lm/cpu/attend.h. */
 #include "lm/cpu/attend.h"
 
 #include <string.h>

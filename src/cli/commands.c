@@ -236,6 +236,22 @@ const struct cli_command cli_commands[] = {
          "warpgym lm train models/Qwen3-0.6B --lora 16 --epochs 3 -d chats.jsonl -o runs/lora\n"
          "warpgym lm train --fresh config.json --tokenizer tok -d code.jsonl --steps 500 -o runs/c",
      .run = lm_train_main},
+    {.name = "lm bench",
+     .arguments = "[MODEL]",
+     .summary = "how fast a model trains and decodes here, beside what the machine can do",
+     .description =
+         "MODEL is a model's directory; without one a fresh model of 10 M parameters is measured, "
+         "or one of --config. Each round takes the rate of large matrix products and of reading "
+         "memory, then the engine's work, so that a busy machine slows both; shares are of the "
+         "same round.\n\n"
+         "Training: 6 operations for each matrix element and token, and 12 for each element of a "
+         "query and position that it sees; a share of the products' rate. Decoding: all matrices "
+         "and the cache are read once for each step; a share of the speed of reading, which a "
+         "cache that holds the model may well exceed.",
+     .examples = "warpgym lm bench\n"
+                 "warpgym lm bench --threads 1 --rounds 15 --json\n"
+                 "warpgym lm bench --config config.json --batch 1 --batch 64 --no-train",
+     .run = lm_bench_main},
     {.name = "lm serve",
      .arguments = "MODEL",
      .summary = "a model behind OpenAI's API",

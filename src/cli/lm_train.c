@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "cli/lm_config_file.h"
 #include "cli/progress.h"
 #include "lm/tokenizer/chat.h"
 #include "lm/train/sft.h"
@@ -153,23 +154,6 @@ static int targets_of(const struct cli_words *names, uint32_t *targets, struct e
     return 0;
 }
 
-static int read_config(const char *path, struct lm_config *config, struct err *err)
-{
-    char *text = NULL;
-    size_t count;
-    json_t *document = NULL;
-    if (file_is_directory(path))
-        return lm_config_read(config, path, err);
-    int result = file_read(path, LIMIT_YAML_BYTES, &text, &count, err);
-    if (result == 0)
-        result = json_parse(path, text, count, &document, err);
-    if (result == 0 && lm_config_parse(config, document, err) < 0)
-        result = err_prefix(err, "%s", path);
-    json_decref(document);
-    mem_free(text);
-    return result;
-}
-
 /* Where the config names no token that ends a text, the model is to know those that examples end
  * with. */
 static void add_stops(struct lm_config *config, const struct tokenizer *tokenizer)
@@ -202,7 +186,7 @@ static int open_model(struct training *training, struct err *err)
     if (result == 0 && !arguments->fresh)
         return lm_model_open(&training->model, base, training->backend, &options, err);
     if (result == 0)
-        result = read_config(arguments->fresh, &config, err);
+        result = lm_config_file(arguments->fresh, &config, err);
     if (result == 0) {
         add_stops(&config, training->tokenizer);
         result = lm_model_fresh(&training->model, &config, training->backend, &options, err);
@@ -391,7 +375,7 @@ static const char *what_is_missing(const struct arguments *arguments)
         OPTION_INT('b', "batch-tokens", &a->step_tokens, 1, 100000000, "N",                        \
                    "tokens of a step; 8192"),                                                      \
         OPTION_INT(0, "pass-tokens", &a->pass_tokens, 1, 100000000, "N",                           \
-                   "tokens computed at once, which bounds memory; those of a step"),               \
+                   "tokens computed at once, which bounds memory; 2048, or the longest example"),  \
         OPTION_FLAG(0, "recompute", &a->recompute,                                                 \
                     "compute each layer again in the backward direction: less memory, same bits"), \
         OPTION_FLOAT('r', "rate", &a->rate, 1e-12, 1, "R",                                         \
@@ -411,6 +395,7 @@ int lm_train_main(int argc, char **argv)
     struct arguments arguments = {.backend = "cpu",
                                   .epochs = (int64_t)sft_defaults.epochs,
                                   .step_tokens = (int64_t)sft_defaults.step_tokens,
+                                  .pass_tokens = (int64_t)sft_defaults.batch_tokens,
                                   .max_tokens = (int64_t)dataset_defaults.max_tokens,
                                   .checkpoint_every = (int64_t)sft_defaults.checkpoint_every,
                                   .keep = (int64_t)sft_defaults.keep,

@@ -1,5 +1,5 @@
-"""Sampling by our engine against Transformers and PEFT, on models of the three families that are made
-here; and `warpgym lm sample` and `lm chat` as a user meets them."""
+"""Sampling by our engine against Transformers and PEFT, on models of the three families that are
+made here; and `warpgym lm sample` and `lm chat` as a user meets them."""
 
 import json
 import os
@@ -28,7 +28,7 @@ SMALL = {
     "vocab_size": 307,
     "hidden_size": 48,
     "intermediate_size": 80,
-    "num_hidden_layers": 3,
+    "num_hidden_layers": 2,
     "num_attention_heads": 6,
     "num_key_value_heads": 2,
     "max_position_embeddings": 512,

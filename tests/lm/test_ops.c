@@ -368,7 +368,7 @@ static void test_backends(void **state)
     assert_int_equal(lm_backend_open(&backend, "abacus", 1, &err), ERR_MISSING);
     assert_non_null(strstr(err.text, "there is no backend 'abacus'; choose from: reference"));
     assert_null(backend);
-    assert_int_equal(lm_backend_alloc(*state, SIZE_MAX / 4, "the rope tables", &memory, &err),
+    assert_int_equal(lm_backend_alloc(*state, SIZE_MAX - 9, "the rope tables", &memory, &err),
                      ERR_LIMIT);
     assert_non_null(strstr(err.text, "no memory for the rope tables: "));
     assert_int_equal(lm_dtype_bytes(LM_F32), 4);

@@ -407,15 +407,15 @@ static void test_weights_change_under_way(void **state)
     struct err err;
     (void)state;
     open_fixture(&fixture, &roomy);
-    struct lm_request request = request_of(&fixture, PROMPT, 1, &mixed);
+    struct lm_request request = request_of(&fixture, 3, 1, &mixed);
     request.sampling.ignore_model_stops = true;
     submit(&fixture, &request);
-    for (int i = 0; i < 5; i++)
-        step(&fixture);
+    step(&fixture); /* its first page is not full yet */
     tiny_change(&fixture.tiny, 2);
     finish(&fixture);
     assert_int_equal(mixed.samples[0].count, 20);
-    request.context = &after;
+    memcpy(fixture.prompt + 3, mixed.samples[0].tokens, 20 * sizeof(int32_t));
+    request = request_of(&fixture, 23, 1, &after);
     run(&fixture, &request);
     assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 0);
     assert_int_equal(lm_sampler_reset_cache(fixture.sampler, &err), 0);

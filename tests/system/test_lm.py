@@ -20,7 +20,6 @@ CHECKS = [
     "transformers",
     "weights",
 ]
-CHECKS = ("tokenizer",)
 
 
 @pytest.mark.parametrize("checks", CHECKS)

@@ -58,7 +58,7 @@ const char *tokenizer_bytes(const struct tokenizer *tokenizer, int32_t id, size_
 
 /* One more than the highest id. */
 size_t tokenizer_size(const struct tokenizer *tokenizer);
-/* -1: no such token. The text is a token's own, as in the file's "content" for added ones. */
+/* -1: no such token. The text is what the token decodes to (" a", not the file's letters). */
 int32_t tokenizer_id(const struct tokenizer *tokenizer, const char *text);
 bool tokenizer_is_special(const struct tokenizer *tokenizer, int32_t id);
 

@@ -444,10 +444,27 @@ static bool admit(struct call *call, struct http_response *response)
     return true;
 }
 
+/* A turn ends a chat's answer even where the model's own config knows another end (of a text). */
+static void stop_at_turns(struct call *call)
+{
+    struct lm_sampling *sampling = &call->request.sampling;
+    const size_t count = sampling->stop_token_count;
+    const int32_t end = chat_end_token(call->api->options.tokenizer);
+    if (!call->chat || end < 0 || sampling->ignore_model_stops)
+        return;
+    int32_t *ids = arena_alloc(&call->arena, (count + 1) * sizeof *ids);
+    if (count > 0)
+        memcpy(ids, sampling->stop_tokens, count * sizeof *ids);
+    ids[count] = end;
+    sampling->stop_tokens = ids;
+    sampling->stop_token_count = count + 1;
+}
+
 /* Submits all parts or none. */
 static int submit_all(struct call *call, struct err *err)
 {
     int result = make_parts(call, err);
+    stop_at_turns(call);
     for (size_t i = 0; i < call->request.prompt_count && result == 0; i++)
         result = submit(call, &call->parts[i], err);
     if (result < 0)

@@ -28,10 +28,6 @@ ifneq ($(SAN),$(if $(SANITIZE),$(SAN)))
 $(error SAN=$(SAN): choose address or thread)
 endif
 
-# Teams of threads: there is no libgomp that ThreadSanitizer sees into, and clang has no library of its
-# own here. Without it the same tasks run one by one.
-OPENMP := $(if $(filter thread,$(SAN))$(findstring clang,$(CC)),-fopenmp-simd,-fopenmp)
-
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
 	-Wwrite-strings -Wformat=2 -Wno-format-nonliteral -Wno-psabi
 CPPFLAGS := -D_GNU_SOURCE -Isrc -Iinclude -DWARPGYM_VERSION='"$(VERSION)"'
@@ -40,7 +36,7 @@ HARDEN := -fstack-protector-strong $(if $(SAN),-fno-omit-frame-pointer,-D_FORTIF
 CFLAGS := -std=gnu17 -O2 -g $(WARNINGS) $(if $(WERROR),-Werror) $(HARDEN) $(EXTRA_CFLAGS)
 LDFLAGS := -Wl,-z,relro,-z,now,--as-needed
 LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -lcurl \
-	-lpcre2-8 -lutf8proc -lm -lpthread $(if $(filter -fopenmp,$(OPENMP)),-lgomp)
+	-lpcre2-8 -lutf8proc -lm -lpthread
 
 LM := $(addprefix lm/,ops reference cpu tokenizer weights model train sample)
 MODULES := base problem device compile sandbox judge queue client worker $(LM) retrieval policy \
@@ -118,7 +114,6 @@ ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 $(OBJ)/src/lm/cpu/loops_avx2.o: CFLAGS += -mavx2 -mfma
 $(OBJ)/src/lm/cpu/loops_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma
 endif
-$(OBJ)/src/lm/cpu/team.o: CFLAGS += $(OPENMP)
 
 $(LIBRARY): $(call objects,$(LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^

@@ -131,6 +131,6 @@
 #define LIMIT_PATTERN_BYTES ((size_t)4 << 10)       /* of a tokenizer */
 #define LIMIT_PATTERN_PCRE_BYTES ((size_t)64 << 10) /* the same, written out for PCRE2 */
 #define LIMIT_PATTERN_STACK_BYTES ((size_t)8 << 20)
-#define LIMIT_PATTERN_STEPS 1000000 /* of one search */
+#define LIMIT_PATTERN_STEPS 100000 /* of one search, and 4 for each byte */
 
 #endif

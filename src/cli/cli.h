@@ -39,6 +39,7 @@ int report_main(int argc, char **argv);
 int lm_serve_main(int argc, char **argv);
 int lm_sample_main(int argc, char **argv);
 int lm_chat_main(int argc, char **argv);
+int lm_bench_main(int argc, char **argv);
 int lm_tokenizer_main(int argc, char **argv);
 int lm_info_main(int argc, char **argv);
 int lm_convert_main(int argc, char **argv);

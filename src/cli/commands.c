@@ -210,9 +210,9 @@ const struct cli_command cli_commands[] = {
      .summary = "write a model anew: type, files, an adapter merged in, or fresh weights",
      .description =
          "Reads the directory MODEL (Hugging Face config.json and safetensors) and writes OUT, "
-         "which must hold no model yet; the tokenizer's files go with it. With --adapter alone an "
-         "adapter is checked against MODEL and written as PEFT reads it. With --fresh there is no "
-         "MODEL: the weights are drawn, the same for a seed on every machine.",
+         "a directory that is empty or not there yet; the tokenizer's files go with it. With "
+         "--adapter alone an adapter is checked against MODEL and written as PEFT reads it. With "
+         "--fresh there is no MODEL: the weights are drawn, the same for a seed on every machine.",
      .examples = "warpgym lm convert --dtype bf16 models/tiny models/tiny-bf16\n"
                  "warpgym lm convert --merge runs/sft/adapter models/Qwen3-0.6B models/merged\n"
                  "warpgym lm convert --shard-mib 2048 models/Qwen3-8B models/sharded\n"
@@ -236,6 +236,22 @@ const struct cli_command cli_commands[] = {
          "warpgym lm train models/Qwen3-0.6B --lora 16 --epochs 3 -d chats.jsonl -o runs/lora\n"
          "warpgym lm train --fresh config.json --tokenizer tok -d code.jsonl --steps 500 -o runs/c",
      .run = lm_train_main},
+    {.name = "lm bench",
+     .arguments = "[MODEL]",
+     .summary = "how fast a model trains and decodes here, beside what the machine can do",
+     .description =
+         "MODEL is a model's directory; without one a fresh model of 10 M parameters is measured, "
+         "or one of --config. Each round takes the rate of large matrix products and of reading "
+         "memory, then the engine's work, so that a busy machine slows both; shares are of the "
+         "same round.\n\n"
+         "Training: 6 operations for each matrix element and token, and 12 for each element of a "
+         "query and position that it sees; a share of the products' rate. Decoding: all matrices "
+         "and the cache are read once for each step; a share of the speed of reading, which a "
+         "cache that holds the model may well exceed.",
+     .examples = "warpgym lm bench\n"
+                 "warpgym lm bench --threads 1 --rounds 15 --json\n"
+                 "warpgym lm bench --config config.json --batch 1 --batch 64 --no-train",
+     .run = lm_bench_main},
     {.name = "lm serve",
      .arguments = "MODEL",
      .summary = "a model behind OpenAI's API",
@@ -252,6 +268,7 @@ const struct cli_command cli_commands[] = {
     {.name = "lm sample",
      .arguments = "MODEL [PROMPT|-]",
      .summary = "have a model go on with a text",
+     .description =
          "MODEL is a directory with config.json, safetensors and tokenizer.json. PROMPT is the "
          "text's beginning (- reads it from standard input); without it the model starts with its "
          "begin token. One sample is printed as it comes, several each as it ends.\n\n"
@@ -264,7 +281,9 @@ const struct cli_command cli_commands[] = {
          "warpgym lm sample models/tiny --raw --json --top-logprobs 5 -t 0 \"1 2 3\" | jq .tokens",
      .run = lm_sample_main},
     {.name = "lm chat",
+     .arguments = "MODEL",
      .summary = "talk with a model",
+     .description =
          "On a terminal, answers appear as they come; Ctrl-C stops an answer (what was said of it "
          "stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From a pipe, "
          "each line is a question, and nothing but the answers is printed.\n\n"

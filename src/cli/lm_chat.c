@@ -53,7 +53,7 @@ static void on_interrupt(int signal)
     interrupted = 1;
 }
 
-/* ---------------------------------------------------------------------------------- conversation */
+/* --------------------------------------------------------------------------------- conversation */
 
 static void forget(struct talk *talk, size_t from)
 {
@@ -145,7 +145,7 @@ static int answer(struct talk *talk, const char *question)
     return status;
 }
 
-/* -------------------------------------------------------------------------------------- commands */
+/* ------------------------------------------------------------------------------------- commands */
 
 static void do_reset(struct talk *talk, const char *text)
 {
@@ -210,7 +210,7 @@ static bool command(struct talk *talk, const char *line)
     return true;
 }
 
-/* ----------------------------------------------------------------------------------------- input */
+/* ---------------------------------------------------------------------------------------- input */
 
 /* One line, or several where they end in a backslash. False: there is no more. */
 static bool read_line(const struct talk *talk, struct buf *line)
@@ -220,16 +220,14 @@ static bool read_line(const struct talk *talk, struct buf *line)
     bool more = true;
     buf_reset(line);
     while (more) {
-        if (talk->terminal) {
-            fputs(line->len > 0 ? "... " : "> ", stdout);
-            fflush(stdout);
-        }
+        if (talk->terminal)
+            fputs(line->len > 0 ? "... " : "> ", stderr);
         errno = 0;
         ssize_t got = getline(&part, &room, stdin);
         if (got < 0 && errno == EINTR && !cli_cancelled) { /* Ctrl-C: this line is not meant */
             clearerr(stdin);
             buf_reset(line);
-            fputs("\n", stdout);
+            fputs("\n", stderr);
             continue;
         }
         if (got < 0 || cli_cancelled)
@@ -265,14 +263,13 @@ static int converse(struct talk *talk)
     }
     buf_deinit(&line);
     if (talk->terminal)
-        putchar('\n');
-    fflush(stdout);
+        fputs("\n", stderr);
     if (cli_cancelled)
         return EXIT_INTERRUPTED;
     return talk->terminal && !talk->failed ? EXIT_PASSED : status;
 }
 
-/* --------------------------------------------------------------------------------------- opening */
+/* -------------------------------------------------------------------------------------- opening */
 
 static int open_talk(struct talk *talk, struct err *err)
 {
@@ -307,11 +304,12 @@ static int run(struct arguments *arguments)
     struct talk talk = {.arguments = arguments, .terminal = isatty(STDIN_FILENO)};
     struct err err;
     int status;
-    catch_signals(&talk);
-    if (open_talk(&talk, &err) < 0)
+    if (open_talk(&talk, &err) < 0) {
         status = cli_fail(cli_status(&err), "%s", err.text);
-    else
+    } else {
+        catch_signals(&talk); /* until now, a signal may end it */
         status = converse(&talk);
+    }
     forget(&talk, 0);
     mem_free(talk.messages);
     mem_free(talk.system);

@@ -8,8 +8,12 @@
 #include "lm/model/model.h"
 #include "lm/weights/safetensors.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const dtype_names[] = {
     [LM_F32] = "f32", [LM_BF16] = "bf16", [LM_F16] = "f16", NULL};
@@ -34,15 +38,46 @@ struct conversion {
     int64_t seed, shard_mib;
 };
 
-static int refuse_present(const char *directory, struct err *err)
+/* Nothing, or an empty directory, is where OUT shall be. */
+static int refuse_present(const char *path, struct err *err)
 {
-    static const char *const names[] = {"config.json", "adapter_config.json"};
+    DIR *stream = opendir(path);
+    const struct dirent *entry;
+    bool empty = true;
+    if (!stream && errno == ENOENT)
+        return 0;
+    if (!stream)
+        return err_sys(err, errno, "%s: cannot write there", path);
+    while (empty && (entry = readdir(stream)))
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    closedir(stream);
+    return empty ? 0
+                 : err_set(err, ERR_INPUT, "%s: holds something already; name another directory",
+                           path);
+}
+
+/* A directory beside OUT that becomes OUT once all is in it: a death in the middle leaves no half
+ * of a model under its name. */
+static int make_beside(const char *out, char **made, struct err *err)
+{
+    size_t length = strlen(out);
+    while (length > 1 && out[length - 1] == '/')
+        length--;
+    *made = mem_printf("%.*s.XXXXXX", (int)length, out);
+    char *slash = strrchr(*made, '/');
     int result = 0;
-    for (size_t i = 0; i < 2 && result == 0; i++) {
-        char *path = mem_printf("%s/%s", directory, names[i]);
-        if (file_exists(path))
-            result = err_set(err, ERR_INPUT, "%s: is there already; name another directory", path);
-        mem_free(path);
+    if (slash && slash > *made) {
+        *slash = '\0';
+        result = file_make_directories(*made, 0755, err);
+        *slash = '/';
+    }
+    if (result == 0 && !mkdtemp(*made))
+        result = err_sys(err, errno, "%s: cannot be made", out);
+    else if (result == 0 && chmod(*made, 0755) < 0)
+        result = err_sys(err, errno, "%s: cannot set its mode", out);
+    if (result < 0) {
+        mem_free(*made);
+        *made = NULL;
     }
     return result;
 }
@@ -115,22 +150,20 @@ static int open_model(struct lm_model **model, const struct conversion *conversi
     return lm_model_fresh(model, &config, backend, &options, err);
 }
 
-static int save(struct lm_model *model, const struct conversion *conversion, struct err *err)
+static int save(struct lm_model *model, const struct conversion *conversion, const char *directory,
+                struct err *err)
 {
     enum lm_dtype dtype = conversion->dtype >= 0 ? (enum lm_dtype)conversion->dtype
                           : conversion->model    ? kept_dtype(conversion->model)
                                                  : LM_F32;
     if (conversion->adapter)
-        return lm_model_save_adapter(model, conversion->out, err);
-    int result = lm_model_save(model, conversion->out, dtype, conversion->merge != NULL, err);
+        return lm_model_save_adapter(model, directory, err);
+    int result = lm_model_save(model, directory, dtype, conversion->merge != NULL, err);
     if (result == 0 && conversion->shard_mib > 0)
-        result = safetensors_split(conversion->out, (uint64_t)conversion->shard_mib << 20, err);
+        result = safetensors_split(directory, (uint64_t)conversion->shard_mib << 20, err);
     const char *from = conversion->model ? conversion->model : conversion->fresh;
     if (result == 0 && file_is_directory(from))
-        result = copy_companions(from, conversion->out, err);
-    if (result == 0)
-        printf("%s: %llu parameters in %s\n", conversion->out,
-               (unsigned long long)lm_config_parameters(&model->config), dtype_names[dtype]);
+        result = copy_companions(from, directory, err);
     return result;
 }
 
@@ -138,6 +171,7 @@ static int convert(const struct conversion *conversion)
 {
     struct lm_backend *backend = NULL;
     struct lm_model *model = NULL;
+    char *beside = NULL;
     struct err err;
     int result = refuse_present(conversion->out, &err);
     if (result == 0)
@@ -145,7 +179,19 @@ static int convert(const struct conversion *conversion)
     if (result == 0)
         result = open_model(&model, conversion, backend, &err);
     if (result == 0)
-        result = save(model, conversion, &err);
+        result = make_beside(conversion->out, &beside, &err);
+    if (result == 0)
+        result = save(model, conversion, beside, &err);
+    if (result == 0 && rename(beside, conversion->out) < 0)
+        result = err_sys(&err, errno, "%s: cannot be put in its place", conversion->out);
+    if (result == 0)
+        printf("%s: %llu parameters\n", conversion->out,
+               (unsigned long long)(conversion->adapter
+                                        ? lm_lora_parameters(&model->lora, &model->config)
+                                        : lm_config_parameters(&model->config)));
+    if (result < 0 && beside)
+        file_remove_tree(beside);
+    mem_free(beside);
     lm_model_close(model);
     lm_backend_close(backend);
     return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
@@ -179,7 +225,7 @@ int lm_convert_main(int argc, char **argv)
                       "write this adapter alone, once it fits MODEL"),
         OPTION_STRING(0, "fresh", &conversion.fresh, "CONFIG",
                       "draw weights for a config.json, or the one of a directory"),
-        OPTION_INT(0, "seed", &conversion.seed, 0, INT64_MAX, "N", "of fresh weights (0)"),
+        OPTION_INT(0, "seed", &conversion.seed, 0, (int64_t)1 << 53, "N", "of fresh weights (0)"),
         OPTION_END,
     };
     int status = EXIT_USAGE;

@@ -134,7 +134,7 @@ static int look(struct info *info, const char *adapter, struct err *err)
     }
     if (result == 0)
         result = lm_backend_open(&backend, "reference", 1, err);
-    if (result < 0)
+    if (result != 0)
         return result;
     if (info->tokens == 0)
         info->tokens = info->config.positions < 4096 ? info->config.positions : 4096;
@@ -277,8 +277,11 @@ static void files_row(struct table *table, const struct info *info)
     for (size_t i = 0; i < checkpoint->dtype_count; i++)
         used += (size_t)snprintf(types + used, sizeof types - used, " %s",
                                  checkpoint->dtypes[i].name);
-    row(table, "files", "%zu tensors in %zu file%s,%s, %s", checkpoint->tensors, checkpoint->files,
-        checkpoint->files == 1 ? "" : "s", types, size(checkpoint->bytes, &text));
+    row(table, "files", "%zu tensors in %zu file%s,%s, %s%s", checkpoint->tensors,
+        checkpoint->files, checkpoint->files == 1 ? "" : "s", types, size(checkpoint->bytes, &text),
+        checkpoint->elements == lm_config_parameters(&info->config)
+            ? ""
+            : "; not as many parameters as config.json says");
 }
 
 static void cost_row(struct table *table, const char *name, const struct cost *cost)

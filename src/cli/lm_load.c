@@ -83,7 +83,7 @@ struct lm_sampling lm_manner_sampling(struct lm_manner *manner)
     };
 }
 
-/* ------------------------------------------------------------------------------------------ text */
+/* ----------------------------------------------------------------------------------------- text */
 
 void lm_text_init(struct lm_text *text, const struct tokenizer *tokenizer)
 {
@@ -98,13 +98,14 @@ void lm_text_deinit(struct lm_text *text)
 
 void lm_text_add(struct lm_text *text, const struct lm_sample *sample, bool stops)
 {
-    struct err err; /* the text is longer than can be: its end is missing */
+    struct err err;
     int result = 0;
     for (; text->tokens < sample->count && result == 0; text->tokens++)
         result = tokenizer_stream_put(text->tokenizer, &text->stream, sample->tokens[text->tokens],
                                       true, &text->text, &err);
     if (result == 0 && sample->finish != LM_RUNNING)
         result = tokenizer_stream_end(&text->stream, &text->text, &err);
+    text->cut |= result < 0;
     text->counted = text->text.len;
     if (stops && sample->text_end < text->counted)
         text->counted = sample->text_end;

@@ -1,5 +1,5 @@
-/* lm_load: what the commands of `warpgym lm` that sample share: opening a model with its adapter and
- * tokenizer, options of sampling, and text that comes token by token. */
+/* lm_load: what the commands of `warpgym lm` that sample share: opening a model with its adapter
+ * and tokenizer, options of sampling, and text that comes token by token. */
 #ifndef WARPGYM_CLI_LM_LOAD_H
 #define WARPGYM_CLI_LM_LOAD_H
 
@@ -70,6 +70,7 @@ struct lm_text {
     size_t tokens; /* of the sample that are in `text` */
     struct buf text;
     size_t counted, printed; /* bytes of it: no stop string begins there; are out already */
+    bool cut;                /* it is longer than can be kept */
 };
 void lm_text_init(struct lm_text *text, const struct tokenizer *tokenizer);
 void lm_text_deinit(struct lm_text *text);

@@ -36,7 +36,7 @@ struct task {
     int64_t start_ns, first_ns;
 };
 
-/* ---------------------------------------------------------------------------------------- prompt */
+/* --------------------------------------------------------------------------------------- prompt */
 
 static int add_ids(struct task *task, const char *text, struct err *err)
 {
@@ -90,7 +90,7 @@ static int make_prompt(struct task *task, struct err *err)
     return result;
 }
 
-/* ---------------------------------------------------------------------------------------- output */
+/* --------------------------------------------------------------------------------------- output */
 
 static json_t *number(float value)
 {
@@ -131,11 +131,12 @@ static void print_json(struct task *task, size_t index, const struct lm_sample *
 {
     const size_t top = task->sampling.top_logprobs;
     const struct lm_text *text = &task->texts[index];
+    const uint64_t seed = task->sampling.seed + index;
     json_t *object = json_object(), *ids = json_array();
     for (size_t i = 0; i < sample->count; i++)
         json_array_append_new(ids, json_integer(sample->tokens[i]));
     json_put(object, "sample", json_integer((json_int_t)index));
-    json_put(object, "seed", json_integer((json_int_t)(task->sampling.seed + index)));
+    json_put(object, "seed", json_integer((json_int_t)seed));
     json_put(object, "text",
              task->house.tokenizer ? json_text_bytes(text->text.data, text->counted) : json_null());
     json_put(object, "finish", json_text(lm_finish_name(sample->finish)));
@@ -236,7 +237,7 @@ static void say_facts(const struct task *task)
     fprintf(stderr, "\n");
 }
 
-/* --------------------------------------------------------------------------------------- running */
+/* -------------------------------------------------------------------------------------- running */
 
 static int drive(struct task *task, struct err *err)
 {

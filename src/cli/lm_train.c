@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "cli/lm_config_file.h"
 #include "cli/progress.h"
 #include "lm/tokenizer/chat.h"
 #include "lm/train/sft.h"
@@ -153,21 +154,18 @@ static int targets_of(const struct cli_words *names, uint32_t *targets, struct e
     return 0;
 }
 
-static int read_config(const char *path, struct lm_config *config, struct err *err)
+/* Where the config names no token that ends a text, the model is to know those that examples end
+ * with. */
+static void add_stops(struct lm_config *config, const struct tokenizer *tokenizer)
 {
-    char *text = NULL;
-    size_t count;
-    json_t *document = NULL;
-    if (file_is_directory(path))
-        return lm_config_read(config, path, err);
-    int result = file_read(path, LIMIT_YAML_BYTES, &text, &count, err);
-    if (result == 0)
-        result = json_parse(path, text, count, &document, err);
-    if (result == 0 && lm_config_parse(config, document, err) < 0)
-        result = err_prefix(err, "%s", path);
-    json_decref(document);
-    mem_free(text);
-    return result;
+    static const char *const ends[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<|im_end|>"};
+    if (config->stop_count > 0)
+        return;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        int32_t id = tokenizer_id(tokenizer, ends[i]);
+        if (id >= 0 && (size_t)id < config->vocab)
+            config->stop_tokens[config->stop_count++] = id;
+    }
 }
 
 static int open_model(struct training *training, struct err *err)
@@ -188,9 +186,11 @@ static int open_model(struct training *training, struct err *err)
     if (result == 0 && !arguments->fresh)
         return lm_model_open(&training->model, base, training->backend, &options, err);
     if (result == 0)
-        result = read_config(arguments->fresh, &config, err);
-    if (result == 0)
+        result = lm_config_file(arguments->fresh, &config, err);
+    if (result == 0) {
+        add_stops(&config, training->tokenizer);
         result = lm_model_fresh(&training->model, &config, training->backend, &options, err);
+    }
     return result;
 }
 
@@ -198,8 +198,8 @@ static int open_data(struct training *training, struct err *err)
 {
     const struct arguments *arguments = training->arguments;
     struct dataset_options options = dataset_defaults;
-    int result = tokenizer_open(&training->tokenizer, training->tokenizer_directory, err);
-    if (result == 0 && tokenizer_size(training->tokenizer) > training->model->config.vocab)
+    int result = 0;
+    if (tokenizer_size(training->tokenizer) > training->model->config.vocab)
         result = err_set(err, ERR_INPUT,
                          "%s: the tokenizer has %zu tokens, the model only %zu: they do not belong "
                          "together",
@@ -311,7 +311,9 @@ static int run(const struct arguments *arguments)
                                                            : arguments->models.items[0],
                                 .evaluation_loss = NAN};
     struct err err = {0};
-    int result = open_model(&training, &err);
+    int result = tokenizer_open(&training.tokenizer, training.tokenizer_directory, &err);
+    if (result == 0)
+        result = open_model(&training, &err);
     if (result == 0)
         result = open_data(&training, &err);
     if (result == 0) {
@@ -373,7 +375,7 @@ static const char *what_is_missing(const struct arguments *arguments)
         OPTION_INT('b', "batch-tokens", &a->step_tokens, 1, 100000000, "N",                        \
                    "tokens of a step; 8192"),                                                      \
         OPTION_INT(0, "pass-tokens", &a->pass_tokens, 1, 100000000, "N",                           \
-                   "tokens computed at once, which bounds memory; those of a step"),               \
+                   "tokens computed at once, which bounds memory; 2048, or the longest example"),  \
         OPTION_FLAG(0, "recompute", &a->recompute,                                                 \
                     "compute each layer again in the backward direction: less memory, same bits"), \
         OPTION_FLOAT('r', "rate", &a->rate, 1e-12, 1, "R",                                         \
@@ -393,6 +395,7 @@ int lm_train_main(int argc, char **argv)
     struct arguments arguments = {.backend = "cpu",
                                   .epochs = (int64_t)sft_defaults.epochs,
                                   .step_tokens = (int64_t)sft_defaults.step_tokens,
+                                  .pass_tokens = (int64_t)sft_defaults.batch_tokens,
                                   .max_tokens = (int64_t)dataset_defaults.max_tokens,
                                   .checkpoint_every = (int64_t)sft_defaults.checkpoint_every,
                                   .keep = (int64_t)sft_defaults.keep,

@@ -1,16 +1,19 @@
-/* play: the episodes of one step. A learner answers, gym/episode keeps the conversation, an evaluator judges.
+/* play: the episodes of one step. A learner answers, gym/episode keeps the conversation, an
+ * evaluator judges.
  *
  *   task (problem) × samples ─► episode ─► messages ─► learner_prompt ─► learner_sample
  *                                  ▲                                        │ answer
  *                                  └── verdict ◄── evaluator ◄── request ◄──┘
  *
- * Every episode that ends is a rollout: turns with ids and log-probabilities, rewards and facts. What could
- * not be judged has a turn that is `excluded`; an episode that could not be played at all has no turns, and says why.
+ * Every episode that ends is a rollout: turns with ids and log-probabilities, rewards and facts.
+ * What could not be judged has a turn that is `excluded`; an episode that could not be played at
+ * all has no turns, and says why.
  *
- * The seed of an answer is a number of (seed, step, task, sample, turn), so that an episode does not depend on which
- * others run beside it.
+ * The seed of an answer is a number of (seed, step, task, sample, turn), so that an episode does
+ * not depend on which others run beside it.
  *
- * Threads: play_start returns at once, and the episodes run on threads of its own (`jobs`); play_wait joins them.
+ * Threads: play_start returns at once, and the episodes run on threads of its own (`jobs`);
+ * play_wait joins them.
  */
 #ifndef WARPGYM_RL_PLAY_H
 #define WARPGYM_RL_PLAY_H
@@ -61,8 +64,8 @@ struct play_options {
 };
 
 NODISCARD int play_start(struct play **out, const struct play_options *options, struct err *err);
-/* Rollouts by task and sample, complete, in that order, whenever each ended; they live until play_free.
- * An error ends all: the learner or the judge is away, or it was cancelled. */
+/* Rollouts by task and sample, complete, in that order, whenever each ended; they live until
+ * play_free. An error ends all: the learner or the judge is away, or it was cancelled. */
 NODISCARD int play_wait(struct play *play, const struct play_rollout **rollouts, size_t *count,
                         struct err *err);
 void play_free(struct play *play);

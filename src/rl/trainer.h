@@ -1,18 +1,21 @@
 /* trainer: the loop. Fine-tuning first where it is asked for, then steps of
  *
- *   problems ─► play ─► rollouts ─► struct rl_batch ─► rl/method ─► datums ─► learner ─► new weights
+ * problems ─► play ─► rollouts ─► struct rl_batch ─► rl/method ─► datums ─► learner ─► new
+ * weights
  *      └ order of (seed, epoch)        └ traces            └ metrics     └ batches by token budget
  *
- * With train.lag = 0 a step plays, then trains: the same numbers for a seed (on the CPU), also when it was killed
- * and goes on. With train.lag = n up to n steps are played ahead while an earlier one is trained;
- * each trace says the policy's version, each step's metrics the lag that it had.
+ * With train.lag = 0 a step plays, then trains: the same numbers for a seed (on the CPU), also
+ * when it was killed and goes on. With train.lag = n up to n steps are played ahead while an
+ * earlier one is trained; each trace says the policy's version, each step's metrics the lag that
+ * it had.
  *
- * Every train.evaluate_every steps the held-out problems are played greedily, or with a few samples, and measured
- * as `warpgym report` does. Training ends after train.steps, when a measure has not improved for
- * train.patience evaluations, or with a clear sentence when loss, gradients or the mismatch run away.
+ * Every train.evaluate_every steps the held-out problems are played greedily, or with a few
+ * samples, and measured as `warpgym report` does. Training ends after train.steps, when a measure
+ * has not improved for train.patience evaluations, or with a clear sentence when loss, gradients
+ * or the mismatch run away.
  *
- * Errors of a whole run: the policy or the judge is away for longer than train.wait_ms, a full disk. Nothing is lost:
- * the next call goes on from the last checkpoint.
+ * Errors of a whole run: the policy or the judge is away for longer than train.wait_ms, a full
+ * disk. Nothing is lost: the next call goes on from the last checkpoint.
  */
 #ifndef WARPGYM_RL_TRAINER_H
 #define WARPGYM_RL_TRAINER_H

@@ -116,13 +116,13 @@ static void cancel(const struct call *call)
 
 static json_t *usage(const struct call *call)
 {
-    size_t prompt = 0, completion = 0;
+    json_int_t prompt = 0, completion = 0;
     for (size_t i = 0; i < call->request.prompt_count; i++)
-        prompt += call->parts[i].scored.ids.count;
+        prompt += (json_int_t)call->parts[i].scored.ids.count;
     for (size_t i = 0; i < call->choice_count; i++)
-        completion += call->choices[i].count;
-    return json_pack("{s:I, s:I, s:I}", "prompt_tokens", (json_int_t)prompt, "completion_tokens",
-                     (json_int_t)completion, "total_tokens", (json_int_t)(prompt + completion));
+        completion += (json_int_t)call->choices[i].count;
+    return json_pack("{s:I, s:I, s:I}", "prompt_tokens", prompt, "completion_tokens", completion,
+                     "total_tokens", prompt + completion);
 }
 
 static json_t *prompt_ids(const struct call *call)

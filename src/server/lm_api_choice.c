@@ -22,6 +22,7 @@ void lm_api_choice_deinit(struct lm_api_choice *choice)
     mem_free(choice->tokens);
     mem_free(choice->logprobs);
     mem_free(choice->top);
+    mem_free(choice->offsets);
     buf_deinit(&choice->text);
 }
 
@@ -40,6 +41,7 @@ static void keep(struct lm_api_choice *choice, const struct lm_sample *sample)
         choice->room = 2 * sample->count + 16;
         choice->tokens = mem_resize(choice->tokens, choice->room * sizeof *choice->tokens);
         choice->logprobs = mem_resize(choice->logprobs, choice->room * sizeof *choice->logprobs);
+        choice->offsets = mem_resize(choice->offsets, choice->room * sizeof *choice->offsets);
         if (width > 0)
             choice->top = mem_resize(choice->top, choice->room * width * sizeof *choice->top);
     }
@@ -51,13 +53,25 @@ static void keep(struct lm_api_choice *choice, const struct lm_sample *sample)
     choice->count = sample->count;
 }
 
+static size_t count_characters(const char *text)
+{
+    size_t count = 0;
+    for (; *text; text++)
+        count += ((unsigned char)*text & 0xc0) != 0x80;
+    return count;
+}
+
 /* A text that is cut short by its ceiling has no more characters told, but its tokens go on. */
 static int decode(struct lm_api_choice *choice, size_t from, struct err *err)
 {
     int result = 0;
-    for (size_t i = from; i < choice->count && result == 0; i++)
+    for (size_t i = from; i < choice->count && result == 0; i++) {
+        const size_t before = choice->text.len;
+        choice->offsets[i] = choice->characters;
         result = tokenizer_stream_put(choice->tokenizer, &choice->stream, choice->tokens[i], true,
                                       &choice->text, err);
+        choice->characters += count_characters(choice->text.data + before);
+    }
     if (result == 0 && lm_api_choice_is_over(choice))
         result = tokenizer_stream_end(&choice->stream, &choice->text, err);
     return result;
@@ -83,13 +97,10 @@ int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sam
  * logprobs */
 
 /* A token that is no whole character has no text of its own. */
-static json_t *token_text(const struct lm_api_choice *choice, int32_t id, size_t *characters)
+static json_t *token_text(const struct lm_api_choice *choice, int32_t id)
 {
     size_t count;
     const char *bytes = tokenizer_bytes(choice->tokenizer, id, &count);
-    *characters = 0;
-    for (size_t i = 0; i < count; i++)
-        *characters += ((unsigned char)bytes[i] & 0xc0) != 0x80;
     if (utf8_is_valid(bytes, count))
         return json_text_bytes(bytes, count);
     struct buf text;
@@ -114,9 +125,8 @@ static json_t *token_bytes(const struct lm_api_choice *choice, int32_t id)
 
 static json_t *chat_token(const struct lm_api_choice *choice, int32_t id, double logprob)
 {
-    size_t characters;
     json_t *token = json_object();
-    json_put(token, "token", token_text(choice, id, &characters));
+    json_put(token, "token", token_text(choice, id));
     json_put(token, "logprob", json_number(logprob));
     json_put(token, "bytes", token_bytes(choice, id));
     return token;
@@ -147,38 +157,70 @@ struct lists {
     json_t *tokens, *logprobs, *top, *offsets;
 };
 
-static void add_token(struct lm_api_choice *choice, struct lists *lists, int32_t id, double logprob,
-                      const struct lm_top *top)
+/* The most probable tokens, and the one that stands there. */
+static json_t *alternatives(const struct lm_api_choice *choice, int32_t id, double logprob,
+                            const struct lm_top *top)
 {
     const size_t width = choice->request->sampling.top_logprobs;
-    size_t characters, unused;
-    json_t *alternatives = isnan(logprob) || width == 0 ? json_null() : json_object();
-    json_array_append_new(lists->offsets, json_integer((json_int_t)choice->characters));
-    json_array_append_new(lists->tokens, token_text(choice, id, &characters));
-    json_array_append_new(lists->logprobs, json_number(logprob));
-    for (size_t k = 0; json_is_object(alternatives) && k < width; k++) {
-        json_t *text = token_text(choice, top[k].id, &unused);
-        json_put(alternatives, json_string_value(text), json_number(top[k].logprob));
+    if (isnan(logprob) || width == 0 || !top)
+        return json_null();
+    json_t *object = json_object();
+    for (size_t k = 0; k <= width; k++) {
+        json_t *text = token_text(choice, k < width ? top[k].id : id);
+        json_put(object, json_string_value(text),
+                 json_number(k < width ? (double)top[k].logprob : logprob));
         json_decref(text);
     }
-    json_array_append_new(lists->top, alternatives);
-    choice->characters += characters;
+    return object;
 }
 
-static json_t *completion_logprobs(struct lm_api_choice *choice, size_t from, bool prompt)
+static void add_token(const struct lm_api_choice *choice, struct lists *lists, int32_t id,
+                      double logprob, const struct lm_top *top, size_t offset)
+{
+    json_array_append_new(lists->offsets, json_integer((json_int_t)offset));
+    json_array_append_new(lists->tokens, token_text(choice, id));
+    json_array_append_new(lists->logprobs, json_number(logprob));
+    json_array_append_new(lists->top, alternatives(choice, id, logprob, top));
+}
+
+/* The characters of the prompt's text; its tokens go into the lists, where there are any. */
+static size_t walk_prompt(const struct lm_api_choice *choice, struct lists *lists)
 {
     const size_t width = choice->request->sampling.top_logprobs;
     const struct lm_api_scored *scored = choice->prompt;
-    struct lists lists = {json_array(), json_array(), json_array(), json_array()};
+    struct tokenizer_stream stream = {0};
+    struct buf text;
+    size_t characters = 0;
+    buf_init(&text, LIMIT_PROMPT_BYTES);
+    for (size_t i = 0; i < scored->ids.count; i++) {
+        const double logprob = scored->logprobs ? (double)scored->logprobs[i] : NAN;
+        if (lists)
+            add_token(choice, lists, scored->ids.ids[i], logprob,
+                      scored->top ? scored->top + i * width : NULL, characters);
+        buf_reset(&text);
+        if (tokenizer_stream_put(choice->tokenizer, &stream, scored->ids.ids[i], false, &text,
+                                 NULL) == 0)
+            characters += count_characters(text.data);
+    }
+    buf_reset(&text);
+    if (tokenizer_stream_end(&stream, &text, NULL) == 0)
+        characters += count_characters(text.data);
+    buf_deinit(&text);
+    return characters;
+}
+
+static json_t *completion_logprobs(const struct lm_api_choice *choice, size_t from, bool prompt)
+{
+    const size_t width = choice->request->sampling.top_logprobs;
+    size_t offset = 0;
     if (!choice->request->logprobs)
         return json_null();
-    for (size_t i = 0; prompt && i < scored->ids.count; i++)
-        add_token(choice, &lists, scored->ids.ids[i],
-                  scored->logprobs ? (double)scored->logprobs[i] : NAN,
-                  scored->top ? scored->top + i * width : NULL);
+    struct lists lists = {json_array(), json_array(), json_array(), json_array()};
+    if (choice->request->echo)
+        offset = walk_prompt(choice, prompt ? &lists : NULL);
     for (size_t i = from; i < choice->count; i++)
         add_token(choice, &lists, choice->tokens[i], choice->logprobs[i],
-                  choice->top ? choice->top + i * width : NULL);
+                  choice->top ? choice->top + i * width : NULL, offset + choice->offsets[i]);
     return json_pack("{s:o, s:o, s:o, s:o}", "tokens", lists.tokens, "token_logprobs",
                      lists.logprobs, "top_logprobs", lists.top, "text_offset", lists.offsets);
 }

@@ -24,13 +24,14 @@ struct lm_api_choice {
     int32_t *tokens;
     float *logprobs;
     struct lm_top *top; /* [count, top_logprobs] */
+    size_t *offsets;    /* characters of the text before each token */
     size_t count, room;
     enum lm_finish finish;
     struct tokenizer_stream stream;
     struct buf text;
     size_t text_safe;              /* of the text: will not be taken back */
     size_t text_told, tokens_told; /* to a client that follows a stream */
-    size_t characters;             /* of all token texts told, for text_offset */
+    size_t characters;             /* of the text */
     bool opened, closed;           /* likewise: its first and its last chunk are out */
 };
 

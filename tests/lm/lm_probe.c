@@ -228,10 +228,14 @@ static int save(struct lm_model *model, const struct options *options, struct er
 
 /* -------------------------------------------------------------------------------------- telling */
 
+struct content {
+    const float *values; /* the host's, or NULL: the gradient of `from` */
+    const struct lm_parameter *from;
+};
+
 struct telling {
     struct safetensors_declaration *rows;
-    const float **values; /* the host's, or NULL: `from` */
-    const struct lm_parameter **from;
+    struct content *contents;
     size_t count;
     struct arena names;
 };
@@ -244,8 +248,7 @@ static void tell(struct telling *telling, const char *name, size_t rows, size_t 
                                                          .dtype = LM_F32,
                                                          .dimensions = 2,
                                                          .shape = {rows, columns}};
-    telling->values[at] = values;
-    telling->from[at] = from;
+    telling->contents[at] = (struct content){values, from};
 }
 
 static int put_all(const struct telling *telling, struct lm_model *model, const char *path,
@@ -258,10 +261,11 @@ static int put_all(const struct telling *telling, struct lm_model *model, const 
     for (size_t i = 0; i < telling->count && result == 0; i++) {
         size_t count = (size_t)(telling->rows[i].shape[0] * telling->rows[i].shape[1]);
         float *values = mem_alloc(count * sizeof *values);
-        if (telling->values[i])
-            memcpy(values, telling->values[i], count * sizeof *values);
+        const struct content *content = &telling->contents[i];
+        if (content->values)
+            memcpy(values, content->values, count * sizeof *values);
         else
-            lm_value_get(model->backend, telling->from[i]->gradient, 0, values, count);
+            lm_value_get(model->backend, content->from->gradient, 0, values, count);
         result = safetensors_writer_put(writer, values, count, err);
         mem_free(values);
     }
@@ -290,8 +294,7 @@ static int write_result(struct lm_model *model, const struct result *found, cons
     size_t rows = request->batch.rows, most = model->parameter_count + 8;
     size_t half = model->config.head_width / 2;
     struct telling telling = {.rows = mem_alloc(most * sizeof *telling.rows),
-                              .values = mem_alloc(most * sizeof *telling.values),
-                              .from = mem_alloc(most * sizeof *telling.from)};
+                              .contents = mem_alloc(most * sizeof *telling.contents)};
     float loss = (float)found->loss;
     float *cosine = table_rows(model, model->cosine, request);
     float *sine = table_rows(model, model->sine, request);
@@ -313,8 +316,7 @@ static int write_result(struct lm_model *model, const struct result *found, cons
     int result = put_all(&telling, model, path, err);
     arena_deinit(&telling.names);
     mem_free(telling.rows);
-    mem_free(telling.values);
-    mem_free(telling.from);
+    mem_free(telling.contents);
     mem_free(cosine);
     mem_free(sine);
     return result;

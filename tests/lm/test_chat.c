@@ -190,7 +190,7 @@ static void test_marks(void **state)
 
 static void test_a_tokenizer_without_turns(void **state)
 {
-    static const char *const special[] = {"<s>", NULL}, *const texts[] = {"a"};
+    static const char *const special[] = {"<s>", NULL}, *const corpus[] = {"a"};
     const size_t counts[] = {1};
     const struct learn_options small = {.vocab = 257, .special = special};
     const struct chat_message message = {"user", "a", NULL};
@@ -201,7 +201,7 @@ static void test_a_tokenizer_without_turns(void **state)
     struct err err = {0};
     (void)state;
     learned_open(&learned);
-    assert_int_equal(tokenizer_learn(learned.directory, texts, counts, 1, &small, &err), 0);
+    assert_int_equal(tokenizer_learn(learned.directory, corpus, counts, 1, &small, &err), 0);
     assert_int_equal(tokenizer_open(&tokenizer, learned.directory, &err), 0);
     assert_int_equal(chat_encode(tokenizer, &message, 1, &options, &ids, NULL, &err),
                      ERR_UNSUPPORTED);

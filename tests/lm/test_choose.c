@@ -14,8 +14,8 @@
 #define MOST 8
 #define CLOSE 1e-6
 
-/* The ids that can come, in the order in which [0, 1) is divided among them, by probability (so that all logits
- * may be told as log(probability)). */
+/* The ids that can come, in the order in which [0, 1) is divided among them, by probability (so
+ * that all logits may be told as log(probability)). */
 struct row {
     const char *name;
     float p[MOST]; /* up to the first negative one */
@@ -153,7 +153,7 @@ static void test_bad_numbers(void **state)
     chooser_deinit(&chooser);
 }
 
-/* ---------------------------------------------------------------------------------- distributions */
+/* -------------------------------------------------------------------------------- distributions */
 
 #define VOCAB 50
 #define DRAWS 200000

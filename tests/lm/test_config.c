@@ -240,8 +240,8 @@ static void test_directory(void **state)
     judging_remove(directory);
 }
 
-/* Counted by hand: the embedding 100·64, a layer's q, o 64·64 each, k, v 64·32 each, three of 64·96,
- * two norms; the last norm; the head. */
+/* Counted by hand: the embedding 100·64, a layer's q, o 64·64 each, k, v 64·32 each, three of
+ * 64·96, two norms; the last norm; the head. */
 static void test_parameters(void **state)
 {
     const uint64_t layer = 2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 96 + 2 * 64;

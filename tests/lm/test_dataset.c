@@ -308,14 +308,15 @@ static void test_place(void **state)
 
 static void test_hash(void **state)
 {
-    struct dataset *datasets[] = {numbered(5, true), numbered(5, true), numbered(6, true),
-                                  numbered(5, false), must_open(SHORT, &dataset_defaults)};
+    enum { DATASETS = 5 };
+    struct dataset *datasets[DATASETS] = {numbered(5, true), numbered(5, true), numbered(6, true),
+                                          numbered(5, false), must_open(SHORT, &dataset_defaults)};
     (void)state;
     assert_string_equal(dataset_hash(datasets[0]), dataset_hash(datasets[1]));
-    for (size_t i = 2; i < COUNT(datasets); i++)
+    for (size_t i = 2; i < DATASETS; i++)
         for (size_t k = 1; k < i; k++)
             assert_string_not_equal(dataset_hash(datasets[i]), dataset_hash(datasets[k]));
-    for (size_t i = 0; i < COUNT(datasets); i++)
+    for (size_t i = 0; i < DATASETS; i++)
         dataset_close(datasets[i]);
 }
 

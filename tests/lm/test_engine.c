@@ -67,7 +67,7 @@ static void release(struct lm_sample *samples, size_t count)
         lm_sample_deinit(&samples[i]);
 }
 
-/* -------------------------------------------------------------------------------------- requests */
+/* ------------------------------------------------------------------------------------- requests */
 
 struct asker {
     struct fixture *fixture;
@@ -195,7 +195,7 @@ static void test_no_numbers(void **state)
     close_fixture(&fixture);
 }
 
-/* ---------------------------------------------------------------------------------------- changes */
+/* -------------------------------------------------------------------------------------- changes */
 
 /* What the callbacks count. */
 struct counts {

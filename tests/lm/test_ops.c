@@ -1,4 +1,4 @@
-/* Every operation of the reference backend: its backward against differences of its forward, and
+/* Every operation of each backend: its backward against differences of its forward, and
  * what both promise of frozen parameters, sums and repetition. */
 #include "../support/lm_op_cases.h"
 
@@ -18,14 +18,24 @@
 /* f32 outputs and four differences of order STEP. */
 #define TOLERANCE 2e-4
 
-static int begin(void **state)
+static int begin(void **state, const char *name)
 {
     struct lm_backend *backend;
     struct err err;
-    if (lm_backend_open(&backend, "reference", 1, &err) < 0)
+    if (lm_backend_open(&backend, name, 2, &err) < 0)
         fail_msg("%s", err.text);
     *state = backend;
     return 0;
+}
+
+static int begin_reference(void **state)
+{
+    return begin(state, "reference");
+}
+
+static int begin_cpu(void **state)
+{
+    return begin(state, "cpu");
 }
 
 static int end(void **state)
@@ -319,6 +329,19 @@ static const struct {
     {"adamw", "odd", "weight", stepped},
 };
 
+static void check_forward(struct lm_op_case *c, struct lm_backend *backend, const char *name,
+                          double (*expected)(struct lm_op_case *c, size_t i))
+{
+    run(c, backend, false);
+    const struct lm_op_array *array = lm_op_case_find(c, name);
+    for (size_t i = 0; i < array->count; i++) {
+        double wanted = expected(c, i);
+        if (fabs(array->found[i] - wanted) > 2e-6 * (1 + fabs(wanted)))
+            fail_msg("%s, %s, %s[%zu]: %.9g, not %.9g", c->op, c->variant, name, i, array->found[i],
+                     wanted);
+    }
+}
+
 static void test_forward(void **state)
 {
     for (size_t f = 0; f < sizeof forwards / sizeof *forwards; f++) {
@@ -327,14 +350,7 @@ static void test_forward(void **state)
             struct lm_op_case c;
             lm_op_case_init(&c, i);
             if (strcmp(c.op, forwards[f].op) == 0 && strcmp(c.variant, forwards[f].variant) == 0) {
-                run(&c, *state, false);
-                const struct lm_op_array *array = lm_op_case_find(&c, forwards[f].array);
-                for (size_t e = 0; e < array->count; e++) {
-                    double expected = forwards[f].expected(&c, e);
-                    if (fabs(array->found[e] - expected) > 2e-6 * (1 + fabs(expected)))
-                        fail_msg("%s, %s, %s[%zu]: %.9g, not %.9g", c.op, c.variant, array->name, e,
-                                 array->found[e], expected);
-                }
+                check_forward(&c, *state, forwards[f].array, forwards[f].expected);
                 found++;
             }
             lm_op_case_deinit(&c);
@@ -352,7 +368,7 @@ static void test_backends(void **state)
     assert_int_equal(lm_backend_open(&backend, "abacus", 1, &err), ERR_MISSING);
     assert_non_null(strstr(err.text, "there is no backend 'abacus'; choose from: reference"));
     assert_null(backend);
-    assert_int_equal(lm_backend_alloc(*state, SIZE_MAX / 4, "the rope tables", &memory, &err),
+    assert_int_equal(lm_backend_alloc(*state, SIZE_MAX - 9, "the rope tables", &memory, &err),
                      ERR_LIMIT);
     assert_non_null(strstr(err.text, "no memory for the rope tables: "));
     assert_int_equal(lm_dtype_bytes(LM_F32), 4);
@@ -367,5 +383,6 @@ int main(void)
         cmocka_unit_test(test_optional),
         cmocka_unit_test(test_backends),
     };
-    return cmocka_run_group_tests_name("lm ops", tests, begin, end);
+    int failed = cmocka_run_group_tests_name("lm ops, reference", tests, begin_reference, end);
+    return failed + cmocka_run_group_tests_name("lm ops, cpu", tests, begin_cpu, end);
 }

@@ -60,7 +60,8 @@ static void test_prefixes(void **state)
     assert_int_equal(pages_find(pages, of_a, b, &mark), second);
     assert_int_equal(mark, of_ab);
     assert_true(pages_is_shared(pages, second));
-    /* Somebody computed the same: its own page is not found, but what follows continues the first. */
+    /* Somebody computed the same: its own page is not found, but what follows continues the first.
+     */
     assert_int_equal(pages_keep(pages, PAGES_START, third, a), of_a);
     pages_release(pages, third);
     assert_int_equal(pages_available(pages), 2);
@@ -103,7 +104,7 @@ static void test_eviction(void **state)
     pages_free(pages);
 }
 
-/* ------------------------------------------------------------------------------ random operations */
+/* ---------------------------------------------------------------------------- random operations */
 
 #define COUNT 7
 #define ROUNDS 20000

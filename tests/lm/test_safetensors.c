@@ -249,7 +249,7 @@ static void test_index(void **state)
     expect("the single file goes first", ".", NULL);
 }
 
-/* ------------------------------------------------------------------------------------ round trip */
+/* ----------------------------------------------------------------------------------- round trip */
 
 static float value_of(size_t tensor, size_t i)
 {

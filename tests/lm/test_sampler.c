@@ -3,6 +3,7 @@
 #include "lm/sample/sampler.h"
 
 #include "../support/tiny_model.h"
+#include "lm/model/pass.h"
 #include "lm/sample/sampler_internal.h"
 
 #include <math.h>
@@ -104,7 +105,7 @@ static void run(struct fixture *fixture, const struct lm_request *request)
     finish(fixture);
 }
 
-/* --------------------------------------------------------------------------------------- sharing */
+/* -------------------------------------------------------------------------------------- sharing */
 
 static void test_samples_share_their_prompt(void **state)
 {
@@ -192,7 +193,7 @@ static void test_conversation(void **state)
     close_fixture(&fixture);
 }
 
-/* --------------------------------------------------------------------------------------- endings */
+/* -------------------------------------------------------------------------------------- endings */
 
 static void test_endings(void **state)
 {
@@ -364,7 +365,7 @@ static void test_bad_options(void **state)
     tiny_close(&tiny);
 }
 
-/* ------------------------------------------------------------------------------- weights, numbers */
+/* ----------------------------------------------------------------------------- weights, numbers */
 
 static void test_new_weights(void **state)
 {
@@ -406,15 +407,15 @@ static void test_weights_change_under_way(void **state)
     struct err err;
     (void)state;
     open_fixture(&fixture, &roomy);
-    struct lm_request request = request_of(&fixture, PROMPT, 1, &mixed);
+    struct lm_request request = request_of(&fixture, 3, 1, &mixed);
     request.sampling.ignore_model_stops = true;
     submit(&fixture, &request);
-    for (int i = 0; i < 5; i++)
-        step(&fixture);
+    step(&fixture); /* its first page is not full yet */
     tiny_change(&fixture.tiny, 2);
     finish(&fixture);
     assert_int_equal(mixed.samples[0].count, 20);
-    request.context = &after;
+    memcpy(fixture.prompt + 3, mixed.samples[0].tokens, 20 * sizeof(int32_t));
+    request = request_of(&fixture, 23, 1, &after);
     run(&fixture, &request);
     assert_int_equal(lm_sampler_stats(fixture.sampler).shared_tokens, 0);
     assert_int_equal(lm_sampler_reset_cache(fixture.sampler, &err), 0);
@@ -459,8 +460,8 @@ static void test_weights_that_are_no_numbers(void **state)
     close_fixture(&fixture);
 }
 
-/* What was said of a token when it was sampled is said again of it in a prompt, whatever part of that is cached and
- * however its rows are cut into steps. */
+/* What was said of a token when it was sampled is said again of it in a prompt, whatever part of
+ * that is cached and however its rows are cut into steps. */
 static void test_prompt_logprobs(void **state)
 {
     static const size_t rows[] = {8, 11, 64};
@@ -506,7 +507,121 @@ static void test_prompt_logprobs(void **state)
     tiny_answer_deinit(&sampled);
 }
 
-/* ------------------------------------------------------------------------------------- full caches */
+/* ------------------------------------------------------------------------- trainer and backends */
+
+struct scores {
+    float logprobs[TINY_POSITIONS];
+};
+
+static void keep_scores(void *context, const struct lm_head_block *block)
+{
+    struct scores *scores = context;
+    memcpy(scores->logprobs + block->first, block->logprob, block->rows * sizeof(float));
+}
+
+/* Scores a prompt and what was sampled behind it as the trainer does; the largest difference. */
+static float apart(struct lm_model *model, const int32_t *prompt, size_t prompt_count,
+                   const struct lm_sample *sample)
+{
+    const size_t rows = prompt_count + sample->count - 1;
+    const int32_t starts[] = {0, (int32_t)rows};
+    const struct lm_pass_options options = {.rows = TINY_POSITIONS};
+    int32_t tokens[TINY_POSITIONS + 1];
+    struct lm_pass *pass = NULL;
+    struct scores scores;
+    struct err err = {0};
+    float most = 0;
+    memcpy(tokens, prompt, prompt_count * sizeof *tokens);
+    memcpy(tokens + prompt_count, sample->tokens, sample->count * sizeof *tokens);
+    const struct lm_batch batch = {.rows = rows,
+                                   .sequences = 1,
+                                   .tokens = tokens,
+                                   .starts = starts};
+    const struct lm_head head = {.targets = tokens + 1,
+                                 .targets_per_row = 1,
+                                 .temperature = 1,
+                                 .loss = keep_scores,
+                                 .context = &scores};
+    if (lm_pass_open(&pass, model, &options, &err) < 0 ||
+        lm_pass_score(pass, &batch, &head, &err) < 0)
+        fail_msg("%s", err.text);
+    for (size_t i = 0; i < sample->count; i++)
+        most = fmaxf(most, fabsf(scores.logprobs[prompt_count - 1 + i] - sample->logprobs[i]));
+    lm_pass_close(pass);
+    return most;
+}
+
+/* What the sampler says of its tokens is what the trainer says of them, to 1e-5: on both backends,
+ * for short and long prompts, alone and together, with shared pages. */
+static void test_as_the_trainer(void **state)
+{
+    static const char *const backends[] = {"reference", "cpu"};
+    (void)state;
+    for (size_t b = 0; b < 2; b++) {
+        struct tiny_answer answers[3] = {0};
+        struct fixture fixture;
+        tiny_open(&fixture.tiny, backends[b]);
+        assert_int_equal(lm_sampler_open(&fixture.sampler, fixture.tiny.model, &roomy, NULL), 0);
+        for (size_t i = 0; i < TINY_POSITIONS; i++)
+            fixture.prompt[i] = (int32_t)(i * i % TINY_VOCAB);
+        for (size_t i = 0; i < 3; i++) {
+            struct lm_request request = request_of(&fixture, 1 + 19 * i, 4, &answers[i]);
+            request.sampling.ignore_model_stops = true;
+            request.sampling.max_tokens = 40;
+            submit(&fixture, &request);
+        }
+        finish(&fixture);
+        for (size_t i = 0; i < 3; i++) {
+            for (size_t s = 0; s < 4; s++) {
+                float most = apart(fixture.tiny.model, fixture.prompt, 1 + 19 * i,
+                                   &answers[i].samples[s]);
+                if (most > 1e-5f)
+                    fail_msg("%s: %g", backends[b], (double)most);
+            }
+            tiny_answer_deinit(&answers[i]);
+        }
+        close_fixture(&fixture);
+    }
+}
+
+/* The fast backend may add in another order where more rows are computed at once: greedy tokens
+ * stay, and log-probabilities to 1e-5. */
+static void test_ragged_on_cpu(void **state)
+{
+    static const size_t lengths[] = {1, 3, 17, 40, 2, 33, 16, 8};
+    struct tiny_answer together[8] = {0}, alone = {0};
+    struct fixture fixture;
+    (void)state;
+    for (size_t pass = 0; pass < 2; pass++) {
+        tiny_open(&fixture.tiny, "cpu");
+        assert_int_equal(lm_sampler_open(&fixture.sampler, fixture.tiny.model, &roomy, NULL), 0);
+        for (size_t i = 0; i < TINY_POSITIONS; i++)
+            fixture.prompt[i] = (int32_t)(i * i % TINY_VOCAB);
+        for (size_t i = 0; i < 8; i++) {
+            struct lm_request request = request_of(&fixture, lengths[i], 1,
+                                                   pass == 0 ? &together[i] : &alone);
+            request.prompt += i; /* none begins as another */
+            request.sampling.temperature = 0;
+            request.sampling.ignore_model_stops = true;
+            request.sampling.max_tokens = 40;
+            submit(&fixture, &request);
+            if (pass == 0)
+                continue;
+            finish(&fixture);
+            const struct lm_sample *a = &together[i].samples[0], *b = &alone.samples[0];
+            assert_int_equal(a->count, 40);
+            assert_memory_equal(a->tokens, b->tokens, 40 * sizeof *a->tokens);
+            for (size_t t = 0; t < 40; t++)
+                assert_true(fabsf(a->logprobs[t] - b->logprobs[t]) < 1e-5f);
+            tiny_answer_deinit(&alone);
+            tiny_answer_deinit(&together[i]);
+        }
+        finish(&fixture);
+        close_fixture(&fixture);
+    }
+}
+
+/* ---------------------------------------------------------------------------------- full caches */
 
 #define KINDS 6
 #define CROWD 40
@@ -557,8 +672,8 @@ static void compare_all(const struct tiny_answer *answers, const size_t *kinds,
     }
 }
 
-/* A cache that holds little more than the longest request: all wait, all finish, nobody's tokens change. Then the same
- * with requests that come at any time and go away again. */
+/* A cache that holds little more than the longest request: all wait, all finish, nobody's tokens
+ * change. Then the same with requests that come at any time and go away again. */
 static void test_crowd(void **state)
 {
     static struct tiny_answer answers[CROWD], alone[KINDS];
@@ -614,6 +729,8 @@ int main(void)
         cmocka_unit_test(test_weights_change_under_way),
         cmocka_unit_test(test_weights_that_are_no_numbers),
         cmocka_unit_test(test_prompt_logprobs),
+        cmocka_unit_test(test_as_the_trainer),
+        cmocka_unit_test(test_ragged_on_cpu),
         cmocka_unit_test(test_crowd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* Fine-tuning: what a step's loss is, resume, retention, what is not finite, and runs that differ. */
+/* Fine-tuning: what a step's loss is, resume, retention, what is not finite, and runs that
+ * differ. */
 #include "lm/train/sft.h"
 
 #include "../support/tiny_lm.h"

@@ -22,7 +22,9 @@
 #include <cmocka.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define WORDS "[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}| ?[^\\\\s\\\\p{L}\\\\p{N}]+|\\\\s+(?!\\\\S)|\\\\s+"
+#define WORDS                                                                                      \
+    "[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}| "                                           \
+    "?[^\\\\s\\\\p{L}\\\\p{N}]+|\\\\s+(?!\\\\S)|\\\\s+"
 
 /* A small file: 256 bytes (ids 0 to 255), "ab" "abc" " a" "aa" "aaaa" "whole" (256 to 261; nothing
  * merges to the last), and added ones. */
@@ -41,9 +43,10 @@ struct file {
 static void write_file(const struct file *file, struct buf *out)
 {
     buf_init(out, (size_t)1 << 20);
-    buf_printf(out, "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":%s,"
-                    "\"normalizer\":%s,\"pre_tokenizer\":%s,\"post_processor\":%s,"
-                    "\"decoder\":{\"type\":\"ByteLevel\"},\"model\":{\"type\":\"BPE\",%s\"vocab\":{",
+    buf_printf(out,
+               "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":%s,"
+               "\"normalizer\":%s,\"pre_tokenizer\":%s,\"post_processor\":%s,"
+               "\"decoder\":{\"type\":\"ByteLevel\"},\"model\":{\"type\":\"BPE\",%s\"vocab\":{",
                file->added ? file->added : added, file->normalizer ? file->normalizer : "null",
                file->pre_tokenizer ? file->pre_tokenizer : split_words,
                file->post_processor ? file->post_processor : "null",
@@ -215,78 +218,79 @@ static void test_normal_forms(void **state)
     assert_false(normalizer_add(&normalizer, "Lowercase"));
 }
 
+static const struct {
+    const char *pattern;
+    bool known;
+    const char *text, *match; /* NULL: none */
+} patterns[] = {
+    {"\\s+", true, "a\u180E \u3000b", " \u3000"},
+    {"\\S", true, " \u180E", "\u180E"},
+    {"[^\\s]", true, "\t\u2003x", "x"},
+    {"\\p{L}+", true, "1\U0002EBF0\U00031350z", "\U0002EBF0\U00031350z"},
+    {"[^\\p{L}]", true, "\U00031350.", "."},
+    {"\\P{L}", true, "\U00031350.", "."},
+    {"\\p{^N}", true, "1a", "a"},
+    {"\\p{Lu}\\p{Ll}+", true, "aBcd", "Bcd"},
+    {"\\p{Han}", true, "\u3002\u4E2D", "\u4E2D"},
+    {"\\d{1,3}", true, "12345", "123"},
+    {"(?i:'s|'t)", true, "it'S", "'S"},
+    {"(?i)ab", true, "xAB", "AB"},
+    {"x(?!\\S)", true, "xy x z", "x"},
+    {"(?<=a)b", true, "b ab", "b"},
+    {"\\x41|\\x{1F600}|\\u00e9", true, "zA", "A"},
+    {"\\v", true, "\n\v", "\v"},
+    {"$", true, "a\nb", ""},
+    {"[\\]\\[]", true, "a]", "]"},
+    {"a++b", true, "aaab", "aaab"},
+    {"x", true, "y", NULL},
+    {"\\w+", false, NULL, NULL},
+    {"\\bx", false, NULL, NULL},
+    {"\\h", false, NULL, NULL},
+    {"(a)\\1", false, NULL, NULL},
+    {"(?R)", false, NULL, NULL},
+    {"(*ACCEPT)", false, NULL, NULL},
+    {"(?<n>a)", false, NULL, NULL},
+    {"(?#x)", false, NULL, NULL},
+    {"a(?i)b", false, NULL, NULL},
+    {"[[:alpha:]]", false, NULL, NULL},
+    {"[a&&b]", false, NULL, NULL},
+    {"[\\P{L}]", false, NULL, NULL},
+    {"[]a]", false, NULL, NULL},
+    {"\\p{Alphabetic}", false, NULL, NULL},
+    {"\\pL", false, NULL, NULL},
+    {"\\xE9", false, NULL, NULL},
+    {"a{2}+", false, NULL, NULL},
+    {"a{,2}", false, NULL, NULL},
+    {"a\\", false, NULL, NULL},
+    {"(", false, NULL, NULL},
+    {"[a", false, NULL, NULL},
+    {"a**", false, NULL, NULL},
+    {"\\p{L", false, NULL, NULL},
+    {"((((a{1,1000}){1,1000}){1,1000}){1,1000})", false, NULL, NULL},
+};
+
 static void test_patterns(void **state)
 {
-    static const struct {
-        const char *pattern;
-        bool known;
-        const char *text, *match; /* NULL: none */
-    } rows[] = {
-        {"\\s+", true, "a\u180E \u3000b", " \u3000"},
-        {"\\S", true, " \u180E", "\u180E"},
-        {"[^\\s]", true, "\t\u2003x", "x"},
-        {"\\p{L}+", true, "1\U0002EBF0\U00031350z", "\U0002EBF0\U00031350z"},
-        {"[^\\p{L}]", true, "\U00031350.", "."},
-        {"\\P{L}", true, "\U00031350.", "."},
-        {"\\p{^N}", true, "1a", "a"},
-        {"\\p{Lu}\\p{Ll}+", true, "aBcd", "Bcd"},
-        {"\\p{Han}", true, "\u3002\u4E2D", "\u4E2D"},
-        {"\\d{1,3}", true, "12345", "123"},
-        {"(?i:'s|'t)", true, "it'S", "'S"},
-        {"(?i)ab", true, "xAB", "AB"},
-        {"x(?!\\S)", true, "xy x z", "x"},
-        {"(?<=a)b", true, "b ab", "b"},
-        {"\\x41|\\x{1F600}|\\u00e9", true, "zA", "A"},
-        {"\\v", true, "\n\v", "\v"},
-        {"$", true, "a\nb", ""},
-        {"[\\]\\[]", true, "a]", "]"},
-        {"a++b", true, "aaab", "aaab"},
-        {"x", true, "y", NULL},
-        {"\\w+", false, NULL, NULL},
-        {"\\bx", false, NULL, NULL},
-        {"\\h", false, NULL, NULL},
-        {"(a)\\1", false, NULL, NULL},
-        {"(?R)", false, NULL, NULL},
-        {"(*ACCEPT)", false, NULL, NULL},
-        {"(?<n>a)", false, NULL, NULL},
-        {"(?#x)", false, NULL, NULL},
-        {"a(?i)b", false, NULL, NULL},
-        {"[[:alpha:]]", false, NULL, NULL},
-        {"[a&&b]", false, NULL, NULL},
-        {"[\\P{L}]", false, NULL, NULL},
-        {"[]a]", false, NULL, NULL},
-        {"\\p{Alphabetic}", false, NULL, NULL},
-        {"\\pL", false, NULL, NULL},
-        {"\\xE9", false, NULL, NULL},
-        {"a{2}+", false, NULL, NULL},
-        {"a{,2}", false, NULL, NULL},
-        {"a\\", false, NULL, NULL},
-        {"(", false, NULL, NULL},
-        {"[a", false, NULL, NULL},
-        {"a**", false, NULL, NULL},
-        {"\\p{L", false, NULL, NULL},
-        {"((((a{1,1000}){1,1000}){1,1000}){1,1000})", false, NULL, NULL},
-    };
     struct pattern_search *search = pattern_search_new();
     (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(patterns); i++) {
         struct pattern *pattern = NULL;
         struct err err = {0};
         size_t start = 0, end = 0;
-        int result = pattern_compile(&pattern, rows[i].pattern, strlen(rows[i].pattern), false,
-                                     &err);
-        if ((result == 0) != rows[i].known)
-            fail_msg("%s: %s", rows[i].pattern, err.text);
+        int result = pattern_compile(&pattern, patterns[i].pattern, strlen(patterns[i].pattern),
+                                     false, &err);
+        if ((result == 0) != patterns[i].known)
+            fail_msg("%s: %s", patterns[i].pattern, err.text);
         assert_true(result == 0 || err.text[0] != '\0');
         if (result < 0)
             continue;
-        result = pattern_find(pattern, search, rows[i].text, strlen(rows[i].text), 0, &start, &end,
-                              &err);
-        if (result != (rows[i].match != NULL))
-            fail_msg("%s: %d", rows[i].pattern, result);
-        if (result == 1) {
-            assert_int_equal(end - start, strlen(rows[i].match));
-            assert_memory_equal(rows[i].text + start, rows[i].match, end - start);
+        result = pattern_find(pattern, search, patterns[i].text, strlen(patterns[i].text), 0,
+                              &start, &end, &err);
+        if (result != (patterns[i].match != NULL))
+            fail_msg("%s: %d", patterns[i].pattern, result);
+        if (patterns[i].match) {
+            assert_int_equal(end - start, strlen(patterns[i].match));
+            assert_memory_equal(patterns[i].text + start, patterns[i].match, end - start);
         }
         pattern_free(pattern);
     }
@@ -296,7 +300,8 @@ static void test_patterns(void **state)
 /* -------------------------------------------------------------------------------------- encode */
 
 #define TEMPLATE                                                                                   \
-    "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"B\",\"type_id\":0}}," \
+    "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"B\",\"type_id\":0}}" \
+    ","                                                                                            \
     "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[],\"special_tokens\":{\"B\":"          \
     "{\"id\":\"B\",\"ids\":[262],\"tokens\":[\"<|end|>\"]}}}"
 
@@ -319,7 +324,12 @@ static void test_encode(void **state)
         {"<|end|>", false, false, 7, {'<', '|', 'e', 'n', 'd', '|', '>'}},
         {"<tool>", false, false, 1, {263}},
         {"\xFF\xE4\xB8", true, false, 3, {0xFF, 0xE4, 0xB8}},
-        {"ab\x80" "ab", true, false, 3, {256, 0x80, 256}},
+        {"ab\x80"
+         "ab",
+         true,
+         false,
+         3,
+         {256, 0x80, 256}},
     };
     struct tokenizer *tokenizer = open_file(&(struct file){.post_processor = TEMPLATE});
     (void)state;
@@ -372,7 +382,8 @@ static void test_names_and_bytes(void **state)
 /* Long words, and runs that a pattern goes through again and again. */
 static void test_long_texts(void **state)
 {
-    static const char *const units[] = {"a", " ", "\n", " \n", "\xE4\xB8\xAD", "\xFF", "-", "a ", "\t-"};
+    static const char *const units[] = {"a",    " ", "\n", " \n", "\xE4\xB8\xAD",
+                                        "\xFF", "-", "a ", "\t-"};
     struct tokenizer *tokenizer = open_file(&(struct file){.normalizer = "{\"type\":\"NFC\"}"});
     struct buf text;
     (void)state;
@@ -390,9 +401,10 @@ static void test_long_texts(void **state)
 
 static void test_a_pattern_that_explodes(void **state)
 {
-    static const char explodes[] = "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\","
-                                   "\"pattern\":{\"Regex\":\"(?:a|a|aa)+[bc]\"},\"behavior\":\"Isolated\"},"
-                                   "{\"type\":\"ByteLevel\",\"use_regex\":false}]}";
+    static const char explodes[] =
+        "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\","
+        "\"pattern\":{\"Regex\":\"(?:a|a|aa)+[bc]\"},\"behavior\":\"Isolated\"},"
+        "{\"type\":\"ByteLevel\",\"use_regex\":false}]}";
     struct tokenizer *tokenizer = open_file(&(struct file){.pre_tokenizer = explodes});
     struct tokens tokens = {0};
     struct err err = {0};
@@ -417,10 +429,14 @@ static void test_stream(void **state)
         const char *bytes, *text;
         size_t first; /* whole characters, written before the end */
     } rows[] = {
-        {"a\xF0\x9F\x9A\x80" "b", "a\U0001F680b", 6},
+        {"a\xF0\x9F\x9A\x80"
+         "b",
+         "a\U0001F680b", 6},
         {"\xE4\xB8\xAD", "\u4E2D", 3},
         {"\xF0\x9F\x9A", "\uFFFD", 0},
-        {"\xF0\x9F" "a", "\uFFFDa", 4},
+        {"\xF0\x9F"
+         "a",
+         "\uFFFDa", 4},
         {"\xFF\xFE", "\uFFFD\uFFFD", 6},
         {"\xED\xA0\x80", "\uFFFD\uFFFD\uFFFD", 9},
         {"\xF4\x90\x80", "\uFFFD\uFFFD\uFFFD", 9},
@@ -437,7 +453,8 @@ static void test_stream(void **state)
         buf_init(&out, 256);
         for (const char *byte = rows[i].bytes; *byte; byte++) {
             assert_int_equal(tokenizer_stream_put(tokenizer, &stream, (uint8_t)*byte, true, &out,
-                                                  &err), 0);
+                                                  &err),
+                             0);
             assert_true(utf8_is_valid(out.data, out.len));
         }
         assert_int_equal(out.len, rows[i].first);
@@ -449,7 +466,8 @@ static void test_stream(void **state)
     tokenizer_close(tokenizer);
 }
 
-/* -------------------------------------------------------------------------------------- refusals */
+/* -------------------------------------------------------------------------------------- refusals
+ * */
 
 static void test_refusals(void **state)
 {
@@ -457,24 +475,32 @@ static void test_refusals(void **state)
         struct file file;
         const char *says;
     } rows[] = {
-        {{.pre_tokenizer = "{\"type\":\"Metaspace\"}"}, "pre_tokenizer: type 'Metaspace' is not known"},
+        {{.pre_tokenizer = "{\"type\":\"Metaspace\"}"},
+         "pre_tokenizer: type 'Metaspace' is not known"},
         {{.pre_tokenizer = "null"}, "decoder: ByteLevel, but the pre_tokenizer is not"},
         {{.pre_tokenizer = "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},"
-                           "{\"type\":\"Digits\"}]}"}, "behind ByteLevel"},
+                           "{\"type\":\"Digits\"}]}"},
+         "behind ByteLevel"},
         {{.pre_tokenizer = "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(a)\\\\1\"},"
-                           "\"behavior\":\"Isolated\"}"}, "'\\1' in a pattern is not known"},
+                           "\"behavior\":\"Isolated\"}"},
+         "'\\1' in a pattern is not known"},
         {{.pre_tokenizer = "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},"
-                           "\"behavior\":\"Odd\"}"}, "behavior 'Odd' is not known"},
-        {{.pre_tokenizer = "{\"type\":\"Split\",\"pattern\":{},\"behavior\":\"Isolated\"}"}, "Regex or a String"},
+                           "\"behavior\":\"Odd\"}"},
+         "behavior 'Odd' is not known"},
+        {{.pre_tokenizer = "{\"type\":\"Split\",\"pattern\":{},\"behavior\":\"Isolated\"}"},
+         "Regex or a String"},
         {{.pre_tokenizer = "{\"type\":\"ByteLevel\",\"lower\":true}"}, "'lower'"},
         {{.normalizer = "{\"type\":\"Lowercase\"}"}, "normalizer: type 'Lowercase' is not known"},
         {{.normalizer = "[]"}, "normalizer: not an object"},
-        {{.post_processor = "{\"type\":\"BertProcessing\"}"}, "post_processor: type 'BertProcessing'"},
+        {{.post_processor = "{\"type\":\"BertProcessing\"}"},
+         "post_processor: type 'BertProcessing'"},
         {{.post_processor = "{\"type\":\"TemplateProcessing\",\"single\":[]}"}, "no Sequence"},
         {{.post_processor = "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":"
-                            "{\"id\":\"x\"}}],\"special_tokens\":{\"x\":{\"ids\":[9999999999]}}}"}, "an id that is none"},
+                            "{\"id\":\"x\"}}],\"special_tokens\":{\"x\":{\"ids\":[9999999999]}}}"},
+         "an id that is none"},
         {{.post_processor = "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":"
-                            "{\"id\":\"x\"}}],\"special_tokens\":{\"x\":{\"ids\":[300]}}}"}, "id 300 is no token's"},
+                            "{\"id\":\"x\"}}],\"special_tokens\":{\"x\":{\"ids\":[300]}}}"},
+         "id 300 is no token's"},
         {{.model = "\"dropout\":0.1,"}, "model: 'dropout' is not known"},
         {{.model = "\"end_of_word_suffix\":\"</w>\","}, "model: 'end_of_word_suffix' is not known"},
         {{.model = "\"ignore_merges\":1,"}, "'ignore_merges' must be true or false"},
@@ -482,9 +508,12 @@ static void test_refusals(void **state)
         {{.added = "[{\"id\":1000000000,\"content\":\"x\"}]"}, "must be a number from 0 to"},
         {{.added = "[{\"id\":-1,\"content\":\"x\"}]"}, "must be a number from 0 to"},
         {{.added = "[{\"id\":5,\"content\":\"new\"}]"}, "'new' has id 5, which is another token's"},
-        {{.added = "[{\"id\":300,\"content\":\"ab\"}]"}, "id 300 here and id 256 in the vocabulary"},
-        {{.added = "[{\"id\":300,\"content\":\"x\"},{\"id\":301,\"content\":\"x\"}]"}, "id 300 here"},
-        {{.added = "[{\"id\":300,\"content\":\"new\"},{\"id\":300,\"content\":\"n2\"}]"}, "'n2' has id 300"},
+        {{.added = "[{\"id\":300,\"content\":\"ab\"}]"},
+         "id 300 here and id 256 in the vocabulary"},
+        {{.added = "[{\"id\":300,\"content\":\"x\"},{\"id\":301,\"content\":\"x\"}]"},
+         "id 300 here"},
+        {{.added = "[{\"id\":300,\"content\":\"new\"},{\"id\":300,\"content\":\"n2\"}]"},
+         "'n2' has id 300"},
         {{.added = "[{\"id\":300}]"}, "'content' is missing"},
         {{.added = "[7]"}, "id of an added token"},
     };
@@ -514,9 +543,12 @@ static void test_hostile_documents(void **state)
         {"{\"model\":{\"vocab\":{\"a\":1e9}}}", "the id of 'a' must be a number"},
         {"{\"model\":{\"vocab\":{\"a\":1000000000}}}", "the id of 'a' must be a number"},
         {"{\"model\":{\"vocab\":{\"a\":0,\"a\":1}}}", "duplicate"},
-        {"{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}}", "has id 0, which is another token's"},
-        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}}", "merge 0 needs 'b', which is not in"},
-        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a a\"]}}", "merge 0 needs 'aa', which is not in"},
+        {"{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}}",
+         "has id 0, which is another token's"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}}",
+         "merge 0 needs 'b', which is not in"},
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a a\"]}}",
+         "merge 0 needs 'aa', which is not in"},
         {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a\"]}}", "merge 0 is not two tokens"},
         {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[[\"a\"]]}}", "merge 0 is not two tokens"},
         {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[7]}}", "merge 0 is not two tokens"},
@@ -524,9 +556,11 @@ static void test_hostile_documents(void **state)
         {"{\"model\":{\"vocab\":{\"\xFF\":0}}}", "not JSON"},
         {"{\"model\":{\"type\":\"Unigram\",\"vocab\":{\"a\":0}}}", "type 'Unigram' is not known"},
         {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[]}}", "decoder: it must be ByteLevel"},
-        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[]},\"pre_tokenizer\":{\"type\":\"ByteLevel\"}}",
+        {"{\"model\":{\"vocab\":{\"a\":0},\"merges\":[]},\"pre_tokenizer\":{\"type\":\"ByteLevel\"}"
+         "}",
          "no token for the byte 0x00"},
-        {"{\"model\":{\"unk_token\":\"u\",\"vocab\":{\"a\":0},\"merges\":[]}}", "unk_token 'u' is not in"},
+        {"{\"model\":{\"unk_token\":\"u\",\"vocab\":{\"a\":0},\"merges\":[]}}",
+         "unk_token 'u' is not in"},
         {"{\"other\":1}", "'other'"},
     };
     struct buf deep;
@@ -547,14 +581,17 @@ static void test_hostile_documents(void **state)
     assert_int_equal(tokenizer_open(&tokenizer, "tests/lm/nowhere", &err), ERR_MISSING);
 }
 
-/* ------------------------------------------------------------------------- of characters, threads */
+/* ------------------------------------------------------------------------- of characters, threads
+ * */
 
 /* A vocabulary without ByteLevel: characters, bytes for what it lacks, else the unknown token. */
 static void test_characters(void **state)
 {
     static const char file[] =
-        "{\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]},"
-        "\"model\":{\"unk_token\":\"u\",\"fuse_unk\":true,\"byte_fallback\":true,\"vocab\":{\"u\":0,\"中\":1,"
+        "{\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"ByteFallback\"},{\"type\":"
+        "\"Fuse\"}]},"
+        "\"model\":{\"unk_token\":\"u\",\"fuse_unk\":true,\"byte_fallback\":true,\"vocab\":{\"u\":"
+        "0,\"中\":1,"
         "\"a\":2,\"a中\":3,\"<0xC3>\":4,\"<0xA9>\":5},\"merges\":[\"a 中\"]}}";
     static const char text[] = "a中éxya中z";
     static const int32_t expected[] = {3, 4, 5, 0, 3, 0};

@@ -82,8 +82,10 @@ static void add_indices(struct lm_op_case *c, const char *name, size_t count, si
 static void add_starts(struct lm_op_case *c, size_t count, size_t rows)
 {
     struct lm_op_array *array = add(c, "starts", LM_OP_INDEX, 0, NULL, count + 1);
-    for (size_t i = 0; i <= count; i++)
-        array->start[i] = (double)(rows * i * (i + 1) / (count * (count + 1)));
+    for (size_t i = 0; i <= count; i++) {
+        size_t border = rows * i * (i + 1) / (count * (count + 1));
+        array->start[i] = (double)border;
+    }
     for (size_t i = 1; i < count; i++)
         if (array->start[i] <= array->start[i - 1])
             array->start[i] = array->start[i - 1] + 1;

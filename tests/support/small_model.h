@@ -1,4 +1,5 @@
-/* small_model: models of a few thousand parameters for tests of lm/model. Failures fail the test. */
+/* small_model: models of a few thousand parameters for tests of lm/model. A failure of theirs fails
+ * the test. */
 #ifndef WARPGYM_TESTS_SUPPORT_SMALL_MODEL_H
 #define WARPGYM_TESTS_SUPPORT_SMALL_MODEL_H
 

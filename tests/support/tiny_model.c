@@ -112,8 +112,7 @@ void tiny_assert_same(const struct lm_sample *a, const struct lm_sample *b, cons
         fail_msg("%s: %zu tokens (%d), and %zu (%d)", what, a->count, (int)a->finish, b->count,
                  (int)b->finish);
     for (size_t i = 0; i < a->count; i++)
-        if (a->tokens[i] != b->tokens[i] ||
-            memcmp(&a->logprobs[i], &b->logprobs[i], sizeof *a->logprobs) != 0)
+        if (a->tokens[i] != b->tokens[i] || a->logprobs[i] != b->logprobs[i])
             fail_msg("%s: token %zu is %d (%.9g), and %d (%.9g)", what, i, a->tokens[i],
                      (double)a->logprobs[i], b->tokens[i], (double)b->logprobs[i]);
 }

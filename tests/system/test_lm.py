@@ -15,6 +15,7 @@ CHECKS = [
     "chat",
     "learn",
     "openai",
+    "sampler",
     "tokenizer",
     "transformers",
     "weights",

@@ -1,4 +1,4 @@
-"""`warpgym lm train`: fresh models and adapters, a run that dies and goes on, and what is refused."""
+"""`warpgym lm train`: fresh models and adapters, a run that dies and goes on, what is refused."""
 
 import json
 import random
@@ -17,6 +17,82 @@ FUNCTIONS = [
     for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("both", "&"), ("either", "|"))
     for a, b in (("a", "b"), ("x", "y"))
 ]
+
+# Small functions of the kinds that C is full of; --- between them.
+TINY = r"""
+int largest(const int *x, int n)
+{
+    int best = x[0];
+    for (int i = 1; i < n; i++)
+        if (x[i] > best)
+            best = x[i];
+    return best;
+}
+---
+int count(const char *text, char wanted)
+{
+    int found = 0;
+    for (; *text; text++)
+        found += *text == wanted;
+    return found;
+}
+---
+unsigned gcd(unsigned a, unsigned b)
+{
+    while (b) {
+        unsigned rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+---
+float mean(const float *x, int n)
+{
+    float sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += x[i];
+    return n > 0 ? sum / n : 0;
+}
+---
+void reverse(char *text, int n)
+{
+    for (int i = 0; i < n / 2; i++) {
+        char kept = text[i];
+        text[i] = text[n - 1 - i];
+        text[n - 1 - i] = kept;
+    }
+}
+---
+long power(long base, unsigned exponent)
+{
+    long result = 1;
+    for (; exponent; exponent >>= 1) {
+        if (exponent & 1)
+            result *= base;
+        base *= base;
+    }
+    return result;
+}
+---
+struct pair {
+    int first, second;
+};
+struct pair ordered(struct pair p)
+{
+    if (p.first <= p.second)
+        return p;
+    return (struct pair){p.second, p.first};
+}
+---
+int is_prime(unsigned n)
+{
+    for (unsigned i = 2; i * i <= n; i++)
+        if (n % i == 0)
+            return 0;
+    return n > 1;
+}
+"""
 
 
 def config(vocab=320, width=32):
@@ -170,6 +246,37 @@ def test_progress(warpgym, given, tmp_path):
     assert "M parameters" in run.err and "10 examples" in run.err
 
 
+def test_functions_by_heart(warpgym, tmp_path):
+    """A model that was trained long enough writes what it was trained on, and that compiles."""
+    texts = [text.strip("\n") + "\n" for text in TINY.split("---")]
+    corpus = support.write(tmp_path / "corpus.c", "\n".join(texts))
+    support.write(tmp_path / "config.json", json.dumps(config(width=48) | {"head_dim": 24}))
+    support.write_lines(tmp_path / "text.jsonl", [{"text": text} for text in texts])
+    run = warpgym("lm", "tokenizer", "--vocab", 320, "-o", tmp_path / "tok", corpus)
+    assert run.status == support.PASSED, run
+    run = warpgym(
+        *fresh(tmp_path, "text.jsonl", tmp_path / "run", "--epochs", 100, "--rate", 0.01),
+        "--batch-tokens", 512, "--warmup", 10, "--checkpoint-every", 0,
+    )  # fmt: skip
+    assert run.status == support.PASSED, run
+    steps = support.read_lines(tmp_path / "run" / "metrics.jsonl")
+    assert steps[0]["loss"] > 4 and steps[-1]["loss"] < 0.1
+    for text in texts:
+        beginning = text[: text.index("\n") + 1]
+        run = warpgym(
+            "lm", "sample", tmp_path / "run" / "model", beginning,
+            "--temperature", 0, "--max-tokens", 200, "--threads", 1,
+        )  # fmt: skip
+        assert run.status == support.PASSED, run
+        written = beginning + run.out.removeprefix(beginning)
+        gcc = ["gcc", "-fsyntax-only", "-Wall", "-Werror", "-x", "c", "-"]
+        compiled = subprocess.run(
+            gcc, input=written, check=False, capture_output=True, text=True
+        )
+        assert compiled.returncode == 0, written + compiled.stderr
+        assert written.rstrip() == text.rstrip()
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -180,7 +287,7 @@ def test_progress(warpgym, given, tmp_path):
         (("--fresh", "config.json", "--tokenizer", "tok", "--lora", 4), "not --fresh"),
         (("a",), "--data is missing"),
         (("a", "--data", "text.jsonl"), "--out is missing"),
-        (("a", "--data", "text.jsonl", "-o", "x"), "a/config.json"),
+        (("a", "--data", "text.jsonl", "-o", "x"), "a: no such"),
         (("--fresh", "config.json", "--tokenizer", "tok", "-d", "none", "-o", "x"),
          "none: no such"),
         (("--fresh", "config.json", "--tokenizer", "nowhere", "-d", "text.jsonl", "-o", "x"),
@@ -193,7 +300,9 @@ def test_progress(warpgym, given, tmp_path):
           "--backend", "abacus"), "there is no backend 'abacus'"),
         (("--fresh", "config.json", "--tokenizer", "tok", "-d", "text.jsonl", "-o", "config.json"),
          "config.json"),
-        (("a", "--lora", 4, "--target", "head", "-d", "text.jsonl", "-o", "x"), "--target head"),
+        (("a", "--tokenizer", "tok", "--lora", 4, "--target", "head", "-d", "text.jsonl",
+          "-o", "x"),
+         "--target head"),
     ],
 )  # fmt: skip
 def test_refused(warpgym, given, arguments, complaint):

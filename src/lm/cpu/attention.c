@@ -72,7 +72,7 @@ void lm_cpu_attention(struct lm_backend *backend, const struct lm_attention *op)
     work.scratch = lm_cpu_scratch(cpu, own + blocks_max * sizeof(struct block) / sizeof(float));
     struct block *blocks = (void *)(work.scratch + own);
     work.blocks = blocks;
-    team_run(backend->threads, find_blocks(op, blocks) * op->heads, forward_task, &work);
+    team_run(cpu->team, find_blocks(op, blocks) * op->heads, forward_task, &work);
 }
 
 /* -------------------------------------------------------------------------------------- backward */
@@ -241,9 +241,9 @@ void lm_cpu_attention_backward(struct lm_backend *backend, const struct lm_atten
         work.dk = work.scratch + own;
         work.dv = work.dk + all;
     }
-    team_run(backend->threads, op->sequences * op->heads, backward_task, &work);
+    team_run(cpu->team, op->sequences * op->heads, backward_task, &work);
     if (shared) {
         work.parts = team_parts(backend->threads, 2 * op->rows * op->heads * op->width);
-        team_run(backend->threads, work.parts, sum_task, &work);
+        team_run(cpu->team, work.parts, sum_task, &work);
     }
 }

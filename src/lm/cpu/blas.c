@@ -3,6 +3,7 @@
 #include "device/library.h"
 #include "lm/cpu/team.h"
 
+#include <math.h>
 #include <sched.h>
 
 /* Of the CBLAS interface. */
@@ -12,6 +13,8 @@
 
 /* Multiply-adds that are worth a thread of their own. */
 #define TASK_LEAST ((double)(1 << 17))
+#define TASKS_EACH 2 /* of a thread, where a task is long: the last to end is not far behind */
+#define TASK_LONG ((double)(1 << 24))
 /* Parts of c are cut at multiples of a register tile. */
 #define ROW_UNIT 16
 #define COLUMN_UNIT 16
@@ -76,8 +79,9 @@ struct grid {
 /* Each part packs its rows of a and its columns of b again, so parts are as square as it goes. */
 static struct grid grid_of(const struct matmul *m, size_t threads)
 {
-    double work = (double)m->rows * (double)m->columns * (double)m->inner / TASK_LEAST;
-    size_t parts = work < 1 ? 1 : work > (double)threads ? threads : (size_t)work;
+    double work = (double)m->rows * (double)m->columns * (double)m->inner;
+    double most = (double)threads * (work > TASK_LONG * (double)threads ? TASKS_EACH : 1);
+    size_t parts = threads <= 1 || work < TASK_LEAST ? 1 : (size_t)fmin(work / TASK_LEAST, most);
     size_t rows = (m->rows + ROW_UNIT - 1) / ROW_UNIT;
     size_t columns = (m->columns + COLUMN_UNIT - 1) / COLUMN_UNIT;
     struct grid best = {1, 1};
@@ -128,8 +132,9 @@ static void matmul_task(const void *data, size_t task, size_t thread)
     blas_matmul(work->blas, &part);
 }
 
-void blas_matmul_team(const struct blas *blas, size_t threads, const struct matmul *matmul)
+void blas_matmul_team(const struct blas *blas, struct team *team, size_t threads,
+                      const struct matmul *matmul)
 {
-    team_run(threads, matmul_tasks(matmul, threads), matmul_task,
+    team_run(team, matmul_tasks(matmul, threads), matmul_task,
              &(struct team_matmul){blas, threads, matmul});
 }

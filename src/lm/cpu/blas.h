@@ -5,6 +5,7 @@
 #define WARPGYM_LM_CPU_BLAS_H
 
 #include "base/err.h"
+#include "lm/cpu/team.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +40,7 @@ void blas_matmul(const struct blas *blas, const struct matmul *matmul);
 struct matmul matmul_part(const struct matmul *matmul, size_t threads, size_t task);
 size_t matmul_tasks(const struct matmul *matmul, size_t threads);
 /* On a team. */
-void blas_matmul_team(const struct blas *blas, size_t threads, const struct matmul *matmul);
+void blas_matmul_team(const struct blas *blas, struct team *team, size_t threads,
+                      const struct matmul *matmul);
 
 #endif

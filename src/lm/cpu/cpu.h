@@ -14,6 +14,7 @@
 struct lm_cpu {
     struct lm_backend backend; /* first: a pointer to one is a pointer to the other */
     struct blas blas;
+    struct team *team;
     const struct lm_loops *loops;
     void *memory; /* of the scratch */
     size_t scratch_count;

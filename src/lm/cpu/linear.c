@@ -91,7 +91,7 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
         work.parts = team_parts(backend->threads, op->in * op->out);
         bool in_place = op->addend != op->y;
         work.sums = in_place ? op->y : lm_cpu_scratch(cpu, op->rows * op->out);
-        team_run(backend->threads, work.parts, few_task, &work);
+        team_run(cpu->team, work.parts, few_task, &work);
         return;
     }
     work.matmul = (struct matmul){.rows = op->rows,
@@ -106,7 +106,7 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
                                   .c_stride = op->out,
                                   .alpha = op->scale,
                                   .beta = op->bias || op->addend ? 1 : 0};
-    team_run(backend->threads, matmul_tasks(&work.matmul, backend->threads), forward_task, &work);
+    team_run(cpu->team, matmul_tasks(&work.matmul, backend->threads), forward_task, &work);
 }
 
 /* -------------------------------------------------------------------------------------- backward */
@@ -128,7 +128,7 @@ void lm_cpu_linear_backward(struct lm_backend *backend, const struct lm_linear *
     const struct lm_cpu *cpu = lm_cpu_of(backend);
     struct linear_work work = {.cpu = cpu, .op = op};
     if (op->dx)
-        blas_matmul_team(&cpu->blas, backend->threads,
+        blas_matmul_team(&cpu->blas, cpu->team, backend->threads,
                          &(struct matmul){.rows = op->rows,
                                           .columns = op->in,
                                           .inner = op->out,
@@ -141,7 +141,7 @@ void lm_cpu_linear_backward(struct lm_backend *backend, const struct lm_linear *
                                           .alpha = op->scale,
                                           .beta = op->add_dx ? 1 : 0});
     if (op->dweight)
-        blas_matmul_team(&cpu->blas, backend->threads,
+        blas_matmul_team(&cpu->blas, cpu->team, backend->threads,
                          &(struct matmul){.rows = op->out,
                                           .columns = op->in,
                                           .inner = op->rows,
@@ -156,6 +156,6 @@ void lm_cpu_linear_backward(struct lm_backend *backend, const struct lm_linear *
                                           .beta = 1});
     if (op->dbias) {
         work.parts = team_parts(backend->threads, op->rows * op->out);
-        team_run(backend->threads, work.parts, bias_task, &work);
+        team_run(cpu->team, work.parts, bias_task, &work);
     }
 }

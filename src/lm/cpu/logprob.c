@@ -41,7 +41,7 @@ void lm_cpu_logprob(struct lm_backend *backend, const struct lm_logprob *op)
                                                .x = op->x,
                                                .weight = op->weight,
                                                .y = op->logits});
-    team_run(backend->threads, parts, forward_task,
+    team_run(lm_cpu_of(backend)->team, parts, forward_task,
              &(struct logprob_work){lm_cpu_of(backend), op, parts});
 }
 
@@ -72,7 +72,7 @@ static void gradient_task(const void *data, size_t task, size_t thread)
 void lm_cpu_logprob_backward(struct lm_backend *backend, const struct lm_logprob *op)
 {
     size_t parts = team_parts(backend->threads, op->rows * op->vocab);
-    team_run(backend->threads, parts, gradient_task,
+    team_run(lm_cpu_of(backend)->team, parts, gradient_task,
              &(struct logprob_work){lm_cpu_of(backend), op, parts});
     lm_cpu_linear_backward(backend, &(struct lm_linear){.rows = op->rows,
                                                         .in = op->width,

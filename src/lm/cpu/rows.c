@@ -19,7 +19,7 @@ struct rows_work {
 static void run(struct lm_backend *backend, const void *op, size_t amount, team_task *task)
 {
     size_t parts = team_parts(backend->threads, amount);
-    team_run(backend->threads, parts, task,
+    team_run(lm_cpu_of(backend)->team, parts, task,
              &(struct rows_work){.cpu = lm_cpu_of(backend), .op = op, .parts = parts});
 }
 
@@ -101,7 +101,7 @@ void lm_cpu_rmsnorm_backward(struct lm_backend *backend, const struct lm_rmsnorm
     size_t stride = lm_cpu_lines(op->width);
     struct rows_work work = {.cpu = cpu, .op = op, .parts = parts};
     work.scratch = op->dweight ? lm_cpu_scratch(cpu, parts * stride) : NULL;
-    team_run(backend->threads, parts, rmsnorm_backward_task, &work);
+    team_run(cpu->team, parts, rmsnorm_backward_task, &work);
     for (size_t i = 0; op->dweight && i < parts; i++)
         cpu->loops->add(op->width, 1, work.scratch + i * stride, op->dweight);
 }
@@ -222,7 +222,7 @@ void lm_cpu_square_sum(struct lm_backend *backend, const struct lm_square_sum *o
     size_t blocks = (op->count + SUM_BLOCK - 1) / SUM_BLOCK;
     struct rows_work work = {.cpu = cpu, .op = op};
     work.scratch = lm_cpu_scratch(cpu, 2 * blocks);
-    team_run(backend->threads, blocks, square_sum_task, &work);
+    team_run(cpu->team, blocks, square_sum_task, &work);
     double sum = 0;
     for (size_t i = 0; i < blocks; i++)
         sum += ((const double *)(const void *)work.scratch)[i];

@@ -58,8 +58,8 @@ struct lm_head {
 NODISCARD int lm_pass_open(struct lm_pass **out, struct lm_model *model,
                            const struct lm_pass_options *options, struct err *err);
 void lm_pass_close(struct lm_pass *pass);
-/* What a pass with these options takes of the backend's memory. Of the model it looks at config, lora and
- * backend alone. */
+/* What a pass with these options takes of the backend's memory. Of the model it looks at config,
+ * lora and backend alone. */
 uint64_t lm_pass_bytes(const struct lm_model *model, const struct lm_pass_options *options);
 
 /* Tokens and targets outside the vocabulary, sequences beyond the model's positions, empty ones and

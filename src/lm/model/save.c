@@ -132,9 +132,9 @@ static int write_json(json_t *document, const char *directory, const char *name,
     char *path = mem_printf("%s/%s", directory, name);
     char *text = json_dumps(document, JSON_INDENT(2));
     int result = file_make_directories(directory, 0755, err);
-    if (result == 0 && !text)
+    if (!text)
         result = err_set(err, ERR_INTERNAL, "%s: a document that is no JSON", path);
-    if (result == 0)
+    else if (result == 0)
         result = file_write_atomic(path, text, strlen(text), 0644, err);
     mem_free(text);
     mem_free(path);

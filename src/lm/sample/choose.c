@@ -56,6 +56,7 @@ static int row_init(struct row *row, const float *logits, size_t vocab, struct e
 {
     size_t best = 0;
     double sum = 0;
+    *row = (struct row){.logits = logits, .vocab = vocab};
     for (size_t i = 0; i < vocab; i++) {
         if (!(logits[i] < INFINITY)) /* NaN, too */
             return err_set(
@@ -69,7 +70,8 @@ static int row_init(struct row *row, const float *logits, size_t vocab, struct e
         return err_set(err, ERR_INPUT, "all logits are -infinity: no token is possible");
     for (size_t i = 0; i < vocab; i++)
         sum += (double)expf(logits[i] - logits[best]);
-    *row = (struct row){logits, vocab, (int32_t)best, (double)logits[best] + log(sum)};
+    row->best = (int32_t)best;
+    row->lse = (double)logits[best] + log(sum);
     return 0;
 }
 
@@ -111,7 +113,7 @@ int choose_score(const float *logits, size_t vocab, int32_t id, float *logprob, 
     return 0;
 }
 
-/* -------------------------------------------------------------------------------- what is kept */
+/* --------------------------------------------------------------------------------- what is kept */
 
 static void sift(const float *logits, int32_t *heap, size_t count, size_t at)
 {

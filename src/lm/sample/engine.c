@@ -43,7 +43,7 @@ struct lm_engine {
     struct err failure; /* of the last step that went wrong; code 0: none did */
 };
 
-/* ------------------------------------------------------------------------------------ the thread */
+/* ----------------------------------------------------------------------------------- the thread */
 
 static struct group *find_submitted(const struct lm_engine *engine, uint64_t id)
 {
@@ -125,7 +125,7 @@ static void *drive(void *argument)
     return NULL;
 }
 
-/* ----------------------------------------------------------------------------------- open, close */
+/* ---------------------------------------------------------------------------------- open, close */
 
 static void engine_free(struct lm_engine *engine)
 {
@@ -173,7 +173,7 @@ void lm_engine_close(struct lm_engine *engine)
     engine_free(engine);
 }
 
-/* ---------------------------------------------------------------------------------------- requests */
+/* ------------------------------------------------------------------------------------- requests */
 
 int lm_engine_submit(struct lm_engine *engine, const struct lm_request *request, uint64_t *id,
                      struct err *err)
@@ -226,7 +226,7 @@ struct lm_sampler_stats lm_engine_stats(struct lm_engine *engine)
     return stats;
 }
 
-/* ------------------------------------------------------------------------- submitting and waiting */
+/* ----------------------------------------------------------------------- submitting and waiting */
 
 struct wait {
     const struct lm_request *request;

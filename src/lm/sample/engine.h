@@ -17,15 +17,16 @@ void lm_engine_close(struct lm_engine *engine);
 NODISCARD int lm_engine_submit(struct lm_engine *engine, const struct lm_request *request,
                                uint64_t *id, struct err *err);
 void lm_engine_cancel(struct lm_engine *engine, uint64_t id);
-/* Submits and waits for all samples; `samples` is the caller's array of request->samples, each to be released with
- * lm_sample_deinit. request->news, context are the engine's own here. Ends early with
- * ERR_CANCELLED when *stop becomes non-zero (NULL: never). */
+/* Submits and waits for all samples; `samples` is the caller's array of request->samples, each to
+ * be released with lm_sample_deinit. request->news, context are the engine's own here. Ends early
+ * with ERR_CANCELLED when *stop becomes non-zero (NULL: never). */
 NODISCARD int lm_engine_run(struct lm_engine *engine, const struct lm_request *request,
                             struct lm_sample *samples, const _Atomic int *stop, struct err *err);
 void lm_sample_deinit(struct lm_sample *sample);
 
-/* Not from a callback. Lets running requests end, takes none meanwhile, calls `change` (which replaces weights in
- * place) on the engine's thread, forgets cached prompts and goes on: no restart between rollouts. */
+/* Not from a callback. Lets running requests end, takes none meanwhile, calls `change` (which
+ * replaces weights in place) on the engine's thread, forgets cached prompts and goes on: no restart
+ * between rollouts. */
 NODISCARD int lm_engine_change(struct lm_engine *engine, int (*change)(void *context, struct err *),
                                void *context, struct err *err);
 /* As of the end of the last step. */

@@ -32,7 +32,7 @@ static size_t key_width(const struct lm_config *config)
     return config->kv_heads * config->head_width;
 }
 
-/* ----------------------------------------------------------------------------------- open, close */
+/* ---------------------------------------------------------------------------------- open, close */
 
 static int make_cache(struct forward *forward, struct err *err)
 {
@@ -142,7 +142,7 @@ void forward_close(struct forward *forward)
     mem_free(forward);
 }
 
-/* ----------------------------------------------------------------------------------------- layers */
+/* --------------------------------------------------------------------------------------- layers */
 
 /* y = x·Wᵀ + b + addend, and the adapter's part. */
 static void project(struct forward *forward, const struct lm_projection *projection, const void *x,
@@ -311,7 +311,7 @@ int forward_run(struct forward *forward, struct err *err)
     return lm_backend_wait(backend, err);
 }
 
-/* ----------------------------------------------------------------------------------------- logits */
+/* --------------------------------------------------------------------------------------- logits */
 
 size_t forward_block(const struct forward *forward)
 {

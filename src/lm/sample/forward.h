@@ -1,6 +1,7 @@
 /* forward: new rows of several sequences through the model, over the paged cache.
  *
- * Owns the cache, the activations of up to `rows` rows and the index arrays, all in the backend's memory.
+ * Owns the cache, the activations of up to `rows` rows and the index arrays, all in the backend's
+ * memory.
  *
  * Threads: one at a time, the one that drives the backend.
  */
@@ -36,7 +37,8 @@ NODISCARD int forward_run(struct forward *forward, struct err *err);
 
 /* Rows that forward_logits takes at once. */
 size_t forward_block(const struct forward *forward);
-/* Logits of `count` rows of the batch that ran last: [count, vocab] on the host, until the next call. */
+/* Logits of `count` rows of the batch that ran last: [count, vocab] on the host, until the next
+ * call. */
 NODISCARD int forward_logits(struct forward *forward, const int32_t *rows, size_t count,
                              const float **logits, struct err *err);
 

@@ -8,7 +8,7 @@
 
 #define TOKENS_FIRST 16
 
-/* -------------------------------------------------------------------------------------- checking */
+/* ------------------------------------------------------------------------------------- checking */
 
 static int check_stops(const struct lm_request *request, struct err *err)
 {
@@ -87,7 +87,7 @@ static int check(const struct lm_request *request, const struct group_bounds *bo
     return result;
 }
 
-/* --------------------------------------------------------------------------------------- copying */
+/* -------------------------------------------------------------------------------------- copying */
 
 static void *copy(const void *bytes, size_t count)
 {
@@ -183,7 +183,7 @@ void group_free(struct group *group)
     mem_free(group);
 }
 
-/* ------------------------------------------------------------------------------------- sequences */
+/* ------------------------------------------------------------------------------------ sequences */
 
 size_t sequence_known(const struct sequence *sequence)
 {

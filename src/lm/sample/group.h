@@ -1,7 +1,7 @@
 /* group: a request as the sampler keeps it, with all its samples.
  *
- * A group owns copies of everything in its request but the tokenizer. Making one checks it and reads only what
- * never changes, so any thread may do it.
+ * A group owns copies of everything in its request but the tokenizer. Making one checks it and
+ * reads only what never changes, so any thread may do it.
  */
 #ifndef WARPGYM_LM_SAMPLE_GROUP_H
 #define WARPGYM_LM_SAMPLE_GROUP_H

@@ -61,7 +61,7 @@ void pages_free(struct pages *pages)
     mem_free(pages);
 }
 
-/* --------------------------------------------------------------------------- kept and remembered */
+/* -------------------------------------------------------------------------- kept and remembered */
 
 static const int32_t *tokens_of(const struct pages *pages, int32_t page)
 {
@@ -165,7 +165,7 @@ void pages_forget(struct pages *pages)
     }
 }
 
-/* ------------------------------------------------------------------------------------ references */
+/* ----------------------------------------------------------------------------------- references */
 
 int32_t pages_take(struct pages *pages)
 {
@@ -215,7 +215,7 @@ size_t pages_available(const struct pages *pages)
     return pages->available;
 }
 
-/* -------------------------------------------------------------------------------------- checking */
+/* ------------------------------------------------------------------------------------- checking */
 
 static int check_page(const struct pages *pages, int32_t page, size_t *referenced, size_t *kept,
                       struct err *err)

@@ -1,16 +1,16 @@
 /* pages: which page of a cache holds what, for whom.
  *
- * A page is free, referenced by one or more sequences, or remembered: nobody references it, but it still
- * holds a full page of known tokens that a later prompt may begin with. Remembered pages are given away when
- * no free one is left, the least recently used first.
+ * A page is free, referenced by one or more sequences, or remembered: nobody references it, but it
+ * still holds a full page of known tokens that a later prompt may begin with. Remembered pages are
+ * given away when no free one is left, the least recently used first.
  *
  *   free ──take──► referenced ──release──► remembered (if kept) ──find──► referenced
  *     ▲                  └─────release, not kept ──┐       │ take, forget
  *     └────────────────────────────────────────────┴───────┘
  *
- * What a full page holds depends on all tokens before it, too. So a kept page gets a mark that is never given
- * twice, and is found by (mark of the page before it, its tokens), compared one by one: no hash collision can
- * make one prompt see another's keys and values.
+ * What a full page holds depends on all tokens before it, too. So a kept page gets a mark that is
+ * never given twice, and is found by (mark of the page before it, its tokens), compared one by one:
+ * no hash collision can make one prompt see another's keys and values.
  *
  * Threads: one at a time. It handles numbers only; the arrays behind them are the forward pass's.
  */
@@ -38,11 +38,11 @@ void pages_share(struct pages *pages, int32_t page); /* one more reference */
 void pages_release(struct pages *pages, int32_t page);
 bool pages_is_shared(const struct pages *pages, int32_t page); /* by two or more */
 
-/* The page that holds these `size` tokens behind the page marked `before`, with one reference more and
- * its mark; or PAGES_NONE. */
+/* The page that holds these `size` tokens behind the page marked `before`, with one reference more
+ * and its mark; or PAGES_NONE. */
 int32_t pages_find(struct pages *pages, uint64_t before, const int32_t *tokens, uint64_t *mark);
-/* The caller's page, not kept so far, is full and may be found from now on. Returns its mark, or that of the page that holds the same
- * already. */
+/* The caller's page, not kept so far, is full and may be found from now on. Returns its mark, or
+ * that of the page that holds the same already. */
 uint64_t pages_keep(struct pages *pages, uint64_t before, int32_t page, const int32_t *tokens);
 /* Nothing that was kept is found any more. */
 void pages_forget(struct pages *pages);

@@ -34,7 +34,7 @@ struct lm_sampler {
     struct lm_sampler_stats stats;
 };
 
-/* ----------------------------------------------------------------------------------- open, close */
+/* ---------------------------------------------------------------------------------- open, close */
 
 static int check_options(const struct lm_model *model, const struct lm_sampler_options *options,
                          struct err *err)
@@ -119,7 +119,7 @@ void lm_sampler_close(struct lm_sampler *sampler)
     mem_free(sampler);
 }
 
-/* ------------------------------------------------------------------------------- requests, endings */
+/* ---------------------------------------------------------------------------- requests, endings */
 
 const struct group_bounds *sampler_bounds(const struct lm_sampler *sampler)
 {
@@ -204,7 +204,7 @@ static void end_cancelled(struct lm_sampler *sampler)
             end_group(sampler, group, LM_CANCELLED);
 }
 
-/* ------------------------------------------------------------------------------------------ tokens */
+/* --------------------------------------------------------------------------------------- tokens */
 
 static bool is_stop(const int32_t *tokens, size_t count, int32_t id)
 {
@@ -305,7 +305,7 @@ static int choose_tokens(struct lm_sampler *sampler, struct err *err)
     return 0;
 }
 
-/* --------------------------------------------------------------------------------- prompt's scores */
+/* ------------------------------------------------------------------------------ prompt's scores */
 
 /* How probable the prompt's next token was. */
 static int score_row(struct group *group, const float *logits, size_t vocab)
@@ -345,7 +345,7 @@ static int score_prompt(struct lm_sampler *sampler, struct sequence *sequence, s
     return 0;
 }
 
-/* -------------------------------------------------------------------------------------------- step */
+/* ----------------------------------------------------------------------------------------- step */
 
 static void lay_out(struct lm_sampler *sampler)
 {

@@ -1,21 +1,23 @@
 /* sampler: many requests decoded together, over a paged cache of keys and values.
  *
- *   submit ─► waiting ─► [room in the cache] ─► prompt in pieces ─► decoding, one token a step ─► done
+ *   submit ─► waiting ─► [room in the cache] ─► prompt in pieces ─► a token a step ─► done
  *
  * Each step takes all running sequences and as much of waiting prompts as fits its rows, so that
  * requests come and go at any step (continuous batching: Yu et al. 2022). The cache is pages of a
- * few positions (Kwon et al. 2023); samples of one prompt share the prompt's full pages, and copy the last one that
- * they write to. A request that will not fit beside others waits; one that could never fit is refused.
+ * few positions (Kwon et al. 2023); samples of one prompt share the prompt's full pages, and copy
+ * the last one that they write to. A request that will not fit beside others waits; one that could
+ * never fit is refused.
  *
  * A sequence's tokens depend on its own seed, prompt and settings, not on who else is running: random numbers come
  * from a counter (seed, sample, position). Where the backend is `invariant` that holds to the last
  * bit; else sums may differ in it between batch sizes, and now and then a token.
  *
- * Log-probabilities are those of the model at temperature 1 without top-k, top-p or min-p, as a trainer computes
- * them; `processed` asks for those of the distribution that was sampled from.
+ * Log-probabilities are those of the model at temperature 1 without top-k, top-p or min-p, as a
+ * trainer computes them; `processed` asks for those of the distribution that was sampled from.
  *
- * Weights: lm_sampler_reset_cache() after they changed in place; running requests go on with new weights
- * only if the caller says so, else they are to be finished first.
+ * Weights may change in place between two steps: model->version tells, and cached prompts are
+ * forgotten. Requests that run go on with the new weights; who does not want that lets them end
+ * first (lm_engine_change does).
  *
  * Threads: one drives it; lm/sample/engine.h gives it a thread and takes requests from any.
  */
@@ -79,10 +81,11 @@ struct lm_request {
     size_t samples; /* of this prompt, seeds seed, seed + 1, …*/
     struct lm_sampling sampling;
     struct tokenizer *tokenizer; /* for stop strings; or NULL */
-    /* Called from lm_sampler_step: sample `index` has a new token (the last one in `sample`), or has
-     * ended. Nothing of it may be kept but what is copied. */
+    /* Called from lm_sampler_step: sample `index` has a new token (the last one in `sample`), or
+     * has ended. Nothing of it may be kept but what is copied. */
     void (*news)(void *context, size_t index, const struct lm_sample *sample);
-    /* Called once, before the first token, where prompt_logprobs is set: [prompt_count], the first is NAN. */
+    /* Called once, before the first token, where prompt_logprobs is set: [prompt_count], the first
+     * is NAN. */
     void (*scored)(void *context, const float *logprobs, const struct lm_top *top);
     void *context;
 };
@@ -94,9 +97,11 @@ void lm_sampler_close(struct lm_sampler *sampler);
 /* *id names it until its last sample has ended. */
 NODISCARD int lm_sampler_submit(struct lm_sampler *sampler, const struct lm_request *request,
                                 uint64_t *id, struct err *err);
-/* Its samples end as LM_CANCELLED, with news, at the beginning of the next step. Unknown ids are nothing. */
+/* Its samples end as LM_CANCELLED, with news, at the beginning of the next step. Unknown ids are
+ * nothing. */
 void lm_sampler_cancel(struct lm_sampler *sampler, uint64_t id);
-/* One step. *busy says whether there is more to do. After an error all requests have ended as LM_FAILED. */
+/* One step. *busy says whether there is more to do. After an error all requests have ended as
+ * LM_FAILED. */
 NODISCARD int lm_sampler_step(struct lm_sampler *sampler, bool *busy, struct err *err);
 /* Forgets cached prompts: after the weights have changed. ERR_INPUT while requests run. */
 NODISCARD int lm_sampler_reset_cache(struct lm_sampler *sampler, struct err *err);

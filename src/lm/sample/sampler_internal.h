@@ -1,5 +1,5 @@
-/* sampler_internal: what the engine needs of a sampler beside its public face: requests that were checked and
- * copied on the thread that brought them. */
+/* sampler_internal: what the engine needs of a sampler beside its public face: requests that were
+ * checked and copied on the thread that brought them. */
 #ifndef WARPGYM_LM_SAMPLE_SAMPLER_INTERNAL_H
 #define WARPGYM_LM_SAMPLE_SAMPLER_INTERNAL_H
 

@@ -35,7 +35,8 @@ static void hold(struct sequence *sequence, int32_t page)
     sequence->pages[sequence->page_count++] = page;
 }
 
-/* The last one first: a page is of no use without those before it, so it is to be given away before them. */
+/* The last one first: a page is of no use without those before it, so it is to be given away before
+ * them. */
 static void let_go(struct schedule *schedule, struct sequence *sequence)
 {
     while (sequence->page_count > 0)
@@ -81,7 +82,7 @@ void schedule_end(struct schedule *schedule, struct sequence *sequence)
     sequence->state = SEQUENCE_ENDED;
 }
 
-/* ------------------------------------------------------------------------------------- admission */
+/* ------------------------------------------------------------------------------------ admission */
 
 static const int32_t *page_tokens(const struct schedule *schedule, const struct sequence *sequence,
                                   size_t index)
@@ -153,7 +154,7 @@ static void admit(struct schedule *schedule)
     }
 }
 
-/* -------------------------------------------------------------------------------------- planning */
+/* ------------------------------------------------------------------------------------- planning */
 
 /* Pages for the next `rows` positions, none of them written by others. False: there are no more
  * pages; what was taken stays. */

@@ -1,11 +1,13 @@
 /* schedule: who runs, with which pages.
  *
- * Age decides: a request is older than those that were submitted after it. Each step, sequences take pages in the order
- * of age, as many as their next rows need. Where no page is left, the youngest running sequence gives all of its pages
- * back and waits again (its tokens stay; what the cache held of them is computed again later).
+ * Age decides: a request is older than those that were submitted after it. Each step, sequences
+ * take pages in the order of age, as many as their next rows need. Where no page is left, the
+ * youngest running sequence gives all of its pages back and waits again (its tokens stay; what the
+ * cache held of them is computed again later).
  *
- * Every request ends: the oldest sequence that runs never gives pages back, and alone it fits (group_new), so it
- * goes on with every step. Then a place and pages are free, and the oldest that waits is the first to get them.
+ * Every request ends: the oldest sequence that runs never gives pages back, and alone it fits
+ * (group_new), so it goes on with every step. Then a place and pages are free, and the oldest that
+ * waits is the first to get them.
  */
 #ifndef WARPGYM_LM_SAMPLE_SCHEDULE_H
 #define WARPGYM_LM_SAMPLE_SCHEDULE_H
@@ -27,11 +29,13 @@ struct schedule {
 };
 
 void schedule_add(struct schedule *schedule, struct sequence *sequence);
-/* Gives each running sequence its rows of the next step (`planned`, which may be 0) and pages for them. */
+/* Gives each running sequence its rows of the next step (`planned`, which may be 0) and pages for
+ * them. */
 void schedule_plan(struct schedule *schedule);
 /* `planned` rows are in the cache now; pages that became full may be found by others. */
 void schedule_computed(struct schedule *schedule, struct sequence *sequence);
-/* A fresh sequence runs on from where `leader`, of the same group, has the whole prompt. False: there is no place. */
+/* A fresh sequence runs on from where `leader`, of the same group, has the whole prompt. False:
+ * there is no place. */
 bool schedule_fork(struct schedule *schedule, const struct sequence *leader,
                    struct sequence *sequence);
 /* It neither waits nor runs any more. */

@@ -1,7 +1,7 @@
 /* stop: strings that end a text, found across the borders of the tokens that it comes in.
  *
- * The end of a text that may be the beginning of a stop string is held back: it counts only when what
- * follows has shown that it was none.
+ * The end of a text that may be the beginning of a stop string is held back: it counts only when
+ * what follows has shown that it was none.
  */
 #ifndef WARPGYM_LM_SAMPLE_STOP_H
 #define WARPGYM_LM_SAMPLE_STOP_H

@@ -1,7 +1,7 @@
 /* added: tokens that are cut out of a text before anything else happens to it.
  *
- * At each place the longest one counts (leftmost, longest), as far as its rules allow: a whole word, blanks to its left or right
- * that it swallows. All of them lie in a tree of bytes.
+ * At each place the longest one counts (leftmost, longest), as far as its rules allow: a whole
+ * word, blanks to its left or right that it swallows. All of them lie in a tree of bytes.
  *
  * Ownership: the texts stay their owner's. Threads: read-only once filled.
  */

@@ -140,7 +140,8 @@ static void consider(const struct bpe *bpe, struct bpe_work *work, const int32_t
         heap_push(work, (uint64_t)to.rank << 32 | left);
 }
 
-/* Merged tokens leave holes (-1) behind; a place in the heap may be out of date, and is then passed over. */
+/* Merged tokens leave holes (-1) behind; a place in the heap may be out of date, and is then passed
+ * over. */
 static size_t merge_long(const struct bpe *bpe, struct bpe_work *work, int32_t *ids, size_t count)
 {
     if (work->room < count) {

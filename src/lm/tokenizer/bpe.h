@@ -1,8 +1,10 @@
-/* bpe: merging a word's tokens by rank, pair by pair (Sennrich et al. 2016): of all neighbours that a merge is known
- * for, the one of least rank, among equals the leftmost, becomes one token; until none is left.
+/* bpe: merging a word's tokens by rank, pair by pair (Sennrich et al. 2016): of all neighbours that
+ * a merge is known for, the one of least rank, among equals the leftmost, becomes one token; until
+ * none is left.
  *
- * bpe_merge_plain says it in so many words, in time of the square of the length and more. bpe_merge gives the same:
- * short words remember the ranks of their neighbours, long ones keep them in a heap, n log n.
+ * bpe_merge_plain says it in so many words, in time of the square of the length and more. bpe_merge
+ * gives the same: short words remember the ranks of their neighbours, long ones keep them in a
+ * heap, n log n.
  *
  * Threads: a table is read-only once filled; a struct bpe_work belongs to one thread.
  */

@@ -82,7 +82,7 @@ static int read_reasoning(const json_t *object, struct chat_message *message, st
 static int read_message(const json_t *object, struct arena *arena, struct chat_message *message,
                         struct err *err)
 {
-    *message = (struct chat_message){0};
+    *message = (struct chat_message){.role = ""};
     if (!json_is_object(object))
         return err_set(err, ERR_INPUT, "is no object");
     int result = read_role(object, &message->role, err);

@@ -234,16 +234,16 @@ static int put_held(struct splitting *s)
     return put_piece(s->e, s->step + 1, s->text + s->held.start, s->held.end - s->held.start);
 }
 
-static int put_span(struct splitting *s, size_t start, size_t end, bool match)
+static int put_span(struct splitting *s, size_t from, size_t to, bool match)
 {
     match ^= s->split->invert;
     if (s->holds && joins(s->split->behavior, s->held.match, match)) {
-        s->held.end = end;
+        s->held.end = to;
         s->held.match = match;
         return 0;
     }
     int result = put_held(s);
-    s->held = (struct span){start, end, match};
+    s->held = (struct span){from, to, match};
     s->holds = true;
     return result;
 }

@@ -134,6 +134,13 @@ static size_t pair_of(struct learner *learner, uint64_t key)
     return learner->slots[slot] - 1;
 }
 
+/* Valid until the next pair is looked for: `pairs` may move then. */
+static struct pair *find_pair(struct learner *learner, uint64_t key)
+{
+    size_t index = pair_of(learner, key);
+    return &learner->pairs[index];
+}
+
 static void add_place(struct pair *pair, uint32_t word)
 {
     if (pair->word_count > 0 && pair->words[pair->word_count - 1] == word)
@@ -158,8 +165,7 @@ static void touch(struct learner *learner, size_t index)
 static void count_off(struct learner *learner, const struct word *word)
 {
     for (size_t i = 1; i < word->count; i++)
-        learner->pairs[pair_of(learner, key_of(word->ids[i - 1], word->ids[i]))].count -=
-            word->times;
+        find_pair(learner, key_of(word->ids[i - 1], word->ids[i]))->count -= word->times;
 }
 
 /* `token`: the new one, whose pairs were not known to be here; NOTHING: none was. */
@@ -211,7 +217,7 @@ static void replace(struct word *word, const struct learn_merge *merge, uint32_t
 static void merge_everywhere(struct learner *learner, const struct learn_merge *merge,
                              uint32_t token)
 {
-    struct pair *pair = &learner->pairs[pair_of(learner, key_of(merge->left, merge->right))];
+    struct pair *pair = find_pair(learner, key_of(merge->left, merge->right));
     uint32_t *words = pair->words, count = pair->word_count;
     pair->words = NULL;
     pair->word_count = pair->word_room = 0;
@@ -233,7 +239,7 @@ static struct entry next(struct learner *learner)
 {
     while (learner->heap_count > 0) {
         struct entry top = pop(learner);
-        uint64_t count = learner->pairs[pair_of(learner, top.key)].count;
+        uint64_t count = find_pair(learner, top.key)->count;
         if (count == top.count)
             return top;
         if (count > 0)

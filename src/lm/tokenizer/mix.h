@@ -1,5 +1,5 @@
-/* mix: hashes of words and pairs for the tables of this directory. The seed is drawn when a tokenizer is opened: a
- * file or a text that fills one slot of a table cannot be prepared.
+/* mix: hashes of words and pairs for the tables of this directory. The seed is drawn when a
+ * tokenizer is opened: a file or a text that fills one slot of a table cannot be prepared.
  */
 #ifndef WARPGYM_LM_TOKENIZER_MIX_H
 #define WARPGYM_LM_TOKENIZER_MIX_H

@@ -1,6 +1,7 @@
 /* names: byte strings, each with an id; an index of a vocabulary.
  *
- * Ownership: the strings stay their owner's and must outlive the index. Threads: read-only once filled.
+ * Ownership: the strings stay their owner's and must outlive the index. Threads: read-only once
+ * filled.
  */
 #ifndef WARPGYM_LM_TOKENIZER_NAMES_H
 #define WARPGYM_LM_TOKENIZER_NAMES_H

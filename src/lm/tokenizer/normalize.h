@@ -1,4 +1,5 @@
-/* normalize: Unicode's normal forms, as far as a text isn't in one already (libutf8proc does the work). */
+/* normalize: Unicode's normal forms, as far as a text isn't in one already (libutf8proc does the
+ * work). */
 #ifndef WARPGYM_LM_TOKENIZER_NORMALIZE_H
 #define WARPGYM_LM_TOKENIZER_NORMALIZE_H
 
@@ -23,7 +24,8 @@ bool normalizer_add(struct normalizer *normalizer, const char *form);
  * lies in one of the buffers. NULL: a buffer was too small. */
 const char *normalizer_apply(const struct normalizer *normalizer, const char *text, size_t *count,
                              struct buf buffers[2]);
-/* Whether a character neither changes nor meets the one before it in this form; cheap, and rather no. */
+/* Whether a character neither changes nor meets the one before it in this form; cheap, and rather
+ * no. */
 bool normalizer_inert(const char *form, int32_t character);
 
 #endif

@@ -103,8 +103,6 @@ struct pattern_search *pattern_search_new(void)
     search->context = pcre2_match_context_create(search->memory);
     search->stack = pcre2_jit_stack_create(STACK_LEAST_BYTES, LIMIT_PATTERN_STACK_BYTES,
                                            search->memory);
-    pcre2_set_match_limit(search->context, LIMIT_PATTERN_STEPS);
-    pcre2_set_depth_limit(search->context, LIMIT_PATTERN_STEPS);
     pcre2_set_heap_limit(search->context, LIMIT_PATTERN_STACK_BYTES >> 10);
     if (search->stack) /* else there are the 32 KiB that each search has */
         pcre2_jit_stack_assign(search->context, NULL, search->stack);
@@ -126,6 +124,11 @@ int pattern_find(const struct pattern *pattern, struct pattern_search *search, c
                  size_t count, size_t from, size_t *start, size_t *end, struct err *err)
 {
     char why[128];
+    /* A family's pattern may look at all of a run of blanks, a few times. */
+    size_t steps = LIMIT_PATTERN_STEPS + 4 * (count - from);
+    uint32_t limit = steps < UINT32_MAX ? (uint32_t)steps : UINT32_MAX;
+    pcre2_set_match_limit(search->context, limit);
+    pcre2_set_depth_limit(search->context, limit);
     int code = pcre2_match(pattern->code, (PCRE2_SPTR)text, count, from, PCRE2_NO_UTF_CHECK,
                            search->data, search->context);
     if (code == PCRE2_ERROR_NOMATCH)

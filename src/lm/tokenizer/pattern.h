@@ -1,8 +1,9 @@
 /* pattern: the regular expressions of a tokenizer.json, on PCRE2.
  *
- * Files are written for Oniguruma. What both read alike is taken over, what differs is written anew (\s, \d, \v,
- * properties with what Unicode 15 and 16 added to the tables of PCRE2 10.42), and the rest is refused by name: word boundaries,
- * back references, named groups, verbs. So a pattern never means something else here.
+ * Files are written for Oniguruma. What both read alike is taken over, what differs is written anew
+ * (\s, \d, \v, properties with what Unicode 15 and 16 added to the tables of PCRE2 10.42), and the
+ * rest is refused by name: word boundaries, back references, named groups, verbs. So a pattern
+ * never means something else here.
  *
  * Patterns come from strangers: compiling is bounded, and so are steps and memory of each search.
  *

@@ -233,7 +233,7 @@ static int read_added(struct tokenizer *tokenizer, const json_t *items, const js
     if (json_array_size(items) > LIMIT_ADDED_TOKENS)
         return err_set(err, ERR_LIMIT, "more than %d added tokens", LIMIT_ADDED_TOKENS);
     for (size_t i = 0; result == 0 && i < json_array_size(items); i++) {
-        struct added_entry entry = {0};
+        struct added_entry entry = {.content = ""};
         result = read_added_entry(json_array_get(items, i), &entry, err);
         if (result < 0)
             break;

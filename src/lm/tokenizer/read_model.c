@@ -197,27 +197,35 @@ int tokenizer_read_model(struct tokenizer *tokenizer, const json_t *model, struc
 static const char byte_level_words[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
-static int new_split(struct tokenizer *tokenizer, struct split **split, struct err *err)
+/* Whether another part may follow. */
+static int check_room(const struct tokenizer *tokenizer, struct err *err)
 {
     if (tokenizer->byte_level)
         return err_set(err, ERR_UNSUPPORTED, "a part behind ByteLevel is not known");
     if (tokenizer->split_count == LIMIT_TOKENIZER_STEPS)
         return err_set(err, ERR_LIMIT, "more than %d parts", LIMIT_TOKENIZER_STEPS);
-    *split = &tokenizer->splits[tokenizer->split_count++];
-    (*split)->behavior = SPLIT_ISOLATED;
     return 0;
+}
+
+/* The one that is read next; it is counted at once, so that its pattern is freed. */
+static struct split *new_split(struct tokenizer *tokenizer)
+{
+    struct split *split = &tokenizer->splits[tokenizer->split_count++];
+    split->behavior = SPLIT_ISOLATED;
+    return split;
 }
 
 static int read_byte_level(struct tokenizer *tokenizer, const json_t *part, struct err *err)
 {
     static const char *const keys[] = {"type", "add_prefix_space", "trim_offsets", "use_regex"};
-    struct split *split = NULL;
     bool words = true;
     int result = json_check_keys(part, keys, COUNT(keys), err);
     if (result == 0)
-        result = new_split(tokenizer, &split, err);
-    if (result == 0)
-        result = json_find_bool(part, "add_prefix_space", &split->prefix_space, err);
+        result = check_room(tokenizer, err);
+    if (result < 0)
+        return result;
+    struct split *split = new_split(tokenizer);
+    result = json_find_bool(part, "add_prefix_space", &split->prefix_space, err);
     if (result == 0)
         result = json_find_bool(part, "use_regex", &words, err);
     tokenizer->byte_level = true;
@@ -251,13 +259,14 @@ static int read_behavior(struct split *split, const json_t *part, struct err *er
 static int read_split(struct tokenizer *tokenizer, const json_t *part, struct err *err)
 {
     static const char *const keys[] = {"type", "pattern", "behavior", "invert"};
-    struct split *split = NULL;
     json_t *pattern = NULL;
     int result = json_check_keys(part, keys, COUNT(keys), err);
     if (result == 0)
-        result = new_split(tokenizer, &split, err);
-    if (result == 0)
-        result = read_behavior(split, part, err);
+        result = check_room(tokenizer, err);
+    if (result < 0)
+        return result;
+    struct split *split = new_split(tokenizer);
+    result = read_behavior(split, part, err);
     if (result == 0)
         result = json_find_bool(part, "invert", &split->invert, err);
     if (result == 0)
@@ -275,13 +284,14 @@ static int read_split(struct tokenizer *tokenizer, const json_t *part, struct er
 static int read_digits(struct tokenizer *tokenizer, const json_t *part, struct err *err)
 {
     static const char *const keys[] = {"type", "individual_digits"};
-    struct split *split = NULL;
     bool individual = false;
     int result = json_check_keys(part, keys, COUNT(keys), err);
     if (result == 0)
-        result = new_split(tokenizer, &split, err);
-    if (result == 0)
-        result = json_find_bool(part, "individual_digits", &individual, err);
+        result = check_room(tokenizer, err);
+    if (result < 0)
+        return result;
+    struct split *split = new_split(tokenizer);
+    result = json_find_bool(part, "individual_digits", &individual, err);
     if (result < 0)
         return result;
     split->behavior = individual ? SPLIT_ISOLATED : SPLIT_CONTIGUOUS;

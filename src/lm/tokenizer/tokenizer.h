@@ -1,13 +1,18 @@
-/* tokenizer: text to ids and back, as a `tokenizer.json` says: byte-level BPE of the GPT-2, Qwen and
- * Llama 3 families.
+/* tokenizer: text to ids and back, as a `tokenizer.json` says: byte-level BPE of the GPT-2, Qwen
+ * and Llama 3 families.
  *
- *   text ─► added and special tokens cut out ─► NFC (where the file asks) ─► pre-tokenizer pattern (PCRE2)
- *        ─► bytes as letters ─► merges by rank ─► ids
+ *   text ─► added and special tokens cut out ─► NFC (where the file asks)
+ *        ─► pre-tokenizer pattern (PCRE2) ─► bytes as letters ─► merges by rank ─► ids
  *
- * Any bytes may be encoded. Where they are not UTF-8 the `tokenizers` library can't be asked; here each bad byte is
- * its own word, so that decode(encode(x)) = x for all bytes.
+ * Any bytes may be encoded. Where they are not UTF-8 the `tokenizers` library can't be asked; here
+ * each bad byte is its own word, so that decode(encode(x)) = x for all bytes, where the file asks
+ * for no normal form (then text comes back in that form), for no space before the text and for no
+ * added token that swallows blanks.
  *
- * Threads: a tokenizer is read-only once it is open (its word cache has a lock of its own).
+ * What a file asks for and this engine does not do is refused by name (docs/lm.md).
+ *
+ * Threads: a tokenizer is read-only once it is open; caches of words wait behind a lock
+ * of its own, and belong to one call at a time.
  */
 #ifndef WARPGYM_LM_TOKENIZER_TOKENIZER_H
 #define WARPGYM_LM_TOKENIZER_TOKENIZER_H
@@ -36,15 +41,16 @@ void tokenizer_close(struct tokenizer *tokenizer);
 
 /* Appends. With `special`, special tokens that stand in the text become their ids (a template's
  * text); without it they are ordinary text (what a user or a candidate wrote: no stranger can
- * forge the end of a turn). Begin tokens of the file's post-processor are added with `begin`. */
+ * forge the end of a turn). What the file's post-processor puts before a text (and behind it, where
+ * it does) is added with `begin`. On an error `out` is as it was. */
 struct tokenizer_encoding {
     bool special, begin;
 };
 NODISCARD int tokenizer_encode(struct tokenizer *tokenizer, const char *text, size_t count,
                                const struct tokenizer_encoding *how, struct tokens *out,
                                struct err *err);
-/* Appends the bytes of ids; special tokens are left out with `skip_special`. Ids that are not of this tokenizer
- * (a padded vocabulary) give nothing. */
+/* Appends the bytes of ids; special tokens are left out with `skip_special`. Ids that are not of
+ * this tokenizer (a padded vocabulary) give nothing. */
 NODISCARD int tokenizer_decode(const struct tokenizer *tokenizer, const int32_t *ids, size_t count,
                                bool skip_special, struct buf *out, struct err *err);
 /* The bytes of one id; *count 0 where it has none. */
@@ -52,7 +58,7 @@ const char *tokenizer_bytes(const struct tokenizer *tokenizer, int32_t id, size_
 
 /* One more than the highest id. */
 size_t tokenizer_size(const struct tokenizer *tokenizer);
-/* -1: no such token. The text is a token's own, as in the file's "content" for added ones. */
+/* -1: no such token. The text is what the token decodes to (" a", not the file's letters). */
 int32_t tokenizer_id(const struct tokenizer *tokenizer, const char *text);
 bool tokenizer_is_special(const struct tokenizer *tokenizer, int32_t id);
 

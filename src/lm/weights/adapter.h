@@ -3,8 +3,8 @@
  *   base_model.model.model.layers.N.self_attn.q_proj.lora_A.weight  [rank, in]
  *   base_model.model.model.layers.N.self_attn.q_proj.lora_B.weight  [out, rank]
  *
- * Only what the engine does is taken (peft_type LORA, no DoRA, no bias, one rank for all modules, or
- * rank_pattern refused by name); rsLoRA's scale alpha/sqrt(rank) is known.
+ * Only what the engine does is taken (peft_type LORA, no DoRA, no bias, one rank for all modules);
+ * anything else that PEFT may be told is refused by name. rsLoRA's scale alpha/sqrt(rank) is known.
  */
 #ifndef WARPGYM_LM_WEIGHTS_ADAPTER_H
 #define WARPGYM_LM_WEIGHTS_ADAPTER_H
@@ -47,7 +47,8 @@ double lm_lora_scale(const struct lm_lora *lora);
 /* Elements of A and B on all targets of all layers. */
 uint64_t lm_lora_parameters(const struct lm_lora *lora, const struct lm_config *config);
 
-/* DIRECTORY/adapter_config.json. target_modules may be "all-linear". */
+/* DIRECTORY/adapter_config.json. target_modules may be "all-linear", and names may be whole paths
+ * of modules: that every layer has one shows when the tensors are read. */
 NODISCARD int lm_adapter_read(struct lm_lora *lora, const char *directory, struct err *err);
 NODISCARD int lm_adapter_parse(struct lm_lora *lora, const json_t *document, struct err *err);
 /* The caller's reference. */

@@ -1,8 +1,9 @@
-/* config: the shape of a model, as `config.json` of Hugging Face tells it (families Qwen2, Qwen3 and
- * Llama), and back.
+/* config: the shape of a model, as `config.json` of Hugging Face tells it (families Qwen2, Qwen3
+ * and Llama), and back. Where a file is silent, what Transformers' own classes say counts.
  *
- * What the engine cannot do (sliding windows in use, other activations, other rope kinds, MoE) is refused by name:
- * a model that computes something else would look as if it worked.
+ * What the engine cannot do (sliding windows in use, other activations, other rope kinds, MoE,
+ * quantised weights) is refused by name: a model that computes something else would look as if it
+ * worked.
  */
 #ifndef WARPGYM_LM_WEIGHTS_CONFIG_H
 #define WARPGYM_LM_WEIGHTS_CONFIG_H

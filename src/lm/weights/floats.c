@@ -1,4 +1,5 @@
-/* The two short float types, rounded to nearest even as hardware and PyTorch do (IEEE 754-2008, 4.3.1). */
+/* The two short float types, rounded to nearest even as hardware and PyTorch do (IEEE 754-2008,
+ * 4.3.1). */
 #include "lm/weights/safetensors.h"
 
 #include <string.h>

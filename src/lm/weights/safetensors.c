@@ -161,15 +161,15 @@ static int compare(const struct safetensors *set, const json_t *map, struct err 
     return 0;
 }
 
-static int open_index(struct safetensors *set, const char *directory, const char *path,
+static int open_index(struct safetensors *set, const char *directory, const char *index,
                       struct err *err)
 {
     char *text = NULL;
     size_t count = 0;
     json_t *document = NULL, *map = NULL;
-    int result = file_read(path, LIMIT_SAFETENSORS_INDEX_BYTES, &text, &count, err);
+    int result = file_read(index, LIMIT_SAFETENSORS_INDEX_BYTES, &text, &count, err);
     if (result == 0)
-        result = json_parse(path, text, count, &document, err);
+        result = json_parse(index, text, count, &document, err);
     if (result == 0) {
         result = json_get_object(document, "weight_map", &map, err);
         if (result == 0)
@@ -179,26 +179,26 @@ static int open_index(struct safetensors *set, const char *directory, const char
         if (result == 0)
             result = compare(set, map, err);
         if (result < 0)
-            err_prefix(err, "%s", path);
+            err_prefix(err, "%s", index);
     }
     json_decref(document);
     mem_free(text);
     return result;
 }
 
-static int open_directory(struct safetensors *set, const char *path, struct err *err)
+static int open_directory(struct safetensors *set, const char *directory, struct err *err)
 {
-    char *single = mem_printf("%s/" SINGLE, path);
-    char *index = mem_printf("%s/" INDEX, path);
+    char *single = mem_printf("%s/" SINGLE, directory);
+    char *index = mem_printf("%s/" INDEX, directory);
     int result;
     if (file_exists(single)) {
         result = open_file(set, single, SINGLE, err);
         if (result == 0)
             result = finish(set, err);
     } else if (file_exists(index)) {
-        result = open_index(set, path, index, err);
+        result = open_index(set, directory, index, err);
     } else {
-        result = err_set(err, ERR_MISSING, "%s: holds neither " SINGLE " nor " INDEX, path);
+        result = err_set(err, ERR_MISSING, "%s: holds neither " SINGLE " nor " INDEX, directory);
     }
     mem_free(single);
     mem_free(index);

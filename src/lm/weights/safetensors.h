@@ -54,8 +54,8 @@ const struct lm_tensor *safetensors_find(const struct safetensors *set, const ch
 NODISCARD int lm_tensor_read(const struct lm_tensor *tensor, uint64_t first, uint64_t count,
                              float *out, struct err *err);
 
-/* Writing: declare all tensors, then hand over the data in the same order, in pieces of any size. The
- * file appears under its name only at the end (temporary file beside it, fsync, rename). */
+/* Writing: declare all tensors, then hand over the data in the same order, in pieces of any size.
+ * The file appears under its name only at the end (temporary file beside it, fsync, rename). */
 struct safetensors_writer;
 struct safetensors_declaration {
     const char *name;
@@ -75,8 +75,9 @@ NODISCARD int safetensors_writer_finish(struct safetensors_writer *writer, struc
 /* Gives up: nothing stays on disk. */
 void safetensors_writer_abort(struct safetensors_writer *writer);
 
-/* DIRECTORY/model.safetensors into files of at most `bytes` of data each (a tensor is never split), in
- * the order of their names, and an index. The one file goes last: until then it is what counts. */
+/* DIRECTORY/model.safetensors into files of at most `bytes` of data each (a tensor is never split),
+ * in the order of the tensors' names, and an index. The one file goes last: until then it is what
+ * counts. */
 NODISCARD int safetensors_split(const char *directory, uint64_t bytes, struct err *err);
 
 /* Round to nearest even; NaN stays NaN. */

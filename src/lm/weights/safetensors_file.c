@@ -166,13 +166,15 @@ static int by_offset(const void *a, const void *b)
     return left->bytes < right->bytes ? -1 : left->bytes > right->bytes;
 }
 
-/* Each byte of the data belongs to one tensor. */
-static int check_cover(struct lm_tensor *tensors, size_t count, uint64_t room, struct err *err)
+/* Each byte of the data belongs to one tensor of the file, which are those from `first` on. */
+static int check_cover(const struct safetensors_list *list, size_t first, uint64_t room,
+                       struct err *err)
 {
+    struct lm_tensor *tensors = list->tensors;
     uint64_t end = 0;
-    if (count > 0)
-        qsort(tensors, count, sizeof *tensors, by_offset);
-    for (size_t i = 0; i < count; i++) {
+    if (list->count > first)
+        qsort(&tensors[first], list->count - first, sizeof *tensors, by_offset);
+    for (size_t i = first; i < list->count; i++) {
         if (tensors[i].offset < end)
             return err_set(err, ERR_INPUT, "tensors '%.128s' and '%.128s' overlap",
                            tensors[i - 1].name, tensors[i].name);
@@ -226,7 +228,7 @@ static int read_tensors(struct safetensors_list *list, const struct safetensors_
         if (result < 0)
             return result;
     }
-    int result = check_cover(list->tensors + first, list->count - first, file->bytes - data, err);
+    int result = check_cover(list, first, file->bytes - data, err);
     for (size_t i = first; i < list->count; i++)
         list->tensors[i].offset += data;
     return result;
@@ -305,8 +307,8 @@ int lm_tensor_read(const struct lm_tensor *tensor, uint64_t first, uint64_t coun
                        "BF16 and F16",
                        tensor->path, tensor->name, tensor->dtype_name);
     if (first > tensor->count || count > tensor->count - first)
-        return err_set(err, ERR_INTERNAL, "tensor '%.128s' has no element %llu", tensor->name,
-                       (unsigned long long)(first + count));
+        return err_set(err, ERR_INTERNAL, "tensor '%.128s' has fewer elements than were asked for",
+                       tensor->name);
     uint64_t element = tensor->dtype == LM_F32 ? 4 : 2;
     uint32_t *piece = mem_alloc(READ_ELEMENTS * sizeof *piece);
     int result = 0;

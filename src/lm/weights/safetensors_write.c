@@ -54,11 +54,11 @@ static int declare(json_t *header, const struct safetensors_declaration *tensor,
     json_t *offsets = json_array();
     json_array_append_new(offsets, json_integer((json_int_t)begin));
     json_array_append_new(offsets, json_integer((json_int_t)*end));
-    json_t *object = json_object();
-    json_put(object, "dtype", json_text(kinds[tensor->dtype].name));
-    json_put(object, "shape", shape);
-    json_put(object, "data_offsets", offsets);
-    json_put(header, tensor->name, object);
+    json_t *entry = json_object();
+    json_put(entry, "dtype", json_text(kinds[tensor->dtype].name));
+    json_put(entry, "shape", shape);
+    json_put(entry, "data_offsets", offsets);
+    json_put(header, tensor->name, entry);
     *elements = count;
     return 0;
 }

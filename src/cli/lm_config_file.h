@@ -1,0 +1,9 @@
+/* lm_config_file: the config of a model that is made afresh, from a config.json or a directory that holds one. */
+#ifndef WARPGYM_CLI_LM_CONFIG_FILE_H
+#define WARPGYM_CLI_LM_CONFIG_FILE_H
+
+#include "lm/weights/config.h"
+
+NODISCARD int lm_config_file(const char *path, struct lm_config *config, struct err *err);
+
+#endif

@@ -375,7 +375,7 @@ static const char *what_is_missing(const struct arguments *arguments)
         OPTION_INT('b', "batch-tokens", &a->step_tokens, 1, 100000000, "N",                        \
                    "tokens of a step; 8192"),                                                      \
         OPTION_INT(0, "pass-tokens", &a->pass_tokens, 1, 100000000, "N",                           \
-                   "tokens computed at once, which bounds memory; those of a step"),               \
+                   "tokens computed at once, which bounds memory; 2048, or the longest example"),  \
         OPTION_FLAG(0, "recompute", &a->recompute,                                                 \
                     "compute each layer again in the backward direction: less memory, same bits"), \
         OPTION_FLOAT('r', "rate", &a->rate, 1e-12, 1, "R",                                         \
@@ -395,6 +395,7 @@ int lm_train_main(int argc, char **argv)
     struct arguments arguments = {.backend = "cpu",
                                   .epochs = (int64_t)sft_defaults.epochs,
                                   .step_tokens = (int64_t)sft_defaults.step_tokens,
+                                  .pass_tokens = (int64_t)sft_defaults.batch_tokens,
                                   .max_tokens = (int64_t)dataset_defaults.max_tokens,
                                   .checkpoint_every = (int64_t)sft_defaults.checkpoint_every,
                                   .keep = (int64_t)sft_defaults.keep,

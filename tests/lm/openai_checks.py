@@ -38,7 +38,7 @@ CONFIG = {
     "hidden_act": "silu",
     "tie_word_embeddings": True,
     "initializer_range": 0.3,
-    "eos_token_id": VOCAB - 1,
+    "eos_token_id": VOCAB - 3,
 }
 
 
@@ -97,13 +97,16 @@ def tokenizer(directory):
     return made
 
 
-def chat(served, **more):
+def chat(served, extra_body=None, **more):
+    """An answer of 24 tokens, whatever is drawn."""
     settings = {"model": "tiny", "messages": CHAT, "max_tokens": 24, "seed": 5} | more
+    settings["extra_body"] = {"ignore_eos": True} | (extra_body or {})
     return served.client.chat.completions.create(**settings)
 
 
-def complete(served, **more):
+def complete(served, extra_body=None, **more):
     settings = {"model": "tiny", "prompt": "warpgym is", "max_tokens": 24, "seed": 5} | more
+    settings["extra_body"] = {"ignore_eos": True} | (extra_body or {})
     return served.client.completions.create(**settings)
 
 
@@ -231,6 +234,20 @@ def test_stops(served):
     assert ended.finish_reason == "stop"
 
 
+def test_a_turn_ends_an_answer(served, tokenizer):
+    """The model's config knows the end of a text alone."""
+    ends = tokenizer.convert_tokens_to_ids(["<|endoftext|>", "<|im_end|>"])
+    body = {"ignore_eos": False, "return_token_ids": True}
+    answer = chat(served, n=64, max_tokens=200, temperature=3, extra_body=body)
+    seen = set()
+    for choice in answer.choices:
+        assert not set(choice.token_ids[:-1]) & set(ends)
+        assert (choice.finish_reason == "stop") == (choice.token_ids[-1] in ends)
+        seen.add(choice.token_ids[-1])
+        assert "<|im_end|>" not in choice.message.content
+    assert seen >= set(ends)
+
+
 @pytest.mark.parametrize("samples", [1, 3])
 def test_streamed_chat_is_the_same(samples, served):
     options = {"n": samples, "logprobs": True, "top_logprobs": 1}
@@ -351,7 +368,7 @@ def test_who_goes_away_is_cancelled(directory):
     """One place, and a first answer that would take it for long."""
     server = Served(directory, "--sequences", "1", "--queue", "1000")
     many = {"n": 500, "max_tokens": 480}
-    stream = complete(server, **many, stream=True, extra_body={"ignore_eos": True})
+    stream = complete(server, **many, stream=True)
     next(iter(stream))
     body = {"prompt": "a", "ignore_eos": True, **many}
     raw = json.dumps(body).encode()
@@ -381,7 +398,7 @@ def test_a_full_queue(directory):
 
 def test_answers_end_before_the_server_does(directory):
     server = Served(directory, token=None)
-    stream = complete(server, max_tokens=400, stream=True, extra_body={"ignore_eos": True})
+    stream = complete(server, max_tokens=400, stream=True)
     chunks = iter(stream)
     next(chunks)
     server.process.send_signal(signal.SIGTERM)
@@ -392,7 +409,7 @@ def test_answers_end_before_the_server_does(directory):
 
 def test_a_drain_that_takes_too_long_cancels(directory):
     server = Served(directory, "--drain", "0", "--sequences", "1", token=None)
-    stream = complete(server, n=64, max_tokens=500, stream=True, extra_body={"ignore_eos": True})
+    stream = complete(server, n=64, max_tokens=500, stream=True)
     chunks = iter(stream)
     next(chunks)
     server.process.send_signal(signal.SIGTERM)

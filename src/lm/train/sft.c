@@ -15,6 +15,7 @@
 const struct sft_options sft_defaults = {
     .epochs = 1,
     .step_tokens = 8192,
+    .batch_tokens = 2048,
     .schedule = LM_COSINE,
     .floor = 0.1,
     .adam = {.rate = 1e-4, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .decay = 0.01, .clip = 1},
@@ -436,13 +437,13 @@ int sft_run(struct lm_model *model, const struct dataset *data, const struct dat
             const struct sft_options *options, struct err *err)
 {
     struct run run = {.options = options, .data = data, .evaluation = evaluation, .model = model};
-    struct lm_trainer_options trainer = {.batch_tokens = options->batch_tokens
-                                                             ? options->batch_tokens
-                                                             : options->step_tokens,
+    struct lm_trainer_options trainer = {.batch_tokens = options->batch_tokens,
                                          .recompute = options->recompute};
     int result = check_options(options, err);
     if (result < 0)
         return result;
+    if (trainer.batch_tokens == 0 || trainer.batch_tokens > options->step_tokens)
+        trainer.batch_tokens = options->step_tokens;
     if (trainer.batch_tokens < longest_of(data, evaluation))
         trainer.batch_tokens = longest_of(data, evaluation);
     run.steps = count_steps(data, options);

@@ -46,7 +46,7 @@ struct sft_options {
     uint64_t epochs;
     /* Rows of one step: a longer example makes one alone, and an epoch's end ends one. */
     size_t step_tokens;
-    size_t batch_tokens; /* rows of one pass, at most; 0: step_tokens */
+    size_t batch_tokens; /* rows of one pass, or the longest example's; 0: step_tokens */
     bool recompute;
     enum lm_schedule schedule;
     uint64_t warmup;

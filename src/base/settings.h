@@ -507,6 +507,13 @@ void settings_show(const struct settings *settings, struct buf *out);
 /* The values of one section ("check"), a line each and nothing else. */
 void settings_show_section(const struct settings *settings, const char *section, struct buf *out);
 
+/* One value as a YAML file has it; the row's path, "gym.turns". */
+const char *settings_path(size_t index);
+void settings_show_value(const struct settings *settings, size_t index, struct buf *out);
+/* The first from `index` on that has another value in `b`, secrets apart, which no file shows;
+ * SETTINGS_COUNT: there is none. */
+size_t settings_difference(const struct settings *a, const struct settings *b, size_t index);
+
 /* What is known of one setting on a machine. */
 struct settings_choice {
     const char *path;

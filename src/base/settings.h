@@ -321,8 +321,7 @@
     X(train_keep, "train.keep", INT, "2", 1, 100000,                                               \
       "Checkpoints that are kept, beside the best one")                                            \
     X(train_guard_skips, "train.guard_skips", INT, "3", 1, 1000,                                   \
-      "Steps in a row with nothing to learn from, or with a loss that is not finite, after which " \
-      "training ends")                                                                             \
+      "Steps in a row whose loss or gradient is not finite, after which training ends")            \
     X(train_guard_norm, "train.guard_norm", FLOAT, "0", 0, 1000000000000,                          \
       "Gradient norm above which it ends; 0: none")                                                \
     X(train_guard_kl, "train.guard_kl", FLOAT, "0", 0, 1000000,                                    \

@@ -13,10 +13,14 @@ static uint64_t absorb(uint64_t state, uint64_t word)
     return mix((state ^ mix(word + 0x9e3779b97f4a7c15U)) + 0x9e3779b97f4a7c15U);
 }
 
+uint64_t rl_number(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index)
+{
+    return absorb(absorb(absorb(absorb(0, seed), step), stream), index);
+}
+
 double rl_uniform(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index)
 {
-    uint64_t bits = absorb(absorb(absorb(absorb(0, seed), step), stream), index);
-    return (double)(bits >> 11) * 0x1p-53;
+    return (double)(rl_number(seed, step, stream, index) >> 11) * 0x1p-53;
 }
 
 /* Fisher and Yates; number i of the stream decides place i. */

@@ -263,7 +263,7 @@ const struct cli_command cli_commands[] = {
          "(setting server.token) is asked for where one is set.",
      .examples = "warpgym lm serve models/qwen3-0.6b\n"
                  "warpgym lm serve models/base --adapter runs/sft/adapter --name tuned\n"
-                 "warpgym rollout --policy http://127.0.0.1:8000/v1 --problem softmax",
+                 "warpgym rollout --policy http://127.0.0.1:8000/v1 softmax",
      .run = lm_serve_main},
     {.name = "lm sample",
      .arguments = "MODEL [PROMPT|-]",

@@ -53,11 +53,12 @@ static void keep(struct lm_api_choice *choice, const struct lm_sample *sample)
     choice->count = sample->count;
 }
 
-static size_t count_characters(const char *text)
+/* Of the text from a byte on; it may hold NULs. */
+static size_t count_characters(const struct buf *text, size_t from)
 {
     size_t count = 0;
-    for (; *text; text++)
-        count += ((unsigned char)*text & 0xc0) != 0x80;
+    for (size_t i = from; i < text->len; i++)
+        count += ((unsigned char)text->data[i] & 0xc0) != 0x80;
     return count;
 }
 
@@ -70,7 +71,7 @@ static int decode(struct lm_api_choice *choice, size_t from, struct err *err)
         choice->offsets[i] = choice->characters;
         result = tokenizer_stream_put(choice->tokenizer, &choice->stream, choice->tokens[i], true,
                                       &choice->text, err);
-        choice->characters += count_characters(choice->text.data + before);
+        choice->characters += count_characters(&choice->text, before);
     }
     if (result == 0 && lm_api_choice_is_over(choice))
         result = tokenizer_stream_end(&choice->stream, &choice->text, err);
@@ -101,8 +102,8 @@ static json_t *token_text(const struct lm_api_choice *choice, int32_t id)
 {
     size_t count;
     const char *bytes = tokenizer_bytes(choice->tokenizer, id, &count);
-    if (utf8_is_valid(bytes, count))
-        return json_text_bytes(bytes, count);
+    if (count == 0 || (utf8_is_valid(bytes, count) && !memchr(bytes, 0, count)))
+        return json_text_bytes(count > 0 ? bytes : "", count);
     struct buf text;
     buf_init(&text, LIMIT_ANSWER_BYTES);
     buf_puts(&text, "bytes:");
@@ -200,11 +201,11 @@ static size_t walk_prompt(const struct lm_api_choice *choice, struct lists *list
         buf_reset(&text);
         if (tokenizer_stream_put(choice->tokenizer, &stream, scored->ids.ids[i], false, &text,
                                  NULL) == 0)
-            characters += count_characters(text.data);
+            characters += count_characters(&text, 0);
     }
     buf_reset(&text);
     if (tokenizer_stream_end(&stream, &text, NULL) == 0)
-        characters += count_characters(text.data);
+        characters += count_characters(&text, 0);
     buf_deinit(&text);
     return characters;
 }
@@ -275,14 +276,24 @@ json_t *lm_api_chat_choice(struct lm_api_choice *choice)
     return object;
 }
 
+static void put_prompt(const struct lm_api_choice *choice, struct buf *text)
+{
+    const struct tokens *ids = &choice->prompt->ids;
+    struct tokenizer_stream stream = {0};
+    int result = 0;
+    for (size_t i = 0; i < ids->count && result == 0; i++)
+        result = tokenizer_stream_put(choice->tokenizer, &stream, ids->ids[i], false, text, NULL);
+    if (result < 0 || tokenizer_stream_end(&stream, text, NULL) < 0)
+        buf_reset(text); /* there is no room for that much text */
+}
+
 /* The prompt's text first, where it is to be echoed. */
 static json_t *completion_text(const struct lm_api_choice *choice, size_t from, bool prompt)
 {
-    const struct tokens *ids = &choice->prompt->ids;
     struct buf text;
     buf_init(&text, LIMIT_PROMPT_BYTES + LIMIT_ANSWER_BYTES);
-    if (prompt && tokenizer_decode(choice->tokenizer, ids->ids, ids->count, false, &text, NULL) < 0)
-        buf_reset(&text); /* there is no room for that much text */
+    if (prompt)
+        put_prompt(choice, &text);
     buf_append(&text, choice->text.data + from, choice->text_safe - from);
     json_t *made = json_text_bytes(text.data, text.len);
     buf_deinit(&text);

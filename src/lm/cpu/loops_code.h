@@ -1,6 +1,6 @@
 /* The source of the loops (loops.h), included once by each loops_*.c with LOOPS (the table's name),
- * LOOPS_NAME and VECTOR_BYTES set. Loops that the compiler vectorises by itself are left to it; those that live from many
- * accumulators are written in vectors. */
+ * LOOPS_NAME and VECTOR_BYTES set. Loops that the compiler vectorises by itself are left to it;
+ * those that live from many accumulators are written in vectors. */
 #include "lm/cpu/loops.h"
 
 #include <float.h>
@@ -62,9 +62,9 @@ static inline uint32_t float_bits(float value)
     return bits;
 }
 
-/* exp(x) = 2ⁿ·exp(r), |r| <= ln 2 / 2; exp(r) = 1 + r + r²·p(r) with p fitted at Chebyshev's points.
- * Adding 1.5·2²³ rounds to a whole number and leaves it in the low bits. 2ⁿ comes in two factors,
- * so that results that overflow, or are denormal, are so by arithmetic. NaN stays NaN. */
+/* exp(x) = 2ⁿ·exp(r), |r| <= ln 2 / 2; exp(r) = 1 + r + r²·p(r) with p fitted at Chebyshev's
+ * points. Adding 1.5·2²³ rounds to a whole number and leaves it in the low bits. 2ⁿ comes in two
+ * factors, so that results that overflow, or are denormal, are so by arithmetic. NaN stays NaN. */
 static inline float exp_of(float x)
 {
     const float magic = 0x1.8p23F;
@@ -138,8 +138,9 @@ static inline void add_rest(size_t rows, size_t count, const float *x, size_t x_
         sums[r] += load_part(x + r * x_stride, count) * last;
 }
 
-/* `rows` of x, at most 4, by 4 of weight, which are read in the order of memory: what memory delivers
- * is the limit. Several sums for each row, as many as hide the latency; both numbers are constants here. */
+/* `rows` of x, at most 4, by 4 of weight, which are read in the order of memory: what memory
+ * delivers is the limit. Several sums for each row, as many as hide the latency; both numbers are
+ * constants here. */
 static inline __attribute__((always_inline)) void stream(size_t rows, size_t parts, size_t in,
                                                          const float *x, size_t x_stride,
                                                          const float *weight, size_t weight_stride,
@@ -171,22 +172,25 @@ static inline __attribute__((always_inline)) void stream(size_t rows, size_t par
     }
 }
 
-/* The next 4 rows of x, by 4 of weight that are in the cache by now: all 16 sums in registers, because arithmetic is the
- * limit. */
-static void tile(size_t in, const float *x, size_t x_stride, const float *weight,
-                 size_t weight_stride, float *y, size_t y_stride)
+/* `rows` of x, at most 4 and a constant here, by 4 of weight that are in the cache by now: all sums
+ * in registers, because arithmetic is the limit. A row's sums have one order, whatever `rows`
+ * is. */
+static inline __attribute__((always_inline)) void tile(size_t rows, size_t in, const float *x,
+                                                       size_t x_stride, const float *weight,
+                                                       size_t weight_stride, float *y,
+                                                       size_t y_stride)
 {
     vector sums[4][4] = {0}; /* [o][r] */
     size_t i = 0;
     for (; i + LANES <= in; i += LANES)
         for (size_t o = 0; o < 4; o++) {
             vector column = load(weight + o * weight_stride + i);
-            for (size_t r = 0; r < 4; r++)
+            for (size_t r = 0; r < rows; r++)
                 sums[o][r] += load(x + r * x_stride + i) * column;
         }
     for (size_t o = 0; i < in && o < 4; o++)
-        add_rest(4, in - i, x + i, x_stride, weight + o * weight_stride + i, sums[o]);
-    for (size_t r = 0; r < 4; r++) {
+        add_rest(rows, in - i, x + i, x_stride, weight + o * weight_stride + i, sums[o]);
+    for (size_t r = 0; r < rows; r++) {
         vector row[4] = {sums[0][r], sums[1][r], sums[2][r], sums[3][r]};
         quad found = totals(row);
         memcpy(y + r * y_stride, &found, sizeof found);
@@ -207,7 +211,29 @@ static void loop_rows_by_rows(size_t rows, size_t in, size_t out, const float *x
         else
             stream(1, 4, in, x, x_stride, weight, weight_stride, y, y_stride);
         for (size_t r = first; r < rows; r += 4)
-            tile(in, x + r * x_stride, x_stride, weight, weight_stride, y + r * y_stride, y_stride);
+            tile(4, in, x + r * x_stride, x_stride, weight, weight_stride, y + r * y_stride,
+                 y_stride);
+    }
+    for (; o < out; o++, weight += weight_stride, y++)
+        for (size_t r = 0; r < rows; r++)
+            y[r * y_stride] = loop_dot(in, x + r * x_stride, weight);
+}
+
+static void loop_rows_alike(size_t rows, size_t in, size_t out, const float *x, size_t x_stride,
+                            const float *weight, size_t weight_stride, float *y, size_t y_stride)
+{
+    size_t o = 0, whole = rows / 4 * 4;
+    const float *rest = x + whole * x_stride;
+    for (; o + 4 <= out; o += 4, weight += 4 * weight_stride, y += 4) {
+        for (size_t r = 0; r < whole; r += 4)
+            tile(4, in, x + r * x_stride, x_stride, weight, weight_stride, y + r * y_stride,
+                 y_stride);
+        if (rows % 4 == 3)
+            tile(3, in, rest, x_stride, weight, weight_stride, y + whole * y_stride, y_stride);
+        else if (rows % 4 == 2)
+            tile(2, in, rest, x_stride, weight, weight_stride, y + whole * y_stride, y_stride);
+        else if (rows % 4 == 1)
+            tile(1, in, rest, x_stride, weight, weight_stride, y + whole * y_stride, y_stride);
     }
     for (; o < out; o++, weight += weight_stride, y++)
         for (size_t r = 0; r < rows; r++)
@@ -407,6 +433,7 @@ const struct lm_loops LOOPS = {
     .dot = loop_dot,
     .square_sum = loop_square_sum,
     .rows_by_rows = loop_rows_by_rows,
+    .rows_alike = loop_rows_alike,
     .mix = loop_mix,
     .rmsnorm = loop_rmsnorm,
     .rmsnorm_backward = loop_rmsnorm_backward,

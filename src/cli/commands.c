@@ -272,6 +272,7 @@ const struct cli_command cli_commands[] = {
          "MODEL is a directory with config.json, safetensors and tokenizer.json. PROMPT is the "
          "text's beginning (- reads it from standard input); without it the model starts with its "
          "begin token. One sample is printed as it comes, several each as it ends.\n\n"
+         "Unless told otherwise, temperature and top-p are 1, and a sample has at most 256 tokens.\n"
          "The same seed gives the same text, whatever else is sampled beside it.\n\n"
          "Exit status: 0, 2 bad usage or input, 3 the model gives no numbers, 130 interrupted.",
      .examples =
@@ -288,7 +289,9 @@ const struct cli_command cli_commands[] = {
          "stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From a pipe, "
          "each line is a question, and nothing but the answers is printed.\n\n"
          "MODEL is a directory with config.json, safetensors and tokenizer.json; the way it is "
-         "talked to (ChatML, as Qwen2 or Qwen3 has it) is found from its chat template.",
+         "talked to (ChatML, as Qwen2 or Qwen3 has it) is found from its chat template.\n\n"
+         "Unless told otherwise, temperature is 0.7, top-p 0.95, and an answer may take what is "
+         "left of the context.",
      .examples = "warpgym lm chat models/Qwen3-0.6B\n"
                  "warpgym lm chat models/Qwen3-0.6B --no-thinking --system \"Be curt.\"\n"
                  "echo 'What is a warp?' | warpgym lm chat models/tiny -t 0",

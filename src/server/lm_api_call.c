@@ -318,6 +318,27 @@ static int check_length(const struct call *call, size_t count, struct err *err)
                    positions, count, wanted ? wanted : 1);
 }
 
+/* A request of a hundred bytes must not make an answer of gigabytes. */
+static int check_listed(const struct call *call, struct err *err)
+{
+    const struct lm_api_request *request = &call->request;
+    const size_t positions = call->api->options.positions;
+    size_t tokens = 0;
+    for (size_t i = 0; i < request->prompt_count; i++) {
+        const size_t prompt = call->parts[i].scored.ids.count;
+        const size_t most = request->sampling.max_tokens;
+        tokens += most > 0 ? most : positions - prompt;
+        tokens += request->echo ? prompt : 0;
+    }
+    const size_t listed = tokens * request->samples * (1 + request->sampling.top_logprobs);
+    if (!request->logprobs || listed <= LIMIT_LM_LISTED)
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "up to %zu log-probabilities would be listed, and %d is the most: ask for fewer "
+                   "tokens, choices or alternatives",
+                   listed, LIMIT_LM_LISTED);
+}
+
 /* A part of each prompt, with its choices; nothing is submitted yet. */
 static int make_parts(struct call *call, struct err *err)
 {
@@ -338,7 +359,7 @@ static int make_parts(struct call *call, struct err *err)
                                call->api->options.tokenizer, &part->scored);
     }
     call->left = call->choice_count;
-    return result;
+    return result < 0 ? result : check_listed(call, err);
 }
 
 static int submit(struct call *call, struct part *part, struct err *err)

@@ -316,6 +316,13 @@ REFUSED = [
     ("completions", {"prompt": "a" * 3000}, 400, None, "512 tokens in all"),
     ("completions", {"prompt": ""}, 400, None, "the prompt is empty"),
     ("completions", {"prompt": [VOCAB]}, 400, None, str(VOCAB)),
+    (
+        "completions",
+        {"prompt": "a", "max_tokens": 400, "n": 512, "logprobs": 20},
+        400,
+        None,
+        "4300800 log-probabilities",
+    ),
     ("completions", {"prompt": "a", "temprature": 1}, 400, "temprature", "did you mean"),
 ]
 

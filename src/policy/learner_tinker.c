@@ -83,6 +83,29 @@ static int command(struct tinker *tinker, const char *target, struct buf *body, 
     return code;
 }
 
+/* A request that begin_request began. One that was refused is none, and its number is free. */
+static int numbered(struct tinker *tinker, const char *target, struct buf *body, int fine,
+                    json_t **result, int *status, struct err *err)
+{
+    int found = 0;
+    int code = command(tinker, target, body, fine, result, &found, err);
+    if (found >= 400 && found < 500)
+        tinker->number--;
+    if (status)
+        *status = found;
+    return code;
+}
+
+/* A promise that was lost is none of our files. */
+static int as_io(int code, struct err *err)
+{
+    if (code != ERR_MISSING)
+        return code;
+    if (err)
+        err->code = ERR_IO;
+    return ERR_IO;
+}
+
 /* ---------------------------------------------------------------------------------------- models */
 
 static void put_lora(struct buf *body, const struct tinker *tinker)
@@ -282,7 +305,7 @@ static int freeze(struct tinker *tinker, struct err *err)
         return code;
     put_number(&body, "sampling_session_seq_id", tinker->samplers++);
     put_key(&body, "type", "save_weights_for_sampler");
-    code = command(tinker, "/api/v1/save_weights_for_sampler", &body, 0, &result, NULL, err);
+    code = numbered(tinker, "/api/v1/save_weights_for_sampler", &body, 0, &result, NULL, err);
     if (code == 0) {
         const char *id = json_text_at(result, "sampling_session_id");
         const char *path = json_text_at(result, "path");
@@ -311,7 +334,7 @@ static int tinker_refresh(void *state, uint64_t *version, struct err *err)
     if (result == 0)
         *version = tinker->steps;
     pthread_mutex_unlock(&tinker->lock);
-    return result;
+    return as_io(result, err);
 }
 
 /* Before the first refresh samples are of the weights that the model begins with. */
@@ -321,7 +344,7 @@ static int find_sampler(struct tinker *tinker, char **sampler, struct err *err)
     int result = tinker->sampler ? 0 : freeze(tinker, err);
     *sampler = result == 0 ? mem_strdup(tinker->sampler) : NULL;
     pthread_mutex_unlock(&tinker->lock);
-    return result;
+    return as_io(result, err);
 }
 
 static int tinker_sample(void *state, const struct tokens *prompt,
@@ -353,7 +376,7 @@ static int tinker_sample(void *state, const struct tokens *prompt,
         buf_deinit(&body);
     }
     mem_free(sampler);
-    return result == ERR_MISSING ? err_set(err, ERR_IO, "%s", err->text) : result;
+    return as_io(result, err);
 }
 
 /* ------------------------------------------------------------------------------------- training */
@@ -382,7 +405,7 @@ static int send_chunk(struct tinker *tinker, const struct pass *pass, const stru
                       size_t count, char **id, struct err *err)
 {
     struct buf body;
-    int result = begin_request(tinker, &body, err);
+    int status = 0, result = begin_request(tinker, &body, err);
     if (result < 0)
         return result;
     buf_printf(&body, ",\"%s\":", pass->gradients ? "forward_backward_input" : "forward_input");
@@ -391,7 +414,9 @@ static int send_chunk(struct tinker *tinker, const struct pass *pass, const stru
     const struct tinker_call call = {.method = "POST", .target = pass->target, .body = &body};
     result = body.cut ? err_set(err, ERR_LIMIT, "a datum is too long for one request of %zu bytes",
                                 BODY_BYTES)
-                      : tinker_submit(tinker->link, &call, id, NULL, err);
+                      : tinker_submit(tinker->link, &call, id, &status, err);
+    if (body.cut || (status >= 400 && status < 500))
+        tinker->number--;
     buf_deinit(&body);
     return result;
 }
@@ -458,7 +483,7 @@ static int fail(struct tinker *tinker, int result, struct err *err)
 {
     if (result < 0)
         tinker->torn = true;
-    return result == ERR_MISSING && err ? err_set(err, ERR_IO, "%s", err->text) : result;
+    return as_io(result, err);
 }
 
 static int tinker_pass(void *state, struct lm_datum *datums, size_t count, const struct loss *loss,
@@ -480,7 +505,7 @@ static int tinker_pass(void *state, struct lm_datum *datums, size_t count, const
     if (gradients && !torn)
         result = fail(tinker, result, err);
     pthread_mutex_unlock(&tinker->lock);
-    return result == ERR_MISSING ? err_set(err, ERR_IO, "%s", err->text) : result;
+    return as_io(result, err);
 }
 
 static int step(struct tinker *tinker, const struct lm_adam *adam, double *norm, struct err *err)
@@ -495,7 +520,7 @@ static int step(struct tinker *tinker, const struct lm_adam *adam, double *norm,
                "\"eps\":%.17g,\"weight_decay\":%.17g,\"grad_clip_norm\":%.17g}",
                adam->rate, adam->beta1, adam->beta2, adam->epsilon, adam->decay, adam->clip);
     put_key(&body, "type", "optim_step");
-    result = command(tinker, "/api/v1/optim_step", &body, 0, &found, NULL, err);
+    result = numbered(tinker, "/api/v1/optim_step", &body, 0, &found, NULL, err);
     if (result == 0) {
         tinker->steps++;
         *norm = tinker_read_norm(found);
@@ -529,7 +554,7 @@ static int save_as(struct tinker *tinker, const char *name, bool *taken, char **
         return code;
     put_key(&body, "path", name);
     put_key(&body, "type", "save_weights");
-    code = command(tinker, "/api/v1/save_weights", &body, 409, &result, &status, err);
+    code = numbered(tinker, "/api/v1/save_weights", &body, 409, &result, &status, err);
     *taken = code == 0 && status == 409;
     if (code == 0 && !*taken) {
         const char *text = json_text_at(result, "path");
@@ -542,7 +567,7 @@ static int save_as(struct tinker *tinker, const char *name, bool *taken, char **
     }
     json_decref(result);
     buf_deinit(&body);
-    return code == ERR_MISSING ? err_set(err, ERR_IO, "%s", err->text) : code;
+    return as_io(code, err);
 }
 
 /* A name may be taken by ourselves: by a request whose answer got lost. What that one saved may not
@@ -603,7 +628,7 @@ static int load(struct tinker *tinker, const char *where, bool optimizer, struct
     put_key(&body, "path", where);
     buf_printf(&body, ",\"optimizer\":%s", optimizer ? "true" : "false");
     put_key(&body, "type", "load_weights");
-    result = command(tinker, "/api/v1/load_weights", &body, 0, NULL, NULL, err);
+    result = numbered(tinker, "/api/v1/load_weights", &body, 0, NULL, NULL, err);
     buf_deinit(&body);
     return fail(tinker, result, err);
 }

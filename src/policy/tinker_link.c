@@ -128,9 +128,7 @@ static int refuse(const struct tinker_link *link, const struct http_flow_answer 
         .token_hint = "it wants another key; set TINKER_API_KEY or policy.token",
         .missing_hint = "is that a Tinker server's address?",
     };
-    int code = openai_refuse(&refusal, &ignored, err);
-    /* Of a server whose name for a busy one is a 4xx we say the same. */
-    return reply->status == 402 ? err_set(err, ERR_IO, "%s", err->text) : code;
+    return openai_refuse(&refusal, &ignored, err);
 }
 
 static bool is_fine(const struct trying *trying, int status)

@@ -139,8 +139,8 @@ static json_t *answer_of(const struct asker *asker)
     const struct learner_answer *answer = &asker->answer;
     if (asker->result < 0)
         return failure(&asker->err);
-    return json_pack("{s:o, s:o, s:s, s:b, s:I}", "tokens", list_ids(answer->tokens, answer->count),
-                     "logprobs", list_reals(answer->logprobs, answer->count), "text", answer->text,
+    return json_pack("{s:o, s:o, s:o, s:b, s:I}", "tokens", list_ids(answer->tokens, answer->count),
+                     "logprobs", list_reals(answer->logprobs, answer->count), "text", json_text(answer->text),
                      "stopped", answer->stopped, "version", (json_int_t)answer->version);
 }
 

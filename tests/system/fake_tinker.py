@@ -10,7 +10,6 @@ asked is kept in `server.calls` as (path, body). A fault is taken by the first r
     drop     the connection is closed without an answer; with `after`, when it was done
     hang     no answer, as long as the server lives
     again    (of a poll) try_again
-    twice    the answer, and the same once more behind it
     junk     a success whose body is `body`
 
 With `skyrl` it does as SkyRL's server does: one model at a time, failures of promises as 400, no
@@ -172,7 +171,7 @@ class FakeTinker:
         if body["base_model"] != BASE:
             raise Refused(400, f"no model {body['base_model']}")
         options = [f"rank={lora['rank']}", f"seed={lora['seed']}", f"alpha={ALPHA}", "backend=cpu"]
-        name = f"model_{body['model_seq_id']:08x}{len(self.models)}"
+        name = f"model_{len(self.asked):08x}"
         self.models[name] = Model(Probe("engine", self.directory, *options), lora["rank"])
         return {"model_id": name, "type": "create_model"}
 
@@ -425,7 +424,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if fault and fault.kind == "junk":
             self.send(200, fault.body)
             return
-        if fault and (fault.kind == "hang" or not fault.after) and fault.kind != "twice":
+        if fault and (fault.kind == "hang" or not fault.after):
             self.close_connection = True
             return
         status, text = self.work(body)
@@ -433,8 +432,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self.send(status, text)
-        if fault and fault.kind == "twice":
-            self.send(status, text)
 
     do_GET = do_POST
 

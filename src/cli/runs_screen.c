@@ -89,7 +89,10 @@ static void put_head(struct drawing *drawing)
     runs_age_text(view, age, sizeof age);
     if (view->holder > 0)
         snprintf(process, sizeof process, " (process %d)", (int)view->holder);
+    /* The state has to be seen; of a long path its last part. */
     snprintf(left, sizeof left, "%s  %s%s", view->path, run_state_names[view->state], process);
+    if (strlen(left) > (size_t)drawing->screen->width)
+        snprintf(left, sizeof left, "%s  %s%s", view->name, run_state_names[view->state], process);
     snprintf(right, sizeof right, "last wrote %s ago", age);
     int gap = drawing->screen->width - (int)strlen(left) - (int)strlen(right);
     char *line = gap > 1 ? mem_printf("%s%*s%s", left, gap, "", right) : mem_strdup(left);

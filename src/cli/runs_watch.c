@@ -91,7 +91,7 @@ static void show(const char *picture)
         size_t length = strcspn(picture, "\n");
         buf_append(&out, picture, length);
         picture += length + (picture[length] == '\n');
-        buf_puts(&out, *picture ? "\033[K\r\n" : "\033[K");
+        buf_puts(&out, *picture ? "\033[K\n" : "\033[K");
     }
     buf_puts(&out, "\033[J");
     cli_print(&out);

@@ -385,6 +385,10 @@ def has(text):
     return lambda picture: any(text in line for line in picture)
 
 
+def step_of(picture):
+    return int(re.search(r"step (\d+) of 100000", "\n".join(picture))[1])
+
+
 @pytest.mark.parametrize("how", ["q", "signal"])
 def test_watch(warpgym, tmp_path, how):
     with live(tmp_path / "run", wait_ms=30) as writer:
@@ -392,8 +396,8 @@ def test_watch(warpgym, tmp_path, how):
         picture = terminal.wait_for(has(f"running (process {writer.pid})"), "the run")
         assert terminal.text.startswith(ENTER)
         assert len(picture) <= 24 and max(map(len, picture)) <= 80
-        first = next(int(line.split("step ")[1].split()[0]) for line in picture if "step " in line)
-        terminal.wait_for(has(f"step {first + 8} of 100000"), "more steps")
+        first = step_of(picture)
+        terminal.wait_for(lambda picture: step_of(picture) > first + 8, "more steps")
         terminal.wait_for(has("last checkpoint: step-"), "a checkpoint")
         picture = terminal.picture()
         assert [line.split()[0] for line in picture[5:11]] == [
@@ -420,6 +424,7 @@ def test_watch_small(warpgym, home):
     )
     picture = terminal.wait_for(bool, "a picture")
     assert len(picture) == 4 and max(map(len, picture)) <= 30
+    assert picture[0] == "a  finished"
     terminal.resize(24, 80)
     picture = terminal.wait_for(lambda picture: len(picture) > 10, "a larger one")
     assert "_" in picture[5] and "#" in picture[5] and picture[5].isascii()

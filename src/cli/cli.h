@@ -44,6 +44,14 @@ int lm_tokenizer_main(int argc, char **argv);
 int lm_info_main(int argc, char **argv);
 int lm_convert_main(int argc, char **argv);
 int lm_train_main(int argc, char **argv);
+int runs_list_main(int argc, char **argv);
+int runs_show_main(int argc, char **argv);
+int runs_watch_main(int argc, char **argv);
+int runs_logs_main(int argc, char **argv);
+int runs_stop_main(int argc, char **argv);
+int runs_compare_main(int argc, char **argv);
+int runs_export_main(int argc, char **argv);
+int runs_tensorboard_main(int argc, char **argv);
 
 extern const struct cli_command cli_commands[];
 

@@ -181,6 +181,29 @@ const struct cli_command cli_commands[] = {
                  "warpgym ask -p http://localhost:8000/v1 -n 32 --json - <prompt.txt | jq .text\n"
                  "warpgym ask -p scripted:demo/gym/script.jsonl --problem softmax --turn 2 x",
      .run = ask_main},
+    {.name = "train",
+     .arguments = "CONFIG [KEY=VALUE...]",
+     .summary = "train a model against the judge: fine-tuning, then reinforcement learning",
+     .description =
+         "CONFIG is a settings file (`warpgym settings --describe`: train.*, gym.*, policy.*, "
+         "...); "
+         "what stands behind it changes single settings. Everything of a run is in its directory "
+         "(docs/runs.md), and a run that was stopped, or killed, goes on from its last checkpoint "
+         "to the same numbers.\n\n"
+         "Exit status: 0 it is finished, 2 the configuration cannot be, 3 something was away, or "
+         "full, 130 interrupted (what is done is saved).",
+     .examples = "warpgym train configs/laptop-cpu.yaml -o runs/first\n"
+                 "warpgym train configs/dr-kernel-8b.yaml train.steps=20 train.prompts=4\n"
+                 "warpgym train my.yaml --server http://gpu-box:10907\n"
+                 "warpgym runs watch runs/first",
+     .run = train_main},
+    {.name = "runs resume",
+     .arguments = "RUN [KEY=VALUE...]",
+     .summary = "go on with a training run, with the settings that it began with",
+     .description = "From its last checkpoint, to the same numbers as if it had never stopped. "
+                    "Settings that change no result may be others (docs/runs.md), and train.steps.",
+     .examples = "warpgym runs resume runs/first\nwarpgym runs resume runs/first train.steps=400",
+     .run = runs_resume_main},
     {.name = "report",
      .arguments = "RUN...",
      .summary = "what trajectories are worth: fast_p, pass@k, means, with intervals",

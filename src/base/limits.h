@@ -95,6 +95,8 @@
 #define LIMIT_LM_TARGETS 1024                           /* of one row, for soft targets */
 #define LIMIT_LM_STATE_BYTES ((size_t)16 << 20)         /* state.json of a checkpoint */
 #define LIMIT_LM_METRICS_BYTES ((size_t)1 << 30)        /* metrics.jsonl of a run */
+#define LIMIT_RUN_METRICS ((size_t)4096)                /* different names of them in a run */
+#define LIMIT_RUN_CHECKPOINTS_BYTES ((size_t)256 << 20) /* checkpoints.jsonl of a run */
 #define LIMIT_LM_STEPS ((uint64_t)100000000)            /* of a run */
 #define LIMIT_LM_FILE_BYTES ((size_t)256 << 20) /* tokenizer.json beside an exported model */
 #define LIMIT_LM_SAMPLES 65536                  /* of one prompt; sequences at once */

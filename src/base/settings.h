@@ -321,8 +321,7 @@
     X(train_keep, "train.keep", INT, "2", 1, 100000,                                               \
       "Checkpoints that are kept, beside the best one")                                            \
     X(train_guard_skips, "train.guard_skips", INT, "3", 1, 1000,                                   \
-      "Steps in a row with nothing to learn from, or with a loss that is not finite, after which " \
-      "training ends")                                                                             \
+      "Steps in a row whose loss or gradient is not finite, after which training ends")            \
     X(train_guard_norm, "train.guard_norm", FLOAT, "0", 0, 1000000000000,                          \
       "Gradient norm above which it ends; 0: none")                                                \
     X(train_guard_kl, "train.guard_kl", FLOAT, "0", 0, 1000000,                                    \
@@ -507,6 +506,13 @@ void settings_describe_markdown(struct buf *out);
 void settings_show(const struct settings *settings, struct buf *out);
 /* The values of one section ("check"), a line each and nothing else. */
 void settings_show_section(const struct settings *settings, const char *section, struct buf *out);
+
+/* One value as a YAML file has it; the row's path, "gym.turns". */
+const char *settings_path(size_t index);
+void settings_show_value(const struct settings *settings, size_t index, struct buf *out);
+/* The first from `index` on that has another value in `b`, secrets apart, which no file shows;
+ * SETTINGS_COUNT: there is none. */
+size_t settings_difference(const struct settings *a, const struct settings *b, size_t index);
 
 /* What is known of one setting on a machine. */
 struct settings_choice {

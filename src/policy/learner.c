@@ -5,6 +5,7 @@
 #include "lm/tokenizer/chat.h"
 #include "policy/learner_maker.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static const struct learner_maker *const makers[] = {&learner_engine, NULL};
@@ -15,6 +16,12 @@ struct learner {
     struct tokenizer *tokenizer;
     enum chat_style style;
     size_t context;
+
+    pthread_mutex_t lock; /* of the rest */
+    pthread_cond_t moved;
+    size_t under_way; /* samples, all of one version */
+    bool refreshing;  /* new ones wait */
+    uint64_t version;
 };
 
 /* -------------------------------------------------------------------------------------- opening */
@@ -35,6 +42,19 @@ static int open_tokenizer(struct learner *learner, const char *directory, struct
     return result;
 }
 
+/* What ends an answer in the families of chat.h. */
+static int find_stops(const struct learner *learner, struct tokens *stops, struct err *err)
+{
+    static const char end_of_text[] = "<|endoftext|>";
+    const int32_t ids[] = {chat_end_token(learner->tokenizer),
+                           tokenizer_id(learner->tokenizer, end_of_text)};
+    int result = 0;
+    for (size_t i = 0; i < sizeof ids / sizeof *ids && result == 0; i++)
+        if (ids[i] >= 0)
+            result = tokens_add(stops, ids[i], err);
+    return result;
+}
+
 int learner_open(struct learner **out, const struct learner_options *options, struct err *err)
 {
     const struct learner_maker *maker = maker_of(options->kind);
@@ -50,10 +70,15 @@ int learner_open(struct learner **out, const struct learner_options *options, st
     struct learner *learner = mem_alloc(sizeof *learner);
     learner->maker = maker;
     learner->context = options->context;
+    struct tokens stops = {0};
+    pthread_mutex_init(&learner->lock, NULL);
+    pthread_cond_init(&learner->moved, NULL);
     int result = open_tokenizer(learner, tokenizer, err);
     if (result == 0)
-        result = maker->open(&learner->state, options, chat_end_token(learner->tokenizer),
-                             &learner->context, err);
+        result = find_stops(learner, &stops, err);
+    if (result == 0)
+        result = maker->open(&learner->state, options, &stops, &learner->context, err);
+    tokens_deinit(&stops);
     if (result < 0) {
         learner_close(learner);
         return result;
@@ -69,6 +94,8 @@ void learner_close(struct learner *learner)
     if (learner->state)
         learner->maker->close(learner->state);
     tokenizer_close(learner->tokenizer);
+    pthread_cond_destroy(&learner->moved);
+    pthread_mutex_destroy(&learner->lock);
     mem_free(learner);
 }
 
@@ -130,6 +157,25 @@ static int add_text(const struct learner *learner, struct learner_answer *answer
     return result;
 }
 
+static uint64_t enter(struct learner *learner)
+{
+    pthread_mutex_lock(&learner->lock);
+    while (learner->refreshing)
+        pthread_cond_wait(&learner->moved, &learner->lock);
+    learner->under_way++;
+    uint64_t version = learner->version;
+    pthread_mutex_unlock(&learner->lock);
+    return version;
+}
+
+static void leave(struct learner *learner)
+{
+    pthread_mutex_lock(&learner->lock);
+    if (--learner->under_way == 0)
+        pthread_cond_broadcast(&learner->moved);
+    pthread_mutex_unlock(&learner->lock);
+}
+
 int learner_sample(struct learner *learner, const struct tokens *prompt,
                    const struct learner_sampling *sampling, struct learner_answer *answer,
                    struct err *err)
@@ -145,7 +191,10 @@ int learner_sample(struct learner *learner, const struct tokens *prompt,
     size_t left = learner->context - prompt->count;
     if (wanted.max_tokens == 0 || wanted.max_tokens > left)
         wanted.max_tokens = left;
+    wanted.seed &= INT32_MAX; /* as much as all services take */
+    answer->version = enter(learner);
     int result = learner->maker->sample(learner->state, prompt, &wanted, answer, err);
+    leave(learner);
     if (result == 0)
         result = add_text(learner, answer, err);
     if (result < 0)
@@ -184,7 +233,16 @@ int learner_step(struct learner *learner, const struct lm_adam *adam, double *no
 
 int learner_refresh(struct learner *learner, uint64_t *version, struct err *err)
 {
-    return learner->maker->refresh(learner->state, version, err);
+    pthread_mutex_lock(&learner->lock);
+    learner->refreshing = true;
+    while (learner->under_way > 0)
+        pthread_cond_wait(&learner->moved, &learner->lock);
+    int result = learner->maker->refresh(learner->state, &learner->version, err);
+    *version = learner->version;
+    learner->refreshing = false;
+    pthread_cond_broadcast(&learner->moved);
+    pthread_mutex_unlock(&learner->lock);
+    return result;
 }
 
 /* ---------------------------------------------------------------------------------- checkpoints */

@@ -53,8 +53,8 @@ struct learner_options {
 struct learner_sampling {
     size_t max_tokens; /* 0: as many as the context leaves */
     double temperature, top_p;
-    size_t top_k; /* 0: all */
-    uint64_t seed;
+    size_t top_k;  /* 0: all */
+    uint64_t seed; /* its low 31 bits count */
 };
 
 struct learner_answer {

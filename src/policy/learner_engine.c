@@ -12,7 +12,6 @@
 #include "lm/train/checkpoint.h"
 #include "policy/learner_maker.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,15 +26,10 @@ struct engine {
     struct lm_trainer *trainer;
     struct lm_engine *engine;
     char *tokenizer; /* its directory */
-    int32_t end_token;
+    int32_t stops[LEARNER_STOPS_MAX];
+    size_t stop_count;
     const _Atomic int *cancelled;
     bool torn; /* a checkpoint was loaded in part */
-
-    pthread_mutex_t lock; /* of the rest */
-    pthread_cond_t moved;
-    size_t under_way; /* samples, all of one version */
-    bool refreshing;  /* new ones wait */
-    uint64_t version;
 };
 
 /* -------------------------------------------------------------------------------------- opening */
@@ -105,22 +99,20 @@ static void engine_close(void *state)
     lm_model_close(engine->model);
     lm_backend_close(engine->sampling);
     lm_backend_close(engine->training);
-    pthread_cond_destroy(&engine->moved);
-    pthread_mutex_destroy(&engine->lock);
     mem_free(engine->tokenizer);
     mem_free(engine);
 }
 
-static int engine_open(void **state, const struct learner_options *options, int32_t end_token,
-                       size_t *context, struct err *err)
+static int engine_open(void **state, const struct learner_options *options,
+                       const struct tokens *stops, size_t *context, struct err *err)
 {
     struct engine *engine = mem_alloc(sizeof *engine);
     bool apart = options->tokenizer && options->tokenizer[0];
-    engine->end_token = end_token;
+    engine->stop_count = stops->count;
+    for (size_t i = 0; i < stops->count; i++)
+        engine->stops[i] = stops->ids[i];
     engine->cancelled = options->cancelled;
     engine->tokenizer = mem_strdup(apart ? options->tokenizer : options->model);
-    pthread_mutex_init(&engine->lock, NULL);
-    pthread_cond_init(&engine->moved, NULL);
     int result = open_models(engine, options, err);
     if (result == 0)
         result = open_trainer(engine, options, err);
@@ -145,25 +137,6 @@ static int check_whole(const struct engine *engine, struct err *err)
                         : 0;
 }
 
-static uint64_t enter(struct engine *engine)
-{
-    pthread_mutex_lock(&engine->lock);
-    while (engine->refreshing)
-        pthread_cond_wait(&engine->moved, &engine->lock);
-    engine->under_way++;
-    uint64_t version = engine->version;
-    pthread_mutex_unlock(&engine->lock);
-    return version;
-}
-
-static void leave(struct engine *engine)
-{
-    pthread_mutex_lock(&engine->lock);
-    if (--engine->under_way == 0)
-        pthread_cond_broadcast(&engine->moved);
-    pthread_mutex_unlock(&engine->lock);
-}
-
 static int engine_sample(void *state, const struct tokens *prompt,
                          const struct learner_sampling *sampling, struct learner_answer *answer,
                          struct err *err)
@@ -179,12 +152,10 @@ static int engine_sample(void *state, const struct tokens *prompt,
                      .top_k = sampling->top_k,
                      .max_tokens = sampling->max_tokens,
                      .seed = sampling->seed,
-                     .stop_tokens = &engine->end_token,
-                     .stop_token_count = engine->end_token >= 0},
+                     .stop_tokens = engine->stops,
+                     .stop_token_count = engine->stop_count},
     };
-    answer->version = enter(engine);
     int result = lm_engine_run(engine->engine, &request, &sample, engine->cancelled, err);
-    leave(engine);
     if (result < 0) {
         lm_sample_deinit(&sample);
         return result;
@@ -209,19 +180,10 @@ static int engine_refresh(void *state, uint64_t *version, struct err *err)
 {
     struct engine *engine = state;
     int result = check_whole(engine, err);
-    if (result < 0)
-        return result;
-    pthread_mutex_lock(&engine->lock);
-    engine->refreshing = true;
-    while (engine->under_way > 0)
-        pthread_cond_wait(&engine->moved, &engine->lock);
-    result = lm_engine_change(engine->engine, copy_weights, engine, err);
     if (result == 0)
-        engine->version = lm_trainer_steps(engine->trainer);
-    *version = engine->version;
-    engine->refreshing = false;
-    pthread_cond_broadcast(&engine->moved);
-    pthread_mutex_unlock(&engine->lock);
+        result = lm_engine_change(engine->engine, copy_weights, engine, err);
+    if (result == 0)
+        *version = lm_trainer_steps(engine->trainer);
     return result;
 }
 
@@ -322,7 +284,7 @@ static int copy_tokenizer(const struct engine *engine, const char *directory, st
 static int engine_export(void *state, const char *directory, struct err *err)
 {
     struct engine *engine = state;
-    struct checkpoint checkpoint;
+    struct checkpoint checkpoint = {0};
     int result = check_whole(engine, err);
     if (result == 0)
         result = checkpoint_begin(&checkpoint, directory, err);

@@ -1,20 +1,23 @@
 /* learner_maker: what learner.c asks of each kind of learner.
  *
- * learner.c owns the tokenizer, makes prompts and texts, and bounds what is asked by the context; a
- * maker does the rest, on ids alone. `sample` finds max_tokens above 0 and *answer empty, and fills
- * tokens, logprobs, count, stopped and version; it may leave a part of them when it fails:
- * learner.c cleans up. Threads and errors: as learner.h has them.
+ * learner.c owns the tokenizer, makes prompts and texts, bounds what is asked by the context, and
+ * keeps samples of one version apart from those of the next: while `refresh` runs nobody samples. A
+ * maker does the rest, on ids alone. `sample` finds max_tokens above 0, a seed of 31 bits and
+ * *answer empty but for its version, and fills tokens, logprobs, count and stopped; it may leave a
+ * part of them when it fails: learner.c cleans up. Threads and errors: as learner.h has them.
  */
 #ifndef WARPGYM_POLICY_LEARNER_MAKER_H
 #define WARPGYM_POLICY_LEARNER_MAKER_H
 
 #include "policy/learner.h"
 
+#define LEARNER_STOPS_MAX 4
+
 struct learner_maker {
     const char *kind;
-    /* `end_token`: ends a turn, beside the model's own stop tokens; -1: none. *context (0: whatever
-     * the model has) becomes what it is. */
-    int (*open)(void **state, const struct learner_options *options, int32_t end_token,
+    /* `stops` end an answer, beside the model's own. *context (0: whatever the model has) becomes
+     * what it is. */
+    int (*open)(void **state, const struct learner_options *options, const struct tokens *stops,
                 size_t *context, struct err *err);
     void (*close)(void *state);
     int (*sample)(void *state, const struct tokens *prompt, const struct learner_sampling *sampling,

@@ -7,9 +7,14 @@ static uint64_t absorb(uint64_t state, uint64_t word)
     return random_mix((state ^ random_mix(word + RANDOM_GOLDEN)) + RANDOM_GOLDEN);
 }
 
+uint64_t rl_number(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index)
+{
+    return absorb(absorb(absorb(absorb(0, seed), step), stream), index);
+}
+
 double rl_uniform(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index)
 {
-    return random_uniform(absorb(absorb(absorb(absorb(0, seed), step), stream), index));
+    return random_uniform(rl_number(seed, step, stream, index));
 }
 
 /* Fisher and Yates; number i of the stream decides place i. */

@@ -368,7 +368,7 @@ static void test_versions(void **state)
     }
     for (size_t i = 0; i < THREADS; i++)
         for (uint64_t n = 0; n < ROUNDS; n++)
-            assert_null(askers[i].answers[n].tokens);
+            assert_null(askers[i].answers[n].tokens); /* each was of one of these */
     learner_close(again);
     fixture.learner = first;
     close_fixture(&fixture);

@@ -295,7 +295,8 @@ const struct cli_command cli_commands[] = {
          "MODEL is a directory with config.json, safetensors and tokenizer.json. PROMPT is the "
          "text's beginning (- reads it from standard input); without it the model starts with its "
          "begin token. One sample is printed as it comes, several each as it ends.\n\n"
-         "Unless told otherwise, temperature and top-p are 1, and a sample has at most 256 tokens.\n"
+         "Unless told otherwise, temperature and top-p are 1, and a sample has at most 256 "
+         "tokens.\n"
          "The same seed gives the same text, whatever else is sampled beside it.\n\n"
          "Exit status: 0, 2 bad usage or input, 3 the model gives no numbers, 130 interrupted.",
      .examples =

@@ -34,18 +34,24 @@ def write_problems(folder, name, count, rng, seen):
 
 
 def write_pairs(folder, count, rng, seen):
-    lines, texts = [], []
-    while len(lines) < count:
+    """Half of them are exercises, and half the kernels of a crowd."""
+    pairs = []
+    while len(pairs) < count:
         kernel = kernels.draw(rng, LEAST, MOST)
         if kernel in seen:
             continue
-        written = answers.answer(rng, *kernel, answers.draw_author(rng, *kernel))
-        asked = kernels.prompt(*kernel)
-        messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": written}]
-        lines.append(json.dumps({"messages": messages}) + "\n")
-        texts.append(f"{asked}\n{written}\n")
-    (folder / "pairs.jsonl").write_text("".join(lines), encoding="utf-8")
-    (folder / "pairs.txt").write_text("".join(texts), encoding="utf-8")
+        author = answers.draw_author(rng, *kernel)
+        pairs.append((kernels.words(*kernel), answers.answer(rng, *kernel, author)))
+        pairs.append(answers.exercise(rng, len(kernels.LETTERS)))
+    with (
+        open(folder / "pairs.jsonl", "w", encoding="utf-8") as lines,
+        open(folder / "pairs.txt", "w", encoding="utf-8") as texts,
+    ):
+        for asked, answered in pairs:
+            talk = [("user", asked), ("assistant", answered)]
+            messages = [{"role": role, "content": content} for role, content in talk]
+            lines.write(json.dumps({"messages": messages}) + "\n")
+            texts.write(f"{asked}\n{answered}\n")
 
 
 def write(folder, seed, pairs, train, held_out):

@@ -12,7 +12,7 @@ The same command goes on with what was stopped. docs/train.md says what is train
 import argparse
 import contextlib
 import json
-import signal
+import shutil
 import subprocess
 import sys
 import time
@@ -33,18 +33,6 @@ SIZES = {
         "steps": 2, "prompts": 2, "samples": 2, "asked": 1,
     },
 }  # fmt: skip
-EPISODE = {
-    "gym.turns": 1,
-    "gym.style": "kernel",
-    "gym.reward": "drkernel",
-    "gym.language": "c",
-    "prompts.path": HERE / "prompts",
-}
-ANSWER_TOKENS = 260
-
-
-def settings(values):
-    return [part for name, value in values.items() for part in ("-s", f"{name}={value}")]
 
 
 class Demo:
@@ -100,33 +88,97 @@ class Demo:
     def quietly(self):
         return ["--quiet"] if self.quiet else []
 
-    @contextlib.contextmanager
-    def served(self, model):
-        """The model's address, from outside: the weights are those of its files."""
-        command = [WARPGYM, "lm", "serve", model, "--listen", "127.0.0.1:0"]
-        command += ["--threads", self.threads, "--sequences", "32"]
-        log = open(self.folder / "serve.log", "w", encoding="utf-8")  # noqa: SIM115
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-        try:
-            line = server.stdout.readline()
-            yield line[line.index("http://") :].split()[0]
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait()
-            log.close()
+    def reinforce(self, model):
+        size = self.size
+        values = {
+            "train.model": model,
+            "prompts.path": HERE / "prompts",
+            "train.problems": f"@{self.folder / 'train.txt'}",
+            "train.held_out": f"@{self.folder / 'held_out.txt'}",
+            "train.steps": size["steps"],
+            "train.prompts": size["prompts"],
+            "train.samples": size["samples"],
+            "train.evaluate_every": size["steps"],
+            "train.evaluate_samples": size["asked"],
+            "train.seed": self.seed,
+            "train.threads": self.threads,
+        }
+        self.warpgym(
+            "train", HERE / "train.yaml", "--out", self.folder / "rl",
+            "--problems", self.folder / "problems", *self.quietly(),
+            *(f"{name}={value}" for name, value in values.items()),
+        )  # fmt: skip
 
-    def measure(self, name, model, temperature, samples):
-        """Plays the held-out problems; the directory of the run."""
-        out = self.folder / name
-        episode = EPISODE | {"policy.temperature": temperature, "policy.at_once": 32}
-        episode["policy.max_tokens"] = ANSWER_TOKENS
-        with self.served(model) as address:
-            self.warpgym(
-                "rollout", "--policy", address, "--samples", samples, "--out", out,
-                "--problems", self.folder / "problems", "--evaluations", 2, *settings(episode),
-                *self.quietly(), f"@{self.folder / 'held_out.txt'}",
-            )  # fmt: skip
-        return out
+
+    def evaluations(self):
+        """Trajectories of the held-out problems, before the first step and behind the last one."""
+        found = sorted((self.folder / "rl" / "evaluations").glob("step-*.jsonl"))
+        named = [self.folder / "before.jsonl", self.folder / "after.jsonl"]
+        for path, name in zip((found[0], found[-1]), named, strict=True):
+            shutil.copy(path, name)
+        return named
+
+    def report(self):
+        asked = ["--problems", self.folder / "held_out.txt", "--samples", self.size["asked"]]
+        page = ["--html", self.folder / "report.html", "--by", "category"]
+        told = self.warpgym(
+            "report", *self.evaluations(), *asked, *page, "--json", stdout=subprocess.PIPE
+        )
+        return json.loads(told.stdout)
+
+    def split(self):
+        """Seconds of the steps' parts. Answers and verdicts overlap: shares of their sums."""
+        text = (self.folder / "rl" / "metrics.jsonl").read_text(encoding="utf-8")
+        lines = [json.loads(line) for line in text.splitlines()]
+        sums = {
+            name: sum(line.get(f"time/{name}") or 0 for line in lines)
+            for name in ("rollout", "train", "evaluate", "answers_sum", "verdicts_sum")
+        }
+        both = sums["answers_sum"] + sums["verdicts_sum"]
+        share = sums["answers_sum"] / both if both else 0
+        return {
+            "fine-tune": self.times["fine-tune"],
+            "sample": sums["rollout"] * share,
+            "judge": sums["rollout"] * (1 - share),
+            "train": sums["train"],
+            "evaluate": sums["evaluate"],
+            "all": sum(self.times.values()),
+        }
+
+
+# --- what came out -------------------------------------------------------------------------------
+
+FIGURES = (  # title, its name and p in the report's JSON, how it is written
+    ("pass rate", "fast_p_samples", 0, "{:.1%}"),
+    ("as fast as the reference", "fast_p_samples", 1, "{:.1%}"),
+    ("speedup where right", "speedup_solved", None, "{:.2f}x"),
+)
+
+
+def figure(figures, name, p, form):
+    for row in figures:
+        if row["name"] == name and (p is None or row.get("p") == p):
+            values = [row[key] for key in ("value", "low", "high")]
+            if None in values:
+                return "-"
+            value, low, high = (form.format(v) for v in values)
+            return f"{value} [{low}, {high}]"
+    return "-"
+
+
+def table(found):
+    """Markdown: one line for each seed and figure, with 95 % intervals over problems."""
+    lines = ["| Seed | Figure | Before | After | Difference |", "|---|---|---|---|---|"]
+    for seed, report, _ in found:
+        for title, name, p, form in FIGURES:
+            columns = [figure(run["figures"], name, p, form) for run in report["runs"]]
+            columns.append(figure(report["comparisons"][0]["differences"], name, p, form))
+            lines.append(f"| {seed} | {title} | {' | '.join(columns)} |")
+    parts = list(found[0][2])
+    lines += ["", f"| Seed | {' | '.join(parts)} |", "|---" * (len(parts) + 1) + "|"]
+    for seed, _, seconds in found:
+        lines.append(f"| {seed} | {' | '.join(f'{seconds[part]:.0f} s' for part in parts)} |")
+    return "\n".join(lines) + "\n"
 
 
 def main():
@@ -140,12 +192,20 @@ def main():
     parser.add_argument("--quiet", action="store_true", help="no progress")
     arguments = parser.parse_args()
     size = SIZES["smoke" if arguments.smoke else "demo"]
+    found = []
     for seed in arguments.seeds:
         demo = Demo(arguments.out / f"seed-{seed}", seed, size, arguments)
         demo.folder.mkdir(parents=True, exist_ok=True)
-        demo.prepare()
-        model = demo.fine_tune()
-        demo.measure("before", model, 1, size["asked"])
+        with demo.timed("prepare"):
+            demo.prepare()
+        with demo.timed("fine-tune"):
+            model = demo.fine_tune()
+        with demo.timed("reinforce"):
+            demo.reinforce(model)
+        found.append((seed, demo.report(), demo.split()))
+    text = table(found)
+    (arguments.out / "table.md").write_text(text, encoding="utf-8")
+    print(text, end="")
     return 0
 
 

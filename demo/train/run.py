@@ -21,7 +21,6 @@ from pathlib import Path
 import data
 
 HERE = Path(__file__).resolve().parent
-WARPGYM = HERE.parents[1] / "warpgym"
 
 SIZES = {
     "demo": {
@@ -40,6 +39,7 @@ class Demo:
 
     def __init__(self, folder, seed, size, arguments):
         self.folder, self.seed, self.size = folder, seed, size
+        self.binary = arguments.warpgym
         self.threads = str(arguments.threads)
         self.quiet = arguments.quiet
         self.times_file = folder / "times.json"
@@ -61,7 +61,7 @@ class Demo:
             self.times_file.write_text(json.dumps(self.times), encoding="utf-8")
 
     def warpgym(self, *arguments, **options):
-        command = [WARPGYM, *map(str, arguments)]
+        command = [self.binary, *map(str, arguments)]
         return subprocess.run(command, check=True, text=True, **options)
 
     # --- parts -----------------------------------------------------------------------------------
@@ -189,6 +189,7 @@ def main():
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--smoke", action="store_true", help="a few seconds, for tests")
+    parser.add_argument("--warpgym", type=Path, default=HERE.parents[1] / "warpgym")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     arguments = parser.parse_args()
     size = SIZES["smoke" if arguments.smoke else "demo"]

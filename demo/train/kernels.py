@@ -92,7 +92,10 @@ def literal(constant):
 
 def told(steps):
     """A times z, B at most 0.5: one for each step."""
-    return [f"{k} {name} {constant}".strip() for k, (name, constant) in zip(LETTERS, steps)]
+    return [
+        f"{letter} {name} {constant}".strip()
+        for letter, (name, constant) in zip(LETTERS[: len(steps)], steps, strict=True)
+    ]
 
 
 def words(steps, end):

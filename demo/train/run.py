@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A small model learns to write kernels, from nothing: first from answers of a crowd that errs, then
-from the judge's verdicts. Measured before and after on problems that it has never seen.
+"""A small model learns to write kernels, from nothing: first from answers of a crowd that errs,
+then from the judge's verdicts. Measured before and after on problems that it has never seen.
 
     scripts/train-demo                       seeds 1, 2 and 3, into runs/train-demo
     scripts/train-demo --seeds 7 --out DIR
@@ -24,11 +24,11 @@ HERE = Path(__file__).resolve().parent
 
 SIZES = {
     "demo": {
-        "pairs": 3000, "train": 160, "held_out": 60, "vocabulary": 512, "epochs": 2,
-        "steps": 50, "prompts": 8, "samples": 8, "asked": 4,
+        "pairs": 8000, "train": 160, "held_out": 60, "vocabulary": 400, "epochs": 2,
+        "steps": 30, "prompts": 8, "samples": 8, "asked": 4,
     },
     "smoke": {
-        "pairs": 60, "train": 4, "held_out": 2, "vocabulary": 384, "epochs": 1,
+        "pairs": 60, "train": 4, "held_out": 2, "vocabulary": 300, "epochs": 1,
         "steps": 2, "prompts": 2, "samples": 2, "asked": 1,
     },
 }  # fmt: skip
@@ -79,8 +79,8 @@ class Demo:
         self.warpgym(
             "lm", "train", "--fresh", self.folder / "model.json", "--style", "plain",
             "--tokenizer", self.folder / "tokenizer", "--data", self.folder / "pairs.jsonl",
-            "--epochs", self.size["epochs"], "--batch-tokens", 4096, "--rate", 0.003,
-            "--warmup", 20, "--floor", 0.05, "--seed", self.seed, "--threads", self.threads,
+            "--epochs", self.size["epochs"], "--batch-tokens", 1024, "--rate", 0.003,
+            "--warmup", 50, "--floor", 0.05, "--seed", self.seed, "--threads", self.threads,
             "--out", self.folder / "sft", *self.quietly(),
         )  # fmt: skip
         return self.folder / "sft" / "model"

@@ -152,10 +152,13 @@ def row_body(lines, end, author):
     )
 
 
-def exercise(rng, most):
-    """Question and answer: the statements of some steps, and nothing around them."""
+def draw_steps(rng, most):
     names = rng.sample(sorted(STATEMENTS), rng.randint(1, most))
-    steps = [(n, rng.choice(kernels.CONSTANTS) if "C" in STATEMENTS[n] else "") for n in names]
+    return tuple((n, rng.choice(kernels.CONSTANTS) if "C" in STATEMENTS[n] else "") for n in names)
+
+
+def exercise(rng, steps):
+    """Question and answer: the statements of some steps, and nothing around them."""
     lines = statements(rng, steps, careful(""))
     return f"steps of {kernels.words(steps, 'each')}", "\n".join(lines)
 

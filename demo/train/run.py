@@ -68,7 +68,8 @@ class Demo:
 
     def prepare(self):
         size = self.size
-        data.write(self.folder, self.seed, size["pairs"], size["train"], size["held_out"])
+        counts = size["pairs"], size["train"], size["held_out"]
+        data.write(self.binary, self.folder, self.seed, *counts)
         pairs, tokenizer = self.folder / "pairs.txt", self.folder / "tokenizer"
         self.warpgym("lm", "tokenizer", "--vocab", size["vocabulary"], "-o", tokenizer, pairs)
         config = json.loads((HERE / "model.json").read_text(encoding="utf-8"))

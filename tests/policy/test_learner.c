@@ -482,7 +482,7 @@ static void test_export(void **state)
     close_fixture(&fixture);
 }
 
-/* --------------------------------------------------------------------------------------- refusals */
+/* ----------------------------------------------------------------------------------- refusals */
 
 static void test_refusals(void **state)
 {

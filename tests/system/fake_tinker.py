@@ -1,4 +1,4 @@
-"""A Tinker server that really trains: the protocol, in JSON, in front of tests/policy/learner_probe.
+"""A Tinker server that really trains: the protocol in front of tests/policy/learner_probe.
 
     with FakeTinker(model_directory, tmp_path) as server:
         server.faults = [Fault("/api/v1/asample", "status", 429, times=2)]

@@ -17,6 +17,7 @@ RANK = 4
 QUICK = ("policy.backoff_ms=10ms", "policy.patience_ms=2s", "policy.timeout_ms=5s")
 SAMPLE, POLL, PASS = "/api/v1/asample", "/api/v1/retrieve_future", "/api/v1/forward_backward"
 STEP, SAVE, CREATE = "/api/v1/optim_step", "/api/v1/save_weights", "/api/v1/create_model"
+HEART = "/api/v1/session_heartbeat"
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +25,13 @@ def model(tmp_path_factory):
     directory = tmp_path_factory.mktemp("model")
     subprocess.run([fake_tinker.PROBE, "fresh", directory], check=True)
     return directory
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet(model, tmp_path_factory):
+    """A client that asks for nothing, for as long as these tests take."""
+    with FakeTinker(model, tmp_path_factory.mktemp("quiet")) as server, client(server, model):
+        yield server
 
 
 def environment(key=KEY):
@@ -174,7 +182,7 @@ class learner_at:
         return answer
 
 
-# --- a server that misbehaves, and nothing is lost --------------------------------------------------
+# --- a server that misbehaves, and nothing is lost ------------------------------------------------
 
 MENDED = {
     "busy": [Fault(SAMPLE, "status", 429, headers=[("Retry-After", "0")], times=3)],
@@ -243,8 +251,8 @@ REFUSED = {
     "hangs": (sample, Fault(SAMPLE, "hang", times=MANY), "no whole answer in 1 s"),
     "hangs while polled": (train, Fault(POLL, "hang", times=MANY), "no whole answer in 1 s"),
     "drops": (train, Fault(PASS, "drop", times=MANY), "asked"),
-    "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', MANY), "no (400); asked 4"),
-    "a lost pass": (train, Fault(POLL, "status", 410), "it has lost what came of /api/v1/forward_b"),
+    "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', MANY), "(400); asked 4"),
+    "a lost pass": (train, Fault(POLL, "status", 410), "has lost what came of /api"),
     "lost samples": (sample, Fault(POLL, "status", 410, times=MANY), "it has lost what came of"),
     "junk": (sample, Fault(POLL, "junk", body="[]"), "has no 'sequences'"),
     "no promise": (sample, Fault(SAMPLE, "junk", body="{}"), "has no 'request_id'"),
@@ -338,9 +346,8 @@ def test_cancelled(model, tmp_path):
         samples_of(learner, [1])
         server.faults = [Fault(SAMPLE, "hang", times=MANY)]
         asked = server.count(SAMPLE)
-        learner.process.stdin.write(
-            json.dumps({"do": "sample", "prompts": [{"ids": [1], "max_tokens": 4}]}).encode() + b"\n"
-        )
+        line = {"do": "sample", "prompts": [{"ids": [1], "max_tokens": 4}]}
+        learner.process.stdin.write(json.dumps(line).encode() + b"\n")
         learner.process.stdin.flush()
         wait_until(lambda: server.count(SAMPLE) > asked, "the request")
         learner.process.terminate()
@@ -350,3 +357,9 @@ def test_cancelled(model, tmp_path):
         assert time.monotonic() - begun < 4, "as long as a request may take"
         learner.close()
         assert server.models == {}, "the model was not unloaded"
+
+
+def test_heartbeat(quiet):
+    """Every ten seconds; nobody asks for anything, so it is all that there is."""
+    wait_until(lambda: quiet.count(HEART) > 0, "a heartbeat", seconds=20)
+    assert {"session_id": "session-1", "type": "session_heartbeat"} in dict(quiet.calls).values()

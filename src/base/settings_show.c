@@ -9,6 +9,7 @@
 
 #define COMMENT_COLUMNS 100
 #define COMMENT_BYTES 4096
+#define VALUE_BYTES 16384 /* of a text, quoted */
 
 static const char *const kind_names[] = {"text",   "secret",  "URL",      "integer",
                                          "number", "boolean", "duration", "size"};
@@ -134,6 +135,16 @@ static void show_row(const struct settings *settings, const struct settings_row 
         settings_print_value(out, row->kind, (double)*(const int64_t *)field);
 }
 
+const char *settings_path(size_t index)
+{
+    return settings_rows[index].path;
+}
+
+void settings_show_value(const struct settings *settings, size_t index, struct buf *out)
+{
+    show_row(settings, &settings_rows[index], out);
+}
+
 /* A secret must not end in a terminal's history or a bug report. */
 static bool is_hidden(const struct settings *settings, const struct settings_row *row)
 {
@@ -164,6 +175,29 @@ static const char *begin_row(size_t index, const char *between, struct buf *out)
     if (index == 0 || strncmp(path, settings_rows[index - 1].path, length) != 0)
         buf_printf(out, "%.*s:\n", (int)length - 1, path);
     return path + length;
+}
+
+static bool is_alike(const struct settings *a, const struct settings *b, size_t index)
+{
+    const struct settings_row *row = &settings_rows[index];
+    struct buf one, other;
+    if (is_hidden(a, row) || is_hidden(b, row))
+        return true;
+    buf_init(&one, VALUE_BYTES);
+    buf_init(&other, VALUE_BYTES);
+    show_row(a, row, &one);
+    show_row(b, row, &other);
+    bool alike = strcmp(one.data, other.data) == 0;
+    buf_deinit(&one);
+    buf_deinit(&other);
+    return alike;
+}
+
+size_t settings_difference(const struct settings *a, const struct settings *b, size_t index)
+{
+    while (index < SETTINGS_COUNT && is_alike(a, b, index))
+        index++;
+    return index;
 }
 
 void settings_show(const struct settings *settings, struct buf *out)

@@ -10,7 +10,7 @@ import pytest
 import support
 
 GYM = support.ROOT / ".venv-gym"
-CHECKS = ("tensorboard",)
+CHECKS = ("tensorboard", "run")
 
 
 @pytest.mark.parametrize("checks", CHECKS)

@@ -18,7 +18,7 @@ struct linear_work {
     float *sums; /* of few rows, [rows, out] */
 };
 
-/* --------------------------------------------------------------------------------------- forward */
+/* ------------------------------------------------------------------------------------- forward */
 
 /* What the product is added to. */
 static void fill_block(const struct linear_work *work, const struct matmul *block, size_t column)
@@ -74,6 +74,8 @@ static void few_task(const void *data, size_t task, size_t thread)
         work->cpu->loops->rows_by_rows(op->rows, op->in, part.count, op->x, op->in,
                                        (const float *)op->weight + part.first * op->in, op->in,
                                        work->sums + part.first, op->out);
+    if (!bias && !addend && op->scale == 1)
+        return;
     for (size_t r = 0; r < op->rows; r++)
         for (size_t o = part.first; o < part.first + part.count; o++) {
             size_t at = r * op->out + o;
@@ -109,7 +111,7 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
     team_run(cpu->team, matmul_tasks(&work.matmul, backend->threads), forward_task, &work);
 }
 
-/* -------------------------------------------------------------------------------------- backward */
+/* ------------------------------------------------------------------------------------ backward */
 
 static void bias_task(const void *data, size_t task, size_t thread)
 {

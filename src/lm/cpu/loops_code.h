@@ -10,6 +10,7 @@
 typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
 /* The same anywhere in memory. */
 typedef float loose __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef int32_t lanes __attribute__((vector_size(VECTOR_BYTES)));
 typedef float quad __attribute__((vector_size(16)));
 #define LANES (sizeof(vector) / sizeof(float))
 
@@ -118,13 +119,22 @@ static float loop_dot(size_t count, const float *x, const float *y)
     return sum;
 }
 
+/* Four places at once, so that not every addition waits for the one before. */
 static double loop_square_sum(size_t count, const float *x)
 {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < count; i++)
-        sum += (double)x[i] * (double)x[i];
-    return sum;
+    double a = 0, b = 0, c = 0, d = 0;
+    size_t quarter = count / 4;
+    const float *y = x + quarter, *z = y + quarter, *w = z + quarter;
+#pragma omp simd reduction(+ : a, b, c, d)
+    for (size_t i = 0; i < quarter; i++) {
+        a += (double)x[i] * (double)x[i];
+        b += (double)y[i] * (double)y[i];
+        c += (double)z[i] * (double)z[i];
+        d += (double)w[i] * (double)w[i];
+    }
+    for (size_t i = 4 * quarter; i < count; i++)
+        a += (double)x[i] * (double)x[i];
+    return (a + b) + (c + d);
 }
 
 /* ----------------------------------------------------------------------------- few rows by many */
@@ -230,22 +240,24 @@ static void loop_rows_alike(size_t rows, size_t in, size_t out, const float *x, 
     few_rows(true, rows, in, out, x, x_stride, weight, weight_stride, y, y_stride);
 }
 
+/* Four vectors of y at a time stay in registers while all rows go by. */
 static void loop_mix(size_t rows, size_t width, const float *factor, const float *x,
                      size_t x_stride, float *y)
 {
-    size_t r = 0;
-    for (; r + 4 <= rows; r += 4) {
-        const float *a = x + r * x_stride, *b = a + x_stride, *c = b + x_stride, *d = c + x_stride;
-        const float *f = factor + r;
-#pragma omp simd
-        for (size_t i = 0; i < width; i++)
-            y[i] += (f[0] * a[i] + f[1] * b[i]) + (f[2] * c[i] + f[3] * d[i]);
+    size_t i = 0;
+    for (; i + 4 * LANES <= width; i += 4 * LANES) {
+        vector sums[4];
+        memcpy(sums, y + i, sizeof sums);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t k = 0; k < 4; k++)
+                sums[k] += factor[r] * load(x + r * x_stride + i + k * LANES);
+        memcpy(y + i, sums, sizeof sums);
     }
-    for (; r < rows; r++)
-        loop_add(width, factor[r], x + r * x_stride, y);
+    for (size_t r = 0; r < rows && i < width; r++)
+        loop_add(width - i, factor[r], x + r * x_stride + i, y + i);
 }
 
-/* ------------------------------------------------------------------------------- norm, rope, MLP */
+/* ----------------------------------------------------------------------------- norm, rope, MLP */
 
 static void loop_rmsnorm(size_t rows, size_t width, float epsilon, const float *x,
                          const float *weight, float *y, float *inverse)
@@ -329,11 +341,26 @@ static void loop_swiglu_backward(size_t count, const float *gate, const float *u
 
 /* -------------------------------------------------------------------------------------- softmax */
 
+/* Lane by lane; b where one of them is NaN. */
+static inline vector larger(vector a, vector b)
+{
+    lanes chosen = a > b;
+    return (vector)(((lanes)a & chosen) | ((lanes)b & ~chosen));
+}
+
 static float loop_highest(size_t count, const float *x)
 {
+    vector best[2] = {(vector){0} - INFINITY, (vector){0} - INFINITY};
     float highest = -INFINITY;
-#pragma omp simd reduction(max : highest)
-    for (size_t i = 0; i < count; i++)
+    size_t i = 0;
+    for (; i + 2 * LANES <= count; i += 2 * LANES) {
+        best[0] = larger(load(x + i), best[0]);
+        best[1] = larger(load(x + i + LANES), best[1]);
+    }
+    best[0] = larger(best[0], best[1]);
+    for (size_t lane = 0; lane < LANES; lane++)
+        highest = best[0][lane] > highest ? best[0][lane] : highest;
+    for (; i < count; i++)
         highest = x[i] > highest ? x[i] : highest;
     return highest;
 }

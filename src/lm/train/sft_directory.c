@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/lockfile.h"
 #include "base/mem.h"
 #include "lm/train/checkpoint.h"
 
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #define CHECKPOINTS "checkpoints"
@@ -93,11 +93,8 @@ out:
 static int lock(struct sft_directory *directory, struct err *err)
 {
     char *name = mem_printf("%s/lock", directory->path);
-    int result = 0;
-    directory->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (directory->lock < 0)
-        result = err_sys(err, errno, "%s: cannot open", name);
-    else if (flock(directory->lock, LOCK_EX | LOCK_NB) < 0)
+    int result = lockfile_take(name, &directory->lock, err);
+    if (result == ERR_LIMIT)
         result = err_set(err, ERR_IO,
                          "%s: another process trains there; wait for it, or name another directory",
                          directory->path);

@@ -1,0 +1,20 @@
+/* run_settings: config.yaml of a run, and which settings may be others when it goes on. */
+#ifndef WARPGYM_RL_RUN_SETTINGS_H
+#define WARPGYM_RL_RUN_SETTINGS_H
+
+#include "base/err.h"
+#include "base/settings.h"
+
+#define RUN_CONFIG "config.yaml"
+
+/* Writes the file, or checks that it has the same; where settings that may differ do, it is written
+ * anew. ERR_INPUT names the first that may not. */
+NODISCARD int run_settings_settle(const char *directory, const struct settings *settings,
+                                  struct err *err);
+/* As it stands there. `settings` is the caller's (settings_deinit), also after an error. */
+NODISCARD int run_settings_read(const char *directory, struct settings *settings, struct err *err);
+
+/* "log.", a section, or "policy.url": rows of the table; NULL behind the last. */
+const char *run_settings_free(size_t index);
+
+#endif

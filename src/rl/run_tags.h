@@ -1,0 +1,30 @@
+/* run_tags: under which tags TensorBoard shows a run's metrics. One table; docs/runs.md has it, too.
+ *
+ * A '*' in a metric stands for digits, "level/3/reward_mean", and goes to the '*' of the tag. A
+ * metric that is not in the table keeps its name. A group shows several in one chart: each member
+ * is written into a directory of its own, "Reward_Summary_mean", under the group's tag.
+ */
+#ifndef WARPGYM_RL_RUN_TAGS_H
+#define WARPGYM_RL_RUN_TAGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct run_tag {
+    const char *metric, *tag;
+    const char *group, *member; /* NULL: it is in none */
+};
+
+extern const struct run_tag run_tags[];
+extern const size_t run_tag_count;
+
+/* Histograms: run_histogram's tags. */
+#define RUN_REWARDS "Distributions/Rewards"
+#define RUN_SPEEDUPS "Distributions/Speedups"
+#define RUN_ADVANTAGES "Distributions/Advantages"
+
+/* The row, and the tag with digits in place of its '*' (mem_free). NULL: not in the table; *tag is
+ * then the metric's name. */
+const struct run_tag *run_tag_of(const char *metric, char **tag);
+
+#endif

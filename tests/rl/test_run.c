@@ -1,0 +1,492 @@
+/* A run's directory: what may differ when it goes on, cutting to the last checkpoint whatever it was
+ * killed at, full disks, tags. run_checks.py looks at the same with the packages that read it. */
+#include "run_writer.h"
+
+#include "base/limits.h"
+#include "rl/run_checkpoints.h"
+#include "rl/run_lengths.h"
+#include "rl/run_settings.h"
+#include "rl/run_view.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define KILLS 40
+#define STEPS 23
+
+static char root[] = "/tmp/test_run_XXXXXX";
+static struct settings settings;
+
+static int set_up(void **state)
+{
+    (void)state;
+    settings_init(&settings);
+    memcpy(root + sizeof root - 7, "XXXXXX", 6);
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    settings_deinit(&settings);
+    file_remove_tree(root);
+    return 0;
+}
+
+static char *in(const char *name)
+{
+    return mem_printf("%s/%s", root, name);
+}
+
+static char *contents(const char *directory, const char *name)
+{
+    char *path = mem_printf("%s/%s", directory, name);
+    char *text = NULL;
+    size_t count;
+    assert_int_equal(file_read(path, (size_t)1 << 24, &text, &count, NULL), 0);
+    mem_free(path);
+    return text;
+}
+
+static void write_file(const char *directory, const char *name, const char *text, bool append)
+{
+    char *path = mem_printf("%s/%s", directory, name);
+    int fd = open(path, O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC), 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(file_write_fd(fd, path, text, strlen(text), NULL), 0);
+    close(fd);
+    mem_free(path);
+}
+
+static void assert_same(const char *one, const char *other, const char *name)
+{
+    char *a = contents(one, name), *b = contents(other, name);
+    assert_string_equal(a, b);
+    mem_free(a);
+    mem_free(b);
+}
+
+/* In a process of its own, as locks are of processes. 0, or a code's value. */
+static int in_child(const char *directory, uint64_t steps)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct err err = {0};
+        int result = writer_run(directory, &settings, steps, NULL, &err);
+        _exit(-result);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : 1;
+}
+
+/* ------------------------------------------------------------------------------------ settings */
+
+static const struct change {
+    const char *assignment;
+    const char *complaint; /* NULL: it may differ */
+} changes[] = {
+    {"gym.turns=7", "gym.turns 4, now it is 7"},
+    {"gym.gamma=0.5", "gym.gamma 0.4, now it is 0.5"},
+    {"policy.model=other", "policy.model \"\", now it is \"other\""},
+    {"log.level=debug", NULL},
+    {"policy.url=http://elsewhere", NULL},
+    {"policy.token=secret", NULL}, /* nobody wrote it down */
+    {"queue.attempts=9", NULL},
+};
+
+static void test_settings(void **state)
+{
+    struct err err;
+    (void)state;
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct settings changed;
+        char *was, *is;
+        settings_init(&changed);
+        assert_int_equal(settings_assign(&changed, changes[i].assignment, &err), 0);
+        assert_int_equal(run_settings_settle(root, &settings, &err), 0);
+        was = contents(root, RUN_CONFIG);
+        int result = run_settings_settle(root, &changed, &err);
+        is = contents(root, RUN_CONFIG);
+        assert_int_equal(result, changes[i].complaint ? ERR_INPUT : 0);
+        if (changes[i].complaint) {
+            assert_non_null(strstr(err.text, changes[i].complaint));
+            assert_string_equal(was, is);
+        }
+        assert_null(strstr(is, "secret"));
+        mem_free(was);
+        mem_free(is);
+        settings_deinit(&changed);
+    }
+}
+
+/* A row that names nothing guards nothing. */
+static void test_free_rows(void **state)
+{
+    const char *row;
+    (void)state;
+    for (size_t i = 0; (row = run_settings_free(i)); i++) {
+        bool found = false;
+        for (size_t k = 0; k < SETTINGS_COUNT; k++)
+            found |= row[strlen(row) - 1] == '.' ? strncmp(settings_path(k), row, strlen(row)) == 0
+                                                 : strcmp(settings_path(k), row) == 0;
+        if (!found)
+            fail_msg("%s", row);
+    }
+}
+
+/* -------------------------------------------------------------------------------------- resume */
+
+static void test_whole(void **state)
+{
+    json_t *all;
+    char *directory = in("whole");
+    (void)state;
+    assert_int_equal(in_child(directory, 9), 0);
+    char *metrics = contents(directory, RUN_METRICS);
+    assert_non_null(strstr(metrics, "{\"step\":2,\"reward/mean\":0.18126924692201"));
+    assert_non_null(strstr(metrics, "\"mismatch/mismatch_kl\":null"));
+    mem_free(metrics);
+    assert_int_equal(run_checkpoints(directory, &all, NULL), 0);
+    assert_int_equal(json_array_size(all), 2);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(all, 1), "step")), 8);
+    json_decref(all);
+    /* Going on where all is done does the steps behind the last checkpoint again. */
+    char *before = contents(directory, RUN_METRICS);
+    assert_int_equal(in_child(directory, 9), 0);
+    char *after = contents(directory, RUN_METRICS);
+    assert_string_equal(before, after);
+    mem_free(before);
+    mem_free(after);
+    mem_free(directory);
+}
+
+/* What a death, a full disk or a person may leave behind the last checkpoint (8 of 10 steps). */
+static const struct damage {
+    const char *file, *text;
+    bool append;
+    int result;
+} damages[] = {
+    {RUN_METRICS, "{\"step\":10,\"rew", true, 0},
+    {RUN_METRICS, "\n\n{}\nnonsense", true, 0},
+    {RUN_TRACES, "{", true, 0},
+    {RUN_CHECKPOINTS, "{\"name\":\"step-00012\",\"st", true, 0},
+    {RUN_CHECKPOINTS,
+     "{\"name\":\"x\",\"step\":99,\"where\":\"checkpoints/gone\",\"state\":{},\"lengths\":{}}\n",
+     true, 0},
+    {"train.log", "{\"time\":", true, 0},
+    {"status.json", "{\"pha", false, 0},
+    {RUN_METRICS, "{\"step\":0}\n", false, ERR_INPUT}, /* shorter than its checkpoint */
+    {RUN_CHECKPOINTS, "{\"name\":\"x\"}\n", true, ERR_INPUT},
+    {RUN_CHECKPOINTS, "nonsense\n", true, ERR_INPUT},
+    {RUN_CONFIG, "gym:\n  turms: 3\n", false, ERR_INPUT},
+};
+
+static void test_damages(void **state)
+{
+    char *clean = in("clean");
+    (void)state;
+    assert_int_equal(in_child(clean, 10), 0);
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        const struct damage *damage = &damages[i];
+        char *directory = mem_printf("%s/damaged%zu", root, i);
+        assert_int_equal(in_child(directory, 10), 0);
+        write_file(directory, damage->file, damage->text, damage->append);
+        if (in_child(directory, 10) != damage->result)
+            fail_msg("%s %s", damage->file, damage->text);
+        if (damage->result == 0) {
+            assert_same(directory, clean, RUN_METRICS);
+            assert_same(directory, clean, RUN_TRACES);
+        }
+        mem_free(directory);
+    }
+    mem_free(clean);
+}
+
+static void remove_in(const char *directory, const char *name)
+{
+    char *path = mem_printf("%s/%s", directory, name);
+    file_remove_tree(path);
+    mem_free(path);
+}
+
+static void test_older_checkpoint(void **state)
+{
+    json_t *all;
+    char *directory = in("older"), *clean = in("clean");
+    (void)state;
+    assert_int_equal(in_child(clean, 10), 0);
+    assert_int_equal(in_child(directory, 10), 0);
+    remove_in(directory, "checkpoints/step-00008");
+    assert_int_equal(run_checkpoints(directory, &all, NULL), 0);
+    assert_int_equal(json_array_size(all), 1);
+    json_decref(all);
+    assert_int_equal(in_child(directory, 10), 0);
+    assert_same(directory, clean, RUN_METRICS);
+    remove_in(directory, "checkpoints");
+    assert_int_equal(in_child(directory, 10), 0);
+    assert_same(directory, clean, RUN_METRICS);
+    assert_same(directory, clean, RUN_TRACES);
+    assert_int_equal(run_checkpoints(directory, &all, NULL), 0);
+    assert_int_equal(json_array_size(all), 2);
+    json_decref(all);
+    mem_free(clean);
+    mem_free(directory);
+}
+
+static int lines_of(const char *directory, const char *name)
+{
+    char *path = mem_printf("%s/%s", directory, name);
+    char *text = file_exists(path) ? contents(directory, name) : mem_strdup("");
+    int lines = 0;
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    mem_free(text);
+    mem_free(path);
+    return lines;
+}
+
+/* Killed after some steps more, or at any instant at all. True: it was too late. */
+static bool run_and_kill(const char *directory, unsigned *seed)
+{
+    int status, wanted = lines_of(directory, RUN_METRICS) + (int)(rand_r(seed) % 7);
+    bool at_once = rand_r(seed) % 3 == 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct err err;
+        _exit(writer_run(directory, &settings, STEPS, NULL, &err) < 0);
+    }
+    while (!at_once && lines_of(directory, RUN_METRICS) < wanted &&
+           waitpid(pid, &status, WNOHANG) == 0)
+        usleep(500);
+    usleep((useconds_t)(rand_r(seed) % 9000));
+    if (kill(pid, SIGKILL) < 0) /* waited for */
+        return true;
+    waitpid(pid, &status, 0);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return !WIFSIGNALED(status);
+}
+
+/* Killed at any instant, and gone on with, until it is through. */
+static void test_killed(void **state)
+{
+    char *killed = in("killed"), *clean = in("clean");
+    unsigned seed = 7;
+    int deaths = 0, midway = 0;
+    (void)state;
+    assert_int_equal(in_child(clean, STEPS), 0);
+    for (int i = 0; i < KILLS; i++) {
+        if (run_and_kill(killed, &seed)) {
+            assert_same(killed, clean, RUN_METRICS);
+            remove_in(killed, "");
+            continue;
+        }
+        deaths++;
+        midway += lines_of(killed, RUN_CHECKPOINTS) > 0;
+    }
+    assert_true(midway > 3);
+    assert_true(deaths > KILLS / 4);
+    assert_int_equal(in_child(killed, STEPS), 0);
+    assert_same(killed, clean, RUN_METRICS);
+    assert_same(killed, clean, RUN_TRACES);
+    json_t *all;
+    assert_int_equal(run_checkpoints(killed, &all, NULL), 0);
+    assert_int_equal(json_array_size(all), STEPS / WRITER_CHECKPOINT);
+    json_decref(all);
+    assert_int_equal(lines_of(killed, RUN_CHECKPOINTS), STEPS / WRITER_CHECKPOINT);
+    mem_free(killed);
+    mem_free(clean);
+}
+
+/* A disk that is full at some byte: one sentence, and nothing that was there is lost. */
+static void test_full_disk(void **state)
+{
+    char *full = in("full"), *clean = in("clean");
+    (void)state;
+    assert_int_equal(in_child(clean, STEPS), 0);
+    for (rlim_t room = 2000; room < 12000; room += 701) {
+        pid_t pid = fork();
+        int status;
+        if (pid == 0) {
+            struct rlimit limit = {room, room};
+            struct err err = {0};
+            signal(SIGXFSZ, SIG_IGN);
+            setrlimit(RLIMIT_FSIZE, &limit);
+            int result = writer_run(full, &settings, STEPS, NULL, &err);
+            bool told = strstr(err.text, "cannot write") && !strchr(err.text, '\n');
+            _exit(result == 0 ? 0 : result == ERR_IO && told ? 1 : 2);
+        }
+        waitpid(pid, &status, 0);
+        assert_true(WIFEXITED(status));
+        assert_in_range(WEXITSTATUS(status), 0, 1);
+        if (room < 5000)
+            assert_int_equal(WEXITSTATUS(status), 1);
+    }
+    assert_int_equal(in_child(full, STEPS), 0);
+    assert_same(full, clean, RUN_METRICS);
+    assert_same(full, clean, RUN_TRACES);
+    mem_free(full);
+    mem_free(clean);
+}
+
+static void test_lock(void **state)
+{
+    char *directory = in("locked");
+    struct run *run;
+    struct err err = {0};
+    int status;
+    (void)state;
+    assert_int_equal(run_open(&run, directory, &settings, &err), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct run *second;
+        struct run_view view;
+        bool right = run_open(&second, directory, &settings, &err) == ERR_LIMIT &&
+                     strstr(err.text, "a run is under way there");
+        right = right && run_view_open(&view, directory, RUN_SERIES_ALL, &err) == 0 &&
+                run_view_read(&view, &err) == 0 && view.state == RUN_STATE_RUNNING &&
+                view.holder == getppid();
+        _exit(right ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    run_close(run);
+    assert_int_equal(in_child(directory, 1), 0);
+    mem_free(directory);
+}
+
+static void test_misuse(void **state)
+{
+    struct run *run;
+    struct run_checkpoint checkpoint;
+    bool found = true;
+    struct err err = {0};
+    json_t *text = json_pack("{s:s}", "reward/mean", "high"), *none = json_object();
+    (void)state;
+    char *directory = in("misused");
+    assert_int_equal(run_open(&run, directory, &settings, &err), 0);
+    assert_int_equal(run_metrics(run, 0, none, &err), ERR_INTERNAL);
+    assert_int_equal(run_resume(run, &checkpoint, &found, &err), 0);
+    assert_false(found);
+    assert_int_equal(run_metrics(run, 0, text, &err), ERR_INTERNAL);
+    assert_non_null(strstr(err.text, "reward/mean"));
+    assert_int_equal(run_trace(run, none, &err), ERR_INTERNAL);
+    assert_non_null(strstr(err.text, "'step'"));
+    run_close(run);
+    json_decref(text);
+    json_decref(none);
+    mem_free(directory);
+}
+
+/* ---------------------------------------------------------------------------------------- tags */
+
+static void test_tags(void **state)
+{
+    static const char *const wanted[][3] = {
+        {"reward/mean", "Reward/Mean", "Reward/Summary"},
+        {"level/12/correct_rate", "PerLevel/Level12/CorrectRate", NULL},
+        {"level//correct_rate", "level//correct_rate", NULL},
+        {"level/a/correct_rate", "level/a/correct_rate", NULL},
+        {"eval/level/3/fast_1", "Eval/Level3/Fast1x", NULL},
+        {"time/assemble_data", "Timing/Assemble_Data", "Timing/Breakdown"},
+        {"mismatch/mismatch_kl", "mismatch/mismatch_kl", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        char *tag;
+        const struct run_tag *row = run_tag_of(wanted[i][0], &tag);
+        assert_string_equal(tag, wanted[i][1]);
+        assert_true((row && row->group) == (wanted[i][2] != NULL));
+        if (wanted[i][2])
+            assert_string_equal(row->group, wanted[i][2]);
+        mem_free(tag);
+    }
+}
+
+/* docs/runs.md has every row. */
+static void test_tags_are_told(void **state)
+{
+    char *page = contents("docs", "runs.md");
+    (void)state;
+    for (size_t i = 0; i < run_tag_count; i++) {
+        const struct run_tag *row = &run_tags[i];
+        char *line = mem_printf("| `%s` | `%s` | %s%s%s%s |\n", row->metric, row->tag,
+                                row->group ? "`" : "", row->group ? row->group : "",
+                                row->group ? "`: " : "", row->group ? row->member : "");
+        if (!strstr(page, line))
+            fail_msg("docs/runs.md lacks %s", line);
+        mem_free(line);
+    }
+    mem_free(page);
+}
+
+/* -------------------------------------------------------------------------------------- series */
+
+static void test_series(void **state)
+{
+    struct run_series series;
+    struct err err = {0};
+    uint64_t at = 0;
+    char *path = in("m.jsonl");
+    (void)state;
+    run_series_init(&series, path, RUN_SERIES_ALL);
+    assert_int_equal(run_series_read(&series, &err), 0);
+    assert_int_equal(series.count, 0);
+    write_file(root, "m.jsonl", "{\"step\":1,\"a\":1}\n{\"step\":2,\"a\":null,\"b\":5}\n{\"st",
+               false);
+    assert_int_equal(run_series_read(&series, &err), 0);
+    assert_int_equal(series.count, 2);
+    write_file(root, "m.jsonl", "ep\":2,\"c\":3,\"t\":\"x\"}\n", true);
+    assert_int_equal(run_series_read(&series, &err), 0);
+    assert_int_equal(series.count, 2);
+    assert_true(run_series_at(&series, "a", 9, &at) == 1 && at == 1);
+    assert_true(run_series_at(&series, "c", 9, &at) == 3 && at == 2);
+    assert_true(isnan(run_series_at(&series, "b", 1, NULL)));
+    assert_null(run_series_find(&series, "t"));
+    write_file(root, "m.jsonl", "{\"step\":1,\"a\":7}\n", false); /* it was cut */
+    assert_int_equal(run_series_read(&series, &err), 0);
+    assert_int_equal(series.count, 1);
+    assert_true(run_series_at(&series, "a", 9, NULL) == 7);
+    write_file(root, "m.jsonl", "[]\n", true);
+    assert_int_equal(run_series_read(&series, &err), ERR_INPUT);
+    assert_non_null(strstr(err.text, "m.jsonl:2: "));
+    run_series_deinit(&series);
+    run_series_init(&series, path, 30);
+    write_file(root, "m.jsonl",
+               "{\"step\":1,\"a\":7}\n{\"step\":2,\"a\":8}\n{\"step\":3,\"a\":9}\n", false);
+    assert_int_equal(run_series_read(&series, &err), 0);
+    assert_int_equal(series.count, 1);
+    assert_int_equal(series.steps[0], 3);
+    run_series_deinit(&series);
+    mem_free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_free_rows),
+        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_damages),
+        cmocka_unit_test(test_older_checkpoint),
+        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_tags),
+        cmocka_unit_test(test_tags_are_told),
+        cmocka_unit_test(test_series),
+    };
+    return cmocka_run_group_tests_name("run", tests, set_up, tear_down);
+}

@@ -227,6 +227,7 @@ int learner_forward(struct learner *learner, struct lm_datum *datums, size_t cou
 
 int learner_step(struct learner *learner, const struct lm_adam *adam, double *norm, struct err *err)
 {
+    *norm = 0;
     return learner->maker->step(learner->state, adam, norm, err);
 }
 

@@ -539,7 +539,6 @@ static int step(struct tinker *tinker, const struct lm_adam *adam, double *norm,
 static int tinker_step(void *state, const struct lm_adam *adam, double *norm, struct err *err)
 {
     struct tinker *tinker = state;
-    *norm = NAN;
     pthread_mutex_lock(&tinker->lock);
     int result = step(tinker, adam, norm, err);
     pthread_mutex_unlock(&tinker->lock);

@@ -8,9 +8,9 @@
  *   datums ─► learner_forward_backward … ─► learner_step ─► learner_refresh ─► new samples
  *
  * Samples come from a frozen copy of the weights, that of the last learner_refresh (or of the
- * beginning); its number, the version, goes with every sample: the steps that made it (tinker: since
- * the model was opened or loaded). The engine's samples depend on weights, prompt, seed and settings
- * to the last bit, never on who is sampled beside them.
+ * beginning); its number, the version, goes with every sample: the steps that made it (tinker:
+ * since the model was opened or loaded). The engine's samples depend on weights, prompt, seed and
+ * settings to the last bit, never on who is sampled beside them.
  *
  * Ownership: answers and paths are the caller's. Threads: learner_prompt and learner_sample may be
  * called by any number of threads at once; everything else by one, also while others sample.
@@ -92,9 +92,9 @@ NODISCARD int learner_forward_backward(struct learner *learner, struct lm_datum 
 NODISCARD int learner_forward(struct learner *learner, struct lm_datum *datums, size_t count,
                               const struct loss *loss, const struct loss_config *config,
                               struct loss_sums *sums, struct err *err);
-/* *norm: of the gradients before clipping; NAN where the service does not tell. With ERR_INPUT and a
- * norm that is not finite nothing changed but the gradients, which are gone; after any other error
- * it is 0. */
+/* *norm: of the gradients before clipping; NAN where the service does not tell. With ERR_INPUT and
+ * a norm that is not finite nothing changed but the gradients, which are gone; after any other
+ * error it is 0. */
 NODISCARD int learner_step(struct learner *learner, const struct lm_adam *adam, double *norm,
                            struct err *err);
 NODISCARD int learner_refresh(struct learner *learner, uint64_t *version, struct err *err);

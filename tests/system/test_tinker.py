@@ -1,5 +1,6 @@
 """A learner of kind tinker against a server of the protocol that really trains (fake_tinker.py)."""
 
+import copy
 import json
 import os
 import re
@@ -210,10 +211,7 @@ def test_mended(model, tmp_path, undisturbed, name):
     with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
         if name == "a sample that was lost":
             samples_of(learner, [1])  # the model and its sampler are there
-        server.faults = [
-            Fault(f.path, f.kind, f.status, f.body, f.times, f.after, f.headers)
-            for f in MENDED[name]
-        ]
+        server.faults = [copy.copy(fault) for fault in MENDED[name]]
         found = run(learner, steps=2)
         assert all(fault.times == 0 for fault in server.faults), "a fault that nobody met"
     assert_close(found, [dict(row) for row in undisturbed])
@@ -242,16 +240,16 @@ REFUSED = {
         "[token] is no key: it wants another key; set TINKER_API_KEY or policy.token (401)",
     ),
     "403 without words": (sample, Fault(SAMPLE, "status", 403), "set TINKER_API_KEY or"),
-    "402": (sample, Fault(SAMPLE, "status", 402, '{"detail": "pay"}', MANY), "pay (402)"),
+    "402": (sample, Fault(SAMPLE, "status", 402, '{"detail": "pay"}', times=MANY), "pay (402)"),
     "404": (train, Fault(PASS, "status", 404), "is that a Tinker server's address? (404)"),
     "422": (train, Fault(PASS, "status", 422, '{"detail": [{"msg": "no dro"}]}'), "no dro (422)"),
-    "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', MANY), "busy (429); asked"),
-    "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', MANY), None),
-    "502": (train, Fault(POLL, "status", 502, "<html>", MANY), "answers (502); asked"),
+    "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', times=MANY), "(429); asked"),
+    "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', times=MANY), None),
+    "502": (train, Fault(POLL, "status", 502, "<html>", times=MANY), "answers (502); asked"),
     "hangs": (sample, Fault(SAMPLE, "hang", times=MANY), "no whole answer in 1 s"),
     "hangs while polled": (train, Fault(POLL, "hang", times=MANY), "no whole answer in 1 s"),
     "drops": (train, Fault(PASS, "drop", times=MANY), "asked"),
-    "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', MANY), "(400); asked 4"),
+    "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', times=MANY), "asked 4"),
     "a lost pass": (train, Fault(POLL, "status", 410), "has lost what came of /api"),
     "lost samples": (sample, Fault(POLL, "status", 410, times=MANY), "it has lost what came of"),
     "junk": (sample, Fault(POLL, "junk", body="[]"), "has no 'sequences'"),
@@ -280,7 +278,7 @@ def test_refused(model, tmp_path, name):
     ):
         where = learner.must("save", directory="", name="before")["where"]
         samples_of(learner, [1])
-        server.faults = [Fault(fault.path, fault.kind, fault.status, fault.body, fault.times)]
+        server.faults = [copy.copy(fault)]
         answer = do(learner)
         if name == "500":
             assert "error" not in answer

@@ -109,7 +109,8 @@ $(OBJ)/src/device/nvrtc_headers.o $(OBJ)/side/src/device/nvrtc_headers.o: \
 # Vectorised loops: one source for each instruction set, chosen when the program runs. Nothing here
 # changes what NaN, infinity or the order of operations mean.
 VECTORS := $(call objects,$(wildcard src/lm/cpu/loops_*.c))
-$(VECTORS): CFLAGS += -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math
+$(VECTORS): CFLAGS += -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math \
+	$(if $(SAN),-Wno-pass-failed) # clang tells of each loop that a sanitizer keeps it from
 ifneq ($(filter x86_64%,$(shell $(CC) -dumpmachine)),)
 $(OBJ)/src/lm/cpu/loops_avx2.o: CFLAGS += -mavx2 -mfma
 $(OBJ)/src/lm/cpu/loops_avx512.o: CFLAGS += -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma
@@ -165,7 +166,7 @@ $(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/
 
 # Programs that Python tests run beside the command.
 PROBES := $(addprefix $(ROOT)/build/tests/,lm/chat_probe lm/lm_probe lm/tokenizer_probe \
-	rl/write_events rl/write_run)
+	policy/learner_probe rl/write_events rl/write_run)
 tests: $(TESTS) $(FAKES) $(ROOT)/build/tests/judge/triton_judge \
 	$(ROOT)/build/tests/extension/extension_judge $(ROOT)/build/bench/handwritten_gpu \
 	$(ROOT)/build/tests/server/http_echo $(ROOT)/build/tests/server/fake_worker \

@@ -3,10 +3,10 @@
 
     make all && .venv-gym/bin/python bench/lm.py [--rounds 7] [--threads 2] [--config config.json]
 
-Transformers makes a model (10 M parameters of the Qwen2 family), saves it, and both train and decode it:
-`warpgym lm bench` with one round that counts, then PyTorch, again and again. Training is
-forward, backward and AdamW over the same number of tokens; decoding is greedy with a cache of keys and values,
-prompts not counted. Figures are medians and quartiles; ratios are of one round.
+Transformers makes a model (10 M parameters of the Qwen2 family), saves it, and both train and
+decode it: `warpgym lm bench` with one round that counts, then PyTorch, again and again. Training is
+forward, backward and AdamW over the same number of tokens; decoding is greedy with a cache of keys
+and values, prompts not counted. Figures are medians and quartiles; ratios are of one round.
 """
 
 import argparse

@@ -148,6 +148,193 @@
       "Which turns those are: last, best (the contiguous ones with the highest sum), top")         \
     X(gym_select_by, "gym.select_by", STRING, "reward", 0, 0,                                      \
       "What best and top go by: reward, speedup, coverage")                                        \
+    X(train_learner, "train.learner", STRING, "engine", 0, 0,                                      \
+      "Who is trained: engine (a model in this process), or tinker (a Tinker service, or SkyRL's " \
+      "server)")                                                                                   \
+    X(train_model, "train.model", STRING, "", 0, 0,                                                \
+      "engine: a model's directory; tinker: the base model's name")                                \
+    X(train_tokenizer, "train.tokenizer", STRING, "", 0, 0,                                        \
+      "Directory of the tokenizer; empty: the model's")                                            \
+    X(train_url, "train.url", URL, "", 0, 0, "tinker: the service; empty: TINKER_BASE_URL")        \
+    X(train_lora_rank, "train.lora_rank", INT, "32", 0, 4096,                                      \
+      "Rank of the adapter that is trained; 0: all parameters (engine alone)")                     \
+    X(train_lora_alpha, "train.lora_alpha", FLOAT, "0", 0, 1000000,                                \
+      "The adapter's scale times its rank; 0: twice the rank")                                     \
+    X(train_context, "train.context", INT, "0", 0, 16777216,                                       \
+      "Tokens of a prompt and its answer together; 0: as many as the model has positions")         \
+    X(train_batch_tokens, "train.batch_tokens", INT, "0", 0, 16777216,                             \
+      "engine: tokens of one training pass; 0: as many as the context")                            \
+    X(train_recompute, "train.recompute", BOOL, "true", 0, 0,                                      \
+      "engine: whether layers are computed again on the way back, which takes a third more time "  \
+      "and far less memory")                                                                       \
+    X(train_backend, "train.backend", STRING, "cpu", 0, 0,                                         \
+      "engine: what computes: cpu, reference")                                                     \
+    X(train_threads, "train.threads", INT, "0", 0, 4096,                                           \
+      "engine: its threads; 0: one for each CPU. Sums depend on it in their last bits")            \
+    X(train_problems, "train.problems", STRING, "", 0, 0,                                          \
+      "Problems to train on, separated by blanks: ids, suites (native, level1), all, @FILE")       \
+    X(train_held_out, "train.held_out", STRING, "", 0, 0,                                          \
+      "Problems to evaluate on, likewise; they are taken out of the others")                       \
+    X(train_held_out_share, "train.held_out_share", FLOAT, "0", 0, 0.9,                            \
+      "Share of train.problems that is set aside for evaluation, drawn by train.seed")             \
+    X(train_timing, "train.timing", BOOL, "true", 0, 0,                                            \
+      "Whether candidates are timed; without, correctness alone counts")                           \
+    X(train_steps, "train.steps", INT, "100", 0, 100000000,                                        \
+      "Steps of reinforcement learning; 0: fine-tuning alone")                                     \
+    X(train_prompts, "train.prompts", INT, "8", 1, 65536, "Problems of a step")                    \
+    X(train_samples, "train.samples", INT, "8", 1, 65536, "Episodes of each problem")              \
+    X(train_rounds, "train.rounds", INT, "1", 1, 1000,                                             \
+      "Dynamic sampling: rounds in which a step draws problems in the place of those that teach "  \
+      "nothing; 1: none")                                                                          \
+    X(train_round_whole, "train.round_whole", BOOL, "false", 0, 0,                                 \
+      "Whether each round draws train.prompts again, as Dr. Kernel's code does, and not just "     \
+      "what is missing")                                                                           \
+    X(train_jobs, "train.jobs", INT, "32", 1, 4096, "Episodes at the same time")                   \
+    X(train_lag, "train.lag", INT, "0", 0, 16,                                                     \
+      "Steps that are played ahead while an earlier one is trained; 0: none, the same numbers "    \
+      "for a seed")                                                                                \
+    X(train_seed, "train.seed", INT, "0", 0, 9007199254740992,                                     \
+      "Of the order of problems, of all answers and draws")                                        \
+    X(train_max_tokens, "train.max_tokens", INT, "4096", 0, 16777216,                              \
+      "Tokens of one answer at most; 0: as many as the context leaves")                            \
+    X(train_temperature, "train.temperature", FLOAT, "1", 0, 10, "Of answers that are trained on") \
+    X(train_top_p, "train.top_p", FLOAT, "1", 0.0001, 1,                                           \
+      "Share of probability that they are drawn from")                                             \
+    X(train_top_k, "train.top_k", INT, "0", 0, 16777216,                                           \
+      "So many of the likeliest tokens; 0: all")                                                   \
+    X(train_thinking, "train.thinking", BOOL, "false", 0, 0,                                       \
+      "Whether Qwen3's template leaves its thinking on")                                           \
+    X(train_method, "train.method", STRING, "trloo", 0, 0,                                         \
+      "Preset of all that follows up to train.lone (docs/methods.md): trloo, grpo, drkernel, "     \
+      "kevin, drkernel_original, kernel_rl_original")                                              \
+    X(train_estimator, "train.estimator", STRING, "", 0, 0, "Of advantages; empty: the method's")  \
+    X(train_returns, "train.returns", STRING, "", 0, 0,                                            \
+      "Rule of returns: sum, max, final, turn, kernel_rl; empty: the method's")                    \
+    X(train_gamma, "train.gamma", FLOAT, "-1", -1, 1,                                              \
+      "Discount of later turns' rewards; -1: the method's. gym.gamma counts for nothing here")     \
+    X(train_shaping, "train.shaping", STRING, "", 0, 0,                                            \
+      "none, residual, residual_unbiased; empty: the method's")                                    \
+    X(train_void_turns, "train.void_turns", STRING, "", 0, 0,                                      \
+      "A turn without reward behind one that had some: keep, mask; empty: the method's")           \
+    X(train_failed_turns, "train.failed_turns", STRING, "", 0, 0,                                  \
+      "Turns of an episode in which another could not be judged: keep, mask; empty: the method's") \
+    X(train_band, "train.band", STRING, "", 0, 0,                                                  \
+      "Level at which mismatch is rejected: none, token, turn, turn_geo, sequence, geometric; "    \
+      "empty: the method's")                                                                       \
+    X(train_band_lower, "train.band_lower", FLOAT, "-1", -1, 1,                                    \
+      "Least ratio; 0: 1 / train.band_upper; -1: the method's")                                    \
+    X(train_band_upper, "train.band_upper", FLOAT, "-1", -1, 1000000,                              \
+      "Greatest ratio; -1: the method's")                                                          \
+    X(train_veto, "train.veto", FLOAT, "-1", -1, 1,                                                \
+      "A token's ratio below which its turn is rejected; 0: none; -1: the method's")               \
+    X(train_veto_unit, "train.veto_unit", STRING, "", 0, 0,                                        \
+      "What such a token rejects: turn, rollout; empty: the method's")                             \
+    X(train_coverage, "train.coverage", STRING, "", 0, 0,                                          \
+      "Rejection of lazy kernels: off, turn, rollout; empty: the method's")                        \
+    X(train_coverage_threshold, "train.coverage_threshold", FLOAT, "-1", -1, 1,                    \
+      "Share of the GPU's time below which a turn is rejected; -1: the method's")                  \
+    X(train_coverage_factor, "train.coverage_factor", FLOAT, "-1", -1, 1,                          \
+      "Width above it within which chance decides; -1: the method's")                              \
+    X(train_coverage_turns, "train.coverage_turns", STRING, "", 0, 0,                              \
+      "Which turns are looked at: correct, every; empty: the method's")                            \
+    X(train_filter, "train.filter", STRING, "", 0, 0,                                              \
+      "When a problem teaches nothing: turns, last_turn, none; empty: the method's")               \
+    X(train_filter_deviation, "train.filter_deviation", FLOAT, "-1", -1, 1000000,                  \
+      "Deviation below which its values are alike; -1: the method's")                              \
+    X(train_filter_rollouts, "train.filter_rollouts", INT, "-1", -1, 65536,                        \
+      "Usable episodes that it needs; -1: the method's")                                           \
+    X(train_importance, "train.importance", STRING, "", 0, 0,                                      \
+      "Importance weights: none, token, turn, sequence; empty: the method's")                      \
+    X(train_importance_upper, "train.importance_upper", FLOAT, "-1", -1, 1000000,                  \
+      "Their bound; 0: none; -1: the method's")                                                    \
+    X(train_aggregation, "train.aggregation", STRING, "", 0, 0,                                    \
+      "How the loss is normalised: token-mean, seq-mean-token-sum, seq-mean-token-mean, "          \
+      "seq-mean-token-sum-norm, seq-sum-no-norm; empty: the method's")                             \
+    X(train_scale, "train.scale", FLOAT, "-1", -1, 1000000000,                                     \
+      "What the loss is divided by besides; -1: the method's")                                     \
+    X(train_nominal_rows, "train.nominal_rows", INT, "-1", -1, 1000000000,                         \
+      "Turns that a step stands for; 0: as many as count; -1: the method's")                       \
+    X(train_nominal_tokens, "train.nominal_tokens", INT, "-1", -1, 16777216,                       \
+      "Tokens that a turn stands for; 0: those of the longest; -1: the method's")                  \
+    X(train_lone, "train.lone", STRING, "", 0, 0,                                                  \
+      "Advantage of who is alone in its group: return, zero; empty: the method's")                 \
+    X(train_loss, "train.loss", STRING, "importance_sampling", 0, 0,                               \
+      "Of the policy: importance_sampling, ppo, cispo, dro")                                       \
+    X(train_ratio, "train.ratio", STRING, "sampled", 0, 0,                                         \
+      "What the loss's ratio is against: sampled (the sampler's log-probabilities), trained (the " \
+      "trainer's, before the step)")                                                               \
+    X(train_rescore, "train.rescore", BOOL, "true", 0, 0,                                          \
+      "Whether the trainer's log-probabilities are computed before each step; without, they "      \
+      "count as the sampler's and no mismatch is seen")                                            \
+    X(train_clip_low, "train.clip_low", FLOAT, "-1", -1, 1,                                        \
+      "Lower bound of the ratio (ppo, cispo); -1: the loss's own")                                 \
+    X(train_clip_high, "train.clip_high", FLOAT, "-1", -1, 1000000,                                \
+      "Upper bound; -1: the loss's own")                                                           \
+    X(train_dual_clip, "train.dual_clip", FLOAT, "0", 0, 1000000,                                  \
+      "ppo: bound of the ratio where an advantage is negative; 0: none")                           \
+    X(train_dro_beta, "train.dro_beta", FLOAT, "-1", -1, 1000000,                                  \
+      "dro: weight of its squared ratio; -1: the loss's own")                                      \
+    X(train_entropy, "train.entropy", FLOAT, "0", 0, 1000000,                                      \
+      "Weight of a bonus for the entropy of answers; engine alone")                                \
+    X(train_kl, "train.kl", FLOAT, "0", 0, 1000000,                                                \
+      "Weight of a penalty for leaving the model that the run began with; above 0 that model is "  \
+      "held, too")                                                                                 \
+    X(train_kl_discount, "train.kl_discount", FLOAT, "0", 0, 1,                                    \
+      "Discount of later tokens' penalty in a token's; 0: its own alone")                          \
+    X(train_rate, "train.rate", FLOAT, "0.00001", 0, 1, "Learning rate")                           \
+    X(train_beta1, "train.beta1", FLOAT, "0.9", 0, 0.999999, "AdamW's")                            \
+    X(train_beta2, "train.beta2", FLOAT, "0.95", 0, 0.999999, "AdamW's")                           \
+    X(train_epsilon, "train.epsilon", FLOAT, "0.00000001", 0, 1, "AdamW's")                        \
+    X(train_decay, "train.decay", FLOAT, "0", 0, 1, "AdamW's weight decay")                        \
+    X(train_clip, "train.clip", FLOAT, "1", 0, 1000000, "Bound of the gradients' norm; 0: none")   \
+    X(train_schedule, "train.schedule", STRING, "constant", 0, 0,                                  \
+      "Of the learning rate: constant, linear, cosine")                                            \
+    X(train_warmup, "train.warmup", INT, "0", 0, 100000000, "Steps in which it rises")             \
+    X(train_floor, "train.floor", FLOAT, "0", 0, 1, "Part of it that the schedule ends with")      \
+    X(train_substeps, "train.substeps", INT, "1", 1, 4096,                                         \
+      "Changes of the weights that a step's turns are shared out to")                              \
+    X(train_sft_data, "train.sft_data", STRING, "", 0, 0,                                          \
+      "JSONL files to fine-tune on first, separated by colons (docs/lm.md); empty: none")          \
+    X(train_sft_epochs, "train.sft_epochs", INT, "1", 1, 100000, "Epochs of that")                 \
+    X(train_sft_tokens, "train.sft_tokens", INT, "8192", 1, 16777216,                              \
+      "Tokens of one of its steps")                                                                \
+    X(train_sft_max_tokens, "train.sft_max_tokens", INT, "2048", 1, 16777216,                      \
+      "Tokens of one example; the rest is cut off")                                                \
+    X(train_sft_rate, "train.sft_rate", FLOAT, "0.00001", 0, 1, "Its learning rate")               \
+    X(train_sft_schedule, "train.sft_schedule", STRING, "cosine", 0, 0,                            \
+      "constant, linear, cosine")                                                                  \
+    X(train_sft_warmup, "train.sft_warmup", INT, "0", 0, 100000000, "Steps in which it rises")     \
+    X(train_sft_floor, "train.sft_floor", FLOAT, "0.1", 0, 1,                                      \
+      "Part of it that the schedule ends with")                                                    \
+    X(train_evaluate_every, "train.evaluate_every", INT, "10", 0, 100000000,                       \
+      "Steps between evaluations; there is one before the first step and one at the end, too; 0: " \
+      "none at all")                                                                               \
+    X(train_evaluate_samples, "train.evaluate_samples", INT, "1", 1, 65536,                        \
+      "Episodes of each held-out problem")                                                         \
+    X(train_evaluate_temperature, "train.evaluate_temperature", FLOAT, "0", 0, 10,                 \
+      "Of their answers; 0: the likeliest")                                                        \
+    X(train_measure, "train.measure", STRING, "correct", 0, 0,                                     \
+      "What the best checkpoint and train.patience go by: correct, fast_1, return")                \
+    X(train_patience, "train.patience", INT, "0", 0, 100000,                                       \
+      "Evaluations without a better one after which training ends; 0: never")                      \
+    X(train_save_every, "train.save_every", INT, "10", 1, 100000000, "Steps between checkpoints")  \
+    X(train_keep, "train.keep", INT, "2", 1, 100000,                                               \
+      "Checkpoints that are kept, beside the best one")                                            \
+    X(train_guard_skips, "train.guard_skips", INT, "3", 1, 1000,                                   \
+      "Steps in a row whose loss or gradient is not finite, after which training ends")            \
+    X(train_guard_norm, "train.guard_norm", FLOAT, "0", 0, 1000000000000,                          \
+      "Gradient norm above which it ends; 0: none")                                                \
+    X(train_guard_kl, "train.guard_kl", FLOAT, "0", 0, 1000000,                                    \
+      "Mismatch of sampler and trainer (k3) above which it ends; 0: none")                         \
+    X(train_wait_ms, "train.wait_ms", DURATION, "10m", 0, 86400000,                                \
+      "How long a judge or a policy that is away is waited for")                                   \
+    X(train_trace_tokens, "train.trace_tokens", BOOL, "false", 0, 0,                               \
+      "Whether traces.jsonl has the ids and log-probabilities of all tokens, too")                 \
+    X(train_stages, "train.stages", STRING, "", 0, 0,                                              \
+      "Rewards in turn: PRESET MEASURE RATE, separated by commas, the last a PRESET alone "        \
+      "(\"staged1 compiled 0.7, staged2 correct 0.5, staged3\"); empty: gym.reward")               \
+    X(train_stage_steps, "train.stage_steps", INT, "3", 1, 100000,                                 \
+      "Steps over which the rate that a stage ends with is measured")                              \
     X(problems_path, "problems.path", STRING, "", 0, 0,                                            \
       "Directories of problems, separated by colons, searched before the ones that come along")    \
     X(retrieval_directory, "retrieval.directory", STRING, "", 0, 0,                                \

@@ -181,6 +181,29 @@ const struct cli_command cli_commands[] = {
                  "warpgym ask -p http://localhost:8000/v1 -n 32 --json - <prompt.txt | jq .text\n"
                  "warpgym ask -p scripted:demo/gym/script.jsonl --problem softmax --turn 2 x",
      .run = ask_main},
+    {.name = "train",
+     .arguments = "CONFIG [KEY=VALUE...]",
+     .summary = "train a model against the judge: fine-tuning, then reinforcement learning",
+     .description =
+         "CONFIG is a settings file (`warpgym settings --describe`: train.*, gym.*, policy.*, "
+         "...); "
+         "what stands behind it changes single settings. Everything of a run is in its directory "
+         "(docs/runs.md), and a run that was stopped, or killed, goes on from its last checkpoint "
+         "to the same numbers.\n\n"
+         "Exit status: 0 it is finished, 2 the configuration cannot be, 3 something was away, or "
+         "full, 130 interrupted (what is done is saved).",
+     .examples = "warpgym train configs/laptop-cpu.yaml -o runs/first\n"
+                 "warpgym train configs/dr-kernel-8b.yaml train.steps=20 train.prompts=4\n"
+                 "warpgym train my.yaml --server http://gpu-box:10907\n"
+                 "warpgym runs watch runs/first",
+     .run = train_main},
+    {.name = "runs resume",
+     .arguments = "RUN [KEY=VALUE...]",
+     .summary = "go on with a training run, with the settings that it began with",
+     .description = "From its last checkpoint, to the same numbers as if it had never stopped. "
+                    "Settings that change no result may be others (docs/runs.md), and train.steps.",
+     .examples = "warpgym runs resume runs/first\nwarpgym runs resume runs/first train.steps=400",
+     .run = runs_resume_main},
     {.name = "report",
      .arguments = "RUN...",
      .summary = "what trajectories are worth: fast_p, pass@k, means, with intervals",
@@ -263,7 +286,7 @@ const struct cli_command cli_commands[] = {
          "(setting server.token) is asked for where one is set.",
      .examples = "warpgym lm serve models/qwen3-0.6b\n"
                  "warpgym lm serve models/base --adapter runs/sft/adapter --name tuned\n"
-                 "warpgym rollout --policy http://127.0.0.1:8000/v1 --problem softmax",
+                 "warpgym rollout --policy http://127.0.0.1:8000/v1 softmax",
      .run = lm_serve_main},
     {.name = "lm sample",
      .arguments = "MODEL [PROMPT|-]",
@@ -272,6 +295,8 @@ const struct cli_command cli_commands[] = {
          "MODEL is a directory with config.json, safetensors and tokenizer.json. PROMPT is the "
          "text's beginning (- reads it from standard input); without it the model starts with its "
          "begin token. One sample is printed as it comes, several each as it ends.\n\n"
+         "Unless told otherwise, temperature and top-p are 1, and a sample has at most 256 "
+         "tokens.\n"
          "The same seed gives the same text, whatever else is sampled beside it.\n\n"
          "Exit status: 0, 2 bad usage or input, 3 the model gives no numbers, 130 interrupted.",
      .examples =
@@ -288,7 +313,9 @@ const struct cli_command cli_commands[] = {
          "stays in the conversation), Ctrl-D or /quit ends, /help lists the commands. From a pipe, "
          "each line is a question, and nothing but the answers is printed.\n\n"
          "MODEL is a directory with config.json, safetensors and tokenizer.json; the way it is "
-         "talked to (ChatML, as Qwen2 or Qwen3 has it) is found from its chat template.",
+         "talked to (ChatML, as Qwen2 or Qwen3 has it) is found from its chat template.\n\n"
+         "Unless told otherwise, temperature is 0.7, top-p 0.95, and an answer may take what is "
+         "left of the context.",
      .examples = "warpgym lm chat models/Qwen3-0.6B\n"
                  "warpgym lm chat models/Qwen3-0.6B --no-thinking --system \"Be curt.\"\n"
                  "echo 'What is a warp?' | warpgym lm chat models/tiny -t 0",

@@ -59,7 +59,7 @@ static const struct lm_config ten_million = {.family = LM_QWEN2,
                                              .begin_token = -1,
                                              .pad_token = -1};
 
-/* ---------------------------------------------------------------------------------------- figures */
+/* ------------------------------------------------------------------------------------- figures */
 
 static struct figure *add_figure(struct report *report, const char *unit, double scale,
                                  const char *of)
@@ -110,7 +110,7 @@ static void add_round(struct report *report, const struct lm_config *config,
     }
 }
 
-/* ------------------------------------------------------------------------------------------ output */
+/* -------------------------------------------------------------------------------------- output */
 
 static void print_table(const struct report *report)
 {
@@ -186,7 +186,7 @@ static void print_json(const struct report *report, const struct lm_model *model
     json_decref(object);
 }
 
-/* ------------------------------------------------------------------------------------------ running */
+/* ------------------------------------------------------------------------------------- running */
 
 static int open_model(const struct arguments *arguments, struct lm_backend *backend,
                       struct lm_model **out, struct err *err)
@@ -207,7 +207,7 @@ static int run_rounds(const struct arguments *arguments, struct lm_bench *bench,
     uint64_t rounds = (uint64_t)arguments->rounds;
     struct progress *progress = progress_new(STDERR_FILENO, "measuring", rounds + 1,
                                              arguments->quiet);
-    struct lm_bench_round round;
+    struct lm_bench_round round = {0};
     int result = 0;
     for (uint64_t i = 0; i <= rounds && result == 0; i++) {
         result = cli_cancelled ? err_set(err, ERR_CANCELLED, "interrupted")

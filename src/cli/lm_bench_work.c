@@ -30,7 +30,7 @@ struct lm_bench {
     size_t datum_count;
 };
 
-/* ---------------------------------------------------------------------------------- what it costs */
+/* ------------------------------------------------------------------------------- what it costs */
 
 static double matrix_elements(const struct lm_config *c)
 {
@@ -52,7 +52,7 @@ double lm_bench_decode_bytes(const struct lm_config *c, size_t batch, double pos
     return sizeof(float) * (matrix_elements(c) + (double)batch * positions * cache);
 }
 
-/* ------------------------------------------------------------------------------ the machine's rates */
+/* ------------------------------------------------------------------------- the machine's rates */
 
 static double product_rate(struct lm_bench *bench, size_t side)
 {
@@ -90,7 +90,7 @@ static double read_rate(struct lm_bench *bench)
     return done / (double)passed_ns * 1e9;
 }
 
-/* ------------------------------------------------------------------------------------ the engine's */
+/* -------------------------------------------------------------------------------- the engine's */
 
 static int train_rate(struct lm_bench *bench, double *rate, struct err *err)
 {
@@ -163,7 +163,7 @@ static int decode_rate(struct lm_bench *bench, size_t batch, double *rate, struc
     return result;
 }
 
-/* ----------------------------------------------------------------------------------------- rounds */
+/* -------------------------------------------------------------------------------------- rounds */
 
 int lm_bench_round(struct lm_bench *bench, struct lm_bench_round *round, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* lm_bench_work: what `warpgym lm bench` measures, one round at a time.
  *
- * A round takes the machine's rates and the engine's work one right after the other, so that what slows
- * both (neighbours, frequency) cancels in their ratio:
+ * A round takes the machine's rates and the engine's work one right after the other, so that what
+ * slows both (neighbours, frequency) cancels in their ratio:
  *
  *   products    a square matrix product of the backend, the best of a few sizes
  *   reading     the sum of squares of an array much larger than the caches
@@ -29,9 +29,10 @@ struct lm_bench_round {
     double decode_tokens[LM_BENCH_BATCHES_MAX]; /* a second, of all sequences together */
 };
 
-/* What one token costs. Multiplications and additions of the matrices (6 for each element: 2 forward, 4
- * backward) and of causal attention over a sequence of `length` (12 for each element of a query and
- * position seen); an embedding that is only looked up, norms, and softmax do not count. */
+/* What one token costs. Multiplications and additions of the matrices (6 for each element: 2
+ * forward, 4 backward) and of causal attention over a sequence of `length` (12 for each element of
+ * a query and position seen); an embedding that is only looked up, norms, and softmax do not
+ * count. */
 double lm_bench_train_flops(const struct lm_config *config, size_t length);
 /* Bytes that one step of decoding must read: all matrices once, and the caches of `batch` sequences
  * that are `positions` long. */

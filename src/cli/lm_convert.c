@@ -1,5 +1,6 @@
 /* lm convert: a model's files written anew. */
 #include "cli/cli.h"
+#include "cli/lm_config_file.h"
 
 #include "base/file.h"
 #include "base/json.h"
@@ -101,24 +102,6 @@ static int copy_companions(const char *from, const char *to, struct err *err)
     return result;
 }
 
-/* A config.json, or a directory that holds one. */
-static int read_config(struct lm_config *config, const char *path, struct err *err)
-{
-    char *text = NULL;
-    size_t count;
-    json_t *document = NULL;
-    if (file_is_directory(path))
-        return lm_config_read(config, path, err);
-    int result = file_read(path, LIMIT_LM_JSON_BYTES, &text, &count, err);
-    if (result == 0)
-        result = json_parse(path, text, count, &document, err);
-    if (result == 0 && (result = lm_config_parse(config, document, err)) < 0)
-        err_prefix(err, "%s", path);
-    json_decref(document);
-    mem_free(text);
-    return result;
-}
-
 /* What the embedding is kept in: most of a model is kept in one type. */
 static enum lm_dtype kept_dtype(const char *directory)
 {
@@ -144,7 +127,7 @@ static int open_model(struct lm_model **model, const struct conversion *conversi
     struct lm_config config;
     if (!conversion->fresh)
         return lm_model_open(model, conversion->model, backend, &options, err);
-    int result = read_config(&config, conversion->fresh, err);
+    int result = lm_config_file(conversion->fresh, &config, err);
     if (result < 0)
         return result;
     return lm_model_fresh(model, &config, backend, &options, err);

@@ -76,7 +76,7 @@ struct lm_sampling lm_manner_sampling(struct lm_manner *manner)
         .top_p = manner->top_p,
         .min_p = manner->min_p,
         .top_k = (size_t)manner->top_k,
-        .max_tokens = (size_t)manner->max_tokens,
+        .max_tokens = manner->max_tokens > 0 ? (size_t)manner->max_tokens : 0,
         .seed = (uint64_t)manner->seed,
         .stops = manner->stops.items,
         .stop_count = manner->stops.count,

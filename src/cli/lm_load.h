@@ -42,7 +42,7 @@ void lm_house_close(struct lm_house *house);
 /* How tokens are chosen. */
 struct lm_manner {
     double temperature, top_p, min_p;
-    int64_t top_k, max_tokens, seed; /* seed -1: a new one each time */
+    int64_t top_k, max_tokens, seed; /* -1: the caller's to say; seed -1: a new one each time */
     struct cli_words stops;
 };
 #define LM_MANNER_OPTIONS(m)                                                                       \

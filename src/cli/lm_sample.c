@@ -13,6 +13,7 @@
 
 #define LINE_BYTES ((size_t)512 << 20)
 #define AT_ONCE 16
+#define ANSWER_TOKENS 256 /* where nobody says, and the context has room */
 
 struct arguments {
     struct lm_where where;
@@ -264,6 +265,14 @@ static int drive(struct task *task, struct err *err)
     return result;
 }
 
+static void settle_length(struct task *task)
+{
+    const size_t positions = task->house.model->positions, prompt = task->prompt.count;
+    if (task->arguments->manner.max_tokens < 0 && prompt < positions)
+        task->sampling.max_tokens = positions - prompt < ANSWER_TOKENS ? positions - prompt
+                                                                       : ANSWER_TOKENS;
+}
+
 /* Positions that one sample may take; what is too long is the sampler's to refuse. */
 static size_t longest(const struct task *task)
 {
@@ -287,6 +296,7 @@ static int open_all(struct task *task, struct err *err)
     result = make_prompt(task, err);
     if (result < 0)
         return result;
+    settle_length(task);
     size_t at_once = (size_t)(arguments->samples < arguments->at_once ? arguments->samples
                                                                       : arguments->at_once);
     return lm_house_sampler(&task->house, at_once, longest(task), err);
@@ -341,7 +351,7 @@ int lm_sample_main(int argc, char **argv)
 {
     struct arguments arguments = {
         .where = LM_WHERE_DEFAULTS,
-        .manner = {.temperature = 1, .top_p = 1, .max_tokens = 256, .seed = -1},
+        .manner = {.temperature = 1, .top_p = 1, .max_tokens = -1, .seed = -1},
         .samples = 1,
         .at_once = AT_ONCE};
     const struct cli_option options[] = {

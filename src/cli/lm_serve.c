@@ -1,9 +1,7 @@
 /* lm serve: `warpgym lm serve`: a model behind OpenAI's API. */
-#include "cli/cli.h"
-
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/lm_load.h"
 #include "lm/sample/engine.h"
 #include "server/lm_api.h"
 
@@ -20,16 +18,15 @@
 #define CACHE_BYTES ((uint64_t)1 << 30) /* where nobody says how much */
 
 struct arguments {
-    const char *directory, *listen, *name, *adapter, *backend;
-    int64_t threads, sequences, context, cache_tokens, queue, drain_s;
+    struct lm_where where;
+    const char *listen, *name;
+    int64_t sequences, cache_tokens, queue, drain_s;
     struct cli_words sets;
 };
 
 /* In the order in which it is opened. */
 struct house {
-    struct lm_backend *backend;
-    struct lm_model *model;
-    struct tokenizer *tokenizer;
+    struct lm_house lm;
     struct lm_engine *engine;
     struct lm_api *api;
     size_t positions; /* of the longest sequence that fits both model and cache */
@@ -53,33 +50,25 @@ static size_t cache_tokens(const struct arguments *arguments, const struct lm_mo
 
 static int open_engine(const struct arguments *arguments, struct house *house, struct err *err)
 {
-    const struct lm_model_options model = {.training = LM_FROZEN,
-                                           .adapter = arguments->adapter,
-                                           .positions = (size_t)arguments->context};
-    int result = lm_backend_open(&house->backend, arguments->backend, (size_t)arguments->threads,
-                                 err);
-    if (result == 0)
-        result = lm_model_open(&house->model, arguments->directory, house->backend, &model, err);
-    if (result == 0)
-        result = tokenizer_open(&house->tokenizer, arguments->directory, err);
+    int result = lm_house_open(&house->lm, &arguments->where, true, err);
     if (result < 0)
         return result;
-    house->positions = house->model->positions;
+    house->positions = house->lm.model->positions;
     const struct lm_sampler_options sampler = {
         .sequences = (size_t)arguments->sequences,
         .rows = (size_t)arguments->sequences + STEP_ROWS,
         .page = PAGE,
-        .cache_tokens = cache_tokens(arguments, house->model),
+        .cache_tokens = cache_tokens(arguments, house->lm.model),
     };
     if (sampler.cache_tokens < house->positions)
         house->positions = sampler.cache_tokens;
-    return lm_engine_open(&house->engine, house->model, &sampler, err);
+    return lm_engine_open(&house->engine, house->lm.model, &sampler, err);
 }
 
 /* What the directory is called, where no name is given. */
 static char *name_of(const struct arguments *arguments)
 {
-    const char *text = arguments->name ? arguments->name : arguments->directory;
+    const char *text = arguments->name ? arguments->name : arguments->where.directory;
     size_t count = strlen(text);
     while (!arguments->name && count > 1 && text[count - 1] == '/')
         count--;
@@ -95,10 +84,10 @@ static int open_api(const struct arguments *arguments, const struct settings *se
 {
     struct lm_api_options options = {.settings = settings,
                                      .engine = house->engine,
-                                     .tokenizer = house->tokenizer,
+                                     .tokenizer = house->lm.tokenizer,
                                      .positions = house->positions,
                                      .choices_max = (size_t)arguments->queue};
-    int result = chat_style_of(arguments->directory, &options.style, err);
+    int result = chat_style_of(arguments->where.directory, &options.style, err);
     if (result < 0)
         return result;
     char *name = name_of(arguments);
@@ -135,9 +124,7 @@ static void stop(const struct arguments *arguments, struct house *house)
     }
     lm_engine_close(house->engine);
     lm_api_free(house->api);
-    tokenizer_close(house->tokenizer);
-    lm_model_close(house->model);
-    lm_backend_close(house->backend);
+    lm_house_close(&house->lm);
 }
 
 static int run(const struct arguments *arguments, const struct settings *settings)
@@ -187,16 +174,16 @@ static int serve(const struct arguments *arguments)
 
 int lm_serve_main(int argc, char **argv)
 {
-    struct arguments arguments = {.backend = "cpu", .sequences = 16, .queue = 512, .drain_s = 60};
+    struct arguments arguments = {.where = LM_WHERE_DEFAULTS,
+                                  .sequences = 16,
+                                  .queue = 512,
+                                  .drain_s = 60};
     struct cli_words words = {0};
     const struct cli_option options[] = {
         OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
                       "where to serve (" STANDARD_LISTEN "); port 0: a free one"),
         OPTION_STRING(0, "name", &arguments.name, "NAME",
                       "what clients call the model (the directory's name)"),
-        OPTION_STRING(0, "adapter", &arguments.adapter, "DIR", "a LoRA adapter to put on it"),
-        OPTION_INT(0, "context", &arguments.context, 0, LIMIT_LM_POSITIONS, "TOKENS",
-                   "longest sequence, prompt and answer (as the model says)"),
         OPTION_GROUP("Resources"),
         OPTION_INT(0, "sequences", &arguments.sequences, 1, LIMIT_LM_SAMPLES, "N",
                    "answers written at the same time (16)"),
@@ -206,9 +193,8 @@ int lm_serve_main(int argc, char **argv)
                    "answers that are written or wait; more are refused with 429 (512)"),
         OPTION_INT(0, "drain", &arguments.drain_s, 0, 86400, "SECONDS",
                    "how long answers may still take after SIGTERM (60)"),
-        OPTION_STRING(0, "backend", &arguments.backend, "NAME", "cpu or reference (cpu)"),
-        OPTION_INT(0, "threads", &arguments.threads, 0, 1024, "N",
-                   "of the backend (one for each core)"),
+        LM_WHERE_OPTIONS(&arguments.where),
+        OPTION_GROUP("Settings"),
         OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
                     "change a setting (`warpgym settings`); may be repeated"),
         OPTION_END,
@@ -217,7 +203,7 @@ int lm_serve_main(int argc, char **argv)
     if (!cli_parse(lm_serve_main, options, argc, argv, &words, &status))
         return status;
     if (words.count == 1) {
-        arguments.directory = words.items[0];
+        arguments.where.directory = words.items[0];
         status = serve(&arguments);
     } else {
         status = cli_fail(EXIT_USAGE, "lm serve: name one model's directory; try `warpgym lm serve "

@@ -6,13 +6,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/progress.h"
-#include "cli/rollout_tasks.h"
 #include "cli/roots.h"
 #include "cli/table.h"
 #include "client/evaluator.h"
 #include "gym/best.h"
 #include "gym/gym.h"
 #include "gym/rollout.h"
+#include "gym/tasks.h"
 #include "policy/policy.h"
 
 #include <inttypes.h>
@@ -198,9 +198,10 @@ static int open_evaluator(const struct arguments *arguments, const struct settin
 static int run(const struct arguments *arguments, const struct settings *settings,
                const struct paths_list *roots)
 {
-    const struct rollout_choice choice = {.roots = roots,
-                                          .language = settings->gym_language,
-                                          .best = arguments->best};
+    const struct tasks_choice choice = {.roots = roots->items,
+                                        .root_count = roots->count,
+                                        .language = settings->gym_language,
+                                        .best = arguments->best};
     const struct policy_options policy = {.url = arguments->policy,
                                           .model = arguments->model,
                                           .settings = settings,
@@ -214,7 +215,8 @@ static int run(const struct arguments *arguments, const struct settings *setting
                                       .cancelled = &cli_cancelled};
     struct err err = {0};
     json_t *tasks = NULL, *configuration = configuration_of(arguments, settings);
-    int status = 0, result = rollout_tasks(&arguments->problems, &choice, &tasks, &err);
+    int status = 0, result = tasks_of(arguments->problems.items, arguments->problems.count, &choice,
+                                      &tasks, &err);
     if (result == 0)
         result = gym_open(&options.gym, &gym, &err);
     if (result == 0)

@@ -2,6 +2,7 @@
 #include "gym/metrics.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,15 +15,6 @@ struct gym_resamples {
     double *values;    /* of one estimate: what each round says */
 };
 
-/* SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 struct gym_resamples *gym_resamples_new(size_t n, size_t rounds, uint64_t seed)
 {
     if (n < 2 || rounds == 0 || n > UINT32_MAX)
@@ -31,9 +23,11 @@ struct gym_resamples *gym_resamples_new(size_t n, size_t rounds, uint64_t seed)
     *resamples = (struct gym_resamples){.n = n, .rounds = rounds};
     resamples->indices = mem_alloc(rounds * n * sizeof *resamples->indices);
     resamples->values = mem_alloc(rounds * sizeof *resamples->values);
-    for (size_t i = 0; i < rounds * n; i++)
+    for (size_t i = 0; i < rounds * n; i++) {
+        uint64_t bits = random_mix(seed + (i + 1) * RANDOM_GOLDEN);
         /* The high half of a product is even over 0 to n-1 up to one part in 2^64 / n. */
-        resamples->indices[i] = (uint32_t)((unsigned __int128)next_random(&seed) * n >> 64);
+        resamples->indices[i] = (uint32_t)((unsigned __int128)bits * n >> 64);
+    }
     return resamples;
 }
 

@@ -5,17 +5,17 @@
  *   tinker   a Tinker service, or SkyRL's server, over HTTP (tinker*.c)
  *
  *   messages ─► learner_prompt ─► ids ─► learner_sample ─► ids, log-probabilities, text
- *   datums ─► learner_forward_backward … ─► learner_step ─► learner_refresh ─► samples of new weights
+ *   datums ─► learner_forward_backward … ─► learner_step ─► learner_refresh ─► new samples
  *
  * Samples come from a frozen copy of the weights, that of the last learner_refresh (or of the
  * beginning); its number, the version, goes with every sample.
  *
- * Ownership: answers and paths are the caller's. Threads: learner_prompt and learner_sample may be called by any
- * number of threads at once; everything else by one, also while others sample. learner_refresh lets
- * samples under way end with the old weights. A loss and its order of sums are the same for every number of threads that
- * sample.
- * Errors: ERR_INPUT (it will not get better), ERR_LIMIT (a prompt above the context), ERR_IO,
- * ERR_TIMEOUT, ERR_CANCELLED. A learner whose step failed in the middle says so until learner_load.
+ * Ownership: answers and paths are the caller's. Threads: learner_prompt and learner_sample may be
+ * called by any number of threads at once; everything else by one, also while others sample.
+ * learner_refresh lets samples under way end with the old weights. A loss and its order of sums are
+ * the same for every number of threads that sample. Errors: ERR_INPUT (it will not get better),
+ * ERR_LIMIT (a prompt above the context), ERR_IO, ERR_TIMEOUT, ERR_CANCELLED. A learner whose step
+ * failed in the middle says so until learner_load.
  */
 #ifndef WARPGYM_POLICY_LEARNER_H
 #define WARPGYM_POLICY_LEARNER_H
@@ -53,8 +53,8 @@ struct learner_options {
 struct learner_sampling {
     size_t max_tokens; /* 0: as many as the context leaves */
     double temperature, top_p;
-    size_t top_k; /* 0: all */
-    uint64_t seed;
+    size_t top_k;  /* 0: all */
+    uint64_t seed; /* its low 31 bits count */
 };
 
 struct learner_answer {
@@ -93,8 +93,8 @@ NODISCARD int learner_step(struct learner *learner, const struct lm_adam *adam, 
                            struct err *err);
 NODISCARD int learner_refresh(struct learner *learner, uint64_t *version, struct err *err);
 
-/* Weights and optimiser. `directory` is of the run, `name` of the checkpoint; *where (malloc) is what
- * learner_load takes: a path relative to `directory`, or tinker://… */
+/* Weights and optimiser. `directory` is of the run, `name` of the checkpoint; *where (malloc) is
+ * what learner_load takes: a path relative to `directory`, or tinker://… */
 NODISCARD int learner_save(struct learner *learner, const char *directory, const char *name,
                            char **where, struct err *err);
 NODISCARD int learner_load(struct learner *learner, const char *directory, const char *where,

@@ -12,6 +12,9 @@
  * The seed of an answer is a number of (seed, step, task, sample, turn), so that an episode does
  * not depend on which others run beside it.
  *
+ * A policy or a judge that is away is asked again, for wait_ms; then that ends all episodes. What a
+ * policy refuses (ERR_INPUT, ERR_LIMIT, …) ends its episode alone.
+ *
  * Threads: play_start returns at once, and the episodes run on threads of its own (`jobs`);
  * play_wait joins them.
  */
@@ -39,8 +42,8 @@ struct play_turn {
 };
 
 struct play_rollout {
-    const char *problem; /* borrowed from the task */
-    size_t task, sample;
+    const char *problem; /* its id */
+    size_t task, sample; /* task from first_task */
     struct play_turn *turns;
     size_t count;
     json_t *trajectory; /* NULL: it was not played to its end */
@@ -51,12 +54,18 @@ struct play_options {
     struct gym *gym;
     struct learner *learner;
     struct evaluator *evaluator;
-    const json_t *configuration; /* of every episode (gym/episode_config.h), but for its problem */
-    struct learner_sampling sampling;
-    bool thinking;
+    /* Of every episode (gym/episode_config.h), but for its problem and its sample. Not read after
+     * play_start, nor are tasks. */
+    const json_t *configuration;
+    struct learner_sampling sampling; /* but for its seed */
+    bool thinking;                    /* the chat template's */
+    bool thinking_open;               /* answers begin within a block of thinking */
     uint64_t seed, step;
-    const json_t *tasks; /* [problem id, …] */
+    const char *name;    /* of the episodes' ids: "train" */
+    const json_t *tasks; /* [{"problem"}, …] of gym/tasks.h */
+    size_t first_task;   /* number of the first, where a step plays in several rounds */
     size_t samples, jobs;
+    int64_t wait_ms;
     const _Atomic int *cancelled;
     /* One at a time, from any thread: a turn is over. May be NULL. */
     void (*tell)(void *context, const struct play_rollout *rollout, const struct play_turn *turn);
@@ -68,6 +77,7 @@ NODISCARD int play_start(struct play **out, const struct play_options *options, 
  * play_free. An error ends all: the learner or the judge is away, or it was cancelled. */
 NODISCARD int play_wait(struct play *play, const struct play_rollout **rollouts, size_t *count,
                         struct err *err);
+/* Ends what still runs, as soon as it can. NULL is fine. */
 void play_free(struct play *play);
 
 #endif

@@ -1,22 +1,20 @@
 #include "rl/random.h"
 
-/* Stafford's mixer 13 (the finaliser of SplitMix64). */
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9U;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebU;
-    return x ^ x >> 31;
-}
+#include "base/random.h"
 
 static uint64_t absorb(uint64_t state, uint64_t word)
 {
-    return mix((state ^ mix(word + 0x9e3779b97f4a7c15U)) + 0x9e3779b97f4a7c15U);
+    return random_mix((state ^ random_mix(word + RANDOM_GOLDEN)) + RANDOM_GOLDEN);
+}
+
+uint64_t rl_number(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index)
+{
+    return absorb(absorb(absorb(absorb(0, seed), step), stream), index);
 }
 
 double rl_uniform(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index)
 {
-    uint64_t bits = absorb(absorb(absorb(absorb(0, seed), step), stream), index);
-    return (double)(bits >> 11) * 0x1p-53;
+    return random_uniform(rl_number(seed, step, stream, index));
 }
 
 /* Fisher and Yates; number i of the stream decides place i. */

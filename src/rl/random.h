@@ -8,7 +8,18 @@
 #include <stdint.h>
 
 /* What a number is for: no two uses share numbers. */
-enum rl_stream { RL_STREAM_COVERAGE = 1, RL_STREAM_PROMPTS, RL_STREAM_ROLLOUTS, RL_STREAM_DATA };
+enum rl_stream {
+    RL_STREAM_COVERAGE = 1,
+    RL_STREAM_PROMPTS,
+    RL_STREAM_ROLLOUTS,
+    RL_STREAM_DATA,
+    RL_STREAM_ANSWERS,
+    RL_STREAM_HELD_OUT,
+    RL_STREAM_SUBSTEPS,
+};
+
+/* 64 bits. */
+uint64_t rl_number(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index);
 
 /* Uniform in [0, 1), 53 bits. */
 double rl_uniform(uint64_t seed, uint64_t step, enum rl_stream stream, uint64_t index);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define SPARE_DESCRIPTORS 128
@@ -232,14 +233,31 @@ static bool wait_for_calm(struct http_server *server, int64_t deadline_ns)
     return calm;
 }
 
+/* Who does not read holds up what is being sent to him. */
+static void hang_up(struct http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    for (struct http_connection *at = server->live; at; at = at->next) {
+        pthread_mutex_lock(&at->lock);
+        if (!at->closed && (at->phase == PHASE_STREAM || at->phase == PHASE_SEND))
+            shutdown(at->fd, SHUT_RDWR);
+        pthread_mutex_unlock(&at->lock);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
 int http_stop(struct http_server *server, int64_t timeout_ms, struct err *err)
 {
-    int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
+    const int64_t now_ns = clock_now_ns(), half_ns = timeout_ms * 500000;
+    const int64_t deadline_ns = now_ns + 2 * half_ns;
     if (!server->started || atomic_exchange(&server->stopping, true))
         return 0;
     tell_loops(server, HTTP_QUIET);
     http_listen_close(&server->listen);
     end_waits(server);
+    if (wait_for_calm(server, now_ns + half_ns))
+        return 0;
+    hang_up(server);
     if (wait_for_calm(server, deadline_ns))
         return 0;
     return err_set(err, ERR_TIMEOUT, "requests are still running after %lld ms",

@@ -38,9 +38,8 @@ struct call {
     bool chat;
     char id[64];
     int64_t created;
-    json_t *body; /* what `request` points into */
     struct arena arena;
-    struct lm_api_request request;
+    struct lm_api_request request; /* its texts are the body's: for the handler alone */
     struct part *parts;
     struct lm_api_choice *choices; /* of all parts */
     size_t choice_count, reserved;
@@ -58,14 +57,13 @@ struct call {
 
 /* ----------------------------------------------------------------------------------------- life */
 
-static struct call *call_new(struct lm_api *api, bool chat, json_t *body)
+static struct call *call_new(struct lm_api *api, bool chat)
 {
     struct call *call = mem_alloc(sizeof *call);
     atomic_init(&call->refs, 1);
     call->api = api;
     call->chat = chat;
     call->created = clock_wall_ms() / 1000;
-    call->body = json_incref(body);
     snprintf(call->id, sizeof call->id, "%s-%llx-%llx", chat ? "chatcmpl" : "cmpl",
              (unsigned long long)clock_wall_ms(), atomic_fetch_add(&api->calls, 1) + 1);
     pthread_mutex_init(&call->lock, NULL);
@@ -95,7 +93,6 @@ static void unref(struct call *call)
         return;
     free_parts(call);
     atomic_fetch_sub(&api->choices, call->reserved);
-    json_decref(call->body);
     arena_deinit(&call->arena);
     pthread_mutex_destroy(&call->lock);
     mem_free(call);
@@ -321,6 +318,27 @@ static int check_length(const struct call *call, size_t count, struct err *err)
                    positions, count, wanted ? wanted : 1);
 }
 
+/* A request of a hundred bytes must not make an answer of gigabytes. */
+static int check_listed(const struct call *call, struct err *err)
+{
+    const struct lm_api_request *request = &call->request;
+    const size_t positions = call->api->options.positions;
+    size_t tokens = 0;
+    for (size_t i = 0; i < request->prompt_count; i++) {
+        const size_t prompt = call->parts[i].scored.ids.count;
+        const size_t most = request->sampling.max_tokens;
+        tokens += most > 0 ? most : positions - prompt;
+        tokens += request->echo ? prompt : 0;
+    }
+    const size_t listed = tokens * request->samples * (1 + request->sampling.top_logprobs);
+    if (!request->logprobs || listed <= LIMIT_LM_LISTED)
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "up to %zu log-probabilities would be listed, and %d is the most: ask for fewer "
+                   "tokens, choices or alternatives",
+                   listed, LIMIT_LM_LISTED);
+}
+
 /* A part of each prompt, with its choices; nothing is submitted yet. */
 static int make_parts(struct call *call, struct err *err)
 {
@@ -341,7 +359,7 @@ static int make_parts(struct call *call, struct err *err)
                                call->api->options.tokenizer, &part->scored);
     }
     call->left = call->choice_count;
-    return result;
+    return result < 0 ? result : check_listed(call, err);
 }
 
 static int submit(struct call *call, struct part *part, struct err *err)
@@ -447,10 +465,27 @@ static bool admit(struct call *call, struct http_response *response)
     return true;
 }
 
+/* A turn ends a chat's answer even where the model's own config knows another end (of a text). */
+static void stop_at_turns(struct call *call)
+{
+    struct lm_sampling *sampling = &call->request.sampling;
+    const size_t count = sampling->stop_token_count;
+    const int32_t end = chat_end_token(call->api->options.tokenizer);
+    if (!call->chat || end < 0 || sampling->ignore_model_stops)
+        return;
+    int32_t *ids = arena_alloc(&call->arena, (count + 1) * sizeof *ids);
+    if (count > 0)
+        memcpy(ids, sampling->stop_tokens, count * sizeof *ids);
+    ids[count] = end;
+    sampling->stop_tokens = ids;
+    sampling->stop_token_count = count + 1;
+}
+
 /* Submits all parts or none. */
 static int submit_all(struct call *call, struct err *err)
 {
     int result = make_parts(call, err);
+    stop_at_turns(call);
     for (size_t i = 0; i < call->request.prompt_count && result == 0; i++)
         result = submit(call, &call->parts[i], err);
     if (result < 0)
@@ -470,7 +505,7 @@ void lm_api_call(struct lm_api *api, bool chat, struct http_request *request,
     json_t *body = http_json(request, response);
     if (!body)
         return;
-    struct call *call = call_new(api, chat, body);
+    struct call *call = call_new(api, chat);
     if (lm_api_request_read(body, chat, &call->arena, &call->request, param, &err) < 0) {
         call->request.prompt_count = 0;
         refuse(response, param, &err);

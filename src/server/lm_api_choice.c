@@ -26,7 +26,7 @@ void lm_api_choice_deinit(struct lm_api_choice *choice)
     buf_deinit(&choice->text);
 }
 
-bool lm_api_choice_is_over(const struct lm_api_choice *choice)
+static bool is_over(const struct lm_api_choice *choice)
 {
     return choice->finish != LM_RUNNING;
 }
@@ -53,11 +53,12 @@ static void keep(struct lm_api_choice *choice, const struct lm_sample *sample)
     choice->count = sample->count;
 }
 
-static size_t count_characters(const char *text)
+/* Of the text from a byte on; it may hold NULs. */
+static size_t count_characters(const struct buf *text, size_t from)
 {
     size_t count = 0;
-    for (; *text; text++)
-        count += ((unsigned char)*text & 0xc0) != 0x80;
+    for (size_t i = from; i < text->len; i++)
+        count += ((unsigned char)text->data[i] & 0xc0) != 0x80;
     return count;
 }
 
@@ -70,9 +71,9 @@ static int decode(struct lm_api_choice *choice, size_t from, struct err *err)
         choice->offsets[i] = choice->characters;
         result = tokenizer_stream_put(choice->tokenizer, &choice->stream, choice->tokens[i], true,
                                       &choice->text, err);
-        choice->characters += count_characters(choice->text.data + before);
+        choice->characters += count_characters(&choice->text, before);
     }
-    if (result == 0 && lm_api_choice_is_over(choice))
+    if (result == 0 && is_over(choice))
         result = tokenizer_stream_end(&choice->stream, &choice->text, err);
     return result;
 }
@@ -93,16 +94,15 @@ int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sam
     return result;
 }
 
-/* ---------------------------------------------------------------------------------------
- * logprobs */
+/* ------------------------------------------------------------------------------------- logprobs */
 
 /* A token that is no whole character has no text of its own. */
 static json_t *token_text(const struct lm_api_choice *choice, int32_t id)
 {
     size_t count;
     const char *bytes = tokenizer_bytes(choice->tokenizer, id, &count);
-    if (utf8_is_valid(bytes, count))
-        return json_text_bytes(bytes, count);
+    if (count == 0 || (utf8_is_valid(bytes, count) && !memchr(bytes, 0, count)))
+        return json_text_bytes(count > 0 ? bytes : "", count);
     struct buf text;
     buf_init(&text, LIMIT_ANSWER_BYTES);
     buf_puts(&text, "bytes:");
@@ -200,11 +200,11 @@ static size_t walk_prompt(const struct lm_api_choice *choice, struct lists *list
         buf_reset(&text);
         if (tokenizer_stream_put(choice->tokenizer, &stream, scored->ids.ids[i], false, &text,
                                  NULL) == 0)
-            characters += count_characters(text.data);
+            characters += count_characters(&text, 0);
     }
     buf_reset(&text);
     if (tokenizer_stream_end(&stream, &text, NULL) == 0)
-        characters += count_characters(text.data);
+        characters += count_characters(&text, 0);
     buf_deinit(&text);
     return characters;
 }
@@ -225,12 +225,11 @@ static json_t *completion_logprobs(const struct lm_api_choice *choice, size_t fr
                      lists.logprobs, "top_logprobs", lists.top, "text_offset", lists.offsets);
 }
 
-/* ----------------------------------------------------------------------------------------
- * choices */
+/* -------------------------------------------------------------------------------------- choices */
 
 static json_t *finish_reason(const struct lm_api_choice *choice)
 {
-    if (!lm_api_choice_is_over(choice))
+    if (!is_over(choice))
         return json_null();
     return json_text(choice->finish == LM_STOP ? "stop" : "length");
 }
@@ -275,14 +274,24 @@ json_t *lm_api_chat_choice(struct lm_api_choice *choice)
     return object;
 }
 
+static void put_prompt(const struct lm_api_choice *choice, struct buf *text)
+{
+    const struct tokens *ids = &choice->prompt->ids;
+    struct tokenizer_stream stream = {0};
+    int result = 0;
+    for (size_t i = 0; i < ids->count && result == 0; i++)
+        result = tokenizer_stream_put(choice->tokenizer, &stream, ids->ids[i], false, text, NULL);
+    if (result < 0 || tokenizer_stream_end(&stream, text, NULL) < 0)
+        buf_reset(text); /* there is no room for that much text */
+}
+
 /* The prompt's text first, where it is to be echoed. */
 static json_t *completion_text(const struct lm_api_choice *choice, size_t from, bool prompt)
 {
-    const struct tokens *ids = &choice->prompt->ids;
     struct buf text;
     buf_init(&text, LIMIT_PROMPT_BYTES + LIMIT_ANSWER_BYTES);
-    if (prompt && tokenizer_decode(choice->tokenizer, ids->ids, ids->count, false, &text, NULL) < 0)
-        buf_reset(&text); /* there is no room for that much text */
+    if (prompt)
+        put_prompt(choice, &text);
     buf_append(&text, choice->text.data + from, choice->text_safe - from);
     json_t *made = json_text_bytes(text.data, text.len);
     buf_deinit(&text);
@@ -298,8 +307,7 @@ json_t *lm_api_completion_choice(struct lm_api_choice *choice)
     return object;
 }
 
-/* -----------------------------------------------------------------------------------------
- * deltas */
+/* --------------------------------------------------------------------------------------- deltas */
 
 /* Whether there is something to tell. */
 static bool has_news(const struct lm_api_choice *choice)
@@ -307,7 +315,7 @@ static bool has_news(const struct lm_api_choice *choice)
     const struct lm_api_request *request = choice->request;
     if (choice->closed)
         return false;
-    return lm_api_choice_is_over(choice) || choice->text_safe > choice->text_told ||
+    return is_over(choice) || choice->text_safe > choice->text_told ||
            ((request->logprobs || request->token_ids) && choice->count > choice->tokens_told);
 }
 
@@ -316,7 +324,7 @@ static void told(struct lm_api_choice *choice)
     choice->text_told = choice->text_safe;
     choice->tokens_told = choice->count;
     choice->opened = true;
-    choice->closed = lm_api_choice_is_over(choice);
+    choice->closed = is_over(choice);
 }
 
 json_t *lm_api_chat_delta(struct lm_api_choice *choice)

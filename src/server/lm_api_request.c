@@ -160,9 +160,8 @@ static int read_stop_ids(struct reading *reading, const struct row *row, const j
 {
     struct lm_sampling *sampling = &reading->out->sampling;
     (void)row;
-    if (!json_is_array(value) || json_array_size(value) > LIMIT_LM_STOP_IDS)
-        return err_set(reading->err, ERR_INPUT, "is no list of at most %d token ids",
-                       LIMIT_LM_STOP_IDS);
+    if (!json_is_array(value) || json_array_size(value) > LM_STOPS_MAX)
+        return err_set(reading->err, ERR_INPUT, "is no list of at most %d token ids", LM_STOPS_MAX);
     return read_ids(reading, value, &sampling->stop_tokens, &sampling->stop_token_count);
 }
 

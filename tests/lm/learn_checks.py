@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import tokenizers
-import transformers
 
 ROOT = Path(__file__).resolve().parents[2]
 WARPGYM = os.environ["TEST_WARPGYM"]
@@ -102,18 +101,13 @@ def test_the_merges_are_those_of_counting_anew(learned):
     assert list(file["model"]["vocab"].values()) == list(range(VOCAB - len(SPECIAL)))
 
 
-def test_packages_read_it(learned):
+def test_the_library_reads_it(learned):
     library = tokenizers.Tokenizer.from_file(str(learned / "tokenizer.json"))
     assert library.get_vocab_size() == VOCAB
     assert [library.token_to_id(text) for text in SPECIAL] == [VOCAB - 3, VOCAB - 2, VOCAB - 1]
     text = text_of_many_kinds()
     assert library.decode(library.encode(text).ids) == text
     assert len(library.encode(text).ids) < len(text.encode()) * 0.7
-    tokenizer = transformers.AutoTokenizer.from_pretrained(learned)
-    assert (tokenizer.eos_token, tokenizer.pad_token) == ("<|im_end|>", "<|endoftext|>")
-    assert tokenizer("a b<|im_end|>")["input_ids"] == library.encode("a b<|im_end|>").ids
-    said = tokenizer.apply_chat_template([{"role": "user", "content": "hi"}], tokenize=False)
-    assert said == "<|im_start|>user\nhi<|im_end|>\n"
 
 
 def test_the_same_files_give_the_same_bytes(learned, tmp_path):

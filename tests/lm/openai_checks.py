@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import openai
 import pytest
-import transformers
+import tokenizers
 
 ROOT = Path(__file__).resolve().parents[2]
 WARPGYM = os.environ.get("TEST_WARPGYM", str(ROOT / "warpgym"))
@@ -22,6 +22,7 @@ TOKEN = "s3cret"
 POSITIONS = 512
 VOCAB = 400
 CHAT = [{"role": "user", "content": "Say something."}]
+CHAT_TEXT = "<|im_start|>user\nSay something.<|im_end|>\n<|im_start|>assistant\n"
 CONFIG = {
     "architectures": ["Qwen3ForCausalLM"],
     "model_type": "qwen3",
@@ -38,7 +39,7 @@ CONFIG = {
     "hidden_act": "silu",
     "tie_word_embeddings": True,
     "initializer_range": 0.3,
-    "eos_token_id": VOCAB - 1,
+    "eos_token_id": VOCAB - 3,
 }
 
 
@@ -91,19 +92,19 @@ def served(directory):
 
 @pytest.fixture(scope="module")
 def tokenizer(directory):
-    made = transformers.PreTrainedTokenizerFast(tokenizer_file=str(directory / "tokenizer.json"))
-    config = json.loads((directory / "tokenizer_config.json").read_text())
-    made.chat_template = config["chat_template"]
-    return made
+    return tokenizers.Tokenizer.from_file(str(directory / "tokenizer.json"))
 
 
-def chat(served, **more):
+def chat(served, extra_body=None, **more):
+    """An answer of 24 tokens, whatever is drawn."""
     settings = {"model": "tiny", "messages": CHAT, "max_tokens": 24, "seed": 5} | more
+    settings["extra_body"] = {"ignore_eos": True} | (extra_body or {})
     return served.client.chat.completions.create(**settings)
 
 
-def complete(served, **more):
+def complete(served, extra_body=None, **more):
     settings = {"model": "tiny", "prompt": "warpgym is", "max_tokens": 24, "seed": 5} | more
+    settings["extra_body"] = {"ignore_eos": True} | (extra_body or {})
     return served.client.completions.create(**settings)
 
 
@@ -118,7 +119,7 @@ def test_models(served):
 def test_chat(served, tokenizer):
     answer = chat(served, extra_body={"return_token_ids": True}, logprobs=True)
     (choice,) = answer.choices
-    prompt = tokenizer.apply_chat_template(CHAT, add_generation_prompt=True)["input_ids"]
+    prompt = tokenizer.encode(CHAT_TEXT).ids
     assert answer.prompt_token_ids == prompt
     assert answer.id.startswith("chatcmpl-")
     assert (answer.object, answer.model) == ("chat.completion", "tiny")
@@ -161,7 +162,8 @@ def test_chat_logprobs(served, tokenizer):
     assert len(content) == 24
     for token, token_id in zip(content, choice.token_ids, strict=True):
         text = bytes(token.bytes)
-        assert tokenizer.decode([token_id]) == text.decode(errors="replace")
+        decoded = tokenizer.decode([token_id], skip_special_tokens=False)
+        assert decoded == text.decode(errors="replace")
         partial = "bytes:" + "".join(f"\\x{byte:02x}" for byte in text)
         assert token.token == (partial if "\ufffd" in text.decode(errors="replace") else text.decode())
         top = [one.logprob for one in token.top_logprobs]
@@ -205,7 +207,7 @@ def test_completion_logprobs_are_those_of_scoring(served):
 
 def test_prompts_of_all_kinds(served, tokenizer):
     text = "warpgym is"
-    ids = tokenizer(text)["input_ids"]
+    ids = tokenizer.encode(text).ids
     one = complete(served).choices[0].text
     assert complete(served, prompt=ids).choices[0].text == one
     assert [c.text for c in complete(served, prompt=[text, text]).choices] == [one, one]
@@ -229,6 +231,20 @@ def test_stops(served):
     ended = complete(served, extra_body=body | {"stop_token_ids": [ids[9]]}).choices[0]
     assert ended.token_ids == ids[: ids.index(ids[9]) + 1]
     assert ended.finish_reason == "stop"
+
+
+def test_a_turn_ends_an_answer(served, tokenizer):
+    """The model's config knows the end of a text alone."""
+    ends = [tokenizer.token_to_id(text) for text in ("<|endoftext|>", "<|im_end|>")]
+    body = {"ignore_eos": False, "return_token_ids": True}
+    answer = chat(served, n=64, max_tokens=200, temperature=3, extra_body=body)
+    seen = set()
+    for choice in answer.choices:
+        assert not set(choice.token_ids[:-1]) & set(ends)
+        assert (choice.finish_reason == "stop") == (choice.token_ids[-1] in ends)
+        seen.add(choice.token_ids[-1])
+        assert "<|im_end|>" not in choice.message.content
+    assert seen >= set(ends)
 
 
 @pytest.mark.parametrize("samples", [1, 3])
@@ -300,6 +316,13 @@ REFUSED = [
     ("completions", {"prompt": "a" * 3000}, 400, None, "512 tokens in all"),
     ("completions", {"prompt": ""}, 400, None, "the prompt is empty"),
     ("completions", {"prompt": [VOCAB]}, 400, None, str(VOCAB)),
+    (
+        "completions",
+        {"prompt": "a", "max_tokens": 400, "n": 512, "logprobs": 20},
+        400,
+        None,
+        "4300800 log-probabilities",
+    ),
     ("completions", {"prompt": "a", "temprature": 1}, 400, "temprature", "did you mean"),
 ]
 
@@ -351,7 +374,7 @@ def test_who_goes_away_is_cancelled(directory):
     """One place, and a first answer that would take it for long."""
     server = Served(directory, "--sequences", "1", "--queue", "1000")
     many = {"n": 500, "max_tokens": 480}
-    stream = complete(server, **many, stream=True, extra_body={"ignore_eos": True})
+    stream = complete(server, **many, stream=True)
     next(iter(stream))
     body = {"prompt": "a", "ignore_eos": True, **many}
     raw = json.dumps(body).encode()
@@ -381,7 +404,7 @@ def test_a_full_queue(directory):
 
 def test_answers_end_before_the_server_does(directory):
     server = Served(directory, token=None)
-    stream = complete(server, max_tokens=400, stream=True, extra_body={"ignore_eos": True})
+    stream = complete(server, max_tokens=400, stream=True)
     chunks = iter(stream)
     next(chunks)
     server.process.send_signal(signal.SIGTERM)
@@ -392,7 +415,7 @@ def test_answers_end_before_the_server_does(directory):
 
 def test_a_drain_that_takes_too_long_cancels(directory):
     server = Served(directory, "--drain", "0", "--sequences", "1", token=None)
-    stream = complete(server, n=64, max_tokens=500, stream=True, extra_body={"ignore_eos": True})
+    stream = complete(server, n=64, max_tokens=500, stream=True)
     chunks = iter(stream)
     next(chunks)
     server.process.send_signal(signal.SIGTERM)

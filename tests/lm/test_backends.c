@@ -1,5 +1,6 @@
-/* Every op, forward and backward, on the fast backend with each instruction set against the plain one, over
- * random arrays of odd sizes; and what the fast one promises beside: one result for one input. */
+/* Every op, forward and backward, on the fast backend with each instruction set against the plain
+ * one, over random arrays of odd sizes; and what the fast one promises beside: one result for one
+ * input. */
 #include "../support/op_cases.h"
 #include "lm/cpu/cpu.h"
 
@@ -10,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -26,13 +28,13 @@ static void test_against_reference(void **state)
 {
     (void)state;
     struct lm_backend *reference = open_backend("reference", 1);
-    struct lm_backend *cpu[] = {open_backend("cpu", 1), open_backend("cpu", 2),
-                                open_backend("cpu", 3)};
+    struct lm_backend *cpu[3] = {open_backend("cpu", 1), open_backend("cpu", 2),
+                                 open_backend("cpu", 3)};
     for (const struct op_case *row = op_cases; row->name; row++) {
         struct op_run wanted, got;
         op_run_init(&wanted, reference, row);
         for (size_t set = 0; lm_loops_at(set); set++)
-            for (size_t c = 0; c < sizeof cpu / sizeof *cpu; c++) {
+            for (size_t c = 0; c < 3; c++) {
                 lm_cpu_of(cpu[c])->loops = lm_loops_at(set);
                 op_run_init(&got, cpu[c], row);
                 op_compare(row, &wanted, &got, lm_loops_at(set)->name, row->bound);
@@ -40,7 +42,7 @@ static void test_against_reference(void **state)
             }
         op_run_deinit(&wanted);
     }
-    for (size_t c = 0; c < sizeof cpu / sizeof *cpu; c++)
+    for (size_t c = 0; c < 3; c++)
         lm_backend_close(cpu[c]);
     lm_backend_close(reference);
 }
@@ -89,7 +91,36 @@ static void test_exp(void **state)
         }
 }
 
+struct tally {
+    size_t ran[40];
+    size_t threads;
+};
+
+static void tally_task(const void *work, size_t task, size_t thread)
+{
+    struct tally *tally = *(struct tally *const *)work;
+    assert_true(thread < tally->threads);
+    tally->ran[task]++;
+}
+
+/* Each task once, whether the others look out or sleep. */
 static void test_teams(void **state)
+{
+    (void)state;
+    struct team *team = team_new(3);
+    for (size_t run = 0; run < 3000; run++) {
+        struct tally tally = {.threads = 3}, *work = &tally;
+        size_t count = run % 40;
+        if (run % 300 == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+        team_run(team, count, tally_task, &work);
+        for (size_t i = 0; i < 40; i++)
+            assert_int_equal(tally.ran[i], i < count);
+    }
+    team_free(team);
+}
+
+static void test_cuts(void **state)
 {
     (void)state;
     for (size_t count = 0; count < 70; count += 3)
@@ -112,6 +143,7 @@ int main(void)
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_exp),
         cmocka_unit_test(test_teams),
+        cmocka_unit_test(test_cuts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,6 +47,7 @@ static const struct row rows[] = {
     {"temperature before top_p", {.25f, .25f, .25f, .25f, -1}, 100, .75, 0, 0, {0, 1, 2, -1}},
     {"cold is greedy", {.1f, .5f, .4f, -1}, 1e-6, 1, 0, 0, {1, -1}},
     {"as cold as can be", {.1f, .5f, .4f, -1}, 1e-300, .9, 0, 0, {1, -1}},
+    {"colder than 1 over it can be", {.1f, .5f, .4f, -1}, 1e-310, .9, 0, 0, {1, -1}},
     {"two tokens, one impossible", {1, 0, -1}, 1, .5, .5, 3, {0, -1}},
 };
 

@@ -326,6 +326,17 @@ static void test_refused(void **state)
     bench.options = as_it_was;
     bench.options.keep = 0;
     assert_int_equal(run_in(&bench, "other", &err), ERR_INPUT);
+    bench.options = as_it_was;
+    /* Said before the first step, not after the last. */
+    char *model = path_in(&bench, "taken/model"), *notes = path_in(&bench, "taken/model/notes.txt");
+    must(file_make_directories(model, 0755, &err), &err);
+    must(file_write_atomic(notes, "", 0, 0644, &err), &err);
+    bench.stepped = 0;
+    assert_int_equal(run_in(&bench, "taken", &err), ERR_INPUT);
+    assert_non_null(strstr(err.text, "notes.txt, which is no part of a checkpoint"));
+    assert_int_equal(bench.stepped, 0);
+    mem_free(model);
+    mem_free(notes);
     bench_close(&bench);
 }
 

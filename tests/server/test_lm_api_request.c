@@ -175,6 +175,8 @@ static const struct {
      "stop", "at most 16"},
     {OF_BOTH, "\"stop_token_ids\": 1", "stop_token_ids", "no list"},
     {OF_BOTH, "\"stop_token_ids\": [\"a\"]", "stop_token_ids", "item 0"},
+    {OF_BOTH, "\"stop_token_ids\": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]", "stop_token_ids",
+     "at most 16"},
     {OF_BOTH, "\"seed\": 1.5", "seed", "whole number"},
     {OF_BOTH, "\"stream\": 1", "stream", "neither true nor false"},
     {OF_BOTH, "\"stream_options\": {}", "stream_options", "for streams alone"},

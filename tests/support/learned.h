@@ -1,5 +1,5 @@
-/* learned: a directory of its own for a test, with a small tokenizer that was learned in it. Failures
- * fail the test. */
+/* learned: a directory of its own for a test, with a small tokenizer that was learned in it.
+ * Failures fail the test. */
 #ifndef WARPGYM_TESTS_SUPPORT_LEARNED_H
 #define WARPGYM_TESTS_SUPPORT_LEARNED_H
 

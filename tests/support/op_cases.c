@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* ----------------------------------------------------------------------------------- random arrays */
+/* ------------------------------------------------------------------------------- random arrays */
 
 static uint32_t draw(struct op_run *run)
 {
@@ -324,7 +324,7 @@ static void run_adamw(struct op_run *run, const size_t *size)
     }
 }
 
-/* -------------------------------------------------------------------------------------- the table */
+/* ----------------------------------------------------------------------------------- the table */
 
 const struct op_case op_cases[] = {
     {"embed", run_embed, 1e-6, {1, 1, 1}},
@@ -373,7 +373,7 @@ const struct op_case op_cases[] = {
     {0},
 };
 
-/* -------------------------------------------------------------------------------- runs, compared */
+/* ------------------------------------------------------------------------------ runs, compared */
 
 void op_run_init(struct op_run *run, struct lm_backend *backend, const struct op_case *row)
 {

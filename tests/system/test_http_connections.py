@@ -397,6 +397,25 @@ def test_stop_answers_everybody():
             client.close()
 
 
+def test_stop_hangs_up_on_those_who_do_not_read():
+    event, rounds = b"x" * 60000, 0
+    with Server() as server, server.client(receive_bytes=4096) as whole:
+        whole.send(GET.format("/large", ""))
+        first = follow(server, receive_bytes=4096)
+        wait_until(lambda: server.counters()["streams"] == 1, "it follows")
+        while server.post("/event", event).json["sent"] == 1:
+            rounds += 1
+        # That was what sockets hold, and 1 MiB: now a part of that.
+        second = follow(server, receive_bytes=4096)
+        wait_until(lambda: server.counters()["streams"] == 2, "another one follows")
+        for _ in range(rounds - 8):
+            server.post("/event", event)
+        assert server.counters()["streams_gone"] == 1
+        assert server.stop() == 0, server.err
+        first.close()
+        second.close()
+
+
 def test_stop_tells_of_handlers_that_run_on():
     with Server() as server:
         running = server.client().send(GET.format("/blocking?ms=4000", ""))

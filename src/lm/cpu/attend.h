@@ -1,6 +1,6 @@
-/* attend: softmax(scale · q·kᵀ) · v for a block of query rows of one head, keys coming a piece at a time
- * (Dao et al. 2022; Milakov and Gimelshein 2018): what is held are the scores of one piece, and
- * the highest score and the sum of each row.
+/* attend: softmax(scale · q·kᵀ) · v for a block of query rows of one head, keys coming a piece at
+ * a time (Dao et al. 2022; Milakov and Gimelshein 2018): what is held are the scores of one piece,
+ * and the highest score and the sum of each row.
  */
 #ifndef WARPGYM_LM_CPU_ATTEND_H
 #define WARPGYM_LM_CPU_ATTEND_H

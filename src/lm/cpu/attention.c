@@ -1,4 +1,4 @@
-/* attention: causal, within each of several packed sequences; blocks of queries by pieces of keys. */
+/* attention: causal, within each packed sequence; blocks of queries by pieces of keys. */
 #include "lm/cpu/attend.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* --------------------------------------------------------------------------------------- forward */
+/* ------------------------------------------------------------------------------------- forward */
 
 /* A task is one head of a block. */
 static void forward_task(const void *data, size_t task, size_t thread)
@@ -75,7 +75,7 @@ void lm_cpu_attention(struct lm_backend *backend, const struct lm_attention *op)
     team_run(cpu->team, find_blocks(op, blocks) * op->heads, forward_task, &work);
 }
 
-/* -------------------------------------------------------------------------------------- backward */
+/* ------------------------------------------------------------------------------------ backward */
 
 #define BACKWARD_SCRATCH (2 * ATTEND_ROWS * ATTEND_KEYS + ATTEND_ROWS)
 

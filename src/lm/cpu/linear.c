@@ -1,10 +1,11 @@
-/* linear: many rows go to OpenBLAS; few rows (decoding) read each weight once, at memory's speed. */
+/* linear: many rows go to OpenBLAS; few rows (decoding) read each weight once, at memory's speed.
+ * Where the backend is to be invariant, one loop does both. */
 #include "lm/cpu/cpu.h"
 
 #include <string.h>
 
-/* Up to so many rows reading the weights is what takes the time, and packing them as OpenBLAS does takes more of it; and then
- * as long as x stays in the second cache. */
+/* Up to so many rows reading the weights is what takes the time, and packing them as OpenBLAS does
+ * takes more of it; and then as long as x stays in the second cache. */
 #define FEW_ROWS 8
 #define SOME_ROWS 64
 #define SOME_ELEMENTS ((size_t)1 << 16)
@@ -17,7 +18,7 @@ struct linear_work {
     float *sums; /* of few rows, [rows, out] */
 };
 
-/* --------------------------------------------------------------------------------------- forward */
+/* ------------------------------------------------------------------------------------- forward */
 
 /* What the product is added to. */
 static void fill_block(const struct linear_work *work, const struct matmul *block, size_t column)
@@ -46,6 +47,20 @@ static void forward_task(const void *data, size_t task, size_t thread)
     blas_matmul(&work->cpu->blas, &block);
 }
 
+/* In blocks of rows that stay in the second cache. */
+static void multiply_alike(const struct linear_work *work, struct team_range part)
+{
+    const struct lm_linear *op = work->op;
+    size_t block = SOME_ELEMENTS / op->in / 4 * 4;
+    block = block < 4 ? 4 : block;
+    for (size_t row = 0, count; row < op->rows; row += count) {
+        count = op->rows - row < block ? op->rows - row : block;
+        work->cpu->loops->rows_alike(count, op->in, part.count, (const float *)op->x + row * op->in,
+                                     op->in, (const float *)op->weight + part.first * op->in,
+                                     op->in, work->sums + row * op->out + part.first, op->out);
+    }
+}
+
 static void few_task(const void *data, size_t task, size_t thread)
 {
     const struct linear_work *work = data;
@@ -53,9 +68,14 @@ static void few_task(const void *data, size_t task, size_t thread)
     const float *bias = op->bias, *addend = op->addend;
     struct team_range part = team_cut(op->out, 16, work->parts, task);
     (void)thread;
-    work->cpu->loops->rows_by_rows(op->rows, op->in, part.count, op->x, op->in,
-                                   (const float *)op->weight + part.first * op->in, op->in,
-                                   work->sums + part.first, op->out);
+    if (work->cpu->backend.invariant)
+        multiply_alike(work, part);
+    else
+        work->cpu->loops->rows_by_rows(op->rows, op->in, part.count, op->x, op->in,
+                                       (const float *)op->weight + part.first * op->in, op->in,
+                                       work->sums + part.first, op->out);
+    if (!bias && !addend && op->scale == 1)
+        return;
     for (size_t r = 0; r < op->rows; r++)
         for (size_t o = part.first; o < part.first + part.count; o++) {
             size_t at = r * op->out + o;
@@ -68,7 +88,8 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
 {
     struct lm_cpu *cpu = lm_cpu_of(backend);
     struct linear_work work = {.cpu = cpu, .op = op};
-    if (op->rows <= FEW_ROWS || (op->rows <= SOME_ROWS && op->rows * op->in <= SOME_ELEMENTS)) {
+    if (backend->invariant || op->rows <= FEW_ROWS ||
+        (op->rows <= SOME_ROWS && op->rows * op->in <= SOME_ELEMENTS)) {
         work.parts = team_parts(backend->threads, op->in * op->out);
         bool in_place = op->addend != op->y;
         work.sums = in_place ? op->y : lm_cpu_scratch(cpu, op->rows * op->out);
@@ -90,7 +111,7 @@ void lm_cpu_linear(struct lm_backend *backend, const struct lm_linear *op)
     team_run(cpu->team, matmul_tasks(&work.matmul, backend->threads), forward_task, &work);
 }
 
-/* -------------------------------------------------------------------------------------- backward */
+/* ------------------------------------------------------------------------------------ backward */
 
 static void bias_task(const void *data, size_t task, size_t thread)
 {

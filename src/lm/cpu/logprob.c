@@ -1,5 +1,5 @@
-/* logprob: logits of a block of rows, their sums in one pass, and their gradient in place. The products are lm_linear's,
- * with the inverse temperature for a scale. */
+/* logprob: logits of a block of rows, their sums in one pass, and their gradient in place. The
+ * products are lm_linear's, with the inverse temperature for a scale. */
 #include "lm/cpu/cpu.h"
 
 #include <math.h>
@@ -45,8 +45,8 @@ void lm_cpu_logprob(struct lm_backend *backend, const struct lm_logprob *op)
              &(struct logprob_work){lm_cpu_of(backend), op, parts});
 }
 
-/* With D = Σ dlogprob and E = dentropy: d/dlogit = p·(-D - E·(logit - lse + entropy)), and dlogprob more at a
- * target. */
+/* With D = Σ dlogprob and E = dentropy: d/dlogit = p·(-D - E·(logit - lse + entropy)), and
+ * dlogprob more at a target. */
 static void gradient_task(const void *data, size_t task, size_t thread)
 {
     const struct logprob_work *work = data;

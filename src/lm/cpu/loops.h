@@ -36,6 +36,9 @@ struct lm_loops {
     /* y[r][o] = Σ x[r][i]·weight[o][i], for few rows: reads `weight` once, at memory's speed. */
     void (*rows_by_rows)(size_t rows, size_t in, size_t out, const float *x, size_t x_stride,
                          const float *weight, size_t weight_stride, float *y, size_t y_stride);
+    /* The same for any number of rows, each of which gets the same bits whatever `rows` is. */
+    void (*rows_alike)(size_t rows, size_t in, size_t out, const float *x, size_t x_stride,
+                       const float *weight, size_t weight_stride, float *y, size_t y_stride);
     /* y[i] += Σ factor[r]·x[r][i] */
     void (*mix)(size_t rows, size_t width, const float *factor, const float *x, size_t x_stride,
                 float *y);

@@ -1,6 +1,6 @@
 /* The source of the loops (loops.h), included once by each loops_*.c with LOOPS (the table's name),
- * LOOPS_NAME and VECTOR_BYTES set. Loops that the compiler vectorises by itself are left to it; those that live from many
- * accumulators are written in vectors. */
+ * LOOPS_NAME and VECTOR_BYTES set. Loops that the compiler vectorises by itself are left to it;
+ * those that live from many accumulators are written in vectors. */
 #include "lm/cpu/loops.h"
 
 #include <float.h>
@@ -10,6 +10,7 @@
 typedef float vector __attribute__((vector_size(VECTOR_BYTES)));
 /* The same anywhere in memory. */
 typedef float loose __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef int32_t lanes __attribute__((vector_size(VECTOR_BYTES)));
 typedef float quad __attribute__((vector_size(16)));
 #define LANES (sizeof(vector) / sizeof(float))
 
@@ -62,9 +63,9 @@ static inline uint32_t float_bits(float value)
     return bits;
 }
 
-/* exp(x) = 2ⁿ·exp(r), |r| <= ln 2 / 2; exp(r) = 1 + r + r²·p(r) with p fitted at Chebyshev's points.
- * Adding 1.5·2²³ rounds to a whole number and leaves it in the low bits. 2ⁿ comes in two factors,
- * so that results that overflow, or are denormal, are so by arithmetic. NaN stays NaN. */
+/* exp(x) = 2ⁿ·exp(r), |r| <= ln 2 / 2; exp(r) = 1 + r + r²·p(r) with p fitted at Chebyshev's
+ * points. Adding 1.5·2²³ rounds to a whole number and leaves it in the low bits. 2ⁿ comes in two
+ * factors, so that results that overflow, or are denormal, are so by arithmetic. NaN stays NaN. */
 static inline float exp_of(float x)
 {
     const float magic = 0x1.8p23F;
@@ -118,13 +119,22 @@ static float loop_dot(size_t count, const float *x, const float *y)
     return sum;
 }
 
+/* Four places at once, so that not every addition waits for the one before. */
 static double loop_square_sum(size_t count, const float *x)
 {
-    double sum = 0;
-#pragma omp simd reduction(+ : sum)
-    for (size_t i = 0; i < count; i++)
-        sum += (double)x[i] * (double)x[i];
-    return sum;
+    double a = 0, b = 0, c = 0, d = 0;
+    size_t quarter = count / 4;
+    const float *y = x + quarter, *z = y + quarter, *w = z + quarter;
+#pragma omp simd reduction(+ : a, b, c, d)
+    for (size_t i = 0; i < quarter; i++) {
+        a += (double)x[i] * (double)x[i];
+        b += (double)y[i] * (double)y[i];
+        c += (double)z[i] * (double)z[i];
+        d += (double)w[i] * (double)w[i];
+    }
+    for (size_t i = 4 * quarter; i < count; i++)
+        a += (double)x[i] * (double)x[i];
+    return (a + b) + (c + d);
 }
 
 /* ----------------------------------------------------------------------------- few rows by many */
@@ -138,8 +148,9 @@ static inline void add_rest(size_t rows, size_t count, const float *x, size_t x_
         sums[r] += load_part(x + r * x_stride, count) * last;
 }
 
-/* `rows` of x, at most 4, by 4 of weight, which are read in the order of memory: what memory delivers
- * is the limit. Several sums for each row, as many as hide the latency; both numbers are constants here. */
+/* `rows` of x, at most 4, by 4 of weight, which are read in the order of memory: what memory
+ * delivers is the limit. Several sums for each row, as many as hide the latency; both numbers are
+ * constants here. */
 static inline __attribute__((always_inline)) void stream(size_t rows, size_t parts, size_t in,
                                                          const float *x, size_t x_stride,
                                                          const float *weight, size_t weight_stride,
@@ -171,22 +182,25 @@ static inline __attribute__((always_inline)) void stream(size_t rows, size_t par
     }
 }
 
-/* The next 4 rows of x, by 4 of weight that are in the cache by now: all 16 sums in registers, because arithmetic is the
- * limit. */
-static void tile(size_t in, const float *x, size_t x_stride, const float *weight,
-                 size_t weight_stride, float *y, size_t y_stride)
+/* `rows` of x, at most 4 and a constant here, by 4 of weight that are in the cache by now: all sums
+ * in registers, because arithmetic is the limit. A row's sums have one order, whatever `rows`
+ * is. */
+static inline __attribute__((always_inline)) void tile(size_t rows, size_t in, const float *x,
+                                                       size_t x_stride, const float *weight,
+                                                       size_t weight_stride, float *y,
+                                                       size_t y_stride)
 {
     vector sums[4][4] = {0}; /* [o][r] */
     size_t i = 0;
     for (; i + LANES <= in; i += LANES)
         for (size_t o = 0; o < 4; o++) {
             vector column = load(weight + o * weight_stride + i);
-            for (size_t r = 0; r < 4; r++)
+            for (size_t r = 0; r < rows; r++)
                 sums[o][r] += load(x + r * x_stride + i) * column;
         }
     for (size_t o = 0; i < in && o < 4; o++)
-        add_rest(4, in - i, x + i, x_stride, weight + o * weight_stride + i, sums[o]);
-    for (size_t r = 0; r < 4; r++) {
+        add_rest(rows, in - i, x + i, x_stride, weight + o * weight_stride + i, sums[o]);
+    for (size_t r = 0; r < rows; r++) {
         vector row[4] = {sums[0][r], sums[1][r], sums[2][r], sums[3][r]};
         quad found = totals(row);
         memcpy(y + r * y_stride, &found, sizeof found);
@@ -207,29 +221,53 @@ static void loop_rows_by_rows(size_t rows, size_t in, size_t out, const float *x
         else
             stream(1, 4, in, x, x_stride, weight, weight_stride, y, y_stride);
         for (size_t r = first; r < rows; r += 4)
-            tile(in, x + r * x_stride, x_stride, weight, weight_stride, y + r * y_stride, y_stride);
+            tile(4, in, x + r * x_stride, x_stride, weight, weight_stride, y + r * y_stride,
+                 y_stride);
     }
     for (; o < out; o++, weight += weight_stride, y++)
         for (size_t r = 0; r < rows; r++)
             y[r * y_stride] = loop_dot(in, x + r * x_stride, weight);
 }
 
+static void loop_rows_alike(size_t rows, size_t in, size_t out, const float *x, size_t x_stride,
+                            const float *weight, size_t weight_stride, float *y, size_t y_stride)
+{
+    size_t o = 0, whole = rows / 4 * 4;
+    const float *rest = x + whole * x_stride;
+    for (; o + 4 <= out; o += 4, weight += 4 * weight_stride, y += 4) {
+        for (size_t r = 0; r < whole; r += 4)
+            tile(4, in, x + r * x_stride, x_stride, weight, weight_stride, y + r * y_stride,
+                 y_stride);
+        if (rows % 4 == 3)
+            tile(3, in, rest, x_stride, weight, weight_stride, y + whole * y_stride, y_stride);
+        else if (rows % 4 == 2)
+            tile(2, in, rest, x_stride, weight, weight_stride, y + whole * y_stride, y_stride);
+        else if (rows % 4 == 1)
+            tile(1, in, rest, x_stride, weight, weight_stride, y + whole * y_stride, y_stride);
+    }
+    for (; o < out; o++, weight += weight_stride, y++)
+        for (size_t r = 0; r < rows; r++)
+            y[r * y_stride] = loop_dot(in, x + r * x_stride, weight);
+}
+
+/* Four vectors of y at a time stay in registers while all rows go by. */
 static void loop_mix(size_t rows, size_t width, const float *factor, const float *x,
                      size_t x_stride, float *y)
 {
-    size_t r = 0;
-    for (; r + 4 <= rows; r += 4) {
-        const float *a = x + r * x_stride, *b = a + x_stride, *c = b + x_stride, *d = c + x_stride;
-        const float *f = factor + r;
-#pragma omp simd
-        for (size_t i = 0; i < width; i++)
-            y[i] += (f[0] * a[i] + f[1] * b[i]) + (f[2] * c[i] + f[3] * d[i]);
+    size_t i = 0;
+    for (; i + 4 * LANES <= width; i += 4 * LANES) {
+        vector sums[4];
+        memcpy(sums, y + i, sizeof sums);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t k = 0; k < 4; k++)
+                sums[k] += factor[r] * load(x + r * x_stride + i + k * LANES);
+        memcpy(y + i, sums, sizeof sums);
     }
-    for (; r < rows; r++)
-        loop_add(width, factor[r], x + r * x_stride, y);
+    for (size_t r = 0; r < rows && i < width; r++)
+        loop_add(width - i, factor[r], x + r * x_stride + i, y + i);
 }
 
-/* ------------------------------------------------------------------------------- norm, rope, MLP */
+/* ----------------------------------------------------------------------------- norm, rope, MLP */
 
 static void loop_rmsnorm(size_t rows, size_t width, float epsilon, const float *x,
                          const float *weight, float *y, float *inverse)
@@ -313,11 +351,26 @@ static void loop_swiglu_backward(size_t count, const float *gate, const float *u
 
 /* -------------------------------------------------------------------------------------- softmax */
 
+/* Lane by lane; b where one of them is NaN. */
+static inline vector larger(vector a, vector b)
+{
+    lanes chosen = a > b;
+    return (vector)(((lanes)a & chosen) | ((lanes)b & ~chosen));
+}
+
 static float loop_highest(size_t count, const float *x)
 {
+    vector best[2] = {(vector){0} - INFINITY, (vector){0} - INFINITY};
     float highest = -INFINITY;
-#pragma omp simd reduction(max : highest)
-    for (size_t i = 0; i < count; i++)
+    size_t i = 0;
+    for (; i + 2 * LANES <= count; i += 2 * LANES) {
+        best[0] = larger(load(x + i), best[0]);
+        best[1] = larger(load(x + i + LANES), best[1]);
+    }
+    best[0] = larger(best[0], best[1]);
+    for (size_t lane = 0; lane < LANES; lane++)
+        highest = best[0][lane] > highest ? best[0][lane] : highest;
+    for (; i < count; i++)
         highest = x[i] > highest ? x[i] : highest;
     return highest;
 }
@@ -407,6 +460,7 @@ const struct lm_loops LOOPS = {
     .dot = loop_dot,
     .square_sum = loop_square_sum,
     .rows_by_rows = loop_rows_by_rows,
+    .rows_alike = loop_rows_alike,
     .mix = loop_mix,
     .rmsnorm = loop_rmsnorm,
     .rmsnorm_backward = loop_rmsnorm_backward,

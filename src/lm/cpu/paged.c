@@ -1,11 +1,12 @@
-/* paged: attention over the sampler's cache. A row that stands alone (decoding) reads its keys where
- * they lie; many rows of one sequence (a prompt) have them gathered, a piece at a time, for the
- * blocks of lm/cpu/attend.h. */
+/* paged: attention over the sampler's cache. A row that stands alone (decoding) reads its keys
+ * where they lie; many rows of one sequence (a prompt) have them gathered, a piece at a time, for
+ * the blocks of lm/cpu/attend.h. */
 #include "lm/cpu/attend.h"
 
 #include <string.h>
 
-/* From so many rows on gathering pays. */
+/* From so many rows on gathering pays. Its sums depend on which rows are together, so an invariant
+ * backend does without. */
 #define RUN_LEAST 8
 
 /* Neighbouring rows of one sequence. */
@@ -134,7 +135,7 @@ static void paged_task(const void *data, size_t task, size_t thread)
     const struct run *run = &work->runs[task / work->op->kv_heads];
     size_t kv_head = task % work->op->kv_heads;
     float *scratch = work->scratch + thread * work->scratch_stride;
-    if (run->rows >= RUN_LEAST)
+    if (run->rows >= RUN_LEAST && !work->cpu->backend.invariant)
         rows_together(work, run, kv_head, scratch);
     else
         for (size_t r = 0; r < run->rows; r++)

@@ -1,5 +1,5 @@
-/* rows: the ops that work row by row or element by element: embed, rmsnorm, rope, swiglu, the cache, and the
- * optimiser's two. All are as fast as memory is, so a team has few, large parts. */
+/* rows: the ops that work row by row or element by element: embed, rmsnorm, rope, swiglu, the
+ * cache, and the optimiser's two. All are as fast as memory is, so a team has few, large parts. */
 #include "lm/cpu/cpu.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static void run(struct lm_backend *backend, const void *op, size_t amount, team_
              &(struct rows_work){.cpu = lm_cpu_of(backend), .op = op, .parts = parts});
 }
 
-/* ----------------------------------------------------------------------------------------- embed */
+/* --------------------------------------------------------------------------------------- embed */
 
 static void embed_task(const void *data, size_t task, size_t thread)
 {
@@ -60,7 +60,7 @@ void lm_cpu_embed_backward(struct lm_backend *backend, const struct lm_embed *op
         run(backend, op, op->rows * op->width, embed_backward_task);
 }
 
-/* --------------------------------------------------------------------------------------- rmsnorm */
+/* ------------------------------------------------------------------------------------- rmsnorm */
 
 static void rmsnorm_task(const void *data, size_t task, size_t thread)
 {
@@ -106,7 +106,7 @@ void lm_cpu_rmsnorm_backward(struct lm_backend *backend, const struct lm_rmsnorm
         cpu->loops->add(op->width, 1, work.scratch + i * stride, op->dweight);
 }
 
-/* ------------------------------------------------------------------------------------------ rope */
+/* ---------------------------------------------------------------------------------------- rope */
 
 static void turn_rows(const struct rows_work *work, size_t task, float *x, float sign)
 {
@@ -144,7 +144,7 @@ void lm_cpu_rope_backward(struct lm_backend *backend, const struct lm_rope *op)
         run(backend, op, op->rows * op->heads * op->width, rope_backward_task);
 }
 
-/* ---------------------------------------------------------------------------------------- swiglu */
+/* -------------------------------------------------------------------------------------- swiglu */
 
 static void swiglu_task(const void *data, size_t task, size_t thread)
 {
@@ -178,7 +178,7 @@ void lm_cpu_swiglu_backward(struct lm_backend *backend, const struct lm_swiglu *
     run(backend, op, op->count, swiglu_backward_task);
 }
 
-/* ------------------------------------------------------------------------------------- the cache */
+/* ----------------------------------------------------------------------------------- the cache */
 
 static void cache_write_task(const void *data, size_t task, size_t thread)
 {
@@ -202,7 +202,7 @@ void lm_cpu_cache_write(struct lm_backend *backend, const struct lm_cache_write 
     run(backend, op, 2 * op->rows * op->kv_heads * op->width, cache_write_task);
 }
 
-/* ------------------------------------------------------------------------------ for the optimiser */
+/* --------------------------------------------------------------------------- for the optimiser */
 
 static void square_sum_task(const void *data, size_t task, size_t thread)
 {

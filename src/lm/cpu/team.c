@@ -15,8 +15,9 @@
 #define LOOK_OUT_NS 100000
 #define LOOKS 32 /* between two looks at the clock */
 
-/* A run is one generation. `open` holds its number (high half) and how many tasks nobody has taken; whoever takes one by
- * exchange knows that this run has not ended, so the other members are its own. */
+/* A run is one generation. `open` holds its number (high half) and how many tasks nobody has
+ * taken; whoever takes one by exchange knows that this run has not ended, so the other members are
+ * its own. */
 struct team {
     _Atomic uint64_t open;
     team_task *task;

@@ -4,10 +4,10 @@
  * a task writes what no other task of its run touches, so results do not depend on the system's
  * scheduling.
  *
- * Whoever calls team_run takes tasks like the others, and waits in the end only for those that somebody has begun: on a
- * busy machine, threads that get no processor hold nobody up. (OpenMP's teams wait for every
- * member, dozens of times for each decoded token.) Threads without work look out for some for a
- * moment, then sleep.
+ * Whoever calls team_run takes tasks like the others, and waits in the end only for those that
+ * somebody has begun: on a busy machine, threads that get no processor hold nobody up. (OpenMP's
+ * teams wait for every member, dozens of times for each decoded token.) Threads without work look
+ * out for some for a moment, then sleep.
  *
  * Threads: one at a time calls team_run.
  */
@@ -28,8 +28,8 @@ void team_free(struct team *team);
 /* Runs tasks 0 to count - 1; without a team (NULL) on the caller's thread. */
 void team_run(struct team *team, size_t count, team_task *task, const void *work);
 
-/* How many tasks `amount` elements of simple work are worth, a few for each thread at most: handing one over
- * costs as much as some thousands of them. */
+/* How many tasks `amount` elements of simple work are worth, a few for each thread at most:
+ * handing one over costs as much as some thousands of them. */
 size_t team_parts(size_t threads, size_t amount);
 
 /* Part `part` of `parts` of [0, count), cut at multiples of `unit`. */

@@ -7,19 +7,11 @@
 #include "lm/model/value.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 
 #include <math.h>
 
-#define GOLDEN 0x9e3779b97f4a7c15 /* 2^64 / golden ratio */
-#define TRIES 64                  /* of one value; 1.27 are needed on average */
-
-/* The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection that looks random. */
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
+#define TRIES 64 /* of one value; 1.27 are needed on average */
 
 /* FNV-1a of the name, mixed with the seed. */
 static uint64_t stream_of(uint64_t seed, const char *name)
@@ -27,12 +19,12 @@ static uint64_t stream_of(uint64_t seed, const char *name)
     uint64_t hash = 0xcbf29ce484222325;
     for (; *name; name++)
         hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
-    return mix(hash ^ mix(seed + GOLDEN));
+    return random_mix(hash ^ random_mix(seed + RANDOM_GOLDEN));
 }
 
 static uint64_t bits_at(uint64_t stream, uint64_t index)
 {
-    return mix(stream + (index + 1) * GOLDEN);
+    return random_mix(stream + (index + 1) * RANDOM_GOLDEN);
 }
 
 /* Natural logarithm for 0 < x < 1: x = m·2^e with m in [√½, √2), log m = 2·atanh((m-1)/(m+1)). */

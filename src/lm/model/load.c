@@ -62,8 +62,11 @@ static int check_tensor(const char *path, const struct lm_tensor *tensor,
     if (parameter->vector)
         return err_set(err, ERR_INPUT, "%s: '%s' has shape [%s]; config.json asks for [%zu]", path,
                        tensor->name, text, parameter->columns);
-    return err_set(err, ERR_INPUT, "%s: '%s' has shape [%s]; config.json asks for [%zu, %zu]", path,
-                   tensor->name, text, parameter->rows, parameter->columns);
+    return err_set(err, ERR_INPUT, "%s: '%s' has shape [%s]; %s [%zu, %zu]", path, tensor->name,
+                   text,
+                   parameter->adapter ? "the model and adapter_config.json ask for"
+                                      : "config.json asks for",
+                   parameter->rows, parameter->columns);
 }
 
 /* What checkpoints hold beside parameters: tables that follow from the config, and a tied head. */

@@ -211,6 +211,52 @@ int lm_model_fresh(struct lm_model **out, const struct lm_config *config,
     return result;
 }
 
+int lm_model_twin(struct lm_model **out, const struct lm_model *model, struct lm_backend *backend,
+                  struct err *err)
+{
+    const struct lm_model_options options = {.training = LM_FROZEN, .positions = model->positions};
+    struct lm_model *twin = NULL;
+    size_t bytes = 0;
+    int result = lm_model_declare(&twin, &model->config, &model->lora, backend, &options, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < model->parameter_count; i++)
+        if (model->parameters[i].gradient)
+            bytes = place_after(model, &model->parameters[i], bytes);
+    if (bytes > 0)
+        result = lm_backend_alloc(backend, bytes, "the sampler's copy of what is trained",
+                                  &twin->values, err);
+    if (result == 0)
+        result = lm_rope_tables(&twin->config, twin->positions, backend, &twin->cosine, &twin->sine,
+                                err);
+    if (result < 0) {
+        lm_model_close(twin);
+        return result;
+    }
+    bytes = 0;
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        const struct lm_parameter *from = &model->parameters[i];
+        twin->parameters[i].value = from->gradient ? (char *)twin->values + bytes : from->value;
+        if (from->gradient)
+            bytes = place_after(model, from, bytes);
+    }
+    lm_model_twin_update(twin, model);
+    *out = twin;
+    return 0;
+}
+
+void lm_model_twin_update(struct lm_model *twin, const struct lm_model *model)
+{
+    for (size_t i = 0; i < model->parameter_count; i++) {
+        const struct lm_parameter *from = &model->parameters[i];
+        if (from->gradient)
+            twin->backend->copy(twin->backend, twin->parameters[i].value, from->value,
+                                from->rows * from->columns * lm_dtype_bytes(twin->backend->dtype));
+    }
+    twin->lora = model->lora; /* a loaded adapter brings its alpha */
+    twin->version++;
+}
+
 void lm_model_close(struct lm_model *model)
 {
     if (!model)

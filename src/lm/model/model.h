@@ -80,6 +80,14 @@ NODISCARD int lm_model_fresh(struct lm_model **out, const struct lm_config *conf
                              struct err *err);
 void lm_model_close(struct lm_model *model);
 
+/* A frozen model for samplers, beside one that is trained: it has its own copy of what is trained,
+ * and reads the rest where it lies. `backend` is of the same kind, and another thread may drive it.
+ * The original must outlive it. */
+NODISCARD int lm_model_twin(struct lm_model **out, const struct lm_model *model,
+                            struct lm_backend *backend, struct err *err);
+/* Copies what is trained once more: to be called where nobody trains the one or reads the other. */
+void lm_model_twin_update(struct lm_model *twin, const struct lm_model *model);
+
 /* Elements of all parameters, of those that are trained. */
 uint64_t lm_model_count(const struct lm_model *model);
 uint64_t lm_model_trained(const struct lm_model *model);

@@ -21,6 +21,10 @@ struct lm_backend {
     const char *name;
     enum lm_dtype dtype;
     size_t threads;
+    /* The owner may set it between two ops: a row of what a sampler computes (all ops but attention
+     * and logprob) has the same bits however many rows are computed with it. The reference backend
+     * is so anyway; on the CPU prompts take longer then. */
+    bool invariant;
     const struct lm_ops *ops;
     /* NULL where there is no room; contents are not set. */
     void *(*alloc)(struct lm_backend *backend, size_t bytes);

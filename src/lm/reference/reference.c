@@ -26,7 +26,8 @@ int lm_reference_open(struct lm_backend **out, size_t threads, struct err *err)
 {
     (void)threads, (void)err;
     struct lm_backend *backend = mem_alloc(sizeof *backend);
-    *backend = (struct lm_backend){.name = "reference", .dtype = LM_F32, .threads = 1, .ops = &ops};
+    *backend = (struct lm_backend){
+        .name = "reference", .dtype = LM_F32, .threads = 1, .invariant = true, .ops = &ops};
     lm_host_memory(backend);
     backend->close = reference_close;
     *out = backend;

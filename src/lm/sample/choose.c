@@ -1,6 +1,7 @@
 #include "lm/sample/choose.h"
 
 #include "base/mem.h"
+#include "base/random.h"
 
 #include <math.h>
 
@@ -36,20 +37,11 @@ void chooser_deinit(struct chooser *chooser)
     *chooser = (struct chooser){0};
 }
 
-/* Steele, Lea and Flood 2014: the finalizer of SplitMix64. */
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 double choose_uniform(uint64_t seed, uint64_t position)
 {
-    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
     /* Mixed before the position comes in: neighbouring seeds are to have unrelated streams. */
-    uint64_t bits = mix(mix(seed + golden) + (position + 1) * golden);
-    return (double)(bits >> 11) * 0x1p-53;
+    uint64_t stream = random_mix(seed + RANDOM_GOLDEN);
+    return random_uniform(random_mix(stream + (position + 1) * RANDOM_GOLDEN));
 }
 
 static int row_init(struct row *row, const float *logits, size_t vocab, struct err *err)
@@ -226,13 +218,13 @@ int choose(struct chooser *chooser, const float *logits, const struct lm_samplin
     if (!sampling->processed)
         return 0;
     /* log(exp((logit - highest) / temperature) / mass), without the underflow of the first. */
-    double scale = sampling->temperature > 0 ? 1 / sampling->temperature : 0;
+    const double temperature = sampling->temperature > 0 ? sampling->temperature : 1;
     double lse = log(kept.mass);
     double highest = (double)logits[row.best];
-    *logprob = (float)(((double)logits[*id] - highest) * scale - lse);
+    *logprob = (float)(((double)logits[*id] - highest) / temperature - lse);
     for (size_t i = 0; i < sampling->top_logprobs; i++)
         top[i].logprob = i < kept.count && top[i].id >= 0
-                             ? (float)(((double)logits[top[i].id] - highest) * scale - lse)
+                             ? (float)(((double)logits[top[i].id] - highest) / temperature - lse)
                              : -INFINITY;
     return 0;
 }

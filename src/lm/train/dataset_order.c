@@ -1,14 +1,12 @@
 #include "lm/train/dataset_order.h"
 
+#include "base/random.h"
+
 #define ROUNDS 8
 
-/* The finalizer of SplitMix64 (Steele, Lea and Flood 2014). */
 static uint64_t mix(uint64_t x)
 {
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
+    return random_mix(x + RANDOM_GOLDEN);
 }
 
 static uint64_t permute(uint64_t key, unsigned half_bits, uint64_t value)

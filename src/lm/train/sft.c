@@ -366,10 +366,27 @@ static bool trains_all(const struct lm_model *model)
     return false;
 }
 
+static char *export_path(const struct run *run)
+{
+    return mem_printf("%s/%s", run->directory.path, trains_all(run->model) ? "model" : "adapter");
+}
+
+/* Before the first step: a run must not end at a directory that it may not replace. */
+static int check_export(const struct run *run, struct err *err)
+{
+    char *path = export_path(run);
+    struct checkpoint checkpoint;
+    int result = checkpoint_begin(&checkpoint, path, err);
+    if (result == 0)
+        checkpoint_abort(&checkpoint);
+    mem_free(path);
+    return result;
+}
+
 static int export(struct run *run, struct err *err)
 {
     bool all = trains_all(run->model);
-    char *path = mem_printf("%s/%s", run->directory.path, all ? "model" : "adapter");
+    char *path = export_path(run);
     struct checkpoint checkpoint;
     int result = checkpoint_begin(&checkpoint, path, err);
     if (result < 0)
@@ -418,7 +435,9 @@ static int train(struct run *run, struct err *err)
 
 static int run_in_directory(struct run *run, struct err *err)
 {
-    int result = resume(run, err);
+    int result = check_export(run, err);
+    if (result == 0)
+        result = resume(run, err);
     if (result < 0)
         return result;
     tell(run, (struct sft_news){.event = SFT_BEGAN});

@@ -1,4 +1,4 @@
-#include "cli/rollout_tasks.h"
+#include "gym/tasks.h"
 
 #include "base/file.h"
 #include "base/json.h"
@@ -13,13 +13,13 @@
 #define LIST_BYTES ((size_t)4 << 20)
 
 struct collection {
-    const struct rollout_choice *choice;
+    const struct tasks_choice *choice;
     struct suite suite;
     json_t *tasks;
     json_t *seen; /* ids */
 };
 
-static json_t *start_of(const struct rollout_choice *choice, const struct problem *problem)
+static json_t *start_of(const struct tasks_choice *choice, const struct problem *problem)
 {
     const char *language = choice->language;
     if (!choice->best)
@@ -31,9 +31,9 @@ static json_t *start_of(const struct rollout_choice *choice, const struct proble
 
 static int add(struct collection *collection, const char *what, struct err *err)
 {
-    const struct paths_list *roots = collection->choice->roots;
+    const struct tasks_choice *choice = collection->choice;
     struct problem problem = {0};
-    int result = suite_load(roots->items, roots->count, what, &problem, err);
+    int result = suite_load(choice->roots, choice->root_count, what, &problem, err);
     if (result == 0 && !json_object_get(collection->seen, problem.id)) {
         bool known = suite_find(&collection->suite, problem.id) != NULL;
         json_t *task = json_object(), *start = start_of(collection->choice, &problem);
@@ -107,17 +107,17 @@ static int add_word(struct collection *collection, const char *word, struct err 
     return add(collection, word, err);
 }
 
-int rollout_tasks(const struct cli_words *words, const struct rollout_choice *choice,
-                  json_t **tasks, struct err *err)
+int tasks_of(const char *const *words, size_t count, const struct tasks_choice *choice,
+             json_t **tasks, struct err *err)
 {
     struct collection collection = {.choice = choice};
-    int result = suite_open(&collection.suite, choice->roots->items, choice->roots->count, err);
+    int result = suite_open(&collection.suite, choice->roots, choice->root_count, err);
     if (result < 0)
         return result;
     collection.tasks = json_array();
     collection.seen = json_object();
-    for (size_t i = 0; result == 0 && i < words->count; i++)
-        result = add_word(&collection, words->items[i], err);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = add_word(&collection, words[i], err);
     suite_close(&collection.suite);
     json_decref(collection.seen);
     if (result < 0)

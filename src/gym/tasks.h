@@ -1,4 +1,4 @@
-/* rollout_tasks: from what was typed to the problems of a run.
+/* tasks: from what was typed to the problems of a run.
  *
  *   ID or PATH    one problem; a path's goes along whole
  *   SUITE         native, torch, level1, …: all of it, where no problem is called so
@@ -7,22 +7,23 @@
  *
  * Each problem once, in the order in which it was named first.
  */
-#ifndef WARPGYM_CLI_ROLLOUT_TASKS_H
-#define WARPGYM_CLI_ROLLOUT_TASKS_H
+#ifndef WARPGYM_GYM_TASKS_H
+#define WARPGYM_GYM_TASKS_H
 
-#include "base/paths.h"
-#include "cli/options.h"
+#include "base/err.h"
 
 #include <jansson.h>
+#include <stddef.h>
 
-struct rollout_choice {
-    const struct paths_list *roots;
+struct tasks_choice {
+    const char *const *roots; /* of problems */
+    size_t root_count;
     const char *language; /* gym.language */
     const char *best;     /* where candidates to begin with are (gym/best.h); NULL: none */
 };
 
 /* [{"problem", "start"}, …] (gym/rollout.h), a new reference. */
-NODISCARD int rollout_tasks(const struct cli_words *words, const struct rollout_choice *choice,
-                            json_t **tasks, struct err *err);
+NODISCARD int tasks_of(const char *const *words, size_t count, const struct tasks_choice *choice,
+                       json_t **tasks, struct err *err);
 
 #endif

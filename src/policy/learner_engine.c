@@ -1,0 +1,316 @@
+/* The engine: two models of lm/ in this process. One is trained, by whoever calls; its twin
+ * (lm_model_twin) is what the sampler's thread reads, on a backend of its own. So samples and steps
+ * go on side by side, and a refresh is a copy of what is trained.
+ *
+ * The sampler's backend is invariant: a sample depends on weights, prompt, seed and settings to the
+ * last bit, never on who is sampled beside it, so that a run that is killed goes on to the same
+ * numbers. */
+#include "base/file.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "lm/sample/engine.h"
+#include "lm/train/checkpoint.h"
+#include "policy/learner_maker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PAGE ((size_t)16)
+#define PROMPT_ROWS 256 /* of a step, beside those that decode */
+#define CACHE_BYTES ((uint64_t)4 << 30)
+#define FOLDER "checkpoints"
+
+struct engine {
+    struct lm_backend *training, *sampling;
+    struct lm_model *model, *twin;
+    struct lm_trainer *trainer;
+    struct lm_engine *engine;
+    char *tokenizer; /* its directory */
+    int32_t stops[LEARNER_STOPS_MAX];
+    size_t stop_count;
+    const _Atomic int *cancelled;
+    bool torn; /* a checkpoint was loaded in part */
+};
+
+/* -------------------------------------------------------------------------------------- opening */
+
+static int open_models(struct engine *engine, const struct learner_options *options,
+                       struct err *err)
+{
+    const char *backend = options->backend ? options->backend : "cpu";
+    struct lm_model_options model = {
+        .training = options->lora_rank > 0 ? LM_TRAIN_ADAPTER : LM_TRAIN_ALL,
+        .lora = {.rank = options->lora_rank,
+                 .alpha = options->lora_alpha > 0 ? options->lora_alpha
+                                                  : 2 * (double)options->lora_rank,
+                 .targets = (1U << LM_LORA_TARGET_COUNT) - 1},
+        .seed = options->seed,
+        .positions = options->context,
+    };
+    snprintf(model.lora.base_model, sizeof model.lora.base_model, "%s", options->model);
+    int result = lm_backend_open(&engine->training, backend, options->threads, err);
+    if (result == 0)
+        result = lm_backend_open(&engine->sampling, backend, options->threads, err);
+    if (result < 0)
+        return result;
+    engine->sampling->invariant = true;
+    result = lm_model_open(&engine->model, options->model, engine->training, &model, err);
+    if (result == 0)
+        result = lm_model_twin(&engine->twin, engine->model, engine->sampling, err);
+    return result;
+}
+
+static int open_trainer(struct engine *engine, const struct learner_options *options,
+                        struct err *err)
+{
+    const size_t rows = options->batch_tokens > 0 ? options->batch_tokens
+                                                  : engine->model->positions;
+    return lm_trainer_open(&engine->trainer, engine->model,
+                           &(struct lm_trainer_options){.batch_tokens = rows,
+                                                        .recompute = options->recompute},
+                           err);
+}
+
+/* Room for all samples at their longest, as far as a bound of memory allows; more wait for each
+ * other. */
+static int open_sampler(struct engine *engine, const struct learner_options *options,
+                        struct err *err)
+{
+    const struct lm_config *config = &engine->model->config;
+    const uint64_t bytes = 2 * (uint64_t)config->layers * config->kv_heads * config->head_width *
+                           lm_dtype_bytes(engine->sampling->dtype);
+    const size_t sequences = options->at_once > 0 ? options->at_once : 1;
+    const uint64_t least = (engine->model->positions + PAGE - 1) / PAGE;
+    const uint64_t most = CACHE_BYTES / (bytes * PAGE), all = sequences * least;
+    const uint64_t pages = all < most ? all : most > least ? most : least;
+    const struct lm_sampler_options sampler = {.sequences = sequences,
+                                               .rows = sequences + PROMPT_ROWS,
+                                               .page = PAGE,
+                                               .cache_tokens = (size_t)pages * PAGE};
+    return lm_engine_open(&engine->engine, engine->twin, &sampler, err);
+}
+
+static void engine_close(void *state)
+{
+    struct engine *engine = state;
+    lm_engine_close(engine->engine);
+    lm_trainer_close(engine->trainer);
+    lm_model_close(engine->twin);
+    lm_model_close(engine->model);
+    lm_backend_close(engine->sampling);
+    lm_backend_close(engine->training);
+    mem_free(engine->tokenizer);
+    mem_free(engine);
+}
+
+static int engine_open(void **state, const struct learner_options *options,
+                       const struct tokens *stops, size_t *context, struct err *err)
+{
+    struct engine *engine = mem_alloc(sizeof *engine);
+    bool apart = options->tokenizer && options->tokenizer[0];
+    engine->stop_count = stops->count;
+    for (size_t i = 0; i < stops->count; i++)
+        engine->stops[i] = stops->ids[i];
+    engine->cancelled = options->cancelled;
+    engine->tokenizer = mem_strdup(apart ? options->tokenizer : options->model);
+    int result = open_models(engine, options, err);
+    if (result == 0)
+        result = open_trainer(engine, options, err);
+    if (result == 0)
+        result = open_sampler(engine, options, err);
+    if (result < 0) {
+        engine_close(engine);
+        return result;
+    }
+    *context = engine->model->positions;
+    *state = engine;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------- sampling */
+
+static int check_whole(const struct engine *engine, struct err *err)
+{
+    return engine->torn ? err_set(err, ERR_INPUT,
+                                  "the weights are those of a checkpoint that could not be read "
+                                  "to its end: load another")
+                        : 0;
+}
+
+static int engine_sample(void *state, const struct tokens *prompt,
+                         const struct learner_sampling *sampling, struct learner_answer *answer,
+                         struct err *err)
+{
+    struct engine *engine = state;
+    struct lm_sample sample = {0};
+    const struct lm_request request = {
+        .prompt = prompt->ids,
+        .prompt_count = prompt->count,
+        .samples = 1,
+        .sampling = {.temperature = sampling->temperature,
+                     .top_p = sampling->top_p,
+                     .top_k = sampling->top_k,
+                     .max_tokens = sampling->max_tokens,
+                     .seed = sampling->seed,
+                     .stop_tokens = engine->stops,
+                     .stop_token_count = engine->stop_count},
+    };
+    int result = lm_engine_run(engine->engine, &request, &sample, engine->cancelled, err);
+    if (result < 0) {
+        lm_sample_deinit(&sample);
+        return result;
+    }
+    answer->tokens = sample.tokens;
+    answer->logprobs = sample.logprobs;
+    answer->count = sample.count;
+    answer->stopped = sample.finish == LM_STOP;
+    return 0;
+}
+
+static int copy_weights(void *context, struct err *err)
+{
+    struct engine *engine = context;
+    (void)err;
+    lm_model_twin_update(engine->twin, engine->model);
+    return 0;
+}
+
+/* A version is the number of steps that made it, so that a run that goes on counts on. */
+static int engine_refresh(void *state, uint64_t *version, struct err *err)
+{
+    struct engine *engine = state;
+    int result = check_whole(engine, err);
+    if (result == 0)
+        result = lm_engine_change(engine->engine, copy_weights, engine, err);
+    if (result == 0)
+        *version = lm_trainer_steps(engine->trainer);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------- training */
+
+static int engine_pass(void *state, struct lm_datum *datums, size_t count, const struct loss *loss,
+                       const struct loss_config *config, bool gradients, struct loss_sums *sums,
+                       struct err *err)
+{
+    struct engine *engine = state;
+    int result = check_whole(engine, err);
+    if (result < 0)
+        return result;
+    return (gradients ? lm_trainer_forward_backward : lm_trainer_forward)(engine->trainer, datums,
+                                                                          count, loss, config, sums,
+                                                                          err);
+}
+
+static int engine_step(void *state, const struct lm_adam *adam, double *norm, struct err *err)
+{
+    struct engine *engine = state;
+    int result = check_whole(engine, err);
+    return result < 0 ? result : lm_trainer_step(engine->trainer, adam, norm, err);
+}
+
+/* ---------------------------------------------------------------------------------- checkpoints */
+
+static int engine_save(void *state, const char *directory, const char *name, char **where,
+                       struct err *err)
+{
+    struct engine *engine = state;
+    int result = check_whole(engine, err);
+    if (result == 0 && (!name[0] || name[0] == '.' || strchr(name, '/')))
+        result = err_set(err, ERR_INPUT, "'%.100s' is no name for a checkpoint", name);
+    if (result < 0)
+        return result;
+    char *path = mem_printf("%s/" FOLDER "/%s", directory, name);
+    result = lm_trainer_save(engine->trainer, path, NULL, err);
+    if (result == 0)
+        *where = mem_printf(FOLDER "/%s", name);
+    mem_free(path);
+    return result;
+}
+
+static char *place_of(const char *directory, const char *where)
+{
+    return where[0] == '/' ? mem_strdup(where) : mem_printf("%s/%s", directory, where);
+}
+
+static int engine_load(void *state, const char *directory, const char *where, bool optimizer,
+                       struct err *err)
+{
+    struct engine *engine = state;
+    char *path = place_of(directory, where), *found = NULL;
+    int result = checkpoint_find(path, &found, err);
+    if (result == 0) {
+        engine->torn = true;
+        result = lm_trainer_load(engine->trainer, path, optimizer, NULL, err);
+        engine->torn = result < 0;
+    }
+    mem_free(found);
+    mem_free(path);
+    return result;
+}
+
+static int engine_forget(void *state, const char *directory, const char *where, struct err *err)
+{
+    (void)state;
+    if (strncmp(where, FOLDER "/", strlen(FOLDER "/")) != 0 || strstr(where, ".."))
+        return err_set(err, ERR_INPUT, "'%.200s' is no checkpoint of this run", where);
+    char *path = mem_printf("%s/%s", directory, where);
+    checkpoint_remove(path);
+    mem_free(path);
+    return 0;
+}
+
+/* What a model needs beside it to be talked to. */
+static int copy_tokenizer(const struct engine *engine, const char *directory, struct err *err)
+{
+    static const char *const names[] = {"tokenizer.json", "tokenizer_config.json",
+                                        "chat_template.jinja", "generation_config.json"};
+    int result = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && result == 0; i++) {
+        char *from = mem_printf("%s/%s", engine->tokenizer, names[i]), *bytes = NULL;
+        char *to = mem_printf("%s/%s", directory, names[i]);
+        size_t count;
+        if (file_exists(from))
+            result = file_read(from, LIMIT_LM_COMPANION_BYTES, &bytes, &count, err);
+        if (result == 0 && bytes)
+            result = file_write_atomic(to, bytes, count, 0644, err);
+        mem_free(bytes);
+        mem_free(to);
+        mem_free(from);
+    }
+    return result;
+}
+
+static int engine_export(void *state, const char *directory, struct err *err)
+{
+    struct engine *engine = state;
+    struct checkpoint checkpoint = {0};
+    int result = check_whole(engine, err);
+    if (result == 0)
+        result = checkpoint_begin(&checkpoint, directory, err);
+    if (result < 0)
+        return result;
+    result = engine->model->lora.rank > 0
+                 ? lm_model_save_adapter(engine->model, checkpoint.path, err)
+                 : lm_model_save(engine->model, checkpoint.path, LM_F32, false, err);
+    if (result == 0 && engine->model->lora.rank == 0)
+        result = copy_tokenizer(engine, checkpoint.path, err);
+    if (result == 0)
+        return checkpoint_commit(&checkpoint, err);
+    checkpoint_abort(&checkpoint);
+    return result;
+}
+
+const struct learner_maker learner_engine = {
+    .kind = "engine",
+    .open = engine_open,
+    .close = engine_close,
+    .sample = engine_sample,
+    .pass = engine_pass,
+    .step = engine_step,
+    .refresh = engine_refresh,
+    .save = engine_save,
+    .load = engine_load,
+    .forget = engine_forget,
+    .export = engine_export,
+};

@@ -1,0 +1,26 @@
+#include "rl/guard.h"
+
+#include <inttypes.h>
+
+int guard_see(struct guard *guard, const struct settings *settings, uint64_t step,
+              const struct guard_figures *figures, struct err *err)
+{
+    guard->skips = figures->not_finite ? guard->skips + 1 : 0;
+    if (guard->skips >= (uint64_t)settings->train_guard_skips)
+        return err_set(err, ERR_INPUT,
+                       "step %" PRIu64 ": the loss or its gradient was not finite %" PRIu64
+                       " times in a row; lower train.rate, or lengthen train.warmup, in another "
+                       "directory",
+                       step, guard->skips);
+    if (settings->train_guard_norm > 0 && figures->norm > settings->train_guard_norm)
+        return err_set(err, ERR_INPUT,
+                       "step %" PRIu64 ": the gradient's norm is %.4g, above train.guard_norm "
+                       "%.4g; lower train.rate in another directory, or raise the bound",
+                       step, figures->norm, settings->train_guard_norm);
+    if (settings->train_guard_kl > 0 && figures->kl > settings->train_guard_kl)
+        return err_set(err, ERR_INPUT,
+                       "step %" PRIu64 ": sampler and trainer differ by a KL of %.4g, above "
+                       "train.guard_kl %.4g; lower train.lag or train.substeps, or raise the bound",
+                       step, figures->kl, settings->train_guard_kl);
+    return 0;
+}

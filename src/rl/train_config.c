@@ -1,0 +1,304 @@
+#include "rl/train_config.h"
+
+#include "base/nearest.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define WORDS_MOST 24
+
+static const char *const schedules[] = {"constant", "linear", "cosine", NULL};
+static const char *const shapings[] = {"none", "residual", "residual_unbiased", NULL};
+static const char *const masks[] = {"keep", "mask", NULL};
+static const char *const units[] = {"turn", "rollout", NULL};
+static const char *const coverages[] = {"off", "turn", "rollout", NULL};
+static const char *const looked_at[] = {"correct", "every", NULL};
+static const char *const lones[] = {"return", "zero", NULL};
+static const char *const ratios[] = {"sampled", "trained", NULL};
+static const char *const measures[] = {"correct", "fast_1", "return", NULL};
+static const char *const kinds[] = {"engine", "tinker", NULL};
+
+/* *index: the place of `value` in `words`, which end with NULL; as it was where there is none. */
+static int read_word(const char *path, const char *value, const char *const *words, int *index,
+                     struct err *err)
+{
+    char all[256] = "";
+    size_t count = 0, used = 0;
+    if (!*value)
+        return 0;
+    for (; words[count]; count++)
+        if (strcmp(words[count], value) == 0) {
+            *index = (int)count;
+            return 0;
+        }
+    for (size_t i = 0; i < count && used < sizeof all; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", words[i]);
+    const char *near = nearest_name(value, words, count);
+    return err_set(err, ERR_INPUT, "%s: '%.60s' is none of %s%s%s%s", path, value, all,
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* A copy of `count` names, with a NULL behind them. */
+static const char *const *ended(const char *const *names, size_t count, const char **room)
+{
+    for (size_t i = 0; i < count && i + 1 < WORDS_MOST; i++)
+        room[i] = names[i];
+    room[count] = NULL;
+    return room;
+}
+
+/* --------------------------------------------------------------------------------------- method */
+
+static int read_estimator(struct rl_method *method, const char *value, struct err *err)
+{
+    const char *names[WORDS_MOST] = {NULL};
+    int index = -1;
+    for (size_t i = 0; rl_estimators[i].name && i + 1 < WORDS_MOST; i++)
+        names[i] = rl_estimators[i].name;
+    int result = read_word("train.estimator", value, names, &index, err);
+    if (result == 0 && index >= 0)
+        method->estimator = &rl_estimators[index];
+    if (result == 0 && method->estimator->baseline == RL_BASELINE_OPTIMAL)
+        return err_set(err, ERR_INPUT,
+                       "train.estimator: %s needs the whole distribution of each token, which no "
+                       "learner tells",
+                       method->estimator->name);
+    return result;
+}
+
+static int read_rule(struct rl_method *method, const char *value, struct err *err)
+{
+    const char *names[WORDS_MOST] = {NULL};
+    int index = -1;
+    for (size_t i = 0; rl_return_rules[i].name && i + 1 < WORDS_MOST; i++)
+        names[i] = rl_return_rules[i].name;
+    int result = read_word("train.returns", value, names, &index, err);
+    if (result == 0 && index >= 0)
+        method->returns.rule = &rl_return_rules[index];
+    return result;
+}
+
+/* Words that stand for a number of an enum, or for false and true. */
+static int read_words(struct rl_method *method, const struct settings *settings, struct err *err)
+{
+    const char *levels[WORDS_MOST], *aggregations[WORDS_MOST], *filters[WORDS_MOST];
+    int shaping = (int)method->returns.shaping, level = (int)method->band.level;
+    int filter = (int)method->filter.kind, importance = (int)method->importance;
+    int aggregation = (int)method->normalisation.aggregation;
+    int void_turns = method->mask_void, failed_turns = method->mask_failed;
+    int veto_rollout = method->band.veto_rollout, lone_zero = method->advantage.lone_zero;
+    int coverage = method->coverage.enabled ? 1 + method->coverage.rollout : 0;
+    int every_turn = method->coverage.every_turn;
+    const struct {
+        const char *path, *value;
+        const char *const *words;
+        int *index;
+    } rows[] = {
+        {"train.shaping", settings->train_shaping, shapings, &shaping},
+        {"train.void_turns", settings->train_void_turns, masks, &void_turns},
+        {"train.failed_turns", settings->train_failed_turns, masks, &failed_turns},
+        {"train.band", settings->train_band, ended(rl_level_names, RL_LEVELS, levels), &level},
+        {"train.veto_unit", settings->train_veto_unit, units, &veto_rollout},
+        {"train.coverage", settings->train_coverage, coverages, &coverage},
+        {"train.coverage_turns", settings->train_coverage_turns, looked_at, &every_turn},
+        {"train.filter", settings->train_filter, ended(rl_filter_names, RL_FILTERS, filters),
+         &filter},
+        {"train.importance", settings->train_importance, levels, &importance},
+        {"train.aggregation", settings->train_aggregation,
+         ended(rl_aggregation_names, RL_AGGREGATIONS, aggregations), &aggregation},
+        {"train.lone", settings->train_lone, lones, &lone_zero},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        int result = read_word(rows[i].path, rows[i].value, rows[i].words, rows[i].index, err);
+        if (result < 0)
+            return result;
+    }
+    method->returns.shaping = (enum rl_shaping)shaping;
+    method->mask_void = void_turns;
+    method->mask_failed = failed_turns;
+    method->band.level = (enum rl_level)level;
+    method->band.veto_rollout = veto_rollout;
+    method->coverage.enabled = coverage > 0;
+    method->coverage.rollout = coverage > 1;
+    method->coverage.every_turn = every_turn;
+    method->filter.kind = (enum rl_filter_kind)filter;
+    method->importance = (enum rl_level)importance;
+    method->normalisation.aggregation = (enum rl_aggregation)aggregation;
+    method->advantage.lone_zero = lone_zero;
+    return 0;
+}
+
+/* -1 leaves what the preset has. */
+static void read_numbers(struct rl_method *method, const struct settings *settings)
+{
+    const struct {
+        double value, *to;
+    } numbers[] = {
+        {settings->train_gamma, &method->returns.gamma},
+        {settings->train_band_upper, &method->band.upper},
+        {settings->train_veto, &method->band.veto},
+        {settings->train_coverage_threshold, &method->coverage.threshold},
+        {settings->train_coverage_factor, &method->coverage.factor},
+        {settings->train_filter_deviation, &method->filter.deviation},
+        {settings->train_importance_upper, &method->importance_upper},
+        {settings->train_scale, &method->normalisation.scale},
+    };
+    const struct {
+        int64_t value;
+        size_t *to;
+    } counts[] = {
+        {settings->train_filter_rollouts, &method->filter.rollouts_least},
+        {settings->train_nominal_rows, &method->normalisation.nominal_rows},
+        {settings->train_nominal_tokens, &method->normalisation.nominal_tokens},
+    };
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        if (numbers[i].value >= 0)
+            *numbers[i].to = numbers[i].value;
+    for (size_t i = 0; i < COUNT(counts); i++)
+        if (counts[i].value >= 0)
+            *counts[i].to = (size_t)counts[i].value;
+    if (settings->train_band_lower >= 0)
+        method->band.lower = settings->train_band_lower > 0 ? settings->train_band_lower : NAN;
+}
+
+static int read_method(struct rl_method *method, const struct settings *settings, struct err *err)
+{
+    int result = rl_method_preset(settings->train_method, method, err);
+    if (result < 0)
+        return err_prefix(err, "train.method");
+    result = read_estimator(method, settings->train_estimator, err);
+    if (result == 0)
+        result = read_rule(method, settings->train_returns, err);
+    if (result == 0)
+        result = read_words(method, settings, err);
+    if (result < 0)
+        return result;
+    read_numbers(method, settings);
+    result = rl_method_check(method, err);
+    return result < 0 ? err_prefix(err, "train.*") : 0;
+}
+
+/* ----------------------------------------------------------------------------------------- loss */
+
+static double own(double value)
+{
+    return value < 0 ? NAN : value;
+}
+
+static int read_loss(struct train_config *config, const struct settings *settings, struct err *err)
+{
+    config->loss = loss_find(settings->train_loss);
+    if (!config->loss || !config->loss->ratio)
+        return err_set(err, ERR_INPUT,
+                       "train.loss: '%.60s' is none of importance_sampling, ppo, cispo, dro",
+                       settings->train_loss);
+    config->loss_config = (struct loss_config){
+        .clip_low = own(settings->train_clip_low),
+        .clip_high = own(settings->train_clip_high),
+        .dual_clip = settings->train_dual_clip > 0 ? settings->train_dual_clip : NAN,
+        .beta = own(settings->train_dro_beta),
+        .entropy = settings->train_entropy > 0 ? settings->train_entropy : NAN,
+    };
+    struct loss_config checked = config->loss_config;
+    int result = loss_config_check(config->loss, &checked, err);
+    return result < 0 ? err_prefix(err, "train.loss") : 0;
+}
+
+/* -------------------------------------------------------------------------------------- learner */
+
+static void read_learner(struct train_config *config, const struct settings *settings)
+{
+    config->learner = (struct learner_options){
+        .kind = settings->train_learner,
+        .model = settings->train_model,
+        .tokenizer = settings->train_tokenizer[0] ? settings->train_tokenizer : NULL,
+        .url = settings->train_url[0] ? settings->train_url : NULL,
+        .lora_rank = (size_t)settings->train_lora_rank,
+        .lora_alpha = settings->train_lora_alpha,
+        .seed = (uint64_t)settings->train_seed,
+        .context = (size_t)settings->train_context,
+        .batch_tokens = (size_t)settings->train_batch_tokens,
+        .at_once = (size_t)settings->train_jobs,
+        .recompute = settings->train_recompute,
+        .backend = settings->train_backend,
+        .threads = (size_t)settings->train_threads,
+        .settings = settings,
+    };
+    config->sampling = (struct learner_sampling){
+        .max_tokens = (size_t)settings->train_max_tokens,
+        .temperature = settings->train_temperature,
+        .top_p = settings->train_top_p,
+        .top_k = (size_t)settings->train_top_k,
+    };
+    config->evaluation = config->sampling;
+    config->evaluation.temperature = settings->train_evaluate_temperature;
+    config->adam = (struct lm_adam){
+        .rate = settings->train_rate,
+        .beta1 = settings->train_beta1,
+        .beta2 = settings->train_beta2,
+        .epsilon = settings->train_epsilon,
+        .decay = settings->train_decay,
+        .clip = settings->train_clip,
+    };
+}
+
+static int check_learner(const struct settings *settings, struct err *err)
+{
+    bool tinker = strcmp(settings->train_learner, "tinker") == 0;
+    if (!settings->train_model[0])
+        return err_set(err, ERR_INPUT, "train.model: name the model to train (%s)",
+                       tinker ? "as the service calls it" : "a directory");
+    if (tinker && settings->train_lora_rank == 0)
+        return err_set(err, ERR_INPUT,
+                       "train.lora_rank: 0 trains all parameters, which only the engine does");
+    if (tinker && settings->train_entropy > 0)
+        return err_set(err, ERR_INPUT, "train.entropy: only the engine knows entropies");
+    if (tinker && !settings->train_tokenizer[0])
+        return err_set(err, ERR_INPUT,
+                       "train.tokenizer: name the directory of the model's tokenizer; the service "
+                       "has none to give");
+    if (settings->train_steps == 0 && !settings->train_sft_data[0])
+        return err_set(err, ERR_INPUT,
+                       "train.steps is 0 and train.sft_data is empty: there is nothing to do");
+    if (settings->train_steps > 0 && !settings->train_problems[0])
+        return err_set(err, ERR_INPUT,
+                       "train.problems: name what is trained on (ids, native, level1, all, @FILE)");
+    if (settings->train_kl > 0 && !settings->train_rescore)
+        return err_set(err, ERR_INPUT, "train.kl needs train.rescore");
+    return 0;
+}
+
+int train_config_read(struct train_config *config, const struct settings *settings, struct err *err)
+{
+    int schedule = LM_CONSTANT, sft_schedule = LM_COSINE, ratio = 0, measure = 0, kind = 0;
+    const struct {
+        const char *path, *value;
+        const char *const *words;
+        int *index;
+    } rows[] = {
+        {"train.learner", settings->train_learner, kinds, &kind},
+        {"train.schedule", settings->train_schedule, schedules, &schedule},
+        {"train.sft_schedule", settings->train_sft_schedule, schedules, &sft_schedule},
+        {"train.ratio", settings->train_ratio, ratios, &ratio},
+        {"train.measure", settings->train_measure, measures, &measure},
+    };
+    *config = (struct train_config){0};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        int result = read_word(rows[i].path, rows[i].value, rows[i].words, rows[i].index, err);
+        if (result < 0)
+            return result;
+    }
+    config->schedule = (enum lm_schedule)schedule;
+    config->sft_schedule = (enum lm_schedule)sft_schedule;
+    config->ratio_trained = ratio;
+    config->measure = (enum train_measure)measure;
+    int result = check_learner(settings, err);
+    if (result == 0)
+        result = read_method(&config->method, settings, err);
+    if (result == 0)
+        result = read_loss(config, settings, err);
+    read_learner(config, settings);
+    return result;
+}

@@ -344,11 +344,23 @@ static int take_step(struct trainer *trainer, struct err *err)
     return result;
 }
 
+/* What came of it lies beside the run's files; a service keeps its own. */
+static int export(struct trainer *trainer, struct err *err)
+{
+    bool adapter = trainer->settings->train_lora_rank > 0;
+    char *path = mem_printf("%s/%s", run_directory(trainer->run), adapter ? "adapter" : "model");
+    int result = learner_export(trainer->learner, path, err);
+    mem_free(path);
+    return result == ERR_UNSUPPORTED ? 0 : result;
+}
+
 static int finish(struct trainer *trainer, const char *why, struct err *err)
 {
     int result = 0;
     if (trainer->evaluation)
         result = run_metrics(trainer->run, trainer->step, trainer->evaluation, err);
+    if (result == 0)
+        result = export(trainer, err);
     return result < 0 ? result : run_finish(trainer->run, trainer->step, why, err);
 }
 

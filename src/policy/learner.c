@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-static const struct learner_maker *const makers[] = {&learner_engine, NULL};
+static const struct learner_maker *const makers[] = {&learner_engine, &learner_tinker, NULL};
 
 struct learner {
     const struct learner_maker *maker;
@@ -63,8 +63,8 @@ int learner_open(struct learner **out, const struct learner_options *options, st
     *out = NULL;
     if (!maker)
         return err_set(err, ERR_INPUT,
-                       "'%.100s' is no kind of learner: there are engine and tinker",
-                       options->kind);
+                       "'%.100s' is no kind of learner: there are %s and %s",
+                       options->kind, learner_engine.kind, learner_tinker.kind);
     if (!options->model || !options->model[0])
         return err_set(err, ERR_INPUT, "name a model to train");
     struct learner *learner = mem_alloc(sizeof *learner);

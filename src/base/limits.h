@@ -87,7 +87,7 @@
 #define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
 #define LIMIT_LM_CHOICES 512                           /* of one request over HTTP */
 #define LIMIT_LM_LISTED (1 << 21) /* log-probabilities that one answer lists: about 1 GB of JSON */
-#define LIMIT_CORPUS_BYTES ((size_t)2 << 30)           /* what one tokenizer is learned from */
+#define LIMIT_CORPUS_BYTES ((size_t)2 << 30)       /* what one tokenizer is learned from */
 #define LIMIT_LM_LEARNED_VOCAB (1 << 20)           /* tokens of a tokenizer that is learned here */
 #define LIMIT_LM_LEARNED_BYTES ((size_t)256 << 20) /* one tokenizer.json */
 #define LIMIT_CHAT_TEMPLATE_BYTES ((size_t)1 << 20)

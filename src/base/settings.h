@@ -298,8 +298,8 @@
     X(train_sft_epochs, "train.sft_epochs", INT, "1", 1, 100000, "Epochs of that")                 \
     X(train_sft_tokens, "train.sft_tokens", INT, "8192", 1, 16777216,                              \
       "Tokens of one of its steps")                                                                \
-    X(train_sft_max_tokens, "train.sft_max_tokens", INT, "0", 0, 16777216,                         \
-      "Tokens of one example, cut beyond; 0: the context")                                         \
+    X(train_sft_max_tokens, "train.sft_max_tokens", INT, "2048", 1, 16777216,                      \
+      "Tokens of one example; the rest is cut off")                                                \
     X(train_sft_rate, "train.sft_rate", FLOAT, "0.00001", 0, 1, "Its learning rate")               \
     X(train_sft_schedule, "train.sft_schedule", STRING, "cosine", 0, 0,                            \
       "constant, linear, cosine")                                                                  \
@@ -328,6 +328,8 @@
       "Mismatch of sampler and trainer (k3) above which it ends; 0: none")                         \
     X(train_wait_ms, "train.wait_ms", DURATION, "10m", 0, 86400000,                                \
       "How long a judge or a policy that is away is waited for")                                   \
+    X(train_trace_tokens, "train.trace_tokens", BOOL, "false", 0, 0,                               \
+      "Whether traces.jsonl has the ids and log-probabilities of all tokens, too")                 \
     X(train_stages, "train.stages", STRING, "", 0, 0,                                              \
       "Rewards in turn: PRESET MEASURE RATE, separated by commas, the last a PRESET alone "        \
       "(\"staged1 compiled 0.7, staged2 correct 0.5, staged3\"); empty: gym.reward")               \

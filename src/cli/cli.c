@@ -121,10 +121,16 @@ static int index_of(const char *const *names, const char *name)
 
 int cli_settings(struct settings *settings, const struct cli_words *assignments, struct err *err)
 {
+    return cli_settings_of(settings, config_file, assignments->items, assignments->count, err);
+}
+
+int cli_settings_of(struct settings *settings, const char *file, const char *const *assignments,
+                    size_t count, struct err *err)
+{
     settings_init(settings);
-    int result = settings_load(settings, config_file, err);
-    for (size_t i = 0; result == 0 && i < assignments->count; i++)
-        result = settings_assign(settings, assignments->items[i], err);
+    int result = settings_load(settings, file, err);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = settings_assign(settings, assignments[i], err);
     if (result == 0)
         result = settings_check(settings, err);
     if (result < 0) {

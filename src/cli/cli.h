@@ -36,6 +36,9 @@ int index_build_main(int argc, char **argv);
 int index_search_main(int argc, char **argv);
 int index_stats_main(int argc, char **argv);
 int report_main(int argc, char **argv);
+int train_main(int argc, char **argv);
+int runs_resume_main(int argc, char **argv);
+int runs_eval_main(int argc, char **argv);
 int lm_serve_main(int argc, char **argv);
 int lm_sample_main(int argc, char **argv);
 int lm_chat_main(int argc, char **argv);
@@ -44,6 +47,14 @@ int lm_tokenizer_main(int argc, char **argv);
 int lm_info_main(int argc, char **argv);
 int lm_convert_main(int argc, char **argv);
 int lm_train_main(int argc, char **argv);
+int runs_list_main(int argc, char **argv);
+int runs_show_main(int argc, char **argv);
+int runs_watch_main(int argc, char **argv);
+int runs_logs_main(int argc, char **argv);
+int runs_stop_main(int argc, char **argv);
+int runs_compare_main(int argc, char **argv);
+int runs_export_main(int argc, char **argv);
+int runs_tensorboard_main(int argc, char **argv);
 
 extern const struct cli_command cli_commands[];
 
@@ -58,6 +69,9 @@ bool cli_parse(int (*run)(int argc, char **argv), const struct cli_option *optio
 /* Defaults, file, environment, then each --set; the log becomes as they say. */
 NODISCARD int cli_settings(struct settings *settings, const struct cli_words *assignments,
                            struct err *err);
+/* The same with a file of the caller's choice; NULL: the standard ones. */
+NODISCARD int cli_settings_of(struct settings *settings, const char *file,
+                              const char *const *assignments, size_t count, struct err *err);
 
 /* For commands that run until they are stopped, before their first thread: the log is JSON at level
  * info, where no setting says otherwise, and memory stays within few arenas. */

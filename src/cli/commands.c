@@ -181,6 +181,22 @@ const struct cli_command cli_commands[] = {
                  "warpgym ask -p http://localhost:8000/v1 -n 32 --json - <prompt.txt | jq .text\n"
                  "warpgym ask -p scripted:demo/gym/script.jsonl --problem softmax --turn 2 x",
      .run = ask_main},
+    {.name = "train",
+     .arguments = "CONFIG [KEY=VALUE...]",
+     .summary = "train a model against the judge: fine-tuning, then reinforcement learning",
+     .description =
+         "CONFIG is a settings file (`warpgym settings --describe`: train.*, gym.*, policy.*, "
+         "...); "
+         "what stands behind it changes single settings. Everything of a run is in its directory "
+         "(docs/runs.md), and a run that was stopped, or killed, goes on from its last checkpoint "
+         "to the same numbers.\n\n"
+         "Exit status: 0 it is finished, 2 the configuration cannot be, 3 something was away, or "
+         "full, 130 interrupted (what is done is saved).",
+     .examples = "warpgym train configs/laptop-cpu.yaml -o runs/first\n"
+                 "warpgym train configs/dr-kernel-8b.yaml train.steps=20 train.prompts=4\n"
+                 "warpgym train my.yaml --server http://gpu-box:10907\n"
+                 "warpgym runs watch runs/first",
+     .run = train_main},
     {.name = "report",
      .arguments = "RUN...",
      .summary = "what trajectories are worth: fast_p, pass@k, means, with intervals",
@@ -272,7 +288,8 @@ const struct cli_command cli_commands[] = {
          "MODEL is a directory with config.json, safetensors and tokenizer.json. PROMPT is the "
          "text's beginning (- reads it from standard input); without it the model starts with its "
          "begin token. One sample is printed as it comes, several each as it ends.\n\n"
-         "Unless told otherwise, temperature and top-p are 1, and a sample has at most 256 tokens.\n"
+         "Unless told otherwise, temperature and top-p are 1, and a sample has at most 256 "
+         "tokens.\n"
          "The same seed gives the same text, whatever else is sampled beside it.\n\n"
          "Exit status: 0, 2 bad usage or input, 3 the model gives no numbers, 130 interrupted.",
      .examples =
@@ -337,5 +354,82 @@ const struct cli_command cli_commands[] = {
                     "counts. Secrets are not shown.",
      .examples = "warpgym config show\nwarpgym config show --config ./config.yaml",
      .run = config_show_main},
+    {.name = "runs list",
+     .arguments = "[DIRECTORY...]",
+     .summary = "training runs: state, step, reward, age",
+     .description = "Those in ./runs, or in each DIRECTORY, which may be a run itself. Running is "
+                    "one while a process holds its lock; finished, when all its steps are done.",
+     .examples = "warpgym runs list\nwarpgym runs list ~/experiments --json | jq .last",
+     .run = runs_list_main},
+    {.name = "runs show",
+     .arguments = "RUN",
+     .summary = "one training run: settings, last metrics, checkpoints",
+     .description = "RUN is a directory, or the name of one in ./runs.",
+     .examples = "warpgym runs show runs/demo\nwarpgym runs show demo --json | jq .settings",
+     .run = runs_show_main},
+    {.name = "runs watch",
+     .arguments = "RUN",
+     .summary = "a live view of a training run",
+     .description = "Step, phase and a curve for each measure, drawn anew when they change; q or "
+                    "Ctrl-C ends the view and leaves the run alone. Where standard output is no "
+                    "terminal: a line for each step, until the run ends.",
+     .examples = "warpgym runs watch demo\nwarpgym runs watch demo | grep reward",
+     .run = runs_watch_main},
+    {.name = "runs logs",
+     .arguments = "RUN",
+     .summary = "what happened in a training run",
+     .examples = "warpgym runs logs demo\nwarpgym runs logs -f -n 20 demo",
+     .run = runs_logs_main},
+    {.name = "runs stop",
+     .arguments = "RUN...",
+     .summary = "end the process that trains a run",
+     .description = "Sends SIGTERM to the process that holds the run's lock, and to no other, and "
+                    "waits until it has let go. The run can go on later. One that is not running "
+                    "is no error.",
+     .examples = "warpgym runs stop demo\nwarpgym runs stop --timeout 60 runs/a runs/b",
+     .run = runs_stop_main},
+    {.name = "runs compare",
+     .arguments = "RUN RUN...",
+     .summary = "metrics of training runs side by side",
+     .description = "At the last step that all have (or --step), then at each one's end, then the "
+                    "settings that differ. A metric that is not told at each step has its last "
+                    "value there.",
+     .examples = "warpgym runs compare grpo trloo\n"
+                 "warpgym runs compare a b c -m eval/correct_rate --json | jq .runs",
+     .run = runs_compare_main},
+    {.name = "runs export",
+     .arguments = "RUN OUT",
+     .summary = "a checkpoint of a training run as a model or an adapter",
+     .description = "Copies what the checkpoint holds but the optimiser, and a tokenizer where "
+                    "one is known, to the new directory OUT. The best checkpoint is the one with "
+                    "the greatest eval/correct_rate, or the least evaluation_loss of `lm train`.",
+     .examples = "warpgym runs export demo ./model\n"
+                 "warpgym runs export demo ./adapter --checkpoint step-00040\n"
+                 "warpgym runs export demo ./model --by kernel/mean_speedup",
+     .run = runs_export_main},
+    {.name = "runs resume",
+     .arguments = "RUN [KEY=VALUE...]",
+     .summary = "go on with a training run, with the settings that it began with",
+     .description = "From its last checkpoint, to the same numbers as if it had never stopped. "
+                    "Settings that change no result may be others (docs/runs.md), and train.steps.",
+     .examples = "warpgym runs resume runs/first\nwarpgym runs resume runs/first train.steps=400",
+     .run = runs_resume_main},
+    {.name = "runs eval",
+     .arguments = "RUN|CHECKPOINT [PROBLEM...]",
+     .summary = "a checkpoint of a run plays problems, and is reported on",
+     .description =
+         "RUN is a directory, or the name of one in ./runs; CHECKPOINT is RUN/checkpoints/NAME. "
+         "Without a PROBLEM (an id, a suite such as native, all, @FILE) those that the run held "
+         "out are played. `warpgym report` compares the trajectories of several.",
+     .examples = "warpgym runs eval demo\nwarpgym runs eval demo -c base -n 8 -t 1 native\n"
+                 "warpgym runs eval runs/demo/checkpoints/step-000100 softmax gemm --json",
+     .run = runs_eval_main},
+    {.name = "runs tensorboard",
+     .arguments = "[RUN...]",
+     .summary = "TensorBoard on the event files of training runs",
+     .description = "Starts tensorboard where it is installed, and prints the command where it is "
+                    "not. Without a RUN it shows all in ./runs.",
+     .examples = "warpgym runs tensorboard demo\nwarpgym runs tensorboard a b --port 6007",
+     .run = runs_tensorboard_main},
     {0},
 };

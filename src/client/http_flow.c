@@ -78,9 +78,10 @@ int http_flow_open(struct http_flow **out, const struct http_flow_options *optio
     const struct http_handle_options wanted = {
         .url = options->url,
         .token = options->token,
+        .token_header = options->token_header,
         .token_setting = options->token_setting,
         .ca_file = options->ca_file,
-        .accept = "text/event-stream, application/json",
+        .accept = options->accept ? options->accept : "text/event-stream, application/json",
         .connect_timeout_ms = options->connect_timeout_ms,
         .cancelled = options->cancelled,
     };

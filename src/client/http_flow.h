@@ -29,7 +29,9 @@ struct http_flow;
 struct http_flow_options {
     const char *url;           /* "https://host:port/prefix", without query */
     const char *token;         /* sent as bearer; NULL or "": none */
+    const char *token_header;  /* instead, in this header as it is; NULL: bearer */
     const char *token_setting; /* where a user puts it: "policy.token" */
+    const char *accept;        /* media types; NULL: events and JSON */
     const char *ca_file;       /* NULL or "": the system's */
     int64_t connect_timeout_ms;
     const _Atomic int *cancelled;

@@ -63,7 +63,9 @@ static int make_headers(struct http_handle *handle, const struct http_handle_opt
     add_header(handle, "Accept", options->accept);
     handle->headers = curl_slist_append(handle->headers,
                                         "Expect:"); /* no round trip before a body */
-    if (token[0]) {
+    if (token[0] && options->token_header) {
+        add_header(handle, options->token_header, token);
+    } else if (token[0]) {
         char *bearer = mem_printf("Bearer %s", token);
         add_header(handle, "Authorization", bearer);
         mem_free(bearer);

@@ -21,6 +21,7 @@ struct http_handle_options {
     const char *token_setting; /* how errors call the place for it: "client.token" */
     const char *ca_file;       /* NULL or "": the system's */
     const char *accept;        /* media types */
+    const char *token_header;  /* NULL: "Authorization", as bearer */
     int64_t connect_timeout_ms;
     const _Atomic int *cancelled;
 };

@@ -3,43 +3,25 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/http_pool.h"
 #include "policy/openai_refusal.h"
 #include "policy/policy_maker.h"
 #include "policy/retry.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 struct openai_link {
     const struct settings *settings;
     const _Atomic int *cancelled;
     char *url, *token;
     _Atomic bool known; /* it has answered before */
-    pthread_mutex_t mutex;
-    struct http_flow **idle; /* the last used on top: its connection is the warmest */
-    size_t idle_count;
+    struct http_pool *pool;
 };
 
 /* -------------------------------------------------------------------------------------- opening */
-
-/* Encrypted, or on this machine. What begins with its names need not be one: http://127.example. */
-static bool is_private(const char *url)
-{
-    static const char plain[] = "http://", local[] = "localhost", local6[] = "[::1]";
-    const char *host = url + sizeof plain - 1;
-    if (strncasecmp(url, plain, sizeof plain - 1) != 0)
-        return strncasecmp(url, "https://", 8) == 0;
-    size_t length = *host == '[' ? strcspn(host, "/") : strcspn(host, ":/");
-    if (strncasecmp(host, local6, sizeof local6 - 1) == 0)
-        return length == sizeof local6 - 1 || host[sizeof local6 - 1] == ':';
-    if (length == sizeof local - 1 && strncasecmp(host, local, length) == 0)
-        return true;
-    return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length;
-}
 
 /* The environment's token is meant for some endpoint, not for whoever is asked. */
 static const char *find_token(const struct settings *settings, const char *url)
@@ -47,61 +29,31 @@ static const char *find_token(const struct settings *settings, const char *url)
     const char *token = getenv("OPENAI_API_KEY");
     if (settings->policy_token[0])
         return settings->policy_token;
-    return token && is_private(url) ? token : "";
-}
-
-static int open_flow(const struct openai_link *link, struct http_flow **out, struct err *err)
-{
-    const struct http_flow_options options = {
-        .url = link->url,
-        .token = link->token,
-        .token_setting = "policy.token",
-        .ca_file = link->settings->policy_ca_file,
-        .connect_timeout_ms = link->settings->policy_connect_timeout_ms,
-        .cancelled = link->cancelled,
-    };
-    return http_flow_open(out, &options, err);
-}
-
-static int take_flow(struct openai_link *link, struct http_flow **out, struct err *err)
-{
-    *out = NULL;
-    pthread_mutex_lock(&link->mutex);
-    if (link->idle_count > 0)
-        *out = link->idle[--link->idle_count];
-    pthread_mutex_unlock(&link->mutex);
-    return *out ? 0 : open_flow(link, out, err);
-}
-
-static void leave_flow(struct openai_link *link, struct http_flow *flow)
-{
-    pthread_mutex_lock(&link->mutex);
-    bool kept = link->idle_count < (size_t)link->settings->policy_at_once;
-    if (kept)
-        link->idle[link->idle_count++] = flow;
-    pthread_mutex_unlock(&link->mutex);
-    if (!kept)
-        http_flow_close(flow);
+    return token && policy_url_is_private(url) ? token : "";
 }
 
 int openai_link_open(struct openai_link **out, const char *url, const struct settings *settings,
                      const _Atomic int *cancelled, struct err *err)
 {
     struct openai_link *link = mem_alloc(sizeof *link);
-    struct http_flow *first;
     link->settings = settings;
     link->cancelled = cancelled;
     link->url = mem_strdup(url);
     link->token = mem_strdup(find_token(settings, url));
-    link->idle = mem_alloc((size_t)settings->policy_at_once * sizeof(struct http_flow *));
-    pthread_mutex_init(&link->mutex, NULL);
-    int result = open_flow(link, &first, err); /* looks at the URL and the token */
+    const struct http_flow_options options = {
+        .url = link->url,
+        .token = link->token,
+        .token_setting = "policy.token",
+        .ca_file = settings->policy_ca_file,
+        .connect_timeout_ms = settings->policy_connect_timeout_ms,
+        .cancelled = cancelled,
+    };
+    int result = http_pool_open(&link->pool, &options, (size_t)settings->policy_at_once, err);
     *out = NULL;
     if (result < 0) {
         openai_link_close(link);
         return result;
     }
-    leave_flow(link, first);
     *out = link;
     return 0;
 }
@@ -110,10 +62,7 @@ void openai_link_close(struct openai_link *link)
 {
     if (!link)
         return;
-    while (link->idle_count > 0)
-        http_flow_close(link->idle[--link->idle_count]);
-    pthread_mutex_destroy(&link->mutex);
-    mem_free(link->idle);
+    http_pool_close(link->pool);
     mem_free(link->url);
     mem_free(link->token);
     mem_free(link);
@@ -226,10 +175,10 @@ int openai_link_ask(struct openai_link *link, const struct openai_exchange *exch
     err = err ? err : &own; /* its text is read here, too */
     *asked = 0;
     *began_ns = clock_now_ns();
-    int result = take_flow(link, &flow, err);
+    int result = http_pool_take(link->pool, &flow, err);
     if (result < 0)
         return result;
     result = ask(link, flow, exchange, asked, began_ns, err);
-    leave_flow(link, flow);
+    http_pool_leave(link->pool, flow);
     return result;
 }

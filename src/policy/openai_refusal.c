@@ -13,15 +13,21 @@
 #define MESSAGE_BYTES 480
 #define CURT_BYTES 20 /* "Not Found" explains nothing */
 
-/* What to do about a status whose own words may not say. */
-static const struct {
-    int status;
-    const char *hint;
-} hints[] = {
-    {401, "it wants another token; set policy.token"},
-    {403, "it wants another token; set policy.token"},
-    {404, "is that its base address, with /v1, and the model's name?"},
-};
+/* What to do about a status whose own words may not say; NULL: nothing. */
+static const char *hint_of(const struct openai_refusal *refusal)
+{
+    switch (refusal->status) {
+    case 401:
+    case 403:
+        return refusal->token_hint ? refusal->token_hint
+                                   : "it wants another token; set policy.token";
+    case 404:
+        return refusal->missing_hint ? refusal->missing_hint
+                                     : "is that its base address, with /v1, and the model's name?";
+    default:
+        return NULL;
+    }
+}
 
 char *openai_redact(const char *text, const char *token)
 {
@@ -105,10 +111,9 @@ static void make_message(const struct openai_refusal *refusal, const json_t *val
         message[--length] = '\0';
     if (refusal->status >= 300 && refusal->status < 400)
         snprintf(message, MESSAGE_BYTES, "it sends on to another address; give that one");
-    for (size_t i = 0; i < sizeof hints / sizeof *hints && length < CURT_BYTES; i++)
-        if (hints[i].status == refusal->status)
-            snprintf(message + length, MESSAGE_BYTES - length, "%s%s", length ? ": " : "",
-                     hints[i].hint);
+    const char *hint = hint_of(refusal);
+    if (hint && length < CURT_BYTES)
+        snprintf(message + length, MESSAGE_BYTES - length, "%s%s", length ? ": " : "", hint);
 }
 
 int openai_refuse(const struct openai_refusal *refusal, enum retry_kind *kind, struct err *err)

@@ -18,6 +18,9 @@ struct openai_refusal {
     int status;
     const char *body;
     size_t bytes;
+    /* What to do about a 401 or 403, and a 404, whose words say little; NULL: as of an OpenAI
+     * endpoint. */
+    const char *token_hint, *missing_hint;
 };
 
 /* ERR_INPUT for what will not get better, ERR_IO for 408, 409, 425, 429 and 5xx, ERR_PROTOCOL for

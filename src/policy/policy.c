@@ -6,6 +6,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #define STEP_MS 50 /* between two looks at `cancelled` */
@@ -109,6 +110,20 @@ int policy_rest(const _Atomic int *cancelled, int64_t ms, struct err *err)
         nanosleep(&step, NULL);
     }
     return is_cancelled(cancelled) ? err_set(err, ERR_CANCELLED, "cancelled") : 0;
+}
+
+bool policy_url_is_private(const char *url)
+{
+    static const char plain[] = "http://", local[] = "localhost", local6[] = "[::1]";
+    const char *host = url + sizeof plain - 1;
+    if (strncasecmp(url, plain, sizeof plain - 1) != 0)
+        return strncasecmp(url, "https://", 8) == 0;
+    size_t length = *host == '[' ? strcspn(host, "/") : strcspn(host, ":/");
+    if (strncasecmp(host, local6, sizeof local6 - 1) == 0)
+        return length == sizeof local6 - 1 || host[sizeof local6 - 1] == ':';
+    if (length == sizeof local - 1 && strncasecmp(host, local, length) == 0)
+        return true;
+    return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == length;
 }
 
 static int take_seat(struct policy *policy, struct err *err)

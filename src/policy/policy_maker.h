@@ -30,6 +30,10 @@ void policy_answer_init(struct policy_answer *answer);
 /* By the settings' prices; NaN where they or the tokens are not known. */
 double policy_cost(const struct settings *settings, const struct policy_answer *answer);
 
+/* Whether a key of the environment may go there: it is encrypted, or on this machine. What begins
+ * with its names need not be one: http://127.example. */
+bool policy_url_is_private(const char *url);
+
 /* Sleeps, or less where somebody cancels: then ERR_CANCELLED. */
 NODISCARD int policy_rest(const _Atomic int *cancelled, int64_t ms, struct err *err);
 

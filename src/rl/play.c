@@ -296,10 +296,10 @@ static void make_rollouts(struct play *play)
     play->count = json_array_size(play->tasks) * samples;
     play->rollouts = mem_alloc((play->count + 1) * sizeof *play->rollouts);
     for (size_t i = 0; i < play->count; i++)
-        play->rollouts[i] = (struct play_rollout){
-            .problem = name_of(json_array_get(play->tasks, i / samples)),
-            .task = play->options.first_task + i / samples,
-            .sample = i % samples};
+        play->rollouts[i] = (struct play_rollout){.problem = name_of(
+                                                      json_array_get(play->tasks, i / samples)),
+                                                  .task = play->options.first_task + i / samples,
+                                                  .sample = i % samples};
 }
 
 int play_start(struct play **out, const struct play_options *options, struct err *err)

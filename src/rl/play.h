@@ -58,8 +58,8 @@ struct play_options {
      * play_start, nor are tasks. */
     const json_t *configuration;
     struct learner_sampling sampling; /* but for its seed */
-    bool thinking;      /* the chat template's */
-    bool thinking_open; /* answers begin within a block of thinking */
+    bool thinking;                    /* the chat template's */
+    bool thinking_open;               /* answers begin within a block of thinking */
     uint64_t seed, step;
     const char *name;    /* of the episodes' ids: "train" */
     const json_t *tasks; /* [{"problem"}, …] of gym/tasks.h */

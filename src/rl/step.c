@@ -229,8 +229,8 @@ static int train_part(struct step *step, struct learner *learner, const struct l
         return result;
     loss_sums_add(&trained->sums, &sums);
     if (!isfinite(sums.loss) && strcmp(learner_kind(learner), "engine") != 0)
-        return err_set(err, ERR_INPUT,
-                       "the loss is %g, and a service would step with its gradient", sums.loss);
+        return err_set(err, ERR_INPUT, "the loss is %g, and a service would step with its gradient",
+                       sums.loss);
     /* With a gradient that is not finite this changes nothing but the gradients. */
     result = learner_step(learner, adam, &norm, err);
     if (!isfinite(sums.loss) || (result == ERR_INPUT && !isfinite(norm))) {

@@ -248,8 +248,7 @@ static int check_learner(const struct settings *settings, struct err *err)
 {
     bool tinker = strcmp(settings->train_learner, "tinker") == 0;
     if (!settings->train_model[0])
-        return err_set(err, ERR_INPUT,
-                       "train.model: name the model to train (%s)",
+        return err_set(err, ERR_INPUT, "train.model: name the model to train (%s)",
                        tinker ? "as the service calls it" : "a directory");
     if (tinker && settings->train_lora_rank == 0)
         return err_set(err, ERR_INPUT,

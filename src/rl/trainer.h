@@ -1,8 +1,7 @@
 /* trainer: the loop. Fine-tuning first where it is asked for, then steps of
  *
- * problems ─► play ─► rollouts ─► struct rl_batch ─► rl/method ─► datums ─► learner ─► new
- * weights
- *      └ order of (seed, epoch)        └ traces            └ metrics     └ batches by token budget
+ *   problems ─► play ─► rollouts ─► struct rl_batch ─► rl/method ─► datums ─► learner ─► weights
+ *     └ order of (seed, epoch)          └ traces            └ metrics
  *
  * With train.lag = 0 a step plays, then trains: the same numbers for a seed (on the CPU), also
  * when it was killed and goes on. With train.lag = n up to n steps are played ahead while an
@@ -15,7 +14,8 @@
  * or the mismatch run away.
  *
  * Errors of a whole run: the policy or the judge is away for longer than train.wait_ms, a full
- * disk. Nothing is lost: the next call goes on from the last checkpoint.
+ * disk. Nothing is lost: the next call goes on from the last checkpoint. An interruption is no
+ * error: what is done is saved first.
  */
 #ifndef WARPGYM_RL_TRAINER_H
 #define WARPGYM_RL_TRAINER_H
@@ -24,6 +24,7 @@
 #include "base/settings.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct trainer_news {
@@ -40,14 +41,16 @@ struct trainer_options {
     size_t root_count;
     const char *server; /* that judges; NULL: this process */
     const _Atomic int *cancelled;
+    /* One at a time, from any thread. May be NULL. */
     void (*tell)(void *context, const struct trainer_news *news);
     void *context;
 };
 
 struct trainer_result {
     uint64_t steps; /* that are done, in all */
+    uint64_t saved; /* of them in the last checkpoint */
     bool finished;  /* else it was cancelled */
-    char why[256];  /* it ended: "steps", "patience", … */
+    char why[64];   /* it ended: "steps", "patience", "interrupted" */
 };
 
 NODISCARD int trainer_run(const struct trainer_options *options, struct trainer_result *result,

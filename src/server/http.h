@@ -126,8 +126,8 @@ bool http_stopping(const struct http_server *server);
 
 /* Accepts nobody any more, answers new requests and all waiters with 503, closes streams, and lets
  * running handlers end. After half of the time it hangs up on clients that do not read what they
- * are sent. ERR_TIMEOUT when a handler is still running at the deadline. Callable once; the caller's
- * owners of waiters and streams must still be there, and give their handles back. */
+ * are sent. ERR_TIMEOUT when a handler is still running at the deadline. Callable once; the
+ * caller's owners of waiters and streams must still be there, and give their handles back. */
 NODISCARD int http_stop(struct http_server *server, int64_t timeout_ms, struct err *err);
 /* After http_stop, or without http_start. Waits for handlers that are still running: who cannot,
  * ends the process instead. Handles that were not given back are a defect. NULL is fine. */

@@ -162,11 +162,7 @@ static bool wait_idle(struct lm_api *api, int64_t timeout_ms, const _Atomic int 
     const int64_t began_ns = clock_now_ns();
     pthread_mutex_lock(&api->lock);
     while (api->running > 0 && !(stop && *stop) && clock_ms_since(began_ns) < (double)timeout_ms) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += (long)LOOK_MS * 1000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = clock_in_ms(LOOK_MS);
         pthread_cond_timedwait(&api->idle, &api->lock, &until);
     }
     bool idle = api->running == 0;

@@ -26,7 +26,7 @@ void lm_api_choice_deinit(struct lm_api_choice *choice)
     buf_deinit(&choice->text);
 }
 
-bool lm_api_choice_is_over(const struct lm_api_choice *choice)
+static bool is_over(const struct lm_api_choice *choice)
 {
     return choice->finish != LM_RUNNING;
 }
@@ -73,7 +73,7 @@ static int decode(struct lm_api_choice *choice, size_t from, struct err *err)
                                       &choice->text, err);
         choice->characters += count_characters(&choice->text, before);
     }
-    if (result == 0 && lm_api_choice_is_over(choice))
+    if (result == 0 && is_over(choice))
         result = tokenizer_stream_end(&choice->stream, &choice->text, err);
     return result;
 }
@@ -94,8 +94,7 @@ int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sam
     return result;
 }
 
-/* ---------------------------------------------------------------------------------------
- * logprobs */
+/* ------------------------------------------------------------------------------------- logprobs */
 
 /* A token that is no whole character has no text of its own. */
 static json_t *token_text(const struct lm_api_choice *choice, int32_t id)
@@ -226,12 +225,11 @@ static json_t *completion_logprobs(const struct lm_api_choice *choice, size_t fr
                      lists.logprobs, "top_logprobs", lists.top, "text_offset", lists.offsets);
 }
 
-/* ----------------------------------------------------------------------------------------
- * choices */
+/* -------------------------------------------------------------------------------------- choices */
 
 static json_t *finish_reason(const struct lm_api_choice *choice)
 {
-    if (!lm_api_choice_is_over(choice))
+    if (!is_over(choice))
         return json_null();
     return json_text(choice->finish == LM_STOP ? "stop" : "length");
 }
@@ -309,8 +307,7 @@ json_t *lm_api_completion_choice(struct lm_api_choice *choice)
     return object;
 }
 
-/* -----------------------------------------------------------------------------------------
- * deltas */
+/* --------------------------------------------------------------------------------------- deltas */
 
 /* Whether there is something to tell. */
 static bool has_news(const struct lm_api_choice *choice)
@@ -318,7 +315,7 @@ static bool has_news(const struct lm_api_choice *choice)
     const struct lm_api_request *request = choice->request;
     if (choice->closed)
         return false;
-    return lm_api_choice_is_over(choice) || choice->text_safe > choice->text_told ||
+    return is_over(choice) || choice->text_safe > choice->text_told ||
            ((request->logprobs || request->token_ids) && choice->count > choice->tokens_told);
 }
 
@@ -327,7 +324,7 @@ static void told(struct lm_api_choice *choice)
     choice->text_told = choice->text_safe;
     choice->tokens_told = choice->count;
     choice->opened = true;
-    choice->closed = lm_api_choice_is_over(choice);
+    choice->closed = is_over(choice);
 }
 
 json_t *lm_api_chat_delta(struct lm_api_choice *choice)

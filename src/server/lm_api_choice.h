@@ -43,7 +43,6 @@ void lm_api_choice_deinit(struct lm_api_choice *choice);
 /* Takes what is new of a sample. */
 NODISCARD int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sample,
                                  struct err *err);
-bool lm_api_choice_is_over(const struct lm_api_choice *choice);
 
 /* Of "choices" in an answer; the choice is over. New references. */
 json_t *lm_api_chat_choice(struct lm_api_choice *choice);

@@ -24,7 +24,5 @@ void lm_fresh_adapter(struct lm_model *model, uint64_t seed);
 NODISCARD int lm_rope_tables(const struct lm_config *config, size_t positions,
                              struct lm_backend *backend, float **cosine, float **sine,
                              struct err *err);
-/* inv_freq [head_width / 2]; returns what cosine and sine are multiplied by. */
-float lm_rope_frequencies(const struct lm_config *config, float *frequencies);
 
 #endif

@@ -77,7 +77,8 @@ static float yarn(const struct lm_config *config, float *frequencies)
     return (float)yarn_scale(rope->factor, 1);
 }
 
-float lm_rope_frequencies(const struct lm_config *config, float *frequencies)
+/* [head_width / 2]; returns what cosine and sine are multiplied by. */
+static float find_frequencies(const struct lm_config *config, float *frequencies)
 {
     switch (config->rope.kind) {
     case LM_ROPE_YARN:
@@ -107,7 +108,7 @@ int lm_rope_tables(const struct lm_config *config, size_t positions, struct lm_b
         return result;
     float *row = mem_alloc(3 * half * sizeof *row);
     float *frequencies = row + 2 * half;
-    float scale = lm_rope_frequencies(config, frequencies);
+    float scale = find_frequencies(config, frequencies);
     for (size_t position = 0; position < positions; position++) {
         for (size_t i = 0; i < half; i++) {
             float angle = (float)position * frequencies[i];

@@ -8,9 +8,10 @@
  * the last one that they write to. A request that will not fit beside others waits; one that could
  * never fit is refused.
  *
- * A sequence's tokens depend on its own seed, prompt and settings, not on who else is running: random numbers come
- * from a counter (seed, sample, position). Where the backend is `invariant` that holds to the last
- * bit; else sums may differ in it between batch sizes, and now and then a token.
+ * A sequence's tokens depend on its own seed, prompt and settings, not on who else is running:
+ * random numbers come from a counter (seed, sample, position). Where the backend is `invariant`
+ * that holds to the last bit; else sums may differ in it between batch sizes, and now and then a
+ * token.
  *
  * Log-probabilities are those of the model at temperature 1 without top-k, top-p or min-p, as a
  * trainer computes them; `processed` asks for those of the distribution that was sampled from.

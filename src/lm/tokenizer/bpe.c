@@ -50,7 +50,7 @@ void bpe_put(struct bpe *bpe, int32_t left, int32_t right, struct bpe_merge_to t
     *slot_of(bpe, pair) = (struct bpe_slot){pair, to};
 }
 
-struct bpe_merge_to bpe_find(const struct bpe *bpe, int32_t left, int32_t right)
+static struct bpe_merge_to find(const struct bpe *bpe, int32_t left, int32_t right)
 {
     const struct bpe_slot *slot = slot_of(bpe, pair_of(left, right));
     return slot->pair == NO_PAIR ? (struct bpe_merge_to){BPE_NO_RANK, -1} : slot->to;
@@ -62,7 +62,7 @@ size_t bpe_merge_plain(const struct bpe *bpe, int32_t *ids, size_t count)
         struct bpe_merge_to best = {BPE_NO_RANK, -1};
         size_t place = 0;
         for (size_t i = 0; i + 1 < count; i++) {
-            struct bpe_merge_to to = bpe_find(bpe, ids[i], ids[i + 1]);
+            struct bpe_merge_to to = find(bpe, ids[i], ids[i + 1]);
             if (to.rank < best.rank) {
                 best = to;
                 place = i;
@@ -80,7 +80,7 @@ static size_t merge_short(const struct bpe *bpe, int32_t *ids, size_t count)
 {
     struct bpe_merge_to with_next[SHORT];
     for (size_t i = 0; i + 1 < count; i++)
-        with_next[i] = bpe_find(bpe, ids[i], ids[i + 1]);
+        with_next[i] = find(bpe, ids[i], ids[i + 1]);
     while (count > 1) {
         size_t best = 0;
         for (size_t i = 1; i + 1 < count; i++)
@@ -94,9 +94,9 @@ static size_t merge_short(const struct bpe *bpe, int32_t *ids, size_t count)
         memmove(ids + best + 1, ids + best + 2, behind * sizeof *ids);
         memmove(with_next + best, with_next + best + 1, behind * sizeof *with_next);
         if (behind > 0)
-            with_next[best] = bpe_find(bpe, ids[best], ids[best + 1]);
+            with_next[best] = find(bpe, ids[best], ids[best + 1]);
         if (best > 0)
-            with_next[best - 1] = bpe_find(bpe, ids[best - 1], ids[best]);
+            with_next[best - 1] = find(bpe, ids[best - 1], ids[best]);
     }
     return count;
 }
@@ -135,7 +135,7 @@ static uint64_t heap_pop(struct bpe_work *work)
 static void consider(const struct bpe *bpe, struct bpe_work *work, const int32_t *ids,
                      uint32_t left, uint32_t right)
 {
-    struct bpe_merge_to to = bpe_find(bpe, ids[left], ids[right]);
+    struct bpe_merge_to to = find(bpe, ids[left], ids[right]);
     if (to.rank != BPE_NO_RANK)
         heap_push(work, (uint64_t)to.rank << 32 | left);
 }
@@ -161,7 +161,7 @@ static size_t merge_long(const struct bpe *bpe, struct bpe_work *work, int32_t *
         uint32_t left = (uint32_t)key, right = next[left];
         if (ids[left] < 0 || right == NOWHERE)
             continue;
-        struct bpe_merge_to to = bpe_find(bpe, ids[left], ids[right]);
+        struct bpe_merge_to to = find(bpe, ids[left], ids[right]);
         if (to.rank != key >> 32)
             continue;
         ids[left] = to.id;

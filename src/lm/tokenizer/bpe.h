@@ -47,7 +47,6 @@ void bpe_work_deinit(struct bpe_work *work);
 
 /* The last one counts where a pair comes twice. */
 void bpe_put(struct bpe *bpe, int32_t left, int32_t right, struct bpe_merge_to to);
-struct bpe_merge_to bpe_find(const struct bpe *bpe, int32_t left, int32_t right);
 
 /* Merges in place; how many are left. `count` is below 2^32. */
 size_t bpe_merge(const struct bpe *bpe, struct bpe_work *work, int32_t *ids, size_t count);

@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "lm/tokenizer/learn_internal.h"
+#include "lm/tokenizer/letters.h"
 
 #include <string.h>
 
@@ -8,28 +9,12 @@ static const char *const standard_special[] = {"<|endoftext|>", "<|im_start|>", 
 
 /* ------------------------------------------------------------------------------------- alphabet */
 
-static bool is_plain(unsigned byte)
-{
-    return (byte >= 33 && byte <= 126) || (byte >= 161 && byte != 173);
-}
-
-unsigned learn_letter(unsigned char byte)
-{
-    unsigned letter = 256;
-    for (unsigned i = 0; i < byte; i++)
-        letter += !is_plain(i);
-    return is_plain(byte) ? byte : letter;
-}
-
 unsigned char learn_byte(unsigned id)
 {
-    unsigned byte = 0, seen = 0, plain = 0;
-    for (unsigned i = 0; i < LEARN_BYTES; i++)
-        plain += is_plain(i);
-    bool wanted = id < plain;
-    for (unsigned left = wanted ? id : id - plain; seen <= left; byte++)
-        seen += is_plain(byte) == wanted;
-    return (unsigned char)(byte - 1);
+    uint32_t letter = 0;
+    while (letters_byte(letter) < 0 || id-- > 0)
+        letter++;
+    return (unsigned char)letters_byte(letter);
 }
 
 /* ------------------------------------------------------------------------------------ the whole */

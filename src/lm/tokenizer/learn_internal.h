@@ -55,8 +55,7 @@ void learn_merges(struct learned *learned, const struct learn_words *words, size
                   uint64_t least);
 void learned_deinit(struct learned *learned);
 
-/* The code point that stands for a byte in a tokenizer.json, and the byte of an id. */
-unsigned learn_letter(unsigned char byte);
+/* The byte of one of the first ids. */
 unsigned char learn_byte(unsigned id);
 
 NODISCARD int learn_write(const char *directory, const struct learned *learned,

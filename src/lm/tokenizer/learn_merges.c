@@ -261,8 +261,7 @@ static uint32_t join(struct learn_strings *tokens, const struct learn_merge *mer
     return (uint32_t)index;
 }
 
-/* --------------------------------------------------------------------------------- from the
- * words */
+/* ------------------------------------------------------------------------------- from the words */
 
 static void init(struct learner *learner, const struct learn_words *words)
 {

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "lm/tokenizer/learn_internal.h"
+#include "lm/tokenizer/letters.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,21 +28,11 @@
 
 /* -------------------------------------------------------------------------------------- letters */
 
-static void put_letter(struct buf *out, unsigned char byte)
-{
-    unsigned letter = learn_letter(byte);
-    const char two[] = {(char)(0xc0 | letter >> 6), (char)(0x80 | (letter & 0x3f))};
-    const char one = (char)letter;
-    if (letter < 0x80)
-        buf_append(out, &one, 1);
-    else
-        buf_append(out, two, 2);
-}
-
 static void put_token(struct buf *out, const struct learn_string *token)
 {
+    char letter[2];
     for (size_t i = 0; i < token->count; i++)
-        put_letter(out, (unsigned char)token->bytes[i]);
+        buf_append(out, letter, letters_write((uint8_t)token->bytes[i], letter));
 }
 
 /* ---------------------------------------------------------------------------------------- parts */
@@ -151,7 +142,7 @@ static int write_file(const char *directory, const char *name, json_t *value, st
     buf_init(&text, LIMIT_LM_LEARNED_BYTES);
     int result = json_line_write(value, &text, err);
     if (result == 0)
-        result = file_write_atomic(path, text.data, text.len, 0666, err);
+        result = file_write_atomic(path, text.data, text.len, 0644, err);
     buf_deinit(&text);
     mem_free(path);
     json_decref(value);

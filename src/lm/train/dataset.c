@@ -128,8 +128,7 @@ static int add_file(struct dataset *dataset, struct tokenizer *tokenizer, const 
     return result;
 }
 
-/* -------------------------------------------------------------------------------- opening,
- * closing */
+/* ----------------------------------------------------------------------------- opening, closing */
 
 static int32_t find_end(const struct tokenizer *tokenizer)
 {

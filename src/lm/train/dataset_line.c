@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* ---------------------------------------------------------------------------------------
- * reading */
+/* -------------------------------------------------------------------------------------- reading */
 
 static int read_messages(const json_t *object, struct arena *arena, struct dataset_line *line,
                          struct err *err)
@@ -55,8 +54,7 @@ int dataset_line_read(const json_t *object, struct arena *arena, struct dataset_
                    "\"text\"");
 }
 
-/* --------------------------------------------------------------------------------------
- * encoding */
+/* ------------------------------------------------------------------------------------- encoding */
 
 static int put_text(struct tokenizer *tokenizer, const char *text,
                     const struct tokenizer_encoding *how, bool learned, struct tokens *out,

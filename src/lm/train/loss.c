@@ -69,7 +69,7 @@ static bool has_weight(const struct loss_input *input, size_t row)
     return false;
 }
 
-bool loss_row_counts(const struct loss *loss, const struct loss_input *input, size_t row)
+static bool row_counts(const struct loss *loss, const struct loss_input *input, size_t row)
 {
     return loss->ratio ? input->advantages[row] != 0 : has_weight(input, row);
 }
@@ -149,7 +149,7 @@ void loss_entropy(const struct loss *loss, const struct loss_config *config,
 {
     double sum = 0;
     for (size_t i = 0; i < input->count; i++) {
-        bool counts = loss_row_counts(loss, input, i);
+        bool counts = row_counts(loss, input, i);
         if (counts)
             sum += entropy[i];
         if (dentropy)

@@ -72,7 +72,6 @@ const struct loss *loss_at(size_t index); /* NULL behind the last */
 NODISCARD int loss_config_check(const struct loss *loss, struct loss_config *config,
                                 struct err *err);
 
-bool loss_row_counts(const struct loss *loss, const struct loss_input *input, size_t row);
 /* Adds the entropy of the rows that count to the sums, and its part of the loss; dentropy (NULL:
  * not wanted) is written. */
 void loss_entropy(const struct loss *loss, const struct loss_config *config,

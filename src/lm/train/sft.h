@@ -1,7 +1,7 @@
 /* sft: supervised fine-tuning: a model, a data set and a run directory.
  *
- *   data set ─► steps of up to step_tokens rows ─► trainer ─► metrics.jsonl, checkpoints/, model/
- * or adapter/
+ *   data set ─► steps of up to step_tokens rows ─► trainer ─► metrics.jsonl, checkpoints/,
+ *                                                             model/ or adapter/
  *
  * A step's loss is the mean over its rows with a weight: losses are plain sums, so each weight is
  * divided by the sum of the step's weights, and a rate means the same whatever a step's size is.

@@ -1,0 +1,63 @@
+/* train: `warpgym train`: fine-tuning and reinforcement learning against the judge. */
+#include "cli/cli.h"
+
+#include "base/mem.h"
+#include "cli/train_run.h"
+
+#include <time.h>
+
+struct arguments {
+    const char *out, *server;
+    struct cli_words words, roots;
+    bool quiet;
+};
+
+static int run(const struct arguments *arguments)
+{
+    struct settings settings;
+    struct err err = {0};
+    char standard[64];
+    time_t now = time(NULL);
+    struct tm local;
+    strftime(standard, sizeof standard, "runs/%Y%m%d-%H%M%S", localtime_r(&now, &local));
+    const char *directory = arguments->out ? arguments->out : standard;
+    if (cli_settings_of(&settings, arguments->words.items[0], arguments->words.items + 1,
+                        arguments->words.count - 1, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    char *command = mem_printf("warpgym runs resume %s", directory);
+    const struct train_run run = {.directory = directory,
+                                  .server = arguments->server,
+                                  .roots = &arguments->roots,
+                                  .quiet = arguments->quiet,
+                                  .again = command};
+    int status = train_run(&run, &settings);
+    mem_free(command);
+    settings_deinit(&settings);
+    return status;
+}
+
+int train_main(int argc, char **argv)
+{
+    struct arguments arguments = {0};
+    const struct cli_option options[] = {
+        OPTION_STRING('o', "out", &arguments.out, "DIR",
+                      "directory of the run; one that is there is gone on with; runs/DATE-TIME"),
+        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+                    "look for problems here first; may be repeated"),
+        OPTION_STRING(0, "server", &arguments.server, "URL",
+                      "a server judges (http://HOST:PORT); client.url sets it for good"),
+        OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
+        OPTION_END,
+    };
+    int status;
+    if (!cli_parse(train_main, options, argc, argv, &arguments.words, &status))
+        return status;
+    if (arguments.words.count == 0)
+        status = cli_fail(EXIT_USAGE, "train: name a configuration (configs/ has some); try "
+                                      "`warpgym train --help`");
+    else
+        status = run(&arguments);
+    cli_words_deinit(&arguments.words);
+    cli_words_deinit(&arguments.roots);
+    return status;
+}

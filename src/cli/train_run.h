@@ -1,0 +1,20 @@
+/* train_run: a training run from beginning to end, with its progress: what `train` and `runs
+ * resume` share. */
+#ifndef WARPGYM_CLI_TRAIN_RUN_H
+#define WARPGYM_CLI_TRAIN_RUN_H
+
+#include "base/settings.h"
+#include "cli/options.h"
+
+struct train_run {
+    const char *directory;
+    const char *server;            /* that judges; NULL: as client.url says */
+    const struct cli_words *roots; /* of problems, before the others */
+    bool quiet;
+    const char *again; /* the command that goes on: "warpgym train demo.yaml --out DIR" */
+};
+
+/* Returns the exit status. */
+int train_run(const struct train_run *run, const struct settings *settings);
+
+#endif

@@ -1,0 +1,230 @@
+#include "policy/tinker_session.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "policy/tinker_wire.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define SPOKEN "0.24.0" /* the generation of the protocol that this is: JSON */
+#define BODY_BYTES ((size_t)64 << 10)
+#define HEARTBEAT_MS 10000
+#define WORRY_MS 120000
+#define CHUNK_COUNT 1024 /* what the server may say otherwise */
+#define CHUNK_BYTES 5000000
+#define CHUNK_MOST ((int64_t)1 << 30)
+
+struct tinker_heart {
+    struct tinker_link *link;
+    struct buf body;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool quit;
+};
+
+/* ------------------------------------------------------------------------------------ heartbeat */
+
+static bool wait_for_the_next(struct tinker_heart *heart)
+{
+    struct timespec until = clock_in_ms(HEARTBEAT_MS);
+    int code = 0;
+    pthread_mutex_lock(&heart->lock);
+    while (!heart->quit && code == 0)
+        code = pthread_cond_timedwait(&heart->ended, &heart->lock, &until);
+    bool quit = heart->quit;
+    pthread_mutex_unlock(&heart->lock);
+    return !quit;
+}
+
+static void *beat(void *argument)
+{
+    struct tinker_heart *heart = argument;
+    int64_t last_ns = clock_now_ns();
+    const struct tinker_call call = {.method = "POST",
+                                     .target = "/api/v1/session_heartbeat",
+                                     .body = &heart->body,
+                                     .once = true};
+    while (wait_for_the_next(heart)) {
+        json_t *answer = NULL;
+        struct err err = {0};
+        if (tinker_ask(heart->link, &call, &answer, NULL, &err) == 0)
+            last_ns = clock_now_ns();
+        else if (clock_ms_since(last_ns) > WORRY_MS)
+            log_event(LOG_LEVEL_WARN, "policy",
+                      "the server does not hear us: it may end the session", "why", err.text, NULL);
+        json_decref(answer);
+    }
+    return NULL;
+}
+
+static int start_heart(struct tinker_session *session, struct tinker_link *link, struct err *err)
+{
+    struct tinker_heart *heart = mem_alloc(sizeof *heart);
+    heart->link = link;
+    buf_init(&heart->body, BODY_BYTES);
+    buf_puts(&heart->body, "{\"session_id\":");
+    tinker_put_text(&heart->body, session->id);
+    buf_puts(&heart->body, ",\"type\":\"session_heartbeat\"}");
+    pthread_mutex_init(&heart->lock, NULL);
+    pthread_cond_init(&heart->ended, NULL);
+    int error = pthread_create(&heart->thread, NULL, beat, heart);
+    if (error == 0) {
+        session->heart = heart;
+        return 0;
+    }
+    pthread_cond_destroy(&heart->ended);
+    pthread_mutex_destroy(&heart->lock);
+    buf_deinit(&heart->body);
+    mem_free(heart);
+    return err_sys(err, error, "cannot start the heartbeat's thread");
+}
+
+static void stop_heart(struct tinker_heart *heart)
+{
+    if (!heart)
+        return;
+    pthread_mutex_lock(&heart->lock);
+    heart->quit = true;
+    pthread_cond_signal(&heart->ended);
+    pthread_mutex_unlock(&heart->lock);
+    pthread_join(heart->thread, NULL);
+    pthread_cond_destroy(&heart->ended);
+    pthread_mutex_destroy(&heart->lock);
+    buf_deinit(&heart->body);
+    mem_free(heart);
+}
+
+/* -------------------------------------------------------------------------------------- opening */
+
+/* POST with a constant body; 404 is no error, and gives NULL. */
+static int post(struct tinker_link *link, const char *target, const char *text, int fine,
+                json_t **answer, struct err *err)
+{
+    struct buf body;
+    buf_init(&body, BODY_BYTES);
+    buf_puts(&body, text);
+    const struct tinker_call call = {.method = "POST",
+                                     .target = target,
+                                     .body = &body,
+                                     .fine = fine};
+    int result = tinker_ask(link, &call, answer, NULL, err);
+    buf_deinit(&body);
+    return result;
+}
+
+static size_t bound_of(const json_t *answer, const char *key, size_t standard)
+{
+    const json_t *value = json_object_get(answer, key);
+    json_int_t found = json_is_integer(value) ? json_integer_value(value) : 0;
+    return found > 0 && found < CHUNK_MOST ? (size_t)found : standard;
+}
+
+/* What a server of before 0.18 does not have. */
+static int configure(struct tinker_session *session, struct tinker_link *link, struct err *err)
+{
+    json_t *answer = NULL;
+    int result = post(link, "/api/v1/client/config", "{\"sdk_version\":\"" SPOKEN "\"}", 404,
+                      &answer, err);
+    const json_t *unpaid = json_object_get(answer, "billing_exception_max_pause_duration_sec");
+    session->chunk_count = bound_of(answer, "fwdbwd_max_chunk_len", CHUNK_COUNT);
+    session->chunk_bytes = bound_of(answer, "fwdbwd_max_chunk_bytes_count", CHUNK_BYTES);
+    if (json_is_number(unpaid))
+        tinker_link_set_unpaid(link, json_number_value(unpaid));
+    if (result == 0 && json_is_true(json_object_get(answer, "pjwt_auth_enabled")))
+        result = err_set(err, ERR_UNSUPPORTED,
+                         "the server wants keys exchanged for passes (pjwt_auth_enabled), which "
+                         "is not spoken here");
+    json_decref(answer);
+    return result;
+}
+
+static int create(struct tinker_session *session, struct tinker_link *link, struct err *err)
+{
+    static const char *const levels[] = {"info_message", "warning_message", "error_message"};
+    json_t *answer = NULL;
+    int result = post(link, "/api/v1/create_session",
+                      "{\"tags\":[\"warpgym\"],\"sdk_version\":\"" SPOKEN
+                      "\",\"type\":\"create_session\"}",
+                      0, &answer, err);
+    const char *id = json_text_at(answer, "session_id");
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (json_text_at(answer, levels[i])[0])
+            log_event(i == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "policy", "the server says", "text",
+                      json_text_at(answer, levels[i]), NULL);
+    if (result == 0 && !id[0])
+        result = err_set(err, ERR_PROTOCOL,
+                         "the server's answer to create_session has no 'session_id'");
+    if (result == 0)
+        session->id = mem_strdup(id);
+    json_decref(answer);
+    return result;
+}
+
+static int find_model(struct tinker_session *session, const json_t *models, const char *model,
+                      struct err *err)
+{
+    const size_t count = json_array_size(models);
+    const char **names = mem_alloc((count + 1) * sizeof *names);
+    const json_t *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        names[i] = json_text_at(json_array_get(models, i), "model_name");
+        if (strcmp(names[i], model) == 0)
+            found = json_array_get(models, i);
+    }
+    const char *near = nearest_name(model, names, count);
+    int result = 0;
+    if (!found && count > 0)
+        result = err_set(err, ERR_INPUT, "the server has no model '%.200s'%s%.200s%s", model,
+                         near         ? "; is it '"
+                         : count == 1 ? "; it has '"
+                                      : "",
+                         near         ? near
+                         : count == 1 ? names[0]
+                                      : "",
+                         near || count == 1 ? "'" : "");
+    session->context = bound_of(found, "max_context_length", 0);
+    mem_free(names);
+    return result;
+}
+
+static int look_for_model(struct tinker_session *session, struct tinker_link *link,
+                          const char *model, struct err *err)
+{
+    const struct tinker_call call = {.method = "GET",
+                                     .target = "/api/v1/get_server_capabilities",
+                                     .fine = 404};
+    json_t *answer = NULL;
+    int result = tinker_ask(link, &call, &answer, NULL, err);
+    if (result == 0)
+        result = find_model(session, json_object_get(answer, "supported_models"), model, err);
+    json_decref(answer);
+    return result;
+}
+
+int tinker_session_open(struct tinker_session *session, struct tinker_link *link, const char *model,
+                        struct err *err)
+{
+    *session = (struct tinker_session){0};
+    int result = configure(session, link, err);
+    if (result == 0)
+        result = look_for_model(session, link, model, err);
+    if (result == 0)
+        result = create(session, link, err);
+    if (result == 0)
+        result = start_heart(session, link, err);
+    if (result < 0)
+        tinker_session_close(session);
+    return result;
+}
+
+void tinker_session_close(struct tinker_session *session)
+{
+    stop_heart(session->heart);
+    mem_free(session->id);
+    *session = (struct tinker_session){0};
+}

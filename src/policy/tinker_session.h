@@ -1,0 +1,25 @@
+/* tinker_session: what there is between a client and a Tinker server for as long as it trains: what
+ * the server asks for, a session, and a thread that says every ten seconds that we are still there.
+ *
+ * Nobody waits for that thread's calls, and they fail without a word but a warning after two
+ * minutes. Threads: the numbers never change.
+ */
+#ifndef WARPGYM_POLICY_TINKER_SESSION_H
+#define WARPGYM_POLICY_TINKER_SESSION_H
+
+#include "policy/tinker_link.h"
+
+struct tinker_session {
+    char *id;
+    size_t chunk_count, chunk_bytes; /* of one pass, at most */
+    size_t context;                  /* of the model; 0: not told */
+    struct tinker_heart *heart;
+};
+
+/* ERR_INPUT where the server does not offer `model`: names the nearest that it does. */
+NODISCARD int tinker_session_open(struct tinker_session *session, struct tinker_link *link,
+                                  const char *model, struct err *err);
+/* Of one that was zeroed, too. */
+void tinker_session_close(struct tinker_session *session);
+
+#endif

@@ -1,0 +1,30 @@
+/* evaluate: how good a policy is, on problems that it is not trained on.
+ *
+ * The episodes are those of training (same prompts, turns, judge), played by play.h, and measured
+ * as `warpgym report` does: every problem and every sample that was asked for counts, whatever
+ * became of it.
+ *
+ *   eval/correct_rate            samples with a turn that is correct; eval/pass@1 is the same
+ *   eval/pass@K                  K = 1, 5, and all samples, as far as there are so many
+ *   eval/fast_1, fast_2          problems with a sample that is correct and so many times as fast
+ *   eval/compile_rate            turns that compile
+ *   eval/mean_speedup, geometric_mean_speedup   of the problems' best, of those correct and timed
+ *   eval/return                  of first turns
+ *   eval/level/N/…               the same of "levelN/…"
+ *
+ * Intervals, curves and comparisons: `warpgym report` on the trajectories.
+ */
+#ifndef WARPGYM_RL_EVALUATE_H
+#define WARPGYM_RL_EVALUATE_H
+
+#include "rl/play.h"
+
+/* Numbers by name into `metrics`; an episode that was not played at all is a sample that is
+ * missing. `samples` of each task were asked for. */
+void evaluate_measure(const struct play_rollout *rollouts, size_t count, size_t samples,
+                      json_t *metrics);
+/* A line for each episode that was played to its end (docs/trajectories.md), in one step. */
+NODISCARD int evaluate_write(const struct play_rollout *rollouts, size_t count, const char *path,
+                             struct err *err);
+
+#endif

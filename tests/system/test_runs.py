@@ -1,0 +1,445 @@
+"""`warpgym runs` on made-up run directories (tests/rl/write_run.c), and its live view in a pty."""
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import pytest
+import support
+
+WRITER = support.WARPGYM.parent / "build" / "tests" / "rl" / "write_run"
+STEPS = 23
+ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
+
+
+def write(directory, steps=STEPS, *settings):
+    subprocess.run([WRITER, directory, str(steps), "0", *settings], check=True, timeout=60)
+
+
+@contextlib.contextmanager
+def live(directory, wait_ms=20, steps=100000):
+    """A run under way."""
+    with subprocess.Popen([WRITER, directory, str(steps), str(wait_ms)]) as process:
+        try:
+            metrics = directory / "metrics.jsonl"
+            support.wait_until(lambda: metrics.exists() and metrics.stat().st_size, "a step")
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """runs/a and runs/b of `train`, runs/sft of `lm train`; other directories are none."""
+    home = tmp_path_factory.mktemp("home")
+    write(home / "runs" / "a")
+    write(home / "runs" / "b", 15, "gym.turns=7", "policy.model=x y")
+    sft = home / "runs" / "sft"
+    lines = [
+        {"step": step, "loss": 5 / step, "norm": 1, "tokens_per_s": 90.0} for step in range(1, 21)
+    ]
+    lines.insert(10, {"step": 10, "evaluation_loss": 0.4, "evaluation_targets": 10})
+    lines.append({"step": 20, "evaluation_loss": 0.7, "evaluation_targets": 10})
+    support.write_lines(sft / "metrics.jsonl", lines)
+    support.write(sft / "run.json", json.dumps({"steps": 40}))
+    for name in ("step-00000010", "step-00000020"):
+        for file in ("model.safetensors", "config.json", "optimizer.safetensors", "state.json"):
+            support.write(sft / "checkpoints" / name / file, f"{name} {file}")
+    support.write(home / "runs" / "rollout" / "run.json", "{}")
+    support.write(home / "runs" / "file", "")
+    return home
+
+
+@pytest.fixture
+def copy(home, tmp_path):
+    """A copy of runs/a that a test may change."""
+    shutil.copytree(home / "runs" / "a", tmp_path / "a")
+    return tmp_path / "a"
+
+
+def words(text):
+    return [line.split() for line in text.splitlines()]
+
+
+# --- list, show ----------------------------------------------------------------------------------
+
+
+def test_list(warpgym, home):
+    run = warpgym("runs", "list", cwd=home)
+    assert run.status == support.PASSED, run
+    title, *rows = words(run.out)
+    assert " ".join(title) == "run state step reward pass rate held out loss age"
+    assert [row[:5] for row in rows] == [
+        ["runs/a", "finished", "23", "of", "23"],
+        ["runs/b", "finished", "15", "of", "15"],
+        ["runs/sft", "stopped", "20", "of", "40"],
+    ]
+    assert rows[1][5:9] == ["0.7534", "0.3767", "0.9", "0.2466"]
+    assert rows[2][5:9] == ["-", "-", "0.7", "0.25"]
+
+
+def test_list_json(warpgym, home):
+    run = warpgym("runs", "list", home / "runs", home / "runs" / "sft", "--json")
+    found = [json.loads(line) for line in run.out.splitlines()]
+    assert [os.path.basename(one["run"]) for one in found] == ["a", "b", "sft", "sft"]
+    assert found[0]["state"] == "finished" and found[0]["pid"] is None
+    assert found[1]["last"]["eval/correct_rate"] == 0.9
+    assert (found[2]["kind"], found[2]["step"], found[2]["steps"]) == ("lm train", 20, 40)
+
+
+def test_list_nothing(warpgym, tmp_path):
+    run = warpgym("runs", "list", cwd=tmp_path)
+    assert run.status == support.PASSED and run.err == "warpgym: no runs in ./runs\n"
+    run = warpgym("runs", "list", "nowhere", cwd=tmp_path)
+    assert run.status == support.USAGE and "nowhere: there is no such directory" in run.complaint
+
+
+def test_one_that_is_broken(warpgym, copy):
+    (copy / "metrics.jsonl").write_text("nonsense\n", encoding="utf-8")
+    write(copy.parent / "z", 3)
+    run = warpgym("runs", "list", copy.parent)
+    assert run.status == support.USAGE
+    assert "metrics.jsonl:1:" in run.err
+    assert [row[0] for row in words(run.out)[1:]] == [str(copy.parent / "z")]
+
+
+def test_show(warpgym, home):
+    run = warpgym("runs", "show", "b", cwd=home)
+    assert run.status == support.PASSED, run
+    assert "runs/b: finished, step 15 of 15; last wrote " in run.out
+    rows = words(run.out)
+    assert ["gym.turns", "7"] in rows and ["policy.model", '"x', 'y"'] in rows
+    assert ["reward/mean", "0.7534"] in rows
+    assert ["step-00008", "8", "checkpoints/step-00008"] in rows
+    told = json.loads(warpgym("runs", "show", "--json", home / "runs" / "b").out)
+    assert told["settings"] == {"gym.turns": "7", "policy.model": '"x y"'}
+    assert [one["step"] for one in told["checkpoints"]] == [4, 8, 12]
+
+
+def test_show_best(warpgym, home):
+    for name, best in (("a", "step-00016"), ("sft", "step-00000010")):
+        run = warpgym("runs", "show", name, cwd=home)
+        (line,) = [line for line in run.out.splitlines() if " best " in line]
+        assert line.split()[0] == best
+
+
+@pytest.mark.parametrize("command", ["show", "watch", "logs", "stop", "export"])
+def test_no_run(warpgym, home, command):
+    more = ["out"] if command == "export" else []
+    for word, why in (("nowhere", "there is no run nowhere"), ("runs/rollout", "no training run")):
+        run = warpgym("runs", command, word, *more, cwd=home)
+        assert run.status == support.USAGE and why in run.complaint
+
+
+# --- logs, stop ----------------------------------------------------------------------------------
+
+
+def test_logs(warpgym, home, copy):
+    run = warpgym("runs", "logs", "a", cwd=home)
+    first, last = run.out.splitlines()
+    assert re.fullmatch(r"\d{4}-\S+Z began pid=\d+", first)
+    assert re.fullmatch(r"\d{4}-\S+Z finished step=23 why=steps", last)
+    evil = {"time": "2026", "event": "x", "text": "\x1b[2Jred\n"}
+    with (copy / "train.log").open("a", encoding="utf-8") as log:
+        log.write(json.dumps(evil) + '\n{"time":')
+    run = warpgym("runs", "logs", "-n", 1, copy)
+    assert run.out == "2026 x text=?[2Jred?\n"
+    assert json.loads(warpgym("runs", "logs", "-n1", "--json", copy).out) == evil
+    run = warpgym("runs", "logs", "sft", cwd=home)
+    assert run.status == support.USAGE and "keeps no log" in run.complaint
+
+
+def test_logs_follow(warpgym, copy):
+    process = warpgym.start("runs", "logs", "-f", "-n", 1, copy)
+    assert b"finished" in process.stdout.readline()
+    with (copy / "train.log").open("a", encoding="utf-8") as log:
+        log.write('{"time":"now","event":"half')
+        log.flush()
+        log.write(' whole"}\n')
+    assert process.stdout.readline() == b"now half whole\n"
+    process.send_signal(signal.SIGINT)
+    assert warpgym.finish(process).status == support.PASSED
+
+
+def test_stop(warpgym, tmp_path):
+    with live(tmp_path / "run") as process:
+        (told,) = (json.loads(warpgym("runs", "list", "--json", tmp_path).out),)
+        assert (told["state"], told["pid"]) == ("running", process.pid)
+        second = subprocess.run([WRITER, tmp_path / "run", "1", "0"], stderr=-1, check=False)
+        assert b"a run is under way there: another process (%d)" % process.pid in second.stderr
+        run = warpgym("runs", "stop", tmp_path / "run")
+        assert run.status == support.PASSED and "stopped at step" in run.out, run
+        assert process.wait(support.PATIENCE_S) == -signal.SIGTERM
+    run = warpgym("runs", "stop", tmp_path / "run")
+    assert run.status == support.PASSED and "is not running" in run.err
+    assert json.loads(warpgym("runs", "list", "--json", tmp_path).out)["state"] == "stopped"
+
+
+def test_stop_one_that_will_not(warpgym, tmp_path):
+    with live(tmp_path / "run") as process:
+        process.send_signal(signal.SIGSTOP)
+        run = warpgym("runs", "stop", "--timeout", 1, tmp_path / "run")
+        assert run.status == support.INFRASTRUCTURE and "still holds the run" in run.complaint
+
+
+def test_stop_trusts_no_number(warpgym, copy):
+    """Who merely has the file open, or is named in it, is left alone."""
+    with (
+        (copy / "lock").open("w", encoding="utf-8") as lock,
+        subprocess.Popen(["sleep", "60"], stdout=lock) as bystander,
+    ):
+        lock.write(str(bystander.pid))
+        lock.flush()
+        run = warpgym("runs", "stop", copy)
+        assert "is not running" in run.err and bystander.poll() is None
+        bystander.kill()
+
+
+# --- compare, export, tensorboard ----------------------------------------------------------------
+
+
+def test_compare(warpgym, home):
+    run = warpgym("runs", "compare", "a", "b", cwd=home)
+    assert run.status == support.PASSED, run
+    rows = words(run.out)
+    assert ["at", "step", "14", "a", "b"] in rows
+    assert rows.count(["reward/mean", "0.7534", "0.7534"]) == 1
+    assert ["reward/mean", "0.8892", "0.7534"] in rows
+    assert ["gym.turns", "4", "7"] in rows
+
+
+def test_compare_json(warpgym, home):
+    names = ("-m", "loss", "--metric=optim/loss")
+    told = json.loads(
+        warpgym("runs", "compare", "a", "b", "sft", *names, "--step=2", "--json", cwd=home).out
+    )
+    assert told["step"] == 2
+    assert [set(run["at"]) for run in told["runs"]] == [{"loss", "optim/loss"}] * 3
+    assert told["runs"][2]["at"] == {"loss": 2.5, "optim/loss": None}
+    assert told["runs"][2]["final"]["loss"] == 0.25
+    assert told["runs"][0]["at"]["optim/loss"] == pytest.approx(0.8187307530779818)
+    assert told["settings"]["gym.turns"] == ["4", "7", None]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["a"], "name 2 to 32 runs"),
+        (["a", "b", "-m", "lost"], "no run has the metric 'lost'"),
+        (["a", "b", "--step", "15"], "they all have steps up to 14 alone"),
+    ],
+)
+def test_compare_refuses(warpgym, home, arguments, why):
+    run = warpgym("runs", "compare", *arguments, cwd=home)
+    assert run.status == support.USAGE and why in run.complaint
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        (["a"], "step-00016"),
+        (["a", "--checkpoint", "last"], "step-00020"),
+        (["a", "-c", "step-00008"], "step-00008"),
+        (["a", "--by", "optim/loss"], "step-00004"),
+        (["a", "--by", "optim/loss", "--lowest"], "step-00020"),
+        (["sft"], "step-00000010"),
+        (["sft", "--by", "evaluation_loss"], "step-00000020"),
+    ],
+)
+def test_export(warpgym, home, tmp_path, options, chosen):
+    run = options[0]
+    support.write(tmp_path / "tokenizer" / "tokenizer.json", "{}")
+    out = tmp_path / "new" / "out"
+    arguments = [run, out, *options[1:], "--tokenizer", tmp_path / "tokenizer"]
+    told = warpgym("runs", "export", *arguments, cwd=home)
+    assert told.status == support.PASSED, told
+    assert f"checkpoint {chosen} of runs/{run}" in told.err
+    there = {path.name for path in out.iterdir()}
+    if run == "a":
+        assert there == {"adapter_config.json", "tokenizer.json"}
+    else:
+        assert there == {"config.json", "model.safetensors", "tokenizer.json"}
+        text = (out / "config.json").read_text(encoding="utf-8")
+        assert text == f"{chosen} config.json"
+    again = warpgym("runs", "export", *arguments, cwd=home)
+    assert again.status == support.USAGE and "holds something already" in again.complaint
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {"out"}
+
+
+def test_export_refuses(warpgym, home, copy, tmp_path):
+    out = tmp_path / "out"
+    for options, why in (
+        (["--checkpoint", "step-7"], "has no checkpoint step-7; it has 5, from step-00004 to"),
+        (["--by", "lost"], "no checkpoint has lost, so nobody knows the best one"),
+        (["--tokenizer", tmp_path], "there is no tokenizer"),
+    ):
+        run = warpgym("runs", "export", "a", out, *options, cwd=home)
+        assert run.status == support.USAGE and why in run.complaint
+    line = json.loads((copy / "checkpoints.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    line |= {"name": "far", "where": "tinker://weights/far"}
+    with (copy / "checkpoints.jsonl").open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(line) + "\n")
+    run = warpgym("runs", "export", copy, out, "-c", "far")
+    assert "far is at tinker://weights/far" in run.complaint
+    assert not out.exists()
+
+
+def test_tensorboard(warpgym, home, tmp_path):
+    nothing = {"PATH": str(tmp_path)}
+    for names, where in (
+        ([], "--logdir=runs"),
+        (["a"], "--logdir=runs/a/tensorboard"),
+        (["a", "b"], "--logdir_spec=a:runs/a/tensorboard,b:runs/b/tensorboard"),
+    ):
+        run = warpgym("runs", "tensorboard", *names, cwd=home, environment=nothing)
+        assert run.out == f"tensorboard {where} --port=6006\n"
+        assert "not on the PATH" in run.err
+    program = support.write(tmp_path / "tensorboard", '#!/bin/sh\necho "started $*"\n')
+    program.chmod(0o755)
+    run = warpgym("runs", "tensorboard", "a", "-p7", cwd=home, environment=nothing)
+    assert run.out == "started --logdir=runs/a/tensorboard --port=7\n"
+    run = warpgym("runs", "tensorboard", "a", "--print", cwd=home, environment=nothing)
+    assert run.out.startswith("tensorboard --logdir") and run.err == ""
+    run = warpgym("runs", "tensorboard", "sft", cwd=home, environment=nothing)
+    assert run.status == support.USAGE and "`warpgym lm train` writes none" in run.complaint
+
+
+# --- watch ---------------------------------------------------------------------------------------
+
+
+def test_watch_into_a_pipe(warpgym, home, tmp_path):
+    run = warpgym("runs", "watch", "a", cwd=home)
+    *lines, end = run.out.splitlines()
+    assert [line.split("  ")[0] for line in lines] == [f"step {step}" for step in range(STEPS)]
+    assert "reward 0.7534" in lines[14] and "held out 0.9" in lines[14]
+    assert end == "runs/a: finished"
+    with live(tmp_path / "run", steps=12):
+        process = warpgym.start("runs", "watch", tmp_path / "run")
+        assert process.stdout.readline().startswith(b"step 0  reward 0  ")
+        run = warpgym.finish(process)
+    assert run.out.splitlines()[-2].startswith("step 11  ")
+    assert run.out.splitlines()[-1].endswith(": finished")
+
+
+class Terminal:
+    """A command in a terminal of its own, and the pictures that it draws."""
+
+    def __init__(self, warpgym, *arguments, size=(24, 80), environment=None):
+        self.master, slave = pty.openpty()
+        self.resize(*size)
+        self.settings = termios.tcgetattr(slave)
+        self.slave = slave
+        self.process = warpgym.start(
+            *arguments,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            environment={"TERM": "xterm"} | (environment or {}),
+        )
+        self.text = ""
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def read(self):
+        if select.select([self.master], [], [], 0.05)[0]:
+            self.text += os.read(self.master, 1 << 16).decode("utf-8", "replace")
+
+    def picture(self):
+        """The last whole one, without colours."""
+        parts = re.sub(r"\x1b\[\d*m", "", self.text).split("\x1b[H")
+        whole = [part for part in parts[1:] if "\x1b[J" in part]
+        if not whole:
+            return []
+        text = whole[-1].split("\x1b[J")[0]
+        return [line.removesuffix("\x1b[K") for line in text.split("\r\n")]
+
+    def wait_for(self, condition, what):
+        deadline = time.monotonic() + support.PATIENCE_S
+        while not condition(self.picture()):
+            assert time.monotonic() < deadline, (what, self.picture())
+            self.read()
+        return self.picture()
+
+    def end(self):
+        deadline = time.monotonic() + support.PATIENCE_S
+        while self.process.poll() is None:
+            self.read()
+            assert time.monotonic() < deadline
+        while select.select([self.master], [], [], 0.05)[0]:
+            self.read()
+        same = termios.tcgetattr(self.slave) == self.settings
+        os.close(self.master)
+        os.close(self.slave)
+        return self.process.returncode, same
+
+
+def has(text):
+    return lambda picture: any(text in line for line in picture)
+
+
+def step_of(picture):
+    return int(re.search(r"step (\d+) of 100000", "\n".join(picture))[1])
+
+
+@pytest.mark.parametrize("how", ["q", "signal"])
+def test_watch(warpgym, tmp_path, how):
+    with live(tmp_path / "run", wait_ms=30) as writer:
+        terminal = Terminal(warpgym, "runs", "watch", tmp_path / "run")
+        picture = terminal.wait_for(has(f"running (process {writer.pid})"), "the run")
+        assert terminal.text.startswith(ENTER)
+        assert len(picture) <= 24 and max(map(len, picture)) <= 80
+        first = step_of(picture)
+        terminal.wait_for(lambda picture: step_of(picture) > first + 8, "more steps")
+        terminal.wait_for(has("last checkpoint: step-"), "a checkpoint")
+        picture = terminal.picture()
+        assert [line.split()[0] for line in picture[5:11]] == [
+            *("reward", "pass", "speedup", "held", "loss", "mismatch")
+        ]
+        assert "▁" in picture[5] and "█" in picture[5]
+        assert has("rollout 1 of 2")(picture)
+        writer.kill()
+        writer.wait()
+        terminal.wait_for(has("stopped"), "its end")
+        if how == "q":
+            os.write(terminal.master, b"q")
+        else:
+            terminal.process.send_signal(signal.SIGINT)
+        assert terminal.end() == (support.PASSED, True)
+        assert LEAVE in terminal.text
+
+
+def test_watch_small(warpgym, home):
+    """Any size, a locale without UTF-8, no colour; and the picture follows a new size."""
+    plain = {"LC_ALL": "C", "NO_COLOR": "1"}
+    terminal = Terminal(
+        warpgym, "runs", "watch", home / "runs" / "a", size=(4, 30), environment=plain
+    )
+    picture = terminal.wait_for(bool, "a picture")
+    assert len(picture) == 4 and max(map(len, picture)) <= 30
+    assert picture[0] == "a  finished"
+    terminal.resize(24, 80)
+    picture = terminal.wait_for(lambda picture: len(picture) > 10, "a larger one")
+    assert "_" in picture[5] and "#" in picture[5] and picture[5].isascii()
+    assert "\x1b[1m" not in terminal.text
+    os.write(terminal.master, b"q")
+    assert terminal.end() == (support.PASSED, True)
+
+
+def test_help(warpgym):
+    names = ("list", "show", "watch", "logs", "stop", "compare", "export", "tensorboard")
+    overview = warpgym("runs", "--help").out
+    for name in names:
+        assert f"runs {name}" in overview
+        text = warpgym("runs", name, "--help").out
+        assert text.startswith(f"Usage: warpgym runs {name} [options]") and "Examples" in text

@@ -1,0 +1,363 @@
+"""A learner of kind tinker against a server of the protocol that really trains (fake_tinker.py)."""
+
+import copy
+import json
+import os
+import re
+import subprocess
+import time
+
+import fake_tinker
+import pytest
+from fake_tinker import BASE, KEY, FakeTinker, Fault, Probe
+from support import wait_until
+
+TOKENS = 10
+RANK = 4
+# Tests do not wait as long as a run would.
+QUICK = ("policy.backoff_ms=10ms", "policy.patience_ms=2s", "policy.timeout_ms=5s")
+SAMPLE, POLL, PASS = "/api/v1/asample", "/api/v1/retrieve_future", "/api/v1/forward_backward"
+STEP, SAVE, CREATE = "/api/v1/optim_step", "/api/v1/save_weights", "/api/v1/create_model"
+HEART = "/api/v1/session_heartbeat"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("model")
+    subprocess.run([fake_tinker.PROBE, "fresh", directory], check=True)
+    return directory
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet(model, tmp_path_factory):
+    """A client that asks for nothing, for as long as these tests take."""
+    with FakeTinker(model, tmp_path_factory.mktemp("quiet")) as server, client(server, model):
+        yield server
+
+
+def environment(key=KEY):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TINKER_")}
+    return kept | ({"TINKER_API_KEY": key} if key else {})
+
+
+def client(server, model, *options, key=KEY):
+    options = (f"tokenizer={model}", f"url={server.url}", f"rank={RANK}", *QUICK, *options)
+    return Probe("tinker", BASE, *options, environment=environment(key))
+
+
+def engine(model):
+    return Probe("engine", model, f"rank={RANK}", f"alpha={fake_tinker.ALPHA}", "backend=cpu")
+
+
+def prompt_of(learner, text="the question"):
+    return learner.must("prompt", messages=[{"role": "user", "content": text}])["ids"]
+
+
+def samples_of(learner, seeds, prompt=None):
+    ids = prompt or prompt_of(learner)
+    prompts = [{"ids": ids, "max_tokens": TOKENS, "seed": seed} for seed in seeds]
+    return learner.must("sample", prompts=prompts)["answers"]
+
+
+def datum_of(prompt, answer, advantage):
+    """A row for each token but the last; those of the prompt have no advantage."""
+    before, tokens = len(prompt) - 1, prompt + answer["tokens"]
+    return {
+        "tokens": tokens[:-1],
+        "targets": tokens[1:],
+        "sampled": [None] * before + answer["logprobs"],
+        "advantages": [0.0] * before + [advantage] * len(answer["tokens"]),
+    }
+
+
+def reward(answer):
+    return sum(token % 2 for token in answer["tokens"]) / len(answer["tokens"])
+
+
+def run(learner, steps=4, group=6):
+    """Reinforcement learning in small: all that there is to measure of each step."""
+    metrics, prompt = [], prompt_of(learner)
+    for step in range(steps):
+        answers = samples_of(learner, [100 * step + i for i in range(group)], prompt)
+        rewards = [reward(answer) for answer in answers]
+        mean = sum(rewards) / group
+        datums = [datum_of(prompt, a, r - mean) for a, r in zip(answers, rewards, strict=True)]
+        options = {"loss": "ppo", "config": {"clip_low": 0.8, "clip_high": 1.3}}
+        before = learner.must("pass", datums=datums, gradients=False, **options)
+        sums = learner.must("pass", datums=datums, gradients=True, **options)
+        assert before["loss"] == sums["loss"]
+        norm = learner.must("step", rate=0.02, epsilon=1e-8, clip=1.0)["norm"]
+        version = learner.must("refresh")["version"]
+        assert version == step + 1
+        row = {key: sums[key] for key in ("loss", "tokens", "clipped", "ratio", "kl")}
+        tokens = [answer["tokens"] for answer in answers]
+        metrics.append(row | {"norm": norm, "reward": mean, "answers": tokens})
+    return metrics
+
+
+def assert_close(one, two):
+    assert [row.pop("answers") for row in one] == [row.pop("answers") for row in two]
+    for step, (a, b) in enumerate(zip(one, two, strict=True)):
+        assert a.keys() == b.keys()
+        for name in a:
+            assert a[name] == pytest.approx(b[name], rel=1e-5, abs=1e-5), (step, name)
+
+
+# --- what it is for ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("skyrl", [False, True])
+def test_the_same_run_as_in_process(model, tmp_path, skyrl):
+    with engine(model) as learner:
+        expected = run(learner)
+    assert len({row["reward"] for row in expected}) > 1
+    # Two datums a chunk: three chunks of each pass.
+    config = {"fwdbwd_max_chunk_len": 2}
+    with (
+        FakeTinker(model, tmp_path, skyrl, config, key=KEY) as server,
+        client(server, model) as learner,
+    ):
+        found = run(learner)
+        learner.close()
+        assert server.count(PASS) == 3 * 4
+        assert server.models == {}, "the model was not unloaded"
+    assert_close(found, expected)
+
+
+def test_protocol(model, tmp_path):
+    """Numbers of requests, and what they hold."""
+    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+        run(learner, steps=1)
+        bodies = dict(server.calls)
+        numbers = [body["seq_id"] for path, body in server.calls if "model_id" in body]
+        assert numbers == list(range(1, len(numbers) + 1))
+        asked = [body["seq_id"] for path, body in server.calls if path == SAMPLE]
+        assert sorted(asked) == list(range(6))
+        assert bodies[CREATE]["lora_config"]["rank"] == RANK
+        assert bodies[CREATE]["base_model"] == BASE
+        assert bodies[SAMPLE]["sampling_params"]["stop"], "nothing would end an answer"
+        assert bodies[SAMPLE]["sampling_params"]["top_k"] == -1
+        assert bodies[STEP]["adam_params"]["beta2"] == 0.95
+        given = bodies[PASS]["forward_backward_input"]
+        assert given["loss_fn_config"] == {"clip_low_threshold": 0.8, "clip_high_threshold": 1.3}
+        assert all(None not in (body or {}).values() for _, body in server.calls)
+        assert server.sessions[0]["tags"] == ["warpgym"]
+
+
+@pytest.mark.parametrize("skyrl", [False, True])
+def test_checkpoints(model, tmp_path, skyrl):
+    with FakeTinker(model, tmp_path, skyrl) as server:
+        with client(server, model) as learner:
+            run(learner, steps=2)
+            here = {"directory": "/nowhere"}
+            where = learner.must("save", name="step.2", **here)["where"]
+            assert where.startswith("tinker://") and where.endswith("/weights/step-2")
+            other = learner.must("save", name="step.2", **here)["where"]
+            assert other.endswith("/weights/step-2-1"), "a name that is taken"
+            expected = run(learner_at(learner, 2), steps=1)
+        with client(server, model) as learner:
+            learner.must("load", where=where, optimizer=True, **here)
+            assert sum(path == CREATE for path, _ in server.calls) == 2
+            learner.must("refresh")
+            assert_close(run(learner_at(learner, 0), steps=1), expected)
+            learner.must("load", where=other, optimizer=False, **here)
+            learner.must("forget", where=where, **here)
+            learner.must("forget", where=where, **here)
+            refusal = learner.ask("load", where=where, optimizer=True, **here)
+            assert "there is no such checkpoint (404)" in refusal["error"]
+            refusal = learner.ask("export", directory=str(tmp_path / "x"))
+            assert refusal["code"] == "unsupported"
+
+
+class learner_at:
+    """A learner whose versions begin at `version`, for run()."""
+
+    def __init__(self, learner, version):
+        self.learner, self.version = learner, version
+        self.ask = learner.ask
+
+    def must(self, do, **values):
+        answer = self.learner.must(do, **values)
+        if "version" in answer:
+            answer["version"] -= self.version
+        return answer
+
+
+# --- a server that misbehaves, and nothing is lost ------------------------------------------------
+
+MENDED = {
+    "busy": [Fault(SAMPLE, "status", 429, headers=[("Retry-After", "0")], times=3)],
+    "broken": [Fault(path, "status", 500, times=2) for path in (SAMPLE, PASS, STEP, POLL)],
+    "away for a moment": [Fault(path, "drop") for path in (SAMPLE, PASS, STEP, POLL)],
+    "answers that got lost": [
+        Fault(path, "drop", after=True) for path in (CREATE, SAMPLE, PASS, STEP, POLL)
+    ],
+    "not yet": [Fault(POLL, "again", times=5), Fault(POLL, "status", 408, times=5)],
+    "a wrong 400 between": [Fault(POLL, "status", 400, '{"detail": "what?"}', times=3)],
+    "an empty 400": [Fault(SAMPLE, "status", 400, "", times=3), Fault(STEP, "status", 400, "")],
+    "a broken body": [Fault(path, "junk", body='{"request') for path in (SAMPLE, PASS, POLL)],
+    "a sample that was lost": [Fault(POLL, "status", 410)],
+}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(model):
+    with engine(model) as learner:
+        return run(learner, steps=2)
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_mended(model, tmp_path, undisturbed, name):
+    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+        if name == "a sample that was lost":
+            samples_of(learner, [1])  # the model and its sampler are there
+        server.faults = [copy.copy(fault) for fault in MENDED[name]]
+        found = run(learner, steps=2)
+        assert all(fault.times == 0 for fault in server.faults), "a fault that nobody met"
+    assert_close(found, [dict(row) for row in undisturbed])
+
+
+def sample(learner):
+    return learner.ask("sample", prompts=[{"ids": [1, 2, 3], "max_tokens": 4}])["answers"][0]
+
+
+def train(learner):
+    datum = {"tokens": [1, 2, 3], "targets": [2, 3, 4], "weights": [1, 1, 1]}
+    return learner.ask("pass", datums=[datum], loss="cross_entropy", gradients=True)
+
+
+MANY = 10**6
+REFUSED = {
+    "400": (sample, Fault(SAMPLE, "status", 400, '{"detail": "bad seed"}'), "bad seed (400)"),
+    "a failed promise": (
+        sample,
+        Fault(POLL, "junk", body='{"error": "no room", "category": "server"}'),
+        "/api/v1/asample: no room",
+    ),
+    "401": (
+        sample,
+        Fault(SAMPLE, "status", 401, json.dumps({"detail": f"{KEY} is no key"})),
+        "[token] is no key: it wants another key; set TINKER_API_KEY or policy.token (401)",
+    ),
+    "403 without words": (sample, Fault(SAMPLE, "status", 403), "set TINKER_API_KEY or"),
+    "402": (sample, Fault(SAMPLE, "status", 402, '{"detail": "pay"}', times=MANY), "pay (402)"),
+    "404": (train, Fault(PASS, "status", 404), "is that a Tinker server's address? (404)"),
+    "422": (train, Fault(PASS, "status", 422, '{"detail": [{"msg": "no dro"}]}'), "no dro (422)"),
+    "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', times=MANY), "(429); asked"),
+    "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', times=MANY), None),
+    "502": (train, Fault(POLL, "status", 502, "<html>", times=MANY), "answers (502); asked"),
+    "hangs": (sample, Fault(SAMPLE, "hang", times=MANY), "no whole answer in 1 s"),
+    "hangs while polled": (train, Fault(POLL, "hang", times=MANY), "no whole answer in 1 s"),
+    "drops": (train, Fault(PASS, "drop", times=MANY), "asked"),
+    "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', times=MANY), "asked 4"),
+    "a lost pass": (train, Fault(POLL, "status", 410), "has lost what came of /api"),
+    "lost samples": (sample, Fault(POLL, "status", 410, times=MANY), "it has lost what came of"),
+    "junk": (sample, Fault(POLL, "junk", body="[]"), "has no 'sequences'"),
+    "no promise": (sample, Fault(SAMPLE, "junk", body="{}"), "has no 'request_id'"),
+    "too many tokens": (
+        sample,
+        Fault(POLL, "junk", body='{"sequences": [{"tokens": [1, 2, 3, 4, 5]}]}'),
+        "has 5 tokens; 1 to 4 were asked for",
+    ),
+    "no log-probabilities": (
+        sample,
+        Fault(POLL, "junk", body='{"sequences": [{"tokens": [1]}]}'),
+        "'logprobs' of a sample has 0 numbers, not 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(model, tmp_path, name):
+    do, fault, says = REFUSED[name]
+    config = {"billing_exception_max_pause_duration_sec": 0}
+    quick = ("policy.timeout_ms=1s", "policy.patience_ms=200ms")
+    with (
+        FakeTinker(model, tmp_path, config=config) as server,
+        client(server, model, *quick) as learner,
+    ):
+        where = learner.must("save", directory="", name="before")["where"]
+        samples_of(learner, [1])
+        server.faults = [copy.copy(fault)]
+        answer = do(learner)
+        if name == "500":
+            assert "error" not in answer
+            answer = learner.ask("step", rate=0.1)
+            says = "oh (500); asked"
+        assert says in answer["error"], answer
+        assert "\n" not in answer["error"] and KEY not in answer["error"]
+        server.faults = []
+        # Samples go on; training from the last checkpoint, as nobody knows what was done.
+        if do is train:
+            assert "go on from a checkpoint" in train(learner)["error"]
+            learner.must("load", directory="", where=where, optimizer=True)
+        assert "error" not in train(learner)
+        learner.must("step", rate=0.1)
+        learner.must("refresh")
+        assert "error" not in sample(learner)
+        assert KEY not in learner.close()
+
+
+NOT_OPENED = {
+    "no server": ({"url": "http://127.0.0.1:1"}, "Couldn't connect|Failed to connect"),
+    "no address": ({"url": "tinker"}, "'tinker' is no address of a server"),
+    "all parameters": ({"rank": 0}, "a Tinker server trains adapters"),
+    "a model that is not there": ({"model": "base/tyni"}, "is it 'base/tiny'"),
+    "too long a context": ({"context": 65}, "a context of 65 tokens; 'base/tiny' has 64 there"),
+    "a wrong key": ({"key": "tml-other-key"}, r"\[token\] is no key: it wants .* \(401\)"),
+    "no key": ({"key": None}, r"None is no key: it wants .* \(401\)"),
+    "passes": ({"config": {"pjwt_auth_enabled": True}}, "pjwt_auth_enabled"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_OPENED)
+def test_not_opened(model, tmp_path, name):
+    changes, says = NOT_OPENED[name]
+    with FakeTinker(model, tmp_path, config=changes.get("config"), key=KEY) as server:
+        options = [f"tokenizer={model}", f"url={changes.get('url', server.url)}", *QUICK]
+        options += [f"rank={changes.get('rank', RANK)}", f"context={changes.get('context', 0)}"]
+        variables = environment(changes.get("key", KEY))
+        probe = Probe("tinker", changes.get("model", BASE), *options, environment=variables)
+        probe.close()
+        assert re.search(says, probe.first["error"]), probe.first
+
+
+def test_losses_that_tinker_lacks(model, tmp_path):
+    cases = [
+        ({"loss": "ppo", "config": {"dual_clip": 3}}, "a dual clip is for kind=engine"),
+        ({"loss": "ppo", "config": {"entropy": 0.1}}, "an entropy bonus is for kind=engine"),
+        ({"loss": "dro"}, "datum 0: row 0: a number is not finite, or a log-probability not known"),
+    ]
+    datum = {"tokens": [1, 2], "targets": [2, 3], "sampled": [None, -1], "advantages": [0, 1]}
+    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+        for options, says in cases:
+            answer = learner.ask("pass", datums=[datum], gradients=True, **options)
+            assert says in answer["error"], answer
+        assert server.count(PASS) == 0
+        # Nothing was sent, so nothing is lost.
+        learner.must("pass", datums=[datum], gradients=True, loss="ppo")
+
+
+def test_cancelled(model, tmp_path):
+    """Somebody who waits for a server that says nothing is gone at once."""
+    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+        samples_of(learner, [1])
+        server.faults = [Fault(SAMPLE, "hang", times=MANY)]
+        asked = server.count(SAMPLE)
+        line = {"do": "sample", "prompts": [{"ids": [1], "max_tokens": 4}]}
+        learner.process.stdin.write(json.dumps(line).encode() + b"\n")
+        learner.process.stdin.flush()
+        wait_until(lambda: server.count(SAMPLE) > asked, "the request")
+        learner.process.terminate()
+        begun = time.monotonic()
+        answer = json.loads(learner.process.stdout.readline())
+        assert answer["answers"][0]["code"] == "cancelled"
+        assert time.monotonic() - begun < 4, "as long as a request may take"
+        learner.close()
+        assert server.models == {}, "the model was not unloaded"
+
+
+def test_heartbeat(quiet):
+    """Every ten seconds; nobody asks for anything, so it is all that there is."""
+    wait_until(lambda: quiet.count(HEART) > 0, "a heartbeat", seconds=20)
+    assert {"session_id": "session-1", "type": "session_heartbeat"} in dict(quiet.calls).values()

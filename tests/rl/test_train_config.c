@@ -155,8 +155,7 @@ static void test_off(void **state)
 {
     (void)state;
     static const char *const pairs[] = {"train.method=drkernel", "train.veto=0",
-                                        "train.band=none",       "train.coverage=off",
-                                        "train.band_lower=0",    NULL};
+                                        "train.coverage=off", "train.band_lower=0", NULL};
     struct settings settings;
     struct train_config config;
     struct err err = {0};

@@ -234,6 +234,7 @@ static void read_learner(struct train_config *config, const struct settings *set
     };
     config->evaluation = config->sampling;
     config->evaluation.temperature = settings->train_evaluate_temperature;
+    config->evaluation.top_p = settings->train_evaluate_top_p;
     config->adam = (struct lm_adam){
         .rate = settings->train_rate,
         .beta1 = settings->train_beta1,

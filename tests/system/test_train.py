@@ -156,9 +156,13 @@ def test_killed(warpgym, world, tmp_path):
     assert stages[0] == 1 and stages[-1] == 2
 
 
-def without(state):
-    evaluation = state["evaluation"] and without_times(state["evaluation"])
-    return state | {"evaluation": evaluation}
+def states(out):
+    found = {}
+    for line in support.read_lines(out / "checkpoints.jsonl"):
+        evaluation = line["state"]["evaluation"]
+        plain = {"evaluation": evaluation and without_times(evaluation)}
+        found[line["name"]] = line["state"] | plain
+    return found
 
 
 def assert_same(one, two):
@@ -166,11 +170,7 @@ def assert_same(one, two):
     assert traces(one) == traces(two)
     for name in ("model.safetensors", "config.json"):
         assert (one / "model" / name).read_bytes() == (two / "model" / name).read_bytes()
-    checkpoints = [
-        {line["name"]: without(line["state"]) for line in support.read_lines(out / "checkpoints.jsonl")}
-        for out in (one, two)
-    ]
-    assert checkpoints[0] == checkpoints[1]
+    assert states(one) == states(two)
 
 
 def test_interrupted(warpgym, world, tmp_path):
@@ -244,7 +244,8 @@ def test_engine_and_tinker(warpgym, world, tmp_path):
     with fake_tinker.FakeTinker(model, tmp_path, key=fake_tinker.KEY) as server:
         run = warpgym(
             *arguments(world, tmp_path / "tinker", *more, "train.learner=tinker"),
-            f"train.model={fake_tinker.BASE}", f"train.tokenizer={model}", f"train.url={server.url}",
+            f"train.model={fake_tinker.BASE}", f"train.tokenizer={model}",
+            f"train.url={server.url}",
             environment={"TINKER_API_KEY": fake_tinker.KEY},
         )  # fmt: skip
     assert run.status == support.PASSED, run

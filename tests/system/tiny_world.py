@@ -1,5 +1,5 @@
-"""A world small enough to train in: four problems of one line each, prompts of one word, and a model
-that has learned to write all four answers, and not which belongs to which problem."""
+"""A world small enough to train in: four problems of one line each, prompts of one word, and a
+model that has learned to write all four answers, and not which belongs to which problem."""
 
 import json
 
@@ -77,7 +77,8 @@ def make(warpgym, folder, epochs=60):
     for name, expression in EXPRESSIONS.items():
         problem = folder / "problems" / name
         support.write(problem / "problem.yaml", PROBLEM.format(name=name))
-        support.write(problem / "reference.c", "#include <stddef.h>\n\n" + source(expression, "size_t"))
+        text = "#include <stddef.h>\n\n" + source(expression, "size_t")
+        support.write(problem / "reference.c", text)
     for file, text in (("first", "problem.id"), ("later", "feedback"), ("feedback", "status")):
         support.write(folder / "prompts" / "terse" / f"{file}.txt", f"{{{{{text}}}}}\n")
     chats = [

@@ -32,7 +32,7 @@ struct play {
     struct err why; /* written once, with the lock */
 };
 
-/* ----------------------------------------------------------------------------------- what may be */
+/* ------------------------------------------------------------------------------------ patience */
 
 static bool is_over(const struct play *play)
 {

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "gym/episode_config.h"
 #include "policy/learner_memory.h"
 #include "rl/trainer_parts.h"
 
@@ -198,6 +199,25 @@ static int open_evaluator(struct trainer *trainer, struct err *err)
                   : evaluator_open_local(&trainer->evaluator, &options, err);
 }
 
+/* What no episode could be played with. */
+static int check_episodes(const struct trainer *trainer, const json_t *tasks, struct err *err)
+{
+    json_t *configuration = trainer_configuration(trainer, trainer->settings->gym_reward);
+    int result = 0;
+    for (size_t i = 0; i < json_array_size(tasks) && result == 0; i++) {
+        const json_t *task = json_array_get(tasks, i);
+        struct problem problem = {0};
+        json_t *resolved;
+        json_put(configuration, "problem", json_incref(json_object_get(task, "problem")));
+        result = episode_config_resolve(trainer->gym, configuration, &resolved, &problem, err);
+        if (result == 0)
+            json_decref(resolved);
+        problem_deinit(&problem);
+    }
+    json_decref(configuration);
+    return result;
+}
+
 /* What can be wrong before there is a directory. */
 static int prepare(struct trainer *trainer, struct err *err)
 {
@@ -219,6 +239,10 @@ static int prepare(struct trainer *trainer, struct err *err)
         result = finetune_open(&trainer->finetune, settings, err);
     if (result == 0)
         result = gym_open(&trainer->gym, &gym, err);
+    if (result == 0)
+        result = check_episodes(trainer, trainer->data.train, err);
+    if (result == 0)
+        result = check_episodes(trainer, trainer->data.held_out, err);
     if (result == 0)
         result = open_evaluator(trainer, err);
     trainer->steps = trainer->finetune.steps + (uint64_t)settings->train_steps;

@@ -73,7 +73,7 @@ static void test_stages_advance(void **state)
         {0.9, 1, false, "staged1"},                             /* two steps are looked at */
         {0.3, 1, false, "staged1"}, {0.9, 1, false, "staged1"}, /* (0.3 + 0.9) / 2 */
         {NAN, 1, false, "staged1"},                             /* nothing was judged */
-        {0.7, 1, true, "staged2"},  {1, 0.6, false, "staged2"}, /* what was before counts for nothing */
+        {0.7, 1, true, "staged2"},  {1, 0.6, false, "staged2"}, /* not what was before */
         {0, 0.6, true, "kevin"},    {1, 1, false, "kevin"},     {1, 1, false, "kevin"},
     };
     struct stages stages;
@@ -125,7 +125,7 @@ static void test_states_that_are_none(void **state)
     stages_close(&stages);
 }
 
-/* ---------------------------------------------------------------------------------------- guards */
+/* --------------------------------------------------------------------------------------- guards */
 
 static void test_guard(void **state)
 {

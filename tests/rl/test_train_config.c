@@ -63,10 +63,7 @@ static void test_standard(void **state)
     settings_deinit(&settings);
 }
 
-static void test_fields(void **state)
-{
-    (void)state;
-    static const char *const pairs[] = {"train.method=grpo",
+static const char *const all_pairs[] = {"train.method=grpo",
                                         "train.estimator=erloo",
                                         "train.returns=max",
                                         "train.gamma=0.5",
@@ -104,10 +101,14 @@ static void test_fields(void **state)
                                         "train.evaluate_top_p=0.9",
                                         "train.entropy=0.01",
                                         NULL};
+
+static void test_fields(void **state)
+{
+    (void)state;
     struct settings settings;
     struct train_config config;
     struct err err = {0};
-    if (read(pairs, &settings, &config, &err) < 0)
+    if (read(all_pairs, &settings, &config, &err) < 0)
         fail_msg("%s", err.text);
     const struct rl_method *method = &config.method;
     assert_string_equal(method->estimator->name, "erloo");

@@ -87,7 +87,7 @@ static int read_place(const json_t *state, const char *key, uint64_t *epoch, siz
                       struct err *err)
 {
     json_t *place;
-    int64_t found[2];
+    int64_t found[2] = {0, 0};
     int result = json_get_object(state, key, &place, err);
     if (result == 0)
         result = json_get_int(place, "epoch", &found[0], err);

@@ -121,15 +121,15 @@ static void test_file(void **state)
     struct play_rollout rollouts[COUNT];
     struct play_turn turns[COUNT];
     struct err err;
-    char directory[] = "/tmp/test_evaluate.XXXXXX", *text;
-    size_t count, lines = 0;
+    char directory[] = "/tmp/test_evaluate.XXXXXX", *text = NULL;
+    size_t count = 0, lines = 0;
     assert_non_null(mkdtemp(directory));
     char *path = mem_printf("%s/trajectories.jsonl", directory);
     fill(rollouts, turns, given);
     if (evaluate_write(rollouts, COUNT, path, &err) < 0 ||
         file_read(path, 1 << 20, &text, &count, &err) < 0)
         fail_msg("%s", err.text);
-    for (const char *at = text; (at = strchr(at, '\n')); at++)
+    for (const char *at = text ? text : ""; (at = strchr(at, '\n')); at++)
         lines++;
     assert_int_equal(lines, COUNT - 1);
     mem_free(text);

@@ -67,6 +67,7 @@ static void begin(struct world *world, const double rewards[ROLLOUTS][TURNS], si
     const struct step_options options = {.method = &world->method,
                                          .loss = loss_find("importance_sampling"),
                                          .config = loss_config_defaults,
+                                         .samples = 2,
                                          .substeps = substeps,
                                          .seed = 1};
     step_init(&world->step, &options);
@@ -146,8 +147,8 @@ static void test_datum(void **state)
     /* The first: prompt 100 101 102, answer 10: two rows see the prompt, the third says 10. */
     const struct lm_datum *datum = &step->datums[0];
     assert_int_equal(datum->count, PROMPT + 1 - 1);
-    const int32_t tokens[] = {100, 101, 102}, targets[] = {101, 102, 10};
-    for (size_t i = 0; i < datum->count; i++) {
+    const int32_t tokens[PROMPT] = {100, 101, 102}, targets[PROMPT] = {101, 102, 10};
+    for (size_t i = 0; i < PROMPT; i++) {
         assert_int_equal(datum->tokens[i], tokens[i]);
         assert_int_equal(datum->targets[i], targets[i]);
         assert_true(i == 2 ? datum->sampled[i] == -0.5F : isnan(datum->sampled[i]));

@@ -42,7 +42,7 @@ static void test_standard(void **state)
     static const char *const none[] = {NULL};
     struct settings settings;
     struct train_config config;
-    struct rl_method standard;
+    struct rl_method standard = {0};
     struct err err = {0};
     if (read(none, &settings, &config, &err) < 0 ||
         rl_method_preset("trloo", &standard, &err) < 0 || rl_method_check(&standard, &err) < 0)

@@ -28,51 +28,59 @@ def sound(warpgym, places):
     return {line[0] for line in words if line[1:2] == ["sound"]}
 
 
-def write_problems(warpgym, folder, name, count, rng, seen):
-    names, places = [], []
-    while len(names) < count + SPARE + count // 16:
-        kernel = kernels.draw(rng, LEAST + 1, MOST)
-        if kernel[0] in seen:
-            continue
-        seen.add(kernel[0])
-        names.append(f"{name}-{len(names):03}")
-        place = folder / "problems" / names[-1]
+class Writer:
+    def __init__(self, warpgym, folder, seed):
+        self.warpgym, self.folder, self.rng = warpgym, folder, random.Random(seed)
+        self.seen = set()  # steps of problems
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def problem(self, name, kernel):
+        place = self.folder / "problems" / name
         place.mkdir(parents=True, exist_ok=True)
-        places.append(place)
-        (place / "problem.yaml").write_text(kernels.problem(names[-1], *kernel), encoding="utf-8")
+        (place / "problem.yaml").write_text(kernels.problem(name, *kernel), encoding="utf-8")
         (place / "reference.c").write_text(kernels.reference(*kernel), encoding="utf-8")
-    listed = folder / f"{name.replace('-', '_')}.txt"
-    good = sound(warpgym, places)
-    kept = [name for name in names if name in good][:count]
-    listed.write_text("\n".join(kept) + "\n", encoding="utf-8")
+        return place
+
+    def problems(self, kind, count):
+        places = []
+        while len(places) < count + SPARE + count // 16:
+            kernel = kernels.draw(self.rng, LEAST + 1, MOST)
+            if kernel[0] in self.seen:
+                continue
+            self.seen.add(kernel[0])
+            places.append(self.problem(f"{kind}-{len(places):03}", kernel))
+        good = sound(self.warpgym, places)
+        kept = [place.name for place in places if place.name in good][:count]
+        listed = self.folder / f"{kind.replace('-', '_')}.txt"
+        listed.write_text("\n".join(kept) + "\n", encoding="utf-8")
+
+    def pair(self):
+        """A kernel as one of the crowd writes it, and an exercise."""
+        while True:
+            kernel = kernels.draw(self.rng, LEAST, MOST)
+            practised = answers.draw_steps(self.rng, len(kernels.LETTERS))
+            if kernel[0] not in self.seen and practised not in self.seen:
+                break
+        author = answers.draw_author(self.rng, *kernel)
+        yield kernels.words(*kernel), answers.answer(self.rng, *kernel, author)
+        yield answers.exercise(self.rng, practised)
+
+    def pairs(self, count):
+        with (
+            open(self.folder / "pairs.jsonl", "w", encoding="utf-8") as lines,
+            open(self.folder / "pairs.txt", "w", encoding="utf-8") as texts,
+        ):
+            for _ in range(count // 2):
+                for asked, answered in self.pair():
+                    talk = [("user", asked), ("assistant", answered)]
+                    messages = [{"role": role, "content": content} for role, content in talk]
+                    lines.write(json.dumps({"messages": messages}) + "\n")
+                    texts.write(f"{asked}\n{answered}\n")
 
 
-def write_pairs(folder, count, rng, seen):
-    """Half of them are exercises, and half the kernels of a crowd."""
-    pairs = []
-    while len(pairs) < count:
-        kernel = kernels.draw(rng, LEAST, MOST)
-        practised = answers.draw_steps(rng, len(kernels.LETTERS))
-        if kernel[0] in seen or practised in seen:
-            continue
-        author = answers.draw_author(rng, *kernel)
-        pairs.append((kernels.words(*kernel), answers.answer(rng, *kernel, author)))
-        pairs.append(answers.exercise(rng, practised))
-    with (
-        open(folder / "pairs.jsonl", "w", encoding="utf-8") as lines,
-        open(folder / "pairs.txt", "w", encoding="utf-8") as texts,
-    ):
-        for asked, answered in pairs:
-            talk = [("user", asked), ("assistant", answered)]
-            messages = [{"role": role, "content": content} for role, content in talk]
-            lines.write(json.dumps({"messages": messages}) + "\n")
-            texts.write(f"{asked}\n{answered}\n")
-
-
-def write(warpgym, folder, seed, pairs, train, held_out):
-    rng = random.Random(seed)
-    seen = set()
-    folder.mkdir(parents=True, exist_ok=True)
-    write_problems(warpgym, folder, "held-out", held_out, rng, seen)
-    write_problems(warpgym, folder, "train", train, rng, seen)
-    write_pairs(folder, pairs, rng, seen)
+def write(warpgym, folder, seed, size):
+    """`size`: how many pairs, problems to train on, and held out."""
+    writer = Writer(warpgym, folder, seed)
+    writer.problems("held-out", size["held_out"])
+    writer.problems("train", size["train"])
+    writer.pairs(size["pairs"])

@@ -135,7 +135,7 @@ SIZES = {
     "row": (
         "rows, cols",
         "rows*cols",
-        "{rows: 1, cols: 1}, {rows: 3, cols: 17}, {rows: 20, cols: 60}",
+        "{rows: 1, cols: 1}, {rows: 50, cols: 1}, {rows: 3, cols: 17}, {rows: 20, cols: 60}",
         "rows: [1, 40], cols: [1, 90]",
         "rows: 100, cols: 1000",
     ),

@@ -68,8 +68,9 @@ class Demo:
 
     def prepare(self):
         size = self.size
-        counts = size["pairs"], size["train"], size["held_out"]
-        data.write(self.binary, self.folder, self.seed, *counts)
+        if (self.folder / "model.json").exists():
+            return  # which problems are admitted may be another answer of chance
+        data.write(self.binary, self.folder, self.seed, size)
         pairs, tokenizer = self.folder / "pairs.txt", self.folder / "tokenizer"
         self.warpgym("lm", "tokenizer", "--vocab", size["vocabulary"], "-o", tokenizer, pairs)
         config = json.loads((HERE / "model.json").read_text(encoding="utf-8"))
@@ -109,7 +110,6 @@ class Demo:
             "--problems", self.folder / "problems", *self.quietly(),
             *(f"{name}={value}" for name, value in values.items()),
         )  # fmt: skip
-
 
     def evaluations(self):
         """Trajectories of the held-out problems, before the first step and behind the last one."""

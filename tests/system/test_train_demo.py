@@ -14,9 +14,9 @@ sys.path.insert(0, str(DEMO))
 import answers  # noqa: E402
 import kernels  # noqa: E402
 
-STEPS = (("absolute", ""), ("times z", ""), ("at most", "0.5"))
+STEPS = (("at most", "0.5"), ("absolute", ""), ("times z", ""))
+PAIRS, LISTS = "pairs.jsonl", ("train.txt", "held_out.txt")
 KERNELS = {end: (STEPS, end) for end in ("each", *kernels.ROWS)}
-SEEDS = 20
 
 
 @pytest.fixture(scope="module")
@@ -87,24 +87,40 @@ def test_mistakes_and_beliefs_do_not(warpgym, problems):
     assert not passed
 
 
-def test_the_same_seed_gives_the_same_data(tmp_path):
-    script = "import data, pathlib, sys; data.write(pathlib.Path(sys.argv[1]), 7, 30, 3, 2)"
-    for name in ("a", "b"):
-        subprocess.run([sys.executable, "-c", script, tmp_path / name], cwd=DEMO, check=True)
-    files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.*"))
-    assert len(files) == 4 + 2 * 5
-    for file in files:
-        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
-    asked = [json.loads(line)["messages"][0] for line in open(tmp_path / "a" / "pairs.jsonl")]
-    held_out = [p.read_text() for p in (tmp_path / "a").rglob("problem.yaml")]
-    assert not [one for one in asked for text in held_out if f'"{one["content"]}"' in text]
+def steps_of(text):
+    """What is in "x: A relu, B plus 3; sum of each row" between colon and semicolon."""
+    return text.split("x: ")[1].split(";")[0]
+
+
+def test_data(tmp_path):
+    """The same for a seed, but for what the judge admits; and no steps of a problem are in the
+    pairs, or in two problems."""
+    script = "import data, pathlib, sys; data.write(sys.argv[1], pathlib.Path(sys.argv[2]), 7, "
+    script += "{'pairs': 40, 'train': 3, 'held_out': 2})"
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        subprocess.run([sys.executable, "-c", script, WARPGYM, folder], cwd=DEMO, check=True)
+    files = [path for path in folders[0].rglob("*.*") if path.name not in LISTS]
+    names = sorted(path.relative_to(folders[0]) for path in files)
+    assert len(names) > 10
+    for name in names:
+        assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
+    problems = [
+        steps_of(path.read_text(encoding="utf-8").split('"')[1])
+        for path in folders[0].rglob("problem.yaml")
+    ]
+    taught = [steps_of(pair["messages"][0]["content"]) for pair in read_lines(folders[0] / PAIRS)]
+    assert len(taught) == 40 and len(set(problems)) == len(problems)
+    assert not set(problems) & set(taught)
 
 
 def test_all_of_it_runs(warpgym):
     out = warpgym.folder / "demo"
     script = [sys.executable, ROOT / "demo" / "train" / "run.py", "--smoke", "--quiet"]
     script += ["--threads", "1", "--warpgym", WARPGYM, "--seeds", "5", "--out", out]
-    done = subprocess.run(script, capture_output=True, text=True, check=False, env=warpgym.environment)
+    done = subprocess.run(
+        script, capture_output=True, text=True, check=False, env=warpgym.environment
+    )
     assert done.returncode == 0, done.stderr
     lines = read_lines(out / "seed-5" / "rl" / "metrics.jsonl")
     assert [line["step"] for line in lines] == [0, 1, 2]

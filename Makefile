@@ -70,7 +70,7 @@ SIDE_SO := $(ROOT)/build/libwarpgym_side.so
 SIDE_LIBRARY := $(ROOT)/build/libside.a
 TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
-LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts python demo .venv)))
+LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
 .PHONY: all setup tests test test-gpu demo train-demo lint tidy format fuzz fuzzers bench bench-gpu dist clean help faults
 .DELETE_ON_ERROR:

@@ -313,6 +313,8 @@
       "Episodes of each held-out problem")                                                         \
     X(train_evaluate_temperature, "train.evaluate_temperature", FLOAT, "0", 0, 10,                 \
       "Of their answers; 0: the likeliest")                                                        \
+    X(train_evaluate_top_p, "train.evaluate_top_p", FLOAT, "1", 0.0001, 1,                         \
+      "Share of probability that they are drawn from")                                             \
     X(train_measure, "train.measure", STRING, "correct", 0, 0,                                     \
       "What the best checkpoint and train.patience go by: correct, fast_1, return")                \
     X(train_patience, "train.patience", INT, "0", 0, 100000,                                       \

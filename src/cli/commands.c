@@ -197,13 +197,6 @@ const struct cli_command cli_commands[] = {
                  "warpgym train my.yaml --server http://gpu-box:10907\n"
                  "warpgym runs watch runs/first",
      .run = train_main},
-    {.name = "runs resume",
-     .arguments = "RUN [KEY=VALUE...]",
-     .summary = "go on with a training run, with the settings that it began with",
-     .description = "From its last checkpoint, to the same numbers as if it had never stopped. "
-                    "Settings that change no result may be others (docs/runs.md), and train.steps.",
-     .examples = "warpgym runs resume runs/first\nwarpgym runs resume runs/first train.steps=400",
-     .run = runs_resume_main},
     {.name = "report",
      .arguments = "RUN...",
      .summary = "what trajectories are worth: fast_p, pass@k, means, with intervals",
@@ -414,6 +407,23 @@ const struct cli_command cli_commands[] = {
                  "warpgym runs export demo ./adapter --checkpoint step-00040\n"
                  "warpgym runs export demo ./model --by kernel/mean_speedup",
      .run = runs_export_main},
+    {.name = "runs resume",
+     .arguments = "RUN [KEY=VALUE...]",
+     .summary = "go on with a training run, with the settings that it began with",
+     .description = "From its last checkpoint, to the same numbers as if it had never stopped. "
+                    "Settings that change no result may be others (docs/runs.md), and train.steps.",
+     .examples = "warpgym runs resume runs/first\nwarpgym runs resume runs/first train.steps=400",
+     .run = runs_resume_main},
+    {.name = "runs eval",
+     .arguments = "RUN|CHECKPOINT [PROBLEM...]",
+     .summary = "a checkpoint of a run plays problems, and is reported on",
+     .description =
+         "RUN is a directory, or the name of one in ./runs; CHECKPOINT is RUN/checkpoints/NAME. "
+         "Without a PROBLEM (an id, a suite such as native, all, @FILE) those that the run held "
+         "out are played. `warpgym report` compares the trajectories of several.",
+     .examples = "warpgym runs eval demo\nwarpgym runs eval demo -c base -n 8 -t 1 native\n"
+                 "warpgym runs eval runs/demo/checkpoints/step-000100 softmax gemm --json",
+     .run = runs_eval_main},
     {.name = "runs tensorboard",
      .arguments = "[RUN...]",
      .summary = "TensorBoard on the event files of training runs",

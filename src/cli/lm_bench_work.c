@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "device/cpu.h"
 #include "lm/sample/sampler.h"
 #include "lm/train/trainer.h"
@@ -24,7 +25,7 @@ struct lm_bench {
     float *array;
     size_t array_count;
     double *sum;
-    uint64_t state; /* of the random tokens */
+    uint64_t drawn; /* random tokens */
     int32_t *tokens, *prompt;
     struct lm_datum *datums;
     size_t datum_count;
@@ -183,8 +184,7 @@ int lm_bench_round(struct lm_bench *bench, struct lm_bench_round *round, struct 
 
 static int32_t draw(struct lm_bench *bench)
 {
-    bench->state = bench->state * 6364136223846793005U + 1442695040888963407U;
-    return (int32_t)((bench->state >> 33) % bench->model->config.vocab);
+    return (int32_t)(random_mix(++bench->drawn * RANDOM_GOLDEN) % bench->model->config.vocab);
 }
 
 static void draw_datums(struct lm_bench *bench)
@@ -241,7 +241,7 @@ int lm_bench_open(struct lm_bench **out, struct lm_model *model, const struct lm
 {
     const struct lm_trainer_options options = {.batch_tokens = plan->tokens};
     struct lm_bench *bench = mem_alloc(sizeof *bench);
-    *bench = (struct lm_bench){.model = model, .plan = *plan, .state = 1};
+    *bench = (struct lm_bench){.model = model, .plan = *plan};
     draw_datums(bench);
     int result = alloc_arrays(bench, err);
     if (result == 0 && plan->train)

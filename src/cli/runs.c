@@ -46,7 +46,7 @@ void runs_number(double value, char text[RUNS_NUMBER_BYTES])
         snprintf(text, RUNS_NUMBER_BYTES, "%.4g", value);
 }
 
-/* --------------------------------------------------------------------------------------- finding */
+/* -------------------------------------------------------------------------------------- finding */
 
 int runs_find(const char *word, char **path, struct err *err)
 {
@@ -127,7 +127,7 @@ bool runs_one(int (*run)(int, char **), const struct cli_option *options, int ar
     return false;
 }
 
-/* --------------------------------------------------------------------------------------- telling */
+/* -------------------------------------------------------------------------------------- telling */
 
 void runs_step_text(const struct run_view *view, char *text, size_t text_bytes)
 {
@@ -144,7 +144,7 @@ void runs_age_text(const struct run_view *view, char *text, size_t text_bytes)
     jobs_table_age(when, clock_wall_ms() / 1000, text, text_bytes);
 }
 
-/* ------------------------------------------------------------------------------------------ best */
+/* ----------------------------------------------------------------------------------------- best */
 
 const char *runs_best_measure(const struct run_view *view, bool *lowest)
 {

@@ -22,7 +22,7 @@ struct comparison {
     struct cli_words metrics;
 };
 
-/* ---------------------------------------------------------------------------------- what is asked */
+/* -------------------------------------------------------------------------------- what is asked */
 
 static bool is_asked(const struct comparison *comparison, const char *name)
 {
@@ -85,7 +85,7 @@ static int choose_step(struct comparison *comparison, int64_t asked, struct err 
     return 0;
 }
 
-/* --------------------------------------------------------------------------------------- settings */
+/* ------------------------------------------------------------------------------------- settings */
 
 static int read_all_settings(const struct comparison *comparison, struct settings *all,
                              struct err *err)
@@ -141,7 +141,7 @@ static int differences(const struct comparison *comparison, json_t **out, struct
     return result;
 }
 
-/* ----------------------------------------------------------------------------------------- output */
+/* --------------------------------------------------------------------------------------- output */
 
 static json_t *values_at(const struct comparison *comparison, const struct run_series *series,
                          uint64_t step)

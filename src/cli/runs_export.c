@@ -33,7 +33,7 @@ static const char *const tokenizer_files[] = {
     "chat_template.jinja", "added_tokens.json",     "generation_config.json",
 };
 
-/* ----------------------------------------------------------------------------------------- copying */
+/* -------------------------------------------------------------------------------------- copying */
 
 static int copy_bytes(int from, int to, const char *source, const char *target, struct err *err)
 {
@@ -116,7 +116,7 @@ static int copy_tokenizer(const char *from, const char *to, struct err *err)
     return result;
 }
 
-/* ---------------------------------------------------------------------------------------- choosing */
+/* ------------------------------------------------------------------------------------- choosing */
 
 static int list_names(const json_t *all, const char *wanted, const char *path, struct err *err)
 {
@@ -203,11 +203,11 @@ static int fill(const struct run_view *view, const struct export *export, const 
 static int export_run(const struct run_view *view, const struct export *export, struct err *err)
 {
     json_t *all = NULL;
-    const json_t *chosen;
+    const json_t *chosen = NULL;
     int result = run_view_checkpoints(view, &all, err);
     if (result == 0)
         result = choose(view, export, all, &chosen, err);
-    if (result == 0) {
+    if (result == 0 && chosen) {
         const char *where = json_text_at(chosen, "where");
         char *from = where[0] == '/' ? mem_strdup(where) : mem_printf("%s/%s", view->path, where);
         if (run_checkpoint_is_elsewhere(where))

@@ -65,7 +65,7 @@ static json_t *last_json(const struct run_series *series)
     return object;
 }
 
-/* ------------------------------------------------------------------------------------------ list */
+/* ----------------------------------------------------------------------------------------- list */
 
 static void last_text(const struct run_view *view, const char *label, char text[RUNS_NUMBER_BYTES])
 {
@@ -162,7 +162,7 @@ int runs_list_main(int argc, char **argv)
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------ show */
+/* ----------------------------------------------------------------------------------------- show */
 
 /* {PATH: value, …} of the settings that are not the standard; of a fine-tuning run its run.json. */
 static int settings_json(const struct run_view *view, json_t **out, struct err *err)

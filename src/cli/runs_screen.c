@@ -158,11 +158,15 @@ static void put_measure(struct drawing *drawing, const char *label, const struct
     const struct run_series *series = &drawing->view->series;
     char last[RUNS_NUMBER_BYTES], least[RUNS_NUMBER_BYTES], most[RUNS_NUMBER_BYTES];
     double low = NAN, high = NAN;
+    double *told = mem_alloc((series->count + 1) * sizeof *told);
+    size_t count = 0;
     struct buf line;
-    for (size_t i = 0; i < series->count; i++) {
-        low = fmin(low, column->values[i]);
-        high = fmax(high, column->values[i]);
-    }
+    for (size_t i = 0; i < series->count; i++)
+        if (!isnan(column->values[i])) { /* what is not told at each step has no gaps */
+            low = fmin(low, column->values[i]);
+            high = fmax(high, column->values[i]);
+            told[count++] = column->values[i];
+        }
     runs_number(run_series_at(series, column->name, UINT64_MAX, NULL), last);
     runs_number(low, least);
     runs_number(high, most);
@@ -170,10 +174,10 @@ static void put_measure(struct drawing *drawing, const char *label, const struct
     buf_printf(&line, "%-*s%*s%*s%*s  ", LABEL, label, NUMBER, last, NUMBER, least, NUMBER, most);
     int columns = drawing->screen->width - LABEL - 3 * NUMBER - 2;
     if (columns >= CURVE_LEAST)
-        runs_screen_curve(column->values, series->count, (size_t)columns, drawing->screen->utf8,
-                          &line);
+        runs_screen_curve(told, count, (size_t)columns, drawing->screen->utf8, &line);
     put_line(drawing, STYLE_NONE, line.data);
     buf_deinit(&line);
+    mem_free(told);
 }
 
 void runs_screen_draw(const struct run_view *view, const char *checkpoint,

@@ -141,7 +141,7 @@ static int watch_terminal(struct run_view *view, struct err *err)
     return result;
 }
 
-/* ------------------------------------------------------------------------------------------ pipe */
+/* ----------------------------------------------------------------------------------------- pipe */
 
 /* A row is told when the next one has begun, or its process has ended: an evaluation may add to it.
  */

@@ -62,8 +62,7 @@ int learner_open(struct learner **out, const struct learner_options *options, st
                                                                         : options->model;
     *out = NULL;
     if (!maker)
-        return err_set(err, ERR_INPUT,
-                       "'%.100s' is no kind of learner: there are %s and %s",
+        return err_set(err, ERR_INPUT, "'%.100s' is no kind of learner: there are %s and %s",
                        options->kind, learner_engine.kind, learner_tinker.kind);
     if (!options->model || !options->model[0])
         return err_set(err, ERR_INPUT, "name a model to train");
@@ -228,6 +227,7 @@ int learner_forward(struct learner *learner, struct lm_datum *datums, size_t cou
 
 int learner_step(struct learner *learner, const struct lm_adam *adam, double *norm, struct err *err)
 {
+    *norm = 0;
     return learner->maker->step(learner->state, adam, norm, err);
 }
 
@@ -251,6 +251,8 @@ int learner_save(struct learner *learner, const char *directory, const char *nam
                  struct err *err)
 {
     *where = NULL;
+    if (!name[0] || name[0] == '.' || strchr(name, '/'))
+        return err_set(err, ERR_INPUT, "'%.100s' is no name for a checkpoint", name);
     return learner->maker->save(learner->state, directory, name, where, err);
 }
 

@@ -8,7 +8,9 @@
  *   datums ─► learner_forward_backward … ─► learner_step ─► learner_refresh ─► new samples
  *
  * Samples come from a frozen copy of the weights, that of the last learner_refresh (or of the
- * beginning); its number, the version, goes with every sample.
+ * beginning); its number, the version, goes with every sample: the steps that made it (tinker:
+ * since the model was opened or loaded). The engine's samples depend on weights, prompt, seed and
+ * settings to the last bit, never on who is sampled beside them.
  *
  * Ownership: answers and paths are the caller's. Threads: learner_prompt and learner_sample may be
  * called by any number of threads at once; everything else by one, also while others sample.
@@ -38,15 +40,15 @@ struct learner_options {
     const char *tokenizer; /* a directory; NULL: the model's */
     const char *url;       /* tinker; NULL: TINKER_BASE_URL */
     size_t lora_rank;      /* 0: all parameters (engine alone) */
-    double lora_alpha;
-    uint64_t seed;       /* of fresh adapters */
-    size_t context;      /* tokens of prompt and answer together */
-    size_t batch_tokens; /* engine: rows of one training pass */
-    size_t at_once;      /* samples under way */
-    bool recompute;      /* engine */
-    const char *backend; /* engine: "cpu", "reference" */
-    size_t threads;      /* engine */
-    const struct settings *settings;
+    double lora_alpha;     /* 0: twice the rank. tinker: the server's own, it is not asked */
+    uint64_t seed;         /* of fresh adapters */
+    size_t context;        /* tokens of prompt and answer together */
+    size_t batch_tokens;   /* engine: rows of one training pass */
+    size_t at_once;        /* samples under way */
+    bool recompute;        /* engine */
+    const char *backend;   /* engine: "cpu", "reference" */
+    size_t threads;        /* engine */
+    const struct settings *settings; /* policy.*: how long a server is waited for; engine: unused */
     const _Atomic int *cancelled;
 };
 
@@ -80,7 +82,9 @@ NODISCARD int learner_sample(struct learner *learner, const struct tokens *promp
                              struct err *err);
 void learner_answer_deinit(struct learner_answer *answer);
 
-/* As lm_trainer_forward_backward and lm_trainer_forward. */
+/* As lm_trainer_forward_backward and lm_trainer_forward. tinker: one target a row, no dual clip and
+ * no entropy (ERR_INPUT; a datum's entropy becomes NAN); sums are worked out here from the
+ * server's log-probabilities. */
 NODISCARD int learner_forward_backward(struct learner *learner, struct lm_datum *datums,
                                        size_t count, const struct loss *loss,
                                        const struct loss_config *config, struct loss_sums *sums,
@@ -88,7 +92,9 @@ NODISCARD int learner_forward_backward(struct learner *learner, struct lm_datum 
 NODISCARD int learner_forward(struct learner *learner, struct lm_datum *datums, size_t count,
                               const struct loss *loss, const struct loss_config *config,
                               struct loss_sums *sums, struct err *err);
-/* *norm: of the gradients before clipping; NAN where the service does not tell. */
+/* *norm: of the gradients before clipping; NAN where the service does not tell. With ERR_INPUT and
+ * a norm that is not finite nothing changed but the gradients, which are gone; after any other
+ * error it is 0. */
 NODISCARD int learner_step(struct learner *learner, const struct lm_adam *adam, double *norm,
                            struct err *err);
 NODISCARD int learner_refresh(struct learner *learner, uint64_t *version, struct err *err);

@@ -216,8 +216,6 @@ static int engine_save(void *state, const char *directory, const char *name, cha
 {
     struct engine *engine = state;
     int result = check_whole(engine, err);
-    if (result == 0 && (!name[0] || name[0] == '.' || strchr(name, '/')))
-        result = err_set(err, ERR_INPUT, "'%.100s' is no name for a checkpoint", name);
     if (result < 0)
         return result;
     char *path = mem_printf("%s/" FOLDER "/%s", directory, name);

@@ -25,6 +25,7 @@ struct learner_maker {
     int (*pass)(void *state, struct lm_datum *datums, size_t count, const struct loss *loss,
                 const struct loss_config *config, bool gradients, struct loss_sums *sums,
                 struct err *err);
+    /* Finds *norm 0. */
     int (*step)(void *state, const struct lm_adam *adam, double *norm, struct err *err);
     int (*refresh)(void *state, uint64_t *version, struct err *err);
     int (*save)(void *state, const char *directory, const char *name, char **where,

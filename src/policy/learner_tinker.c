@@ -68,8 +68,10 @@ static int command(struct tinker *tinker, const char *target, struct buf *body, 
     char *id = NULL;
     int found = 0;
     buf_puts(body, "}");
-    const struct tinker_call call = {
-        .method = "POST", .target = target, .body = body, .fine = fine};
+    const struct tinker_call call = {.method = "POST",
+                                     .target = target,
+                                     .body = body,
+                                     .fine = fine};
     int code = tinker_submit(tinker->link, &call, &id, &found, err);
     if (code == 0 && id)
         code = tinker_await(tinker->link, id, &call, &own, NULL, err);
@@ -106,7 +108,7 @@ static int as_io(int code, struct err *err)
     return ERR_IO;
 }
 
-/* ---------------------------------------------------------------------------------------- models */
+/* ------------------------------------------------------------------------------------ models */
 
 static void put_lora(struct buf *body, const struct tinker *tinker)
 {
@@ -151,8 +153,10 @@ static void unload_model(struct tinker *tinker)
     put_key(&body, "model_id", tinker->model);
     put_key(&body, "type", "unload_model");
     buf_puts(&body, "}");
-    const struct tinker_call call = {
-        .method = "POST", .target = "/api/v1/unload_model", .body = &body, .once = true};
+    const struct tinker_call call = {.method = "POST",
+                                     .target = "/api/v1/unload_model",
+                                     .body = &body,
+                                     .once = true};
     if (tinker_submit(tinker->parting, &call, &id, NULL, NULL) == 0 &&
         tinker_await(tinker->parting, id, &call, &result, NULL, NULL) == 0)
         json_decref(result);
@@ -280,13 +284,15 @@ static int open_sampler(struct tinker *tinker, const char *path, char **sampler,
     put_key(&body, "model_path", path);
     put_key(&body, "type", "create_sampling_session");
     buf_puts(&body, "}");
-    const struct tinker_call call = {
-        .method = "POST", .target = "/api/v1/create_sampling_session", .body = &body};
+    const struct tinker_call call = {.method = "POST",
+                                     .target = "/api/v1/create_sampling_session",
+                                     .body = &body};
     int result = tinker_ask(tinker->link, &call, &answer, NULL, err);
     const char *id = json_text_at(answer, "sampling_session_id");
     if (result == 0 && !id[0])
-        result = err_set(err, ERR_PROTOCOL,
-                         "the server's answer to create_sampling_session has no 'sampling_session_id'");
+        result =
+            err_set(err, ERR_PROTOCOL,
+                    "the server's answer to create_sampling_session has no 'sampling_session_id'");
     if (result == 0)
         *sampler = mem_strdup(id);
     json_decref(answer);
@@ -533,7 +539,6 @@ static int step(struct tinker *tinker, const struct lm_adam *adam, double *norm,
 static int tinker_step(void *state, const struct lm_adam *adam, double *norm, struct err *err)
 {
     struct tinker *tinker = state;
-    *norm = NAN;
     pthread_mutex_lock(&tinker->lock);
     int result = step(tinker, adam, norm, err);
     pthread_mutex_unlock(&tinker->lock);
@@ -599,8 +604,9 @@ static int look_at(struct tinker *tinker, const char *where, struct err *err)
     begin_body(&body);
     put_key(&body, "tinker_path", where);
     buf_puts(&body, "}");
-    const struct tinker_call call = {
-        .method = "POST", .target = "/api/v1/weights_info", .body = &body};
+    const struct tinker_call call = {.method = "POST",
+                                     .target = "/api/v1/weights_info",
+                                     .body = &body};
     int result = tinker_ask(tinker->link, &call, &answer, NULL, err);
     const char *base = json_text_at(answer, "base_model");
     const json_t *rank = json_object_get(answer, "lora_rank");

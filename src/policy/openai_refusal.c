@@ -22,9 +22,8 @@ static const char *hint_of(const struct openai_refusal *refusal)
         return refusal->token_hint ? refusal->token_hint
                                    : "it wants another token; set policy.token";
     case 404:
-        return refusal->missing_hint
-                   ? refusal->missing_hint
-                   : "is that its base address, with /v1, and the model's name?";
+        return refusal->missing_hint ? refusal->missing_hint
+                                     : "is that its base address, with /v1, and the model's name?";
     default:
         return NULL;
     }

@@ -18,7 +18,8 @@ struct openai_refusal {
     int status;
     const char *body;
     size_t bytes;
-    /* What to do about a 401 or 403, and a 404, whose words say little; NULL: as of an OpenAI endpoint. */
+    /* What to do about a 401 or 403, and a 404, whose words say little; NULL: as of an OpenAI
+     * endpoint. */
     const char *token_hint, *missing_hint;
 };
 

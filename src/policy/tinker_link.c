@@ -157,9 +157,7 @@ static enum next try_once(struct trying *trying, struct http_flow *flow,
 {
     struct tinker_link *link = trying->link;
     const struct tinker_call *call = trying->call;
-    const int64_t most = call->once      ? ONCE_MS
-                         : trying->poll ? POLL_MS
-                                         : SUBMIT_MS;
+    const int64_t most = call->once ? ONCE_MS : trying->poll ? POLL_MS : SUBMIT_MS;
     const int64_t bound = link->settings->policy_timeout_ms;
     const struct http_flow_call wanted = {
         .method = call->method,
@@ -176,9 +174,9 @@ static enum next try_once(struct trying *trying, struct http_flow *flow,
     if (*result == ERR_TIMEOUT)
         return NEXT_SILENT;
     if (*result < 0)
-        return *result != ERR_IO                        ? NEXT_STOP
+        return *result != ERR_IO                  ? NEXT_STOP
                : reply->unreached && !link->known ? NEXT_UNREACHED
-                                                        : NEXT_BUSY;
+                                                  : NEXT_BUSY;
     if (!is_fine(trying, reply->status)) {
         *result = refuse(link, reply, err);
         return next_of_status(trying, reply->status, reply->bytes);
@@ -262,8 +260,7 @@ static int ask(struct trying *trying, struct http_flow *flow, json_t **answer, i
     }
 }
 
-static int ask_on_a_connection(struct trying *trying, json_t **answer, int *status,
-                               struct err *err)
+static int ask_on_a_connection(struct trying *trying, json_t **answer, int *status, struct err *err)
 {
     struct http_flow *flow;
     struct err own;

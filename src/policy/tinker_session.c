@@ -55,8 +55,8 @@ static void *beat(void *argument)
         if (tinker_ask(heart->link, &call, &answer, NULL, &err) == 0)
             last_ns = clock_now_ns();
         else if (clock_ms_since(last_ns) > WORRY_MS)
-            log_event(LOG_LEVEL_WARN, "policy", "the server does not hear us: it may end the session",
-                      "why", err.text, NULL);
+            log_event(LOG_LEVEL_WARN, "policy",
+                      "the server does not hear us: it may end the session", "why", err.text, NULL);
         json_decref(answer);
     }
     return NULL;
@@ -108,8 +108,10 @@ static int post(struct tinker_link *link, const char *target, const char *text, 
     struct buf body;
     buf_init(&body, BODY_BYTES);
     buf_puts(&body, text);
-    const struct tinker_call call = {
-        .method = "POST", .target = target, .body = &body, .fine = fine};
+    const struct tinker_call call = {.method = "POST",
+                                     .target = target,
+                                     .body = &body,
+                                     .fine = fine};
     int result = tinker_ask(link, &call, answer, NULL, err);
     buf_deinit(&body);
     return result;
@@ -155,7 +157,8 @@ static int create(struct tinker_session *session, struct tinker_link *link, stru
             log_event(i == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "policy", "the server says", "text",
                       json_text_at(answer, levels[i]), NULL);
     if (result == 0 && !id[0])
-        result = err_set(err, ERR_PROTOCOL, "the server's answer to create_session has no 'session_id'");
+        result = err_set(err, ERR_PROTOCOL,
+                         "the server's answer to create_session has no 'session_id'");
     if (result == 0)
         session->id = mem_strdup(id);
     json_decref(answer);
@@ -177,8 +180,13 @@ static int find_model(struct tinker_session *session, const json_t *models, cons
     int result = 0;
     if (!found && count > 0)
         result = err_set(err, ERR_INPUT, "the server has no model '%.200s'%s%.200s%s", model,
-                         near ? "; is it '" : count == 1 ? "; it has '" : "",
-                         near ? near : count == 1 ? names[0] : "", near || count == 1 ? "'" : "");
+                         near         ? "; is it '"
+                         : count == 1 ? "; it has '"
+                                      : "",
+                         near         ? near
+                         : count == 1 ? names[0]
+                                      : "",
+                         near || count == 1 ? "'" : "");
     session->context = bound_of(found, "max_context_length", 0);
     mem_free(names);
     return result;
@@ -187,8 +195,9 @@ static int find_model(struct tinker_session *session, const json_t *models, cons
 static int look_for_model(struct tinker_session *session, struct tinker_link *link,
                           const char *model, struct err *err)
 {
-    const struct tinker_call call = {
-        .method = "GET", .target = "/api/v1/get_server_capabilities", .fine = 404};
+    const struct tinker_call call = {.method = "GET",
+                                     .target = "/api/v1/get_server_capabilities",
+                                     .fine = 404};
     json_t *answer = NULL;
     int result = tinker_ask(link, &call, &answer, NULL, err);
     if (result == 0)

@@ -37,8 +37,7 @@ void tinker_put_numbers(struct buf *body, const float *values, size_t count)
 {
     buf_puts(body, "[");
     for (size_t i = 0; i < count; i++)
-        buf_printf(body, i > 0 ? ",%.9g" : "%.9g",
-                   isfinite(values[i]) ? (double)values[i] : 0.0);
+        buf_printf(body, i > 0 ? ",%.9g" : "%.9g", isfinite(values[i]) ? (double)values[i] : 0.0);
     buf_puts(body, "]");
 }
 
@@ -238,7 +237,8 @@ int tinker_read_logprobs(const json_t *result, size_t index, float *logprobs, si
     const json_t *output = json_array_get(outputs, index);
     const json_t *tensor = json_object_get(output, "logprobs");
     if (!json_is_object(tensor))
-        return err_set(err, ERR_PROTOCOL, "the server's answer has no 'logprobs' of datum %zu", index);
+        return err_set(err, ERR_PROTOCOL, "the server's answer has no 'logprobs' of datum %zu",
+                       index);
     return read_floats(json_object_get(tensor, "data"), "'logprobs'", logprobs, count, err);
 }
 
@@ -247,15 +247,17 @@ static int read_ids(const json_t *array, size_t max_tokens, struct learner_answe
 {
     size_t count = json_array_size(array);
     if (!json_is_array(array) || count == 0 || count > max_tokens)
-        return err_set(err, ERR_PROTOCOL, "the server's answer has %zu tokens; 1 to %zu were asked for",
-                       count, max_tokens);
+        return err_set(err, ERR_PROTOCOL,
+                       "the server's answer has %zu tokens; 1 to %zu were asked for", count,
+                       max_tokens);
     answer->tokens = mem_alloc(count * sizeof *answer->tokens);
     answer->count = count;
     for (size_t i = 0; i < count; i++) {
         const json_t *value = json_array_get(array, i);
         json_int_t id = json_is_integer(value) ? json_integer_value(value) : -1;
         if (id < 0 || id >= LIMIT_LM_VOCAB)
-            return err_set(err, ERR_PROTOCOL, "the server's answer holds what is no token, at %zu", i);
+            return err_set(err, ERR_PROTOCOL, "the server's answer holds what is no token, at %zu",
+                           i);
         answer->tokens[i] = (int32_t)id;
     }
     return 0;

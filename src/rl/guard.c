@@ -12,6 +12,8 @@ int guard_see(struct guard *guard, const struct settings *settings, uint64_t ste
                        " times in a row; lower train.rate, or lengthen train.warmup, in another "
                        "directory",
                        step, guard->skips);
+    if (figures->not_finite)
+        return 0;
     if (settings->train_guard_norm > 0 && figures->norm > settings->train_guard_norm)
         return err_set(err, ERR_INPUT,
                        "step %" PRIu64 ": the gradient's norm is %.4g, above train.guard_norm "

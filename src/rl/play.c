@@ -32,7 +32,7 @@ struct play {
     struct err why; /* written once, with the lock */
 };
 
-/* ----------------------------------------------------------------------------------- what may be */
+/* ------------------------------------------------------------------------------------ patience */
 
 static bool is_over(const struct play *play)
 {
@@ -276,9 +276,12 @@ static void *work(void *argument)
     struct play_rollout *rollout;
     while ((rollout = next_rollout(play))) {
         struct seat seat = {.play = play, .rollout = rollout};
-        int result = play_episode(&seat, &rollout->why);
+        struct err err = {0}; /* it may tell of what was overcome */
+        int result = play_episode(&seat, &err);
+        if (result < 0)
+            rollout->why = err;
         if (result < 0 && !is_refusal(result) && result != ERR_CANCELLED)
-            end_play(play, &rollout->why);
+            end_play(play, &err);
         episode_free(seat.episode);
     }
     return NULL;

@@ -37,7 +37,7 @@ static int begun(const struct run *run, struct err *err)
                       : err_set(err, ERR_INTERNAL, "%s: run_resume comes first", run->directory);
 }
 
-/* ------------------------------------------------------------------------------------- open, close */
+/* ---------------------------------------------------------------------------------- open, close */
 
 /* The names of new files are on the disk, too. */
 static int sync_directory(const char *path, struct err *err)
@@ -85,8 +85,8 @@ int run_open(struct run **out, const char *directory, const struct settings *set
 
 static void close_files(struct run *run)
 {
-    struct journal *const all[] = {&run->metrics, &run->traces, &run->checkpoints, &run->log};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    struct journal *const all[] = {&run->metrics, &run->traces, &run->checkpoints, &run->log, NULL};
+    for (size_t i = 0; all[i]; i++)
         if (all[i]->path)
             journal_close(all[i]);
     run_board_close(&run->board);
@@ -109,7 +109,7 @@ const char *run_directory(const struct run *run)
     return run->directory;
 }
 
-/* ------------------------------------------------------------------------------------------ resume */
+/* --------------------------------------------------------------------------------------- resume */
 
 static int open_file(struct run *run, struct journal *journal, const char *name, bool durable,
                      journal_line read, void *context, struct err *err)
@@ -218,7 +218,7 @@ int run_resume(struct run *run, struct run_checkpoint *checkpoint, bool *found, 
     return result;
 }
 
-/* ---------------------------------------------------------------------------------------- appending */
+/* ------------------------------------------------------------------------------------ appending */
 
 static int check_metrics(const json_t *metrics, struct err *err)
 {
@@ -299,7 +299,7 @@ static json_t *checkpoint_line(const char *name, uint64_t step, const char *wher
 int run_checkpoint(struct run *run, const char *name, uint64_t step, const char *where,
                    const json_t *state, struct err *err)
 {
-    json_t *lengths;
+    json_t *lengths = NULL;
     int result = begun(run, err);
     if (result == 0 && (strlen(name) >= RUN_NAME_BYTES || strlen(where) >= RUN_WHERE_BYTES))
         result = err_set(err, ERR_LIMIT, "a checkpoint's name or place is too long: %.60s, %.200s",
@@ -314,7 +314,7 @@ int run_checkpoint(struct run *run, const char *name, uint64_t step, const char 
     return result;
 }
 
-/* --------------------------------------------------------------------------------- what is going on */
+/* ----------------------------------------------------------------------------- what is going on */
 
 int run_log(struct run *run, const char *event, const json_t *facts, struct err *err)
 {

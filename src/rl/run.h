@@ -17,7 +17,7 @@
  * since is done again, with the same data order and random numbers. So a line is in a file once,
  * whenever the run was killed. Whoever removes the newest checkpoints goes on from an older one.
  *
- *   run_open ─► run_resume ─► run_metrics, run_trace, … ─► run_checkpoint … ─► run_finish, run_close
+ *   run_open ─► run_resume ─► run_metrics, run_trace, … ─► run_checkpoint ─► run_finish, run_close
  *
  * Threads: one at a time, but for run_trace, run_status and run_log, which any thread may call.
  */
@@ -58,8 +58,8 @@ NODISCARD int run_resume(struct run *run, struct run_checkpoint *checkpoint, boo
                          struct err *err);
 
 /* Appends; on disk when it returns. `metrics` has plain numbers alone, or null for one that is not
- * finite. Event files get them under the tags of rl/run_tags.h. After an error the run ends: what is
- * in the files is cut to the last checkpoint when it goes on. */
+ * finite. Event files get them under the tags of rl/run_tags.h. After an error the run ends: what
+ * is in the files is cut to the last checkpoint when it goes on. */
 NODISCARD int run_metrics(struct run *run, uint64_t step, const json_t *metrics, struct err *err);
 /* Appends; on disk with the next checkpoint. ERR_INTERNAL: a key of docs/schemas/trace.schema.json
  * is missing. */
@@ -80,7 +80,7 @@ NODISCARD int run_log(struct run *run, const char *event, const json_t *facts, s
  * outlives the call. */
 void run_status(struct run *run, const char *phase, uint64_t step, uint64_t steps, size_t done,
                 size_t all);
-/* All steps are done; `why` says so: "steps", "patience". A run that goes on later takes it back. */
+/* All steps are done; `why` says so: "steps", "patience". Going on later takes it back. */
 NODISCARD int run_finish(struct run *run, uint64_t step, const char *why, struct err *err);
 
 /* Checkpoints that are there, oldest first, as their lines have them; a new reference. For readers:

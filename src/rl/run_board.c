@@ -23,12 +23,12 @@ void run_board_close(struct run_board *board)
     if (!board->directory)
         return;
     events_close(&board->main);
-    for (size_t i = 0; i < board->count; i++) {
-        events_close(&board->members[i]->events);
-        mem_free(board->members[i]->directory);
-        mem_free(board->members[i]);
+    for (struct run_board_member *member = board->members, *next; member; member = next) {
+        next = member->next;
+        events_close(&member->events);
+        mem_free(member->directory);
+        mem_free(member);
     }
-    mem_free(board->members);
     mem_free(board->directory);
     *board = (struct run_board){0};
 }
@@ -48,10 +48,10 @@ static int member_of(struct run_board *board, const struct run_tag *row, struct 
                      struct err *err)
 {
     char *directory = directory_of(board, row);
-    for (size_t i = 0; i < board->count; i++)
-        if (strcmp(board->members[i]->directory, directory) == 0) {
+    for (struct run_board_member *member = board->members; member; member = member->next)
+        if (strcmp(member->directory, directory) == 0) {
             mem_free(directory);
-            *out = &board->members[i]->events;
+            *out = &member->events;
             return 0;
         }
     struct run_board_member *member = mem_alloc(sizeof *member);
@@ -62,8 +62,8 @@ static int member_of(struct run_board *board, const struct run_tag *row, struct 
         return result;
     }
     member->directory = directory;
-    board->members = mem_resize(board->members, (board->count + 1) * sizeof *board->members);
-    board->members[board->count++] = member;
+    member->next = board->members;
+    board->members = member;
     *out = &member->events;
     return 0;
 }

@@ -17,10 +17,10 @@ struct run_board {
     uint64_t first_step;
     struct events main;
     struct run_board_member {
+        struct run_board_member *next;
         char *directory;
         struct events events;
-    } * *members;
-    size_t count;
+    } * members;
 };
 
 /* `directory` of the run. */

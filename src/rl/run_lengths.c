@@ -49,12 +49,10 @@ static int walk(const char *directory, const char *below, bool deeper, each_even
 static int measure(void *lengths, const char *directory, const char *name, struct err *err)
 {
     char *path = mem_printf("%s/%s", directory, name);
-    struct stat status;
+    struct stat status = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     int result = 0;
-    if (fd < 0 && errno == ENOENT)
-        status.st_size = 0;
-    else if (fd < 0 || fstat(fd, &status) < 0 || fdatasync(fd) < 0)
+    if (fd < 0 ? errno != ENOENT : fstat(fd, &status) < 0 || fdatasync(fd) < 0)
         result = err_sys(err, errno, "%s: cannot write it to the disk", path);
     if (result == 0)
         json_put(lengths, name, json_integer(status.st_size));

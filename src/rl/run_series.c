@@ -169,7 +169,7 @@ static int read_rest(struct run_series *series, int fd, struct err *err)
 
 int run_series_read(struct run_series *series, struct err *err)
 {
-    struct stat status;
+    struct stat status = {0};
     int fd = open(series->path, O_RDONLY | O_CLOEXEC);
     int result = 0;
     if (fd < 0 && errno == ENOENT) {

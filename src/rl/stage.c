@@ -130,7 +130,7 @@ json_t *stages_state(const struct stages *stages)
 int stages_restore(struct stages *stages, const json_t *state, struct err *err)
 {
     int64_t at;
-    json_t *rates, *rate;
+    json_t *rates = NULL, *rate;
     size_t i;
     int result = json_get_int(state, "at", &at, err);
     if (result == 0)

@@ -20,26 +20,24 @@ void step_deinit(struct step *step)
 
 /* ---------------------------------------------------------------------------------------- batch */
 
-static void count_rows(const struct step *step, size_t *rows, size_t *tokens, size_t *samples)
+static void count_rows(const struct step *step, size_t *rows, size_t *tokens)
 {
-    *rows = *tokens = *samples = 0;
+    *rows = *tokens = 0;
     for (size_t i = 0; i < step->rollout_count; i++) {
         const struct play_rollout *rollout = step->rollouts[i];
         *rows += rollout->count;
-        *samples = rollout->sample >= *samples ? rollout->sample + 1 : *samples;
         for (size_t t = 0; t < rollout->count; t++)
             *tokens += rollout->turns[t].answer.count;
     }
 }
 
-static void fill_row(struct step *step, size_t row, const struct play_rollout *rollout, size_t turn,
-                     size_t samples)
+static void fill_row(struct step *step, size_t row, const struct play_rollout *rollout, size_t turn)
 {
     struct rl_batch *batch = &step->batch;
     const struct play_turn *from = &rollout->turns[turn];
     size_t first = batch->first[row];
     batch->prompt[row] = (uint32_t)rollout->task;
-    batch->rollout[row] = (uint32_t)(rollout->task * samples + rollout->sample);
+    batch->rollout[row] = (uint32_t)(rollout->task * step->options.samples + rollout->sample);
     batch->turn[row] = (uint32_t)turn;
     batch->reward[row] = from->excluded ? 0 : from->reward;
     batch->correct[row] = from->correct;
@@ -54,8 +52,8 @@ static void fill_row(struct step *step, size_t row, const struct play_rollout *r
 
 static void make_batch(struct step *step)
 {
-    size_t rows, tokens, samples, row = 0;
-    count_rows(step, &rows, &tokens, &samples);
+    size_t rows, tokens, row = 0;
+    count_rows(step, &rows, &tokens);
     arena_deinit(&step->arena);
     step->arena = (struct arena){0};
     step->datums = NULL;
@@ -65,7 +63,7 @@ static void make_batch(struct step *step)
     step->advantage = arena_alloc(&step->arena, (tokens + 1) * sizeof *step->advantage);
     for (size_t i = 0; i < step->rollout_count; i++)
         for (size_t t = 0; t < step->rollouts[i]->count; t++)
-            fill_row(step, row++, step->rollouts[i], t, samples);
+            fill_row(step, row++, step->rollouts[i], t);
 }
 
 int step_gather(struct step *step, const struct play_rollout *rollouts, size_t count,

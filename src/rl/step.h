@@ -24,6 +24,7 @@ struct step_options {
     struct loss_config config;
     bool ratio_trained; /* the loss's ratio is against step_score's, not the sampler's */
     double kl, kl_discount;
+    size_t samples; /* of each task: rollouts are numbered by task and sample */
     size_t substeps;
     uint64_t seed, step;
 };

@@ -234,6 +234,7 @@ static void read_learner(struct train_config *config, const struct settings *set
     };
     config->evaluation = config->sampling;
     config->evaluation.temperature = settings->train_evaluate_temperature;
+    config->evaluation.top_p = settings->train_evaluate_top_p;
     config->adam = (struct lm_adam){
         .rate = settings->train_rate,
         .beta1 = settings->train_beta1,
@@ -253,8 +254,9 @@ static int check_learner(const struct settings *settings, struct err *err)
     if (tinker && settings->train_lora_rank == 0)
         return err_set(err, ERR_INPUT,
                        "train.lora_rank: 0 trains all parameters, which only the engine does");
-    if (tinker && settings->train_entropy > 0)
-        return err_set(err, ERR_INPUT, "train.entropy: only the engine knows entropies");
+    if (tinker && (settings->train_entropy > 0 || settings->train_dual_clip > 0))
+        return err_set(err, ERR_INPUT, "%s: only the engine has it",
+                       settings->train_entropy > 0 ? "train.entropy" : "train.dual_clip");
     if (tinker && !settings->train_tokenizer[0])
         return err_set(err, ERR_INPUT,
                        "train.tokenizer: name the directory of the model's tokenizer; the service "

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "gym/episode_config.h"
 #include "policy/learner_memory.h"
 #include "rl/trainer_parts.h"
 
@@ -86,7 +87,7 @@ static int read_place(const json_t *state, const char *key, uint64_t *epoch, siz
                       struct err *err)
 {
     json_t *place;
-    int64_t found[2];
+    int64_t found[2] = {0, 0};
     int result = json_get_object(state, key, &place, err);
     if (result == 0)
         result = json_get_int(place, "epoch", &found[0], err);
@@ -198,6 +199,25 @@ static int open_evaluator(struct trainer *trainer, struct err *err)
                   : evaluator_open_local(&trainer->evaluator, &options, err);
 }
 
+/* What no episode could be played with. */
+static int check_episodes(const struct trainer *trainer, const json_t *tasks, struct err *err)
+{
+    json_t *configuration = trainer_configuration(trainer, trainer->settings->gym_reward);
+    int result = 0;
+    for (size_t i = 0; i < json_array_size(tasks) && result == 0; i++) {
+        const json_t *task = json_array_get(tasks, i);
+        struct problem problem = {0};
+        json_t *resolved;
+        json_put(configuration, "problem", json_incref(json_object_get(task, "problem")));
+        result = episode_config_resolve(trainer->gym, configuration, &resolved, &problem, err);
+        if (result == 0)
+            json_decref(resolved);
+        problem_deinit(&problem);
+    }
+    json_decref(configuration);
+    return result;
+}
+
 /* What can be wrong before there is a directory. */
 static int prepare(struct trainer *trainer, struct err *err)
 {
@@ -219,6 +239,10 @@ static int prepare(struct trainer *trainer, struct err *err)
         result = finetune_open(&trainer->finetune, settings, err);
     if (result == 0)
         result = gym_open(&trainer->gym, &gym, err);
+    if (result == 0)
+        result = check_episodes(trainer, trainer->data.train, err);
+    if (result == 0)
+        result = check_episodes(trainer, trainer->data.held_out, err);
     if (result == 0)
         result = open_evaluator(trainer, err);
     trainer->steps = trainer->finetune.steps + (uint64_t)settings->train_steps;
@@ -344,11 +368,23 @@ static int take_step(struct trainer *trainer, struct err *err)
     return result;
 }
 
+/* What came of it lies beside the run's files; a service keeps its own. */
+static int export(struct trainer *trainer, struct err *err)
+{
+    bool adapter = trainer->settings->train_lora_rank > 0;
+    char *path = mem_printf("%s/%s", run_directory(trainer->run), adapter ? "adapter" : "model");
+    int result = learner_export(trainer->learner, path, err);
+    mem_free(path);
+    return result == ERR_UNSUPPORTED ? 0 : result;
+}
+
 static int finish(struct trainer *trainer, const char *why, struct err *err)
 {
     int result = 0;
     if (trainer->evaluation)
         result = run_metrics(trainer->run, trainer->step, trainer->evaluation, err);
+    if (result == 0)
+        result = export(trainer, err);
     return result < 0 ? result : run_finish(trainer->run, trainer->step, why, err);
 }
 

@@ -1,4 +1,4 @@
-/* What is measured besides training: held-out problems, and whether problems can be judged at all. */
+/* What is measured besides training: held-out problems, and whether any can be judged at all. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -118,7 +118,7 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
     return result;
 }
 
-/* ----------------------------------------------------------------------------------- the problems */
+/* --------------------------------------------------------------------------------- the problems */
 
 /* The reference as an answer: a native one is written as answers are; a torch one has another
  * class. */

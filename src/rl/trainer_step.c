@@ -479,6 +479,7 @@ int trainer_step(struct trainer *trainer, struct err *err)
         .ratio_trained = trainer->config.ratio_trained,
         .kl = settings->train_kl,
         .kl_discount = settings->train_kl_discount,
+        .samples = (size_t)settings->train_samples,
         .substeps = (size_t)settings->train_substeps,
         .seed = (uint64_t)settings->train_seed,
         .step = trainer->step,

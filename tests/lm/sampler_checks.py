@@ -4,6 +4,7 @@ made here; and `warpgym lm sample` and `lm chat` as a user meets them."""
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import time
@@ -308,7 +309,8 @@ class Terminal:
         deadline = time.monotonic() + TIMEOUT_S
         start = len(self.seen)
         while wanted not in self.seen[start:] or len(self.seen) < start + more:
-            assert time.monotonic() < deadline, self.seen[-400:]
+            left = deadline - time.monotonic()
+            assert left > 0 and select.select([self.fd], [], [], left)[0], self.seen[-400:]
             self.seen += os.read(self.fd, 4096)
 
     def send(self, text):
@@ -334,7 +336,7 @@ def test_chat_on_a_terminal(talker):
     terminal.send(b"/nonsense\n")
     terminal.wait_for(b"no such command")
     terminal.send(b"/help\n")
-    terminal.wait_for(b"/reset")
+    terminal.wait_for(b"next one.\r\n> ")  # it reads again: else nothing is there to interrupt
     terminal.send(b"not sent \x03")
     terminal.wait_for(b"\n> ")
     terminal.send(b"\x04")

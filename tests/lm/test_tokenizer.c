@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/random.h"
 #include "base/utf8.h"
 #include "lm/tokenizer/bpe.h"
 #include "lm/tokenizer/letters.h"
@@ -183,6 +184,73 @@ static void test_inert(void **state)
     assert_false(normalizer_inert("NFC", 0x301));
     assert_true(normalizer_inert("NFKD", 'a'));
     assert_false(normalizer_inert("NFKD", 0xE9));
+}
+
+static const char *const forms[] = {"NFC", "NFD", "NFKC", "NFKD"};
+
+static utf8proc_uint8_t *other_form(size_t form, const char *text)
+{
+    const utf8proc_uint8_t *bytes = (const utf8proc_uint8_t *)text;
+    return form == 0   ? utf8proc_NFC(bytes)
+           : form == 1 ? utf8proc_NFD(bytes)
+           : form == 2 ? utf8proc_NFKC(bytes)
+                       : utf8proc_NFKD(bytes);
+}
+
+/* Random heaps of marks, Hangul and what decomposes, against the library's own normaliser. */
+static void test_marks(void **state)
+{
+    static const char *const pieces[] = {"a",          "\u00e9", "\u0301", "\u0323",
+                                         "\u0327",     "\u0345", "\u1e69", "\u05b0",
+                                         "\u1100",     "\u1161", "\u11a8", "\uac00",
+                                         "\U0001d15e", "\ufdfa", "\u4e00", " "};
+    uint64_t drawn = 0;
+    (void)state;
+    for (size_t round = 0; round < 4000; round++) {
+        const size_t form = round % COUNT(forms);
+        struct normalizer normalizer = {0};
+        struct buf text, buffers[2];
+        buf_init(&text, 1 << 20);
+        buf_init(&buffers[0], 1 << 20);
+        buf_init(&buffers[1], 1 << 20);
+        for (size_t i = 0; i < 1 + round % 40; i++)
+            buf_puts(&text, pieces[random_mix(++drawn * RANDOM_GOLDEN) % COUNT(pieces)]);
+        assert_true(normalizer_add(&normalizer, forms[form]));
+        size_t count = text.len;
+        const char *normal = normalizer_apply(&normalizer, text.data, &count, buffers);
+        utf8proc_uint8_t *wanted = other_form(form, text.data);
+        assert_non_null(normal);
+        assert_int_equal(count, strlen((char *)wanted));
+        assert_memory_equal(normal, wanted, count);
+        mem_free(wanted);
+        buf_deinit(&text);
+        buf_deinit(&buffers[0]);
+        buf_deinit(&buffers[1]);
+    }
+}
+
+/* In time that grows with their number, not with its square: this would take an hour. */
+static void test_many_marks(void **state)
+{
+    const size_t marks = 500000;
+    struct normalizer normalizer = {0};
+    struct buf text, buffers[2];
+    (void)state;
+    buf_init(&text, 4 * marks);
+    buf_init(&buffers[0], 4 * marks);
+    buf_init(&buffers[1], 4 * marks);
+    for (size_t i = 0; i < marks; i++)
+        buf_puts(&text, i % 2 ? "\u0323" : "\u0301"); /* below, above: the first go first */
+    assert_true(normalizer_add(&normalizer, "NFC"));
+    size_t count = text.len;
+    const char *normal = normalizer_apply(&normalizer, text.data, &count, buffers);
+    assert_non_null(normal);
+    assert_int_equal(count, text.len);
+    for (size_t i = 0; i < marks; i++)
+        assert_memory_equal(normal + 2 * i, i < marks / 2 ? "\u0323" : "\u0301", 2);
+    buf_deinit(&text);
+    buf_deinit(&buffers[0]);
+    buf_deinit(&buffers[1]);
 }
 
 static void test_normal_forms(void **state)
@@ -645,6 +713,8 @@ int main(void)
         cmocka_unit_test(test_merging_fast_and_plain),
         cmocka_unit_test(test_inert),
         cmocka_unit_test(test_normal_forms),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_many_marks),
         cmocka_unit_test(test_patterns),
         cmocka_unit_test(test_encode),
         cmocka_unit_test(test_ignore_merges),

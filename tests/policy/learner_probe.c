@@ -1,14 +1,15 @@
-/* A learner for tests in Python: asked on standard input, a JSON object a line, answered on standard
- * output, one line each.
+/* A learner for tests in Python: asked on standard input, a JSON object a line, answered on
+ * standard output, one line each.
  *
  *   learner_probe fresh DIRECTORY            makes a tiny model with a tokenizer, and no more
  *   learner_probe KIND MODEL [KEY=VALUE…]
  *
- * Keys: tokenizer, url, rank, alpha, seed, context, at_once, backend, threads; any other is a setting.
+ * Keys: tokenizer, url, rank, alpha, seed, context, at_once, backend, threads; any other is a
+ * setting.
  *
  *   {"do": "prompt", "messages": […]}                    {"ids": […]}
  *   {"do": "sample", "prompts": [{"ids", "max_tokens", "temperature", "seed"}, …]}, all at once
- *                                                        {"answers": [{"tokens", "logprobs", …}, …]}
+ *                                                      {"answers": [{"tokens", "logprobs", …}, …]}
  *   {"do": "pass", "datums": [{"tokens", "targets", "weights", "sampled", "advantages"}, …],
  *    "loss", "config", "gradients"}                      {"sums": {…}, "logprobs": [[…], …]}
  *   {"do": "step", "rate", …}                            {"norm"}
@@ -16,7 +17,8 @@
  *   {"do": "save", "directory", "name"}                  {"where"}
  *   {"do": "load", "directory", "where", "optimizer"}, {"do": "forget", …}, {"do": "export", …}
  *
- * What failed is answered {"error", "code"}. First of all comes {"ready": KIND}, or an error and the end.
+ * What failed is answered {"error", "code"}. First of all comes {"ready": KIND}, or an error and
+ * the end.
  */
 #include "base/json.h"
 #include "base/mem.h"
@@ -140,8 +142,9 @@ static json_t *answer_of(const struct asker *asker)
     if (asker->result < 0)
         return failure(&asker->err);
     return json_pack("{s:o, s:o, s:o, s:b, s:I}", "tokens", list_ids(answer->tokens, answer->count),
-                     "logprobs", list_reals(answer->logprobs, answer->count), "text", json_text(answer->text),
-                     "stopped", answer->stopped, "version", (json_int_t)answer->version);
+                     "logprobs", list_reals(answer->logprobs, answer->count), "text",
+                     json_text(answer->text), "stopped", answer->stopped, "version",
+                     (json_int_t)answer->version);
 }
 
 static json_t *do_sample(struct learner *learner, const json_t *line, struct err *err)
@@ -285,9 +288,9 @@ static const struct {
     const char *name;
     json_t *(*run)(struct learner *learner, const json_t *line, struct err *err);
 } commands[] = {
-    {"prompt", do_prompt}, {"sample", do_sample}, {"pass", do_pass},
+    {"prompt", do_prompt}, {"sample", do_sample},   {"pass", do_pass},
     {"step", do_step},     {"refresh", do_refresh}, {"save", do_save},
-    {"load", do_load},     {"forget", do_forget}, {"export", do_export},
+    {"load", do_load},     {"forget", do_forget},   {"export", do_export},
 };
 
 static json_t *obey(struct learner *learner, const char *text, size_t count)
@@ -308,7 +311,7 @@ static json_t *obey(struct learner *learner, const char *text, size_t count)
     return out ? out : failure(&err);
 }
 
-/* --------------------------------------------------------------------------------------- opening */
+/* ----------------------------------------------------------------------------------- opening */
 
 static const char corpus[] = "the question and the answer, the prompt and the completion: the user "
                              "asks, the assistant answers the question of the user\n";

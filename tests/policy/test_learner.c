@@ -482,7 +482,7 @@ static void test_export(void **state)
     close_fixture(&fixture);
 }
 
-/* --------------------------------------------------------------------------------------- refusals */
+/* ----------------------------------------------------------------------------------- refusals */
 
 static void test_refusals(void **state)
 {
@@ -530,6 +530,9 @@ static void test_torn(void **state)
     assert_true(learner_load(fixture.learner, directory, torn, true, &err) < 0);
     assert_int_equal(learner_refresh(fixture.learner, &version, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "could not be read to its end"));
+    double norm = NAN; /* that of gradients that are not finite, which is another matter */
+    assert_int_equal(learner_step(fixture.learner, &lm_adam_defaults, &norm, &err), ERR_INPUT);
+    assert_true(norm == 0);
     must(learner_load(fixture.learner, directory, whole, true, &err), &err);
     assert_int_equal(refresh(fixture.learner), 0);
     mem_free(path);

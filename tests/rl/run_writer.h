@@ -76,7 +76,7 @@ static inline int writer_save(struct run *run, uint64_t step, struct err *err)
     char *where = mem_printf("checkpoints/step-%05" PRIu64, step);
     char *path = mem_printf("%s/%s", run_directory(run), where);
     char *file = mem_printf("%s/adapter_config.json", path);
-    json_t *state = json_pack("{s:I}", "random", (json_int_t)(step * 7));
+    json_t *state = json_pack("{s:I}", "random", (json_int_t)step * 7);
     int result = file_make_directories(path, 0755, err);
     if (result == 0)
         result = file_write_atomic(file, "{}\n", 3, 0644, err);
@@ -102,7 +102,7 @@ static inline int writer_run(const char *directory, const struct settings *setti
     result = run_resume(run, &checkpoint, &found, err);
     if (result == 0 && found &&
         json_integer_value(json_object_get(checkpoint.state, "random")) !=
-            (json_int_t)(checkpoint.step * 7))
+            (json_int_t)checkpoint.step * 7)
         result = err_set(err, ERR_INTERNAL, "another checkpoint's state");
     for (uint64_t step = checkpoint.step; result == 0 && step < steps; step++) {
         run_status(run, "rollout", step, steps, 1, 2);

@@ -1,5 +1,5 @@
-/* A run's directory: what may differ when it goes on, cutting to the last checkpoint whatever it was
- * killed at, full disks, tags. run_checks.py looks at the same with the packages that read it. */
+/* A run's directory: what may differ when it goes on, cutting to the last checkpoint whatever it
+ * was killed at, full disks, tags. run_checks.py looks at the same with packages that read it. */
 #include "run_writer.h"
 
 #include "base/limits.h"
@@ -91,7 +91,7 @@ static int in_child(const char *directory, uint64_t steps)
     return WIFEXITED(status) ? -WEXITSTATUS(status) : 1;
 }
 
-/* ------------------------------------------------------------------------------------ settings */
+/* ------------------------------------------------------------------------------------- settings */
 
 static const struct change {
     const char *assignment;
@@ -146,7 +146,7 @@ static void test_free_rows(void **state)
     }
 }
 
-/* -------------------------------------------------------------------------------------- resume */
+/* --------------------------------------------------------------------------------------- resume */
 
 static void test_whole(void **state)
 {
@@ -389,7 +389,7 @@ static void test_misuse(void **state)
     mem_free(directory);
 }
 
-/* ---------------------------------------------------------------------------------------- tags */
+/* ----------------------------------------------------------------------------------------- tags */
 
 static void test_tags(void **state)
 {
@@ -431,7 +431,7 @@ static void test_tags_are_told(void **state)
     mem_free(page);
 }
 
-/* -------------------------------------------------------------------------------------- series */
+/* --------------------------------------------------------------------------------------- series */
 
 static void test_series(void **state)
 {

@@ -1,11 +1,12 @@
 """Fixtures of the system tests: warpgym in an environment of its own, checked for leftovers."""
 
 import os
+import subprocess
 from unittest import mock
 
 import pytest
 import serving
-from support import WARPGYM, Warpgym
+from support import WARPGYM, Warpgym, write
 
 
 def pytest_sessionstart(session):
@@ -69,3 +70,15 @@ def idle(warpgym):
     """Nobody works: what is put stays queued."""
     with serving.serving(warpgym, worker=False) as running:
         yield running
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    """A folder on a file system of 8 KB, half of which is taken."""
+    folder = write(tmp_path / "disk" / "x", "").parent
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "warpgym-test", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("cannot mount a small file system here")
+    (folder / "filler").write_bytes(b"x" * 4096)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)

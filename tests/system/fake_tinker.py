@@ -1,4 +1,4 @@
-"""A Tinker server that really trains: the protocol, in JSON, in front of tests/policy/learner_probe.
+"""A Tinker server that really trains: the protocol in front of tests/policy/learner_probe.
 
     with FakeTinker(model_directory, tmp_path) as server:
         server.faults = [Fault("/api/v1/asample", "status", 429, times=2)]
@@ -74,7 +74,7 @@ class Probe:
 
 
 class Fault:
-    def __init__(self, path, kind, status=0, body="{}", times=1, after=False, headers=()):
+    def __init__(self, path, kind, status=0, body="{}", *, times=1, after=False, headers=()):
         self.path, self.kind, self.status, self.body = path, kind, status, body
         self.times, self.after, self.headers = times, after, headers
 
@@ -98,6 +98,8 @@ class FakeTinker:
         self.faults, self.calls = [], []
         self.promises, self.asked, self.models, self.samplers = {}, {}, {}, {}
         self.checkpoints, self.sessions = {}, []
+        config = json.loads((self.directory / "config.json").read_text())
+        self.context = config["max_position_embeddings"]
         self.lock = threading.Lock()  # of the faults and calls
         self.work = threading.RLock()
         self.ended = threading.Event()
@@ -343,7 +345,7 @@ class FakeTinker:
         direct = {
             "client/config": lambda: self.config,
             "get_server_capabilities": lambda: {
-                "supported_models": [{"model_name": BASE, "max_context_length": 64}]
+                "supported_models": [{"model_name": BASE, "max_context_length": self.context}]
             },
             "create_session": lambda: self.create_session(body),
             "session_heartbeat": lambda: {"type": "session_heartbeat"},

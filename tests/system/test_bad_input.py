@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -385,17 +384,6 @@ def test_unwritable_cache_costs_only_the_cache(warpgym, tmp_path):
     assert statuses(run.verdicts) == ["passed", "wrong"]
     (line,) = run.err.splitlines()
     assert "builds are not kept" in line and str(tmp_path) in line
-
-
-@pytest.fixture
-def full_disk(tmp_path):
-    folder = write(tmp_path / "disk" / "x", "").parent
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "warpgym-test", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("cannot mount a small file system here")
-    (folder / "filler").write_bytes(b"x" * 4096)
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
 
 
 def test_full_cache_costs_only_the_cache(warpgym, full_disk):

@@ -78,7 +78,7 @@ def test_list(warpgym, home):
     run = warpgym("runs", "list", cwd=home)
     assert run.status == support.PASSED, run
     title, *rows = words(run.out)
-    assert title == "run state step reward pass rate held out loss age".split()
+    assert " ".join(title) == "run state step reward pass rate held out loss age"
     assert [row[:5] for row in rows] == [
         ["runs/a", "finished", "23", "of", "23"],
         ["runs/b", "finished", "15", "of", "15"],
@@ -194,13 +194,15 @@ def test_stop_one_that_will_not(warpgym, tmp_path):
 
 def test_stop_trusts_no_number(warpgym, copy):
     """Who merely has the file open, or is named in it, is left alone."""
-    with (copy / "lock").open("w", encoding="utf-8") as lock:
-        with subprocess.Popen(["sleep", "60"], stdout=lock) as bystander:
-            lock.write(str(bystander.pid))
-            lock.flush()
-            run = warpgym("runs", "stop", copy)
-            assert "is not running" in run.err and bystander.poll() is None
-            bystander.kill()
+    with (
+        (copy / "lock").open("w", encoding="utf-8") as lock,
+        subprocess.Popen(["sleep", "60"], stdout=lock) as bystander,
+    ):
+        lock.write(str(bystander.pid))
+        lock.flush()
+        run = warpgym("runs", "stop", copy)
+        assert "is not running" in run.err and bystander.poll() is None
+        bystander.kill()
 
 
 # --- compare, export, tensorboard ----------------------------------------------------------------
@@ -243,22 +245,23 @@ def test_compare_refuses(warpgym, home, arguments, why):
 
 
 @pytest.mark.parametrize(
-    ("run", "options", "chosen"),
+    ("options", "chosen"),
     [
-        ("a", [], "step-00016"),
-        ("a", ["--checkpoint", "last"], "step-00020"),
-        ("a", ["-c", "step-00008"], "step-00008"),
-        ("a", ["--by", "optim/loss"], "step-00004"),
-        ("a", ["--by", "optim/loss", "--lowest"], "step-00020"),
-        ("sft", [], "step-00000010"),
-        ("sft", ["--by", "evaluation_loss"], "step-00000020"),
+        (["a"], "step-00016"),
+        (["a", "--checkpoint", "last"], "step-00020"),
+        (["a", "-c", "step-00008"], "step-00008"),
+        (["a", "--by", "optim/loss"], "step-00004"),
+        (["a", "--by", "optim/loss", "--lowest"], "step-00020"),
+        (["sft"], "step-00000010"),
+        (["sft", "--by", "evaluation_loss"], "step-00000020"),
     ],
 )
-def test_export(warpgym, home, tmp_path, run, options, chosen):
+def test_export(warpgym, home, tmp_path, options, chosen):
+    run = options[0]
     support.write(tmp_path / "tokenizer" / "tokenizer.json", "{}")
     out = tmp_path / "new" / "out"
-    options = [*options, "--tokenizer", tmp_path / "tokenizer"]
-    told = warpgym("runs", "export", run, out, *options, cwd=home)
+    arguments = [run, out, *options[1:], "--tokenizer", tmp_path / "tokenizer"]
+    told = warpgym("runs", "export", *arguments, cwd=home)
     assert told.status == support.PASSED, told
     assert f"checkpoint {chosen} of runs/{run}" in told.err
     there = {path.name for path in out.iterdir()}
@@ -268,7 +271,7 @@ def test_export(warpgym, home, tmp_path, run, options, chosen):
         assert there == {"config.json", "model.safetensors", "tokenizer.json"}
         text = (out / "config.json").read_text(encoding="utf-8")
         assert text == f"{chosen} config.json"
-    again = warpgym("runs", "export", run, out, *options, cwd=home)
+    again = warpgym("runs", "export", *arguments, cwd=home)
     assert again.status == support.USAGE and "holds something already" in again.complaint
     assert {path.name for path in (tmp_path / "new").iterdir()} == {"out"}
 

@@ -1,5 +1,6 @@
 """A learner of kind tinker against a server of the protocol that really trains (fake_tinker.py)."""
 
+import copy
 import json
 import os
 import re
@@ -17,6 +18,7 @@ RANK = 4
 QUICK = ("policy.backoff_ms=10ms", "policy.patience_ms=2s", "policy.timeout_ms=5s")
 SAMPLE, POLL, PASS = "/api/v1/asample", "/api/v1/retrieve_future", "/api/v1/forward_backward"
 STEP, SAVE, CREATE = "/api/v1/optim_step", "/api/v1/save_weights", "/api/v1/create_model"
+HEART = "/api/v1/session_heartbeat"
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +26,13 @@ def model(tmp_path_factory):
     directory = tmp_path_factory.mktemp("model")
     subprocess.run([fake_tinker.PROBE, "fresh", directory], check=True)
     return directory
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quiet(model, tmp_path_factory):
+    """A client that asks for nothing, for as long as these tests take."""
+    with FakeTinker(model, tmp_path_factory.mktemp("quiet")) as server, client(server, model):
+        yield server
 
 
 def environment(key=KEY):
@@ -174,7 +183,7 @@ class learner_at:
         return answer
 
 
-# --- a server that misbehaves, and nothing is lost --------------------------------------------------
+# --- a server that misbehaves, and nothing is lost ------------------------------------------------
 
 MENDED = {
     "busy": [Fault(SAMPLE, "status", 429, headers=[("Retry-After", "0")], times=3)],
@@ -202,10 +211,7 @@ def test_mended(model, tmp_path, undisturbed, name):
     with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
         if name == "a sample that was lost":
             samples_of(learner, [1])  # the model and its sampler are there
-        server.faults = [
-            Fault(f.path, f.kind, f.status, f.body, f.times, f.after, f.headers)
-            for f in MENDED[name]
-        ]
+        server.faults = [copy.copy(fault) for fault in MENDED[name]]
         found = run(learner, steps=2)
         assert all(fault.times == 0 for fault in server.faults), "a fault that nobody met"
     assert_close(found, [dict(row) for row in undisturbed])
@@ -234,17 +240,17 @@ REFUSED = {
         "[token] is no key: it wants another key; set TINKER_API_KEY or policy.token (401)",
     ),
     "403 without words": (sample, Fault(SAMPLE, "status", 403), "set TINKER_API_KEY or"),
-    "402": (sample, Fault(SAMPLE, "status", 402, '{"detail": "pay"}', MANY), "pay (402)"),
+    "402": (sample, Fault(SAMPLE, "status", 402, '{"detail": "pay"}', times=MANY), "pay (402)"),
     "404": (train, Fault(PASS, "status", 404), "is that a Tinker server's address? (404)"),
     "422": (train, Fault(PASS, "status", 422, '{"detail": [{"msg": "no dro"}]}'), "no dro (422)"),
-    "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', MANY), "busy (429); asked"),
-    "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', MANY), None),
-    "502": (train, Fault(POLL, "status", 502, "<html>", MANY), "answers (502); asked"),
+    "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', times=MANY), "(429); asked"),
+    "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', times=MANY), None),
+    "502": (train, Fault(POLL, "status", 502, "<html>", times=MANY), "answers (502); asked"),
     "hangs": (sample, Fault(SAMPLE, "hang", times=MANY), "no whole answer in 1 s"),
     "hangs while polled": (train, Fault(POLL, "hang", times=MANY), "no whole answer in 1 s"),
     "drops": (train, Fault(PASS, "drop", times=MANY), "asked"),
-    "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', MANY), "no (400); asked 4"),
-    "a lost pass": (train, Fault(POLL, "status", 410), "it has lost what came of /api/v1/forward_b"),
+    "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', times=MANY), "asked 4"),
+    "a lost pass": (train, Fault(POLL, "status", 410), "has lost what came of /api"),
     "lost samples": (sample, Fault(POLL, "status", 410, times=MANY), "it has lost what came of"),
     "junk": (sample, Fault(POLL, "junk", body="[]"), "has no 'sequences'"),
     "no promise": (sample, Fault(SAMPLE, "junk", body="{}"), "has no 'request_id'"),
@@ -272,7 +278,7 @@ def test_refused(model, tmp_path, name):
     ):
         where = learner.must("save", directory="", name="before")["where"]
         samples_of(learner, [1])
-        server.faults = [Fault(fault.path, fault.kind, fault.status, fault.body, fault.times)]
+        server.faults = [copy.copy(fault)]
         answer = do(learner)
         if name == "500":
             assert "error" not in answer
@@ -338,9 +344,8 @@ def test_cancelled(model, tmp_path):
         samples_of(learner, [1])
         server.faults = [Fault(SAMPLE, "hang", times=MANY)]
         asked = server.count(SAMPLE)
-        learner.process.stdin.write(
-            json.dumps({"do": "sample", "prompts": [{"ids": [1], "max_tokens": 4}]}).encode() + b"\n"
-        )
+        line = {"do": "sample", "prompts": [{"ids": [1], "max_tokens": 4}]}
+        learner.process.stdin.write(json.dumps(line).encode() + b"\n")
         learner.process.stdin.flush()
         wait_until(lambda: server.count(SAMPLE) > asked, "the request")
         learner.process.terminate()
@@ -350,3 +355,9 @@ def test_cancelled(model, tmp_path):
         assert time.monotonic() - begun < 4, "as long as a request may take"
         learner.close()
         assert server.models == {}, "the model was not unloaded"
+
+
+def test_heartbeat(quiet):
+    """Every ten seconds; nobody asks for anything, so it is all that there is."""
+    wait_until(lambda: quiet.count(HEART) > 0, "a heartbeat", seconds=20)
+    assert {"session_id": "session-1", "type": "session_heartbeat"} in dict(quiet.calls).values()

@@ -182,33 +182,33 @@ static inline __attribute__((always_inline)) void stream(size_t rows, size_t par
     }
 }
 
-/* `rows` of x, at most 4 and a constant here, by 4 of weight that are in the cache by now: all sums
- * in registers, because arithmetic is the limit. A row's sums have one order, whatever `rows`
- * is. */
-static inline __attribute__((always_inline)) void tile(size_t rows, size_t in, const float *x,
-                                                       size_t x_stride, const float *weight,
-                                                       size_t weight_stride, float *y,
-                                                       size_t y_stride)
+/* The next 4 rows of x, by 4 of weight that are in the cache by now: all 16 sums in registers,
+ * because arithmetic is the limit. */
+static void tile(size_t in, const float *x, size_t x_stride, const float *weight,
+                 size_t weight_stride, float *y, size_t y_stride)
 {
     vector sums[4][4] = {0}; /* [o][r] */
     size_t i = 0;
     for (; i + LANES <= in; i += LANES)
         for (size_t o = 0; o < 4; o++) {
             vector column = load(weight + o * weight_stride + i);
-            for (size_t r = 0; r < rows; r++)
+            for (size_t r = 0; r < 4; r++)
                 sums[o][r] += load(x + r * x_stride + i) * column;
         }
     for (size_t o = 0; i < in && o < 4; o++)
-        add_rest(rows, in - i, x + i, x_stride, weight + o * weight_stride + i, sums[o]);
-    for (size_t r = 0; r < rows; r++) {
+        add_rest(4, in - i, x + i, x_stride, weight + o * weight_stride + i, sums[o]);
+    for (size_t r = 0; r < 4; r++) {
         vector row[4] = {sums[0][r], sums[1][r], sums[2][r], sums[3][r]};
         quad found = totals(row);
         memcpy(y + r * y_stride, &found, sizeof found);
     }
 }
 
-static void loop_rows_by_rows(size_t rows, size_t in, size_t out, const float *x, size_t x_stride,
-                              const float *weight, size_t weight_stride, float *y, size_t y_stride)
+/* The first rows, so many that fours are left, go with the stream. `alike`: one sum for each row
+ * there too, as the tiles have, so that a row's bits do not depend on where among them it is. */
+static inline __attribute__((always_inline)) void
+few_rows(bool alike, size_t rows, size_t in, size_t out, const float *x, size_t x_stride,
+         const float *weight, size_t weight_stride, float *y, size_t y_stride)
 {
     size_t o = 0, first = (rows + 3) % 4 + 1;
     for (; o + 4 <= out; o += 4, weight += 4 * weight_stride, y += 4) {
@@ -217,37 +217,27 @@ static void loop_rows_by_rows(size_t rows, size_t in, size_t out, const float *x
         else if (first == 3)
             stream(3, 1, in, x, x_stride, weight, weight_stride, y, y_stride);
         else if (first == 2)
-            stream(2, 2, in, x, x_stride, weight, weight_stride, y, y_stride);
+            stream(2, alike ? 1 : 2, in, x, x_stride, weight, weight_stride, y, y_stride);
         else
-            stream(1, 4, in, x, x_stride, weight, weight_stride, y, y_stride);
+            stream(1, alike ? 1 : 4, in, x, x_stride, weight, weight_stride, y, y_stride);
         for (size_t r = first; r < rows; r += 4)
-            tile(4, in, x + r * x_stride, x_stride, weight, weight_stride, y + r * y_stride,
-                 y_stride);
+            tile(in, x + r * x_stride, x_stride, weight, weight_stride, y + r * y_stride, y_stride);
     }
     for (; o < out; o++, weight += weight_stride, y++)
         for (size_t r = 0; r < rows; r++)
             y[r * y_stride] = loop_dot(in, x + r * x_stride, weight);
 }
 
+static void loop_rows_by_rows(size_t rows, size_t in, size_t out, const float *x, size_t x_stride,
+                              const float *weight, size_t weight_stride, float *y, size_t y_stride)
+{
+    few_rows(false, rows, in, out, x, x_stride, weight, weight_stride, y, y_stride);
+}
+
 static void loop_rows_alike(size_t rows, size_t in, size_t out, const float *x, size_t x_stride,
                             const float *weight, size_t weight_stride, float *y, size_t y_stride)
 {
-    size_t o = 0, whole = rows / 4 * 4;
-    const float *rest = x + whole * x_stride;
-    for (; o + 4 <= out; o += 4, weight += 4 * weight_stride, y += 4) {
-        for (size_t r = 0; r < whole; r += 4)
-            tile(4, in, x + r * x_stride, x_stride, weight, weight_stride, y + r * y_stride,
-                 y_stride);
-        if (rows % 4 == 3)
-            tile(3, in, rest, x_stride, weight, weight_stride, y + whole * y_stride, y_stride);
-        else if (rows % 4 == 2)
-            tile(2, in, rest, x_stride, weight, weight_stride, y + whole * y_stride, y_stride);
-        else if (rows % 4 == 1)
-            tile(1, in, rest, x_stride, weight, weight_stride, y + whole * y_stride, y_stride);
-    }
-    for (; o < out; o++, weight += weight_stride, y++)
-        for (size_t r = 0; r < rows; r++)
-            y[r * y_stride] = loop_dot(in, x + r * x_stride, weight);
+    few_rows(true, rows, in, out, x, x_stride, weight, weight_stride, y, y_stride);
 }
 
 /* Four vectors of y at a time stay in registers while all rows go by. */

@@ -1,0 +1,246 @@
+/* Settings as methods: each row binds to its field, bad words are named, and what lies in configs/
+ * can be. */
+#include "rl/train_config.h"
+
+#include "rl/stage.h"
+
+#include <glob.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Of pairs "train.x=y"; NULL ends them. */
+static int read(const char *const *pairs, struct settings *settings, struct train_config *config,
+                struct err *err)
+{
+    static const char *const needed[] = {"train.model=m", "train.problems=relu"};
+    settings_init(settings);
+    for (size_t i = 0; i < 2; i++)
+        if (settings_assign(settings, needed[i], err) < 0)
+            fail_msg("%s", err->text);
+    for (; *pairs; pairs++)
+        if (settings_assign(settings, *pairs, err) < 0)
+            fail_msg("%s", err->text);
+    return train_config_read(config, settings, err);
+}
+
+#define SAME(field, value)                                                                         \
+    do {                                                                                           \
+        if ((field) != (value))                                                                    \
+            fail_msg("%s is not %s", #field, #value);                                              \
+    } while (0)
+
+static void test_standard(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    struct settings settings;
+    struct train_config config;
+    struct rl_method standard = {0};
+    struct err err = {0};
+    if (read(none, &settings, &config, &err) < 0 ||
+        rl_method_preset("trloo", &standard, &err) < 0 || rl_method_check(&standard, &err) < 0)
+        fail_msg("%s", err.text);
+    SAME(config.method.estimator, standard.estimator);
+    SAME(config.method.returns.rule, standard.returns.rule);
+    SAME(config.method.returns.gamma, standard.returns.gamma);
+    SAME(config.method.band.upper, standard.band.upper);
+    SAME(config.method.band.lower, standard.band.lower);
+    SAME(config.method.normalisation.aggregation, standard.normalisation.aggregation);
+    SAME(config.method.filter.kind, standard.filter.kind);
+    SAME(config.method.advantage.out, standard.advantage.out);
+    assert_string_equal(config.loss->name, "importance_sampling");
+    assert_true(isnan(config.loss_config.clip_low) && isnan(config.loss_config.dual_clip));
+    SAME(config.adam.rate, 1e-5);
+    SAME(config.sampling.temperature, 1);
+    SAME(config.evaluation.temperature, 0);
+    settings_deinit(&settings);
+}
+
+static const char *const all_pairs[] = {"train.method=grpo",
+                                        "train.estimator=erloo",
+                                        "train.returns=max",
+                                        "train.gamma=0.5",
+                                        "train.shaping=residual",
+                                        "train.void_turns=mask",
+                                        "train.failed_turns=mask",
+                                        "train.band=turn",
+                                        "train.band_lower=0.25",
+                                        "train.band_upper=3",
+                                        "train.veto=0.001",
+                                        "train.veto_unit=rollout",
+                                        "train.coverage=rollout",
+                                        "train.coverage_threshold=0.2",
+                                        "train.coverage_factor=0.05",
+                                        "train.coverage_turns=every",
+                                        "train.filter=last_turn",
+                                        "train.filter_deviation=0.01",
+                                        "train.filter_rollouts=3",
+                                        "train.importance=sequence",
+                                        "train.importance_upper=5",
+                                        "train.aggregation=token-mean",
+                                        "train.scale=7",
+                                        "train.nominal_rows=11",
+                                        "train.nominal_tokens=13",
+                                        "train.lone=zero",
+                                        "train.loss=ppo",
+                                        "train.clip_low=0.7",
+                                        "train.clip_high=1.4",
+                                        "train.dual_clip=3",
+                                        "train.ratio=trained",
+                                        "train.schedule=linear",
+                                        "train.sft_schedule=constant",
+                                        "train.measure=fast_1",
+                                        "train.lora_rank=8",
+                                        "train.evaluate_top_p=0.9",
+                                        "train.entropy=0.01",
+                                        NULL};
+
+static void test_fields(void **state)
+{
+    (void)state;
+    struct settings settings;
+    struct train_config config;
+    struct err err = {0};
+    if (read(all_pairs, &settings, &config, &err) < 0)
+        fail_msg("%s", err.text);
+    const struct rl_method *method = &config.method;
+    assert_string_equal(method->estimator->name, "erloo");
+    assert_string_equal(method->returns.rule->name, "max");
+    SAME(method->returns.gamma, 0.5);
+    SAME(method->returns.shaping, RL_RESIDUAL);
+    SAME(method->mask_void, true);
+    SAME(method->mask_failed, true);
+    SAME(method->band.level, RL_TURN);
+    SAME(method->band.lower, 0.25);
+    SAME(method->band.upper, 3);
+    SAME(method->band.veto, 0.001);
+    SAME(method->band.veto_rollout, true);
+    SAME(method->coverage.enabled, true);
+    SAME(method->coverage.rollout, true);
+    SAME(method->coverage.every_turn, true);
+    SAME(method->coverage.threshold, 0.2);
+    SAME(method->coverage.factor, 0.05);
+    SAME(method->filter.kind, RL_FILTER_LAST_TURN);
+    SAME(method->filter.deviation, 0.01);
+    SAME(method->filter.rollouts_least, 3);
+    SAME(method->importance, RL_SEQUENCE);
+    SAME(method->importance_upper, 5);
+    SAME(method->normalisation.aggregation, RL_TOKEN_MEAN);
+    SAME(method->normalisation.scale, 7);
+    SAME(method->normalisation.nominal_rows, 11);
+    SAME(method->normalisation.nominal_tokens, 13);
+    SAME(method->advantage.lone_zero, true);
+    assert_string_equal(config.loss->name, "ppo");
+    SAME(config.loss_config.clip_low, 0.7);
+    SAME(config.loss_config.clip_high, 1.4);
+    SAME(config.loss_config.dual_clip, 3);
+    SAME(config.loss_config.entropy, 0.01);
+    SAME(config.ratio_trained, true);
+    SAME(config.schedule, LM_LINEAR);
+    SAME(config.sft_schedule, LM_CONSTANT);
+    SAME(config.measure, TRAIN_FAST_1);
+    SAME(config.learner.lora_rank, 8);
+    SAME(config.evaluation.top_p, 0.9);
+    settings_deinit(&settings);
+}
+
+/* 0 is a value, not "the method's". */
+static void test_off(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"train.method=drkernel", "train.veto=0",
+                                        "train.coverage=off", "train.band_lower=0", NULL};
+    struct settings settings;
+    struct train_config config;
+    struct err err = {0};
+    if (read(pairs, &settings, &config, &err) < 0)
+        fail_msg("%s", err.text);
+    SAME(config.method.band.veto, 0);
+    SAME(config.method.coverage.enabled, false);
+    SAME(config.method.band.lower, 1 / 1.001); /* of the preset's upper bound */
+    SAME(config.method.normalisation.scale, 1000);
+    settings_deinit(&settings);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pairs[4];
+        const char *complaint;
+    } rows[] = {
+        {{"train.method=trlo"}, "train.method: there is no method 'trlo'; did you mean 'trloo'?"},
+        {{"train.estimator=grpo_sdt"}, "train.estimator: 'grpo_sdt' is none of"},
+        {{"train.estimator=optimal_baseline"}, "no learner tells"},
+        {{"train.returns=min"}, "train.returns: 'min' is none of sum, max, final, turn"},
+        {{"train.band=tokens"}, "did you mean 'token'?"},
+        {{"train.importance=geometric"}, "not 'geometric'"},
+        {{"train.aggregation=mean"}, "train.aggregation: 'mean' is none of token-mean"},
+        {{"train.void_turns=yes"}, "train.void_turns: 'yes' is none of keep, mask"},
+        {{"train.loss=cross_entropy"},
+         "train.loss: 'cross_entropy' is none of importance_sampling"},
+        {{"train.clip_low=0.5"}, "train.loss"},
+        {{"train.loss=ppo", "train.clip_low=0.9", "train.clip_high=0.8"}, "train.loss"},
+        {{"train.loss=cispo", "train.dual_clip=3"}, "train.loss"},
+        {{"train.band=token", "train.band_lower=0.9", "train.band_upper=0.8"}, "train.*"},
+        {{"train.shaping=residual_unbiased"}, "lower gamma"},
+        {{"train.schedule=cosin"}, "train.schedule: 'cosin' is none of constant, linear, cosine"},
+        {{"train.measure=speed"}, "train.measure: 'speed' is none of correct, fast_1, return"},
+        {{"train.learner=skyrl"}, "train.learner: 'skyrl' is none of engine, tinker"},
+        {{"train.learner=tinker", "train.lora_rank=0"}, "only the engine does"},
+        {{"train.learner=tinker"}, "train.tokenizer: name the directory"},
+        {{"train.learner=tinker", "train.entropy=0.1", "train.tokenizer=t"}, "train.entropy"},
+        {{"train.model="}, "train.model: name the model"},
+        {{"train.problems="}, "train.problems: name what is trained on"},
+        {{"train.steps=0"}, "there is nothing to do"},
+        {{"train.kl=0.1", "train.rescore=false"}, "train.kl needs train.rescore"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct settings settings;
+        struct train_config config;
+        struct err err = {0};
+        int result = read(rows[i].pairs, &settings, &config, &err);
+        if (result != ERR_INPUT || !strstr(err.text, rows[i].complaint))
+            fail_msg("%s: %d %s", rows[i].pairs[0], result, err.text);
+        settings_deinit(&settings);
+    }
+}
+
+static void test_configs(void **state)
+{
+    (void)state;
+    glob_t found;
+    assert_int_equal(glob("configs/*.yaml", 0, NULL, &found), 0);
+    assert_true(found.gl_pathc >= 5);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        struct settings settings;
+        struct train_config config;
+        struct stages stages;
+        struct err err = {0};
+        settings_init(&settings);
+        if (settings_read_file(&settings, found.gl_pathv[i], &err) < 0 ||
+            settings_check(&settings, &err) < 0 ||
+            train_config_read(&config, &settings, &err) < 0 ||
+            stages_open(&stages, settings.train_stages, 3, &err) < 0)
+            fail_msg("%s: %s", found.gl_pathv[i], err.text);
+        stages_close(&stages);
+        settings_deinit(&settings);
+    }
+    globfree(&found);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_standard), cmocka_unit_test(test_fields),  cmocka_unit_test(test_off),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_configs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -219,4 +219,13 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as failed:
+        what = " ".join(map(str, failed.cmd[1:3]))
+        sys.exit(
+            f"train-demo: warpgym {what} ended with {failed.returncode}; the same command "
+            "goes on from there"
+        )
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -72,7 +72,7 @@ TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
 
-.PHONY: all setup tests test test-gpu demo lint tidy format fuzz fuzzers bench bench-gpu dist clean help faults
+.PHONY: all setup tests test test-gpu demo train-demo lint tidy format fuzz fuzzers bench bench-gpu dist clean help faults
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -198,6 +198,11 @@ faults: all ## servers, workers and Redis die at random, FAULT_TRIALS times for 
 demo: setup ## build and judge a dozen candidates
 	+@$(SUBMAKE) all
 	@scripts/demo
+
+SEEDS ?= 1 2 3
+train-demo: setup ## a small model learns to write kernels, SEEDS="1 2 3", 20 minutes each at most
+	+@$(SUBMAKE) all
+	@SEEDS="$(SEEDS)" scripts/train-demo
 
 lint: ## layout, clang-tidy, layers, banned calls, ceilings, Python
 	@./setup.sh lint

@@ -29,7 +29,7 @@ STYLES = {
     "each": {"fused": 0.5, "staged": 0.5},
     "row": {"plain": 0.5, "columns": 0.35, "simd": 0.15},
 }
-CALLERS = 0.4  # write fmaxf and fminf, whose rules for NaN keep a loop from vectors
+CALLERS = 0.4  # write fmax and fmin, whose rules for NaN keep a loop from vectors
 
 STATEMENTS = {
     "times z": "v *= z[i];",
@@ -40,15 +40,15 @@ STATEMENTS = {
     "minus": "v -= C;",
     "squared": "v *= v;",
     "negated": "v = -v;",
-    "absolute": "v = fabsf(v);",
+    "absolute": "v = fabs(v);",
     "relu": "v = v > 0 ? v : 0;",
     "at least": "v = v > C ? v : C;",
     "at most": "v = v < C ? v : C;",
 }
 CALLS = {
-    "relu": "v = fmaxf(v, 0);",
-    "at least": "v = fmaxf(v, C);",
-    "at most": "v = fminf(v, C);",
+    "relu": "v = fmax(v, 0);",
+    "at least": "v = fmax(v, C);",
+    "at most": "v = fmin(v, C);",
 }
 BELIEVED = {"absolute": "v = abs(v);", "at most": STATEMENTS["at least"]}
 SLIPS = {
@@ -61,6 +61,7 @@ SLIPS = {
     "squared": "v += v;",
     "at least": "v = v < C ? v : C;",
 }
+INCLUDES = "#include <stddef.h>\n#include <tgmath.h>\n\n"
 TALK = "It goes over the elements and keeps a value for each of them."
 
 
@@ -98,8 +99,8 @@ def statements(rng, steps, author):
         slip = rng.choice(able)
         texts[slip] = SLIPS[steps[slip][0]]
     lines = [
-        f"/* {k} */ " + text.replace("C", kernels.literal(constant))
-        for k, (text, (_, constant)) in enumerate(zip(texts, steps, strict=True), 1)
+        f"/* {said} */ " + text.replace("C", kernels.literal(constant))
+        for said, text, (_, constant) in zip(kernels.told(steps), texts, steps, strict=True)
     ]
     if author["mistake"] == "forgotten":
         del lines[rng.randrange(len(lines))]
@@ -151,11 +152,21 @@ def row_body(lines, end, author):
     )
 
 
+def draw_steps(rng, most):
+    names = rng.sample(sorted(STATEMENTS), rng.randint(1, most))
+    return tuple((n, rng.choice(kernels.CONSTANTS) if "C" in STATEMENTS[n] else "") for n in names)
+
+
+def exercise(rng, steps):
+    """Question and answer: the statements of some steps, and nothing around them."""
+    lines = statements(rng, steps, careful(""))
+    return f"steps of {kernels.words(steps, 'each')}", "\n".join(lines)
+
+
 def answer(rng, steps, end, author):
     if author["mistake"] == "talk":
         return TALK
     lines = statements(rng, steps, author)
     body = each_body(lines, author) if end == "each" else row_body(lines, end, author)
     code = "".join(f"    {line}\n" for line in body)
-    includes = "#include <math.h>\n#include <stddef.h>\n#include <stdlib.h>\n\n"
-    return f"```c\n{includes}{kernels.signature(steps, end)}\n{{\n{code}}}\n```"
+    return f"```c\n{INCLUDES}{kernels.signature(steps, end)}\n{{\n{code}}}\n```"

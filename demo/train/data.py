@@ -2,56 +2,85 @@
 
     problems/train-000 …      to train on with reinforcement learning
     problems/held-out-000 …   to measure on, before and after
-    train.txt, held_out.txt   their names
+    train.txt, held_out.txt   names of those that `warpgym problem check` finds sound
     pairs.jsonl, pairs.txt    answers of a crowd to other kernels, to fine-tune on; the same as text
 
-No two of these kernels are the same.
+The steps of a problem are those of no other problem and of no pair.
 """
 
 import json
 import random
+import subprocess
 
 import answers
 import kernels
 
+SPARE = 2  # and one of 16: problems may turn out to be unsound
 LEAST, MOST = 1, 4  # steps of the pairs; problems have at least two
 
 
-def write_problems(folder, name, count, rng, seen):
-    names = []
-    while len(names) < count:
-        kernel = kernels.draw(rng, LEAST + 1, MOST)
-        if kernel in seen:
-            continue
-        seen.add(kernel)
-        names.append(f"{name}-{len(names):03}")
-        place = folder / "problems" / names[-1]
+def sound(warpgym, places):
+    """Names of problems that no answer can pass without the work."""
+    told = subprocess.run(
+        [warpgym, "problem", "check", *places], stdout=subprocess.PIPE, text=True, check=False
+    )
+    words = [line.split() for line in told.stdout.splitlines()]
+    return {line[0] for line in words if line[1:2] == ["sound"]}
+
+
+class Writer:
+    def __init__(self, warpgym, folder, seed):
+        self.warpgym, self.folder, self.rng = warpgym, folder, random.Random(seed)
+        self.seen = set()  # steps of problems
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def problem(self, name, kernel):
+        place = self.folder / "problems" / name
         place.mkdir(parents=True, exist_ok=True)
-        (place / "problem.yaml").write_text(kernels.problem(names[-1], *kernel), encoding="utf-8")
+        (place / "problem.yaml").write_text(kernels.problem(name, *kernel), encoding="utf-8")
         (place / "reference.c").write_text(kernels.reference(*kernel), encoding="utf-8")
-    listed = folder / f"{name.replace('-', '_')}.txt"
-    listed.write_text("\n".join(names) + "\n", encoding="utf-8")
+        return place
+
+    def problems(self, kind, count):
+        places = []
+        while len(places) < count + SPARE + count // 16:
+            kernel = kernels.draw(self.rng, LEAST + 1, MOST)
+            if kernel[0] in self.seen:
+                continue
+            self.seen.add(kernel[0])
+            places.append(self.problem(f"{kind}-{len(places):03}", kernel))
+        good = sound(self.warpgym, places)
+        kept = [place.name for place in places if place.name in good][:count]
+        listed = self.folder / f"{kind.replace('-', '_')}.txt"
+        listed.write_text("\n".join(kept) + "\n", encoding="utf-8")
+
+    def pair(self):
+        """A kernel as one of the crowd writes it, and an exercise."""
+        while True:
+            kernel = kernels.draw(self.rng, LEAST, MOST)
+            practised = answers.draw_steps(self.rng, len(kernels.LETTERS))
+            if kernel[0] not in self.seen and practised not in self.seen:
+                break
+        author = answers.draw_author(self.rng, *kernel)
+        yield kernels.words(*kernel), answers.answer(self.rng, *kernel, author)
+        yield answers.exercise(self.rng, practised)
+
+    def pairs(self, count):
+        with (
+            open(self.folder / "pairs.jsonl", "w", encoding="utf-8") as lines,
+            open(self.folder / "pairs.txt", "w", encoding="utf-8") as texts,
+        ):
+            for _ in range(count // 2):
+                for asked, answered in self.pair():
+                    talk = [("user", asked), ("assistant", answered)]
+                    messages = [{"role": role, "content": content} for role, content in talk]
+                    lines.write(json.dumps({"messages": messages}) + "\n")
+                    texts.write(f"{asked}\n{answered}\n")
 
 
-def write_pairs(folder, count, rng, seen):
-    lines, texts = [], []
-    while len(lines) < count:
-        kernel = kernels.draw(rng, LEAST, MOST)
-        if kernel in seen:
-            continue
-        written = answers.answer(rng, *kernel, answers.draw_author(rng, *kernel))
-        asked = kernels.prompt(*kernel)
-        messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": written}]
-        lines.append(json.dumps({"messages": messages}) + "\n")
-        texts.append(f"{asked}\n{written}\n")
-    (folder / "pairs.jsonl").write_text("".join(lines), encoding="utf-8")
-    (folder / "pairs.txt").write_text("".join(texts), encoding="utf-8")
-
-
-def write(folder, seed, pairs, train, held_out):
-    rng = random.Random(seed)
-    seen = set()
-    folder.mkdir(parents=True, exist_ok=True)
-    write_problems(folder, "held-out", held_out, rng, seen)
-    write_problems(folder, "train", train, rng, seen)
-    write_pairs(folder, pairs, rng, seen)
+def write(warpgym, folder, seed, size):
+    """`size`: how many pairs, problems to train on, and held out."""
+    writer = Writer(warpgym, folder, seed)
+    writer.problems("held-out", size["held_out"])
+    writer.problems("train", size["train"])
+    writer.pairs(size["pairs"])

@@ -1,6 +1,6 @@
 """A family of small problems: steps on each element, then what becomes of the elements.
 
-    (("times z", ""), ("at most", "0.5")), "sum"   x: 1 times z, 2 at most 0.5; sum of each row
+    (("times z", ""), ("at most", "0.5")), "sum"   x: A times z, B at most 0.5; sum of each row
 
 A kernel is such a pair. It has words (what a model is told), a reference and a problem.yaml.
 answers.py writes what programmers of different care answer.
@@ -9,7 +9,8 @@ answers.py writes what programmers of different care answer.
 import random
 import statistics
 
-CONSTANTS = ("0.25", "0.5", "1.5", "2.5", "3")
+CONSTANTS = ("0.5", "2", "3")
+LETTERS = "ABCDEF"
 # Step: its argument; what becomes of v, as an expression of the reference and in Python.
 STEPS = {
     "times z": ("z", "v * z", lambda v, z, c: v * z),
@@ -86,12 +87,19 @@ def has_z(steps):
 
 
 def literal(constant):
-    return f"{constant}f" if "." in constant else f"{constant}.0f"
+    return f"{constant}f" if "." in constant else constant
+
+
+def told(steps):
+    """A times z, B at most 0.5: one for each step."""
+    return [
+        f"{letter} {name} {constant}".strip()
+        for letter, (name, constant) in zip(LETTERS[: len(steps)], steps, strict=True)
+    ]
 
 
 def words(steps, end):
-    told = [f"{k} {name} {constant}".strip() for k, (name, constant) in enumerate(steps, 1)]
-    text = "x: " + ", ".join(told)
+    text = "x: " + ", ".join(told(steps))
     return text if end == "each" else f"{text}; {ROWS[end][0]}"
 
 
@@ -99,11 +107,6 @@ def signature(steps, end):
     second = "const float *z, " if has_z(steps) else ""
     sizes = "size_t n" if end == "each" else "size_t rows, size_t cols"
     return f"void solution(const float *x, {second}float *y, {sizes})"
-
-
-def prompt(steps, end):
-    """As prompts/kernel/first.txt has it."""
-    return f"{words(steps, end)}\n{signature(steps, end)}"
 
 
 # --- the problem ---------------------------------------------------------------------------------
@@ -132,7 +135,7 @@ SIZES = {
     "row": (
         "rows, cols",
         "rows*cols",
-        "{rows: 1, cols: 1}, {rows: 3, cols: 17}, {rows: 20, cols: 60}",
+        "{rows: 1, cols: 1}, {rows: 50, cols: 1}, {rows: 3, cols: 17}, {rows: 20, cols: 60}",
         "rows: [1, 40], cols: [1, 90]",
         "rows: 100, cols: 1000",
     ),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A small model learns to write kernels, from nothing: first from answers of a crowd that errs, then
-from the judge's verdicts. Measured before and after on problems that it has never seen.
+"""A small model learns to write kernels, from nothing: first from answers of a crowd that errs,
+then from the judge's verdicts. Measured before and after on problems that it has never seen.
 
     scripts/train-demo                       seeds 1, 2 and 3, into runs/train-demo
     scripts/train-demo --seeds 7 --out DIR
@@ -12,7 +12,7 @@ The same command goes on with what was stopped. docs/train.md says what is train
 import argparse
 import contextlib
 import json
-import signal
+import shutil
 import subprocess
 import sys
 import time
@@ -21,30 +21,17 @@ from pathlib import Path
 import data
 
 HERE = Path(__file__).resolve().parent
-WARPGYM = HERE.parents[1] / "warpgym"
 
 SIZES = {
     "demo": {
-        "pairs": 3000, "train": 160, "held_out": 60, "vocabulary": 512, "epochs": 2,
-        "steps": 50, "prompts": 8, "samples": 8, "asked": 4,
+        "pairs": 8000, "train": 160, "held_out": 60, "vocabulary": 400, "epochs": 2,
+        "steps": 30, "prompts": 8, "samples": 8, "asked": 4,
     },
     "smoke": {
-        "pairs": 60, "train": 4, "held_out": 2, "vocabulary": 384, "epochs": 1,
+        "pairs": 60, "train": 4, "held_out": 2, "vocabulary": 300, "epochs": 1,
         "steps": 2, "prompts": 2, "samples": 2, "asked": 1,
     },
 }  # fmt: skip
-EPISODE = {
-    "gym.turns": 1,
-    "gym.style": "kernel",
-    "gym.reward": "drkernel",
-    "gym.language": "c",
-    "prompts.path": HERE / "prompts",
-}
-ANSWER_TOKENS = 260
-
-
-def settings(values):
-    return [part for name, value in values.items() for part in ("-s", f"{name}={value}")]
 
 
 class Demo:
@@ -52,6 +39,7 @@ class Demo:
 
     def __init__(self, folder, seed, size, arguments):
         self.folder, self.seed, self.size = folder, seed, size
+        self.binary = arguments.warpgym
         self.threads = str(arguments.threads)
         self.quiet = arguments.quiet
         self.times_file = folder / "times.json"
@@ -73,14 +61,16 @@ class Demo:
             self.times_file.write_text(json.dumps(self.times), encoding="utf-8")
 
     def warpgym(self, *arguments, **options):
-        command = [WARPGYM, *map(str, arguments)]
+        command = [self.binary, *map(str, arguments)]
         return subprocess.run(command, check=True, text=True, **options)
 
     # --- parts -----------------------------------------------------------------------------------
 
     def prepare(self):
         size = self.size
-        data.write(self.folder, self.seed, size["pairs"], size["train"], size["held_out"])
+        if (self.folder / "model.json").exists():
+            return  # which problems are admitted may be another answer of chance
+        data.write(self.binary, self.folder, self.seed, size)
         pairs, tokenizer = self.folder / "pairs.txt", self.folder / "tokenizer"
         self.warpgym("lm", "tokenizer", "--vocab", size["vocabulary"], "-o", tokenizer, pairs)
         config = json.loads((HERE / "model.json").read_text(encoding="utf-8"))
@@ -91,8 +81,8 @@ class Demo:
         self.warpgym(
             "lm", "train", "--fresh", self.folder / "model.json", "--style", "plain",
             "--tokenizer", self.folder / "tokenizer", "--data", self.folder / "pairs.jsonl",
-            "--epochs", self.size["epochs"], "--batch-tokens", 4096, "--rate", 0.003,
-            "--warmup", 20, "--floor", 0.05, "--seed", self.seed, "--threads", self.threads,
+            "--epochs", self.size["epochs"], "--batch-tokens", 1024, "--rate", 0.003,
+            "--warmup", 50, "--floor", 0.05, "--seed", self.seed, "--threads", self.threads,
             "--out", self.folder / "sft", *self.quietly(),
         )  # fmt: skip
         return self.folder / "sft" / "model"
@@ -100,33 +90,96 @@ class Demo:
     def quietly(self):
         return ["--quiet"] if self.quiet else []
 
-    @contextlib.contextmanager
-    def served(self, model):
-        """The model's address, from outside: the weights are those of its files."""
-        command = [WARPGYM, "lm", "serve", model, "--listen", "127.0.0.1:0"]
-        command += ["--threads", self.threads, "--sequences", "32"]
-        log = open(self.folder / "serve.log", "w", encoding="utf-8")  # noqa: SIM115
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
-        try:
-            line = server.stdout.readline()
-            yield line[line.index("http://") :].split()[0]
-        finally:
-            server.send_signal(signal.SIGTERM)
-            server.wait()
-            log.close()
+    def reinforce(self, model):
+        size = self.size
+        values = {
+            "train.model": model,
+            "prompts.path": HERE / "prompts",
+            "train.problems": f"@{self.folder / 'train.txt'}",
+            "train.held_out": f"@{self.folder / 'held_out.txt'}",
+            "train.steps": size["steps"],
+            "train.prompts": size["prompts"],
+            "train.samples": size["samples"],
+            "train.evaluate_every": size["steps"],
+            "train.evaluate_samples": size["asked"],
+            "train.seed": self.seed,
+            "train.threads": self.threads,
+        }
+        self.warpgym(
+            "train", HERE / "train.yaml", "--out", self.folder / "rl",
+            "--problems", self.folder / "problems", *self.quietly(),
+            *(f"{name}={value}" for name, value in values.items()),
+        )  # fmt: skip
 
-    def measure(self, name, model, temperature, samples):
-        """Plays the held-out problems; the directory of the run."""
-        out = self.folder / name
-        episode = EPISODE | {"policy.temperature": temperature, "policy.at_once": 32}
-        episode["policy.max_tokens"] = ANSWER_TOKENS
-        with self.served(model) as address:
-            self.warpgym(
-                "rollout", "--policy", address, "--samples", samples, "--out", out,
-                "--problems", self.folder / "problems", "--evaluations", 2, *settings(episode),
-                *self.quietly(), f"@{self.folder / 'held_out.txt'}",
-            )  # fmt: skip
-        return out
+    def evaluations(self):
+        """Trajectories of the held-out problems, before the first step and behind the last one."""
+        found = sorted((self.folder / "rl" / "evaluations").glob("step-*.jsonl"))
+        named = [self.folder / "before.jsonl", self.folder / "after.jsonl"]
+        for path, name in zip((found[0], found[-1]), named, strict=True):
+            shutil.copy(path, name)
+        return named
+
+    def report(self):
+        asked = ["--problems", self.folder / "held_out.txt", "--samples", self.size["asked"]]
+        page = ["--html", self.folder / "report.html", "--by", "category"]
+        told = self.warpgym(
+            "report", *self.evaluations(), *asked, *page, "--json", stdout=subprocess.PIPE
+        )
+        return json.loads(told.stdout)
+
+    def split(self):
+        """Seconds of the steps' parts. Answers and verdicts overlap: shares of their sums."""
+        text = (self.folder / "rl" / "metrics.jsonl").read_text(encoding="utf-8")
+        lines = [json.loads(line) for line in text.splitlines()]
+        sums = {
+            name: sum(line.get(f"time/{name}") or 0 for line in lines)
+            for name in ("rollout", "train", "evaluate", "answers_sum", "verdicts_sum")
+        }
+        both = sums["answers_sum"] + sums["verdicts_sum"]
+        share = sums["answers_sum"] / both if both else 0
+        return {
+            "fine-tune": self.times["fine-tune"],
+            "sample": sums["rollout"] * share,
+            "judge": sums["rollout"] * (1 - share),
+            "train": sums["train"],
+            "evaluate": sums["evaluate"],
+            "all": sum(self.times.values()),
+        }
+
+
+# --- what came out -------------------------------------------------------------------------------
+
+FIGURES = (  # title, its name and p in the report's JSON, how it is written
+    ("pass rate", "fast_p_samples", 0, "{:.1%}"),
+    ("as fast as the reference", "fast_p_samples", 1, "{:.1%}"),
+    ("speedup where right", "speedup_solved", None, "{:.2f}x"),
+)
+
+
+def figure(figures, name, p, form):
+    for row in figures:
+        if row["name"] == name and (p is None or row.get("p") == p):
+            values = [row[key] for key in ("value", "low", "high")]
+            if None in values:
+                return "-"
+            value, low, high = (form.format(v) for v in values)
+            return f"{value} [{low}, {high}]"
+    return "-"
+
+
+def table(found):
+    """Markdown: one line for each seed and figure, with 95 % intervals over problems."""
+    lines = ["| Seed | Figure | Before | After | Difference |", "|---|---|---|---|---|"]
+    for seed, report, _ in found:
+        for title, name, p, form in FIGURES:
+            columns = [figure(run["figures"], name, p, form) for run in report["runs"]]
+            columns.append(figure(report["comparisons"][0]["differences"], name, p, form))
+            lines.append(f"| {seed} | {title} | {' | '.join(columns)} |")
+    parts = list(found[0][2])
+    lines += ["", f"| Seed | {' | '.join(parts)} |", "|---" * (len(parts) + 1) + "|"]
+    for seed, _, seconds in found:
+        lines.append(f"| {seed} | {' | '.join(f'{seconds[part]:.0f} s' for part in parts)} |")
+    return "\n".join(lines) + "\n"
 
 
 def main():
@@ -137,15 +190,24 @@ def main():
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--smoke", action="store_true", help="a few seconds, for tests")
+    parser.add_argument("--warpgym", type=Path, default=HERE.parents[1] / "warpgym")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     arguments = parser.parse_args()
     size = SIZES["smoke" if arguments.smoke else "demo"]
+    found = []
     for seed in arguments.seeds:
         demo = Demo(arguments.out / f"seed-{seed}", seed, size, arguments)
         demo.folder.mkdir(parents=True, exist_ok=True)
-        demo.prepare()
-        model = demo.fine_tune()
-        demo.measure("before", model, 1, size["asked"])
+        with demo.timed("prepare"):
+            demo.prepare()
+        with demo.timed("fine-tune"):
+            model = demo.fine_tune()
+        with demo.timed("reinforce"):
+            demo.reinforce(model)
+        found.append((seed, demo.report(), demo.split()))
+    text = table(found)
+    (arguments.out / "table.md").write_text(text, encoding="utf-8")
+    print(text, end="")
     return 0
 
 

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import data
+import figure
 
 HERE = Path(__file__).resolve().parent
 
@@ -127,10 +128,13 @@ class Demo:
         )
         return json.loads(told.stdout)
 
+    def metrics(self):
+        text = (self.folder / "rl" / "metrics.jsonl").read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
     def split(self):
         """Seconds of the steps' parts. Answers and verdicts overlap: shares of their sums."""
-        text = (self.folder / "rl" / "metrics.jsonl").read_text(encoding="utf-8")
-        lines = [json.loads(line) for line in text.splitlines()]
+        lines = self.metrics()
         sums = {
             name: sum(line.get(f"time/{name}") or 0 for line in lines)
             for name in ("rollout", "train", "evaluate", "answers_sum", "verdicts_sum")
@@ -156,7 +160,7 @@ FIGURES = (  # title, its name and p in the report's JSON, how it is written
 )
 
 
-def figure(figures, name, p, form):
+def cell(figures, name, p, form):
     for row in figures:
         if row["name"] == name and (p is None or row.get("p") == p):
             values = [row[key] for key in ("value", "low", "high")]
@@ -172,8 +176,8 @@ def table(found):
     lines = ["| Seed | Figure | Before | After | Difference |", "|---|---|---|---|---|"]
     for seed, report, _ in found:
         for title, name, p, form in FIGURES:
-            columns = [figure(run["figures"], name, p, form) for run in report["runs"]]
-            columns.append(figure(report["comparisons"][0]["differences"], name, p, form))
+            columns = [cell(run["figures"], name, p, form) for run in report["runs"]]
+            columns.append(cell(report["comparisons"][0]["differences"], name, p, form))
             lines.append(f"| {seed} | {title} | {' | '.join(columns)} |")
     parts = list(found[0][2])
     lines += ["", f"| Seed | {' | '.join(parts)} |", "|---" * (len(parts) + 1) + "|"]
@@ -194,7 +198,7 @@ def main():
     parser.add_argument("--quiet", action="store_true", help="no progress")
     arguments = parser.parse_args()
     size = SIZES["smoke" if arguments.smoke else "demo"]
-    found = []
+    found, curves = [], []
     for seed in arguments.seeds:
         demo = Demo(arguments.out / f"seed-{seed}", seed, size, arguments)
         demo.folder.mkdir(parents=True, exist_ok=True)
@@ -205,8 +209,10 @@ def main():
         with demo.timed("reinforce"):
             demo.reinforce(model)
         found.append((seed, demo.report(), demo.split()))
+        curves.append((seed, demo.metrics()))
     text = table(found)
     (arguments.out / "table.md").write_text(text, encoding="utf-8")
+    (arguments.out / "curves.svg").write_text(figure.figure(curves), encoding="utf-8")
     print(text, end="")
     return 0
 

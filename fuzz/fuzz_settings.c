@@ -30,6 +30,7 @@ static void round_trip(const struct settings *settings)
     memcpy(again.source, settings->source, sizeof again.source);
     again.server_token = settings->server_token; /* not shown */
     again.queue_url = settings->queue_url;       /* likewise, where it holds a password */
+    again.train_url = settings->train_url;
     settings_show(&again, &two);
     if (strcmp(one.data, two.data) != 0)
         abort();

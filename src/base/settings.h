@@ -152,10 +152,11 @@
       "Who is trained: engine (a model in this process), or tinker (a Tinker service, or SkyRL's " \
       "server)")                                                                                   \
     X(train_model, "train.model", STRING, "", 0, 0,                                                \
-      "engine: a model's directory; tinker: the base model's name")                                \
+      "What is trained: a model's directory (engine), or the base model's name (tinker)")          \
     X(train_tokenizer, "train.tokenizer", STRING, "", 0, 0,                                        \
       "Directory of the tokenizer; empty: the model's")                                            \
-    X(train_url, "train.url", URL, "", 0, 0, "tinker: the service; empty: TINKER_BASE_URL")        \
+    X(train_url, "train.url", URL, "", 0, 0,                                                       \
+      "Address of the Tinker service; empty: TINKER_BASE_URL")                                     \
     X(train_lora_rank, "train.lora_rank", INT, "32", 0, 4096,                                      \
       "Rank of the adapter that is trained; 0: all parameters (engine alone)")                     \
     X(train_lora_alpha, "train.lora_alpha", FLOAT, "0", 0, 1000000,                                \
@@ -163,14 +164,14 @@
     X(train_context, "train.context", INT, "0", 0, 16777216,                                       \
       "Tokens of a prompt and its answer together; 0: as many as the model has positions")         \
     X(train_batch_tokens, "train.batch_tokens", INT, "0", 0, 16777216,                             \
-      "engine: tokens of one training pass; 0: as many as the context")                            \
+      "Tokens of one training pass of the engine; 0: as many as the context")                      \
     X(train_recompute, "train.recompute", BOOL, "true", 0, 0,                                      \
-      "engine: whether layers are computed again on the way back, which takes a third more time "  \
+      "Whether the engine computes layers again on the way back, which takes a third more time "   \
       "and far less memory")                                                                       \
     X(train_backend, "train.backend", STRING, "cpu", 0, 0,                                         \
-      "engine: what computes: cpu, reference")                                                     \
+      "What the engine computes with: cpu, reference")                                             \
     X(train_threads, "train.threads", INT, "0", 0, 4096,                                           \
-      "engine: its threads; 0: one for each CPU. Sums depend on it in their last bits")            \
+      "Threads of the engine; 0: one for each CPU. Sums depend on it in their last bits")          \
     X(train_problems, "train.problems", STRING, "", 0, 0,                                          \
       "Problems to train on, separated by blanks: ids, suites (native, level1), all, @FILE")       \
     X(train_held_out, "train.held_out", STRING, "", 0, 0,                                          \
@@ -271,9 +272,9 @@
     X(train_clip_high, "train.clip_high", FLOAT, "-1", -1, 1000000,                                \
       "Upper bound; -1: the loss's own")                                                           \
     X(train_dual_clip, "train.dual_clip", FLOAT, "0", 0, 1000000,                                  \
-      "ppo: bound of the ratio where an advantage is negative; 0: none")                           \
+      "Bound of ppo's ratio where an advantage is negative; 0: none; engine alone")                \
     X(train_dro_beta, "train.dro_beta", FLOAT, "-1", -1, 1000000,                                  \
-      "dro: weight of its squared ratio; -1: the loss's own")                                      \
+      "Weight of dro's squared ratio; -1: the loss's own")                                         \
     X(train_entropy, "train.entropy", FLOAT, "0", 0, 1000000,                                      \
       "Weight of a bonus for the entropy of answers; engine alone")                                \
     X(train_kl, "train.kl", FLOAT, "0", 0, 1000000,                                                \

@@ -41,7 +41,8 @@ static void add_up(struct learner_memory *memory, const struct learner_options *
     uint64_t trained = model->lora.rank > 0 ? adapter : base;
     uint64_t position = 2 * (uint64_t)config->layers * config->kv_heads * config->head_width *
                         element;
-    memory->weights = 2 * (base + adapter) * element;
+    /* The sampler has a copy of what is trained, and shares the rest. */
+    memory->weights = (base + adapter + trained) * element;
     memory->training = trained * (element + 2 * sizeof(float));
     memory->activations = lm_pass_bytes(model, &pass);
     memory->cache = position * context * options->at_once;

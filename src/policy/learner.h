@@ -1,8 +1,8 @@
 /* learner: a policy that can be trained, in the operations of the Tinker protocol. What rl/ talks
  * to: it knows no transformer.
  *
- *   engine   lm/ in this process (engine.c)
- *   tinker   a Tinker service, or SkyRL's server, over HTTP (tinker*.c)
+ *   engine   lm/ in this process (learner_engine.c)
+ *   tinker   a Tinker service, or SkyRL's server, over HTTP (learner_tinker.c, tinker_*.c)
  *
  *   messages ─► learner_prompt ─► ids ─► learner_sample ─► ids, log-probabilities, text
  *   datums ─► learner_forward_backward … ─► learner_step ─► learner_refresh ─► new samples

@@ -25,6 +25,7 @@
 
 struct tinker {
     struct tinker_link *link, *parting; /* the second one is not cancelled */
+    const _Atomic int *cancelled;
     struct tinker_session session;
     char *base;
     size_t rank;
@@ -32,12 +33,15 @@ struct tinker {
     int32_t stops[LEARNER_STOPS_MAX];
     size_t stop_count;
 
-    pthread_mutex_t lock; /* of all below, but that samples read the sampler without */
-    char *model, *sampler;
+    pthread_mutex_t lock; /* of all below up to `torn`; held while a request of the model lasts */
+    char *model;
     uint64_t models, samplers; /* that were asked for in this session */
     uint64_t number;           /* of the model's last request */
     uint64_t steps;
     bool torn; /* nobody knows what the model holds */
+
+    pthread_mutex_t sampler_lock; /* a sample must not wait for a pass; taken behind `lock` */
+    char *sampler;
     _Atomic uint64_t questions;
 };
 
@@ -60,21 +64,27 @@ static void put_number(struct buf *body, const char *key, uint64_t value)
     buf_printf(body, "%s\"%s\":%" PRIu64, body->len > 1 ? "," : "", key, value);
 }
 
+struct wish {
+    struct tinker_link *link;
+    const char *target;
+    int fine; /* as in tinker_call */
+};
+
 /* Ends the body, asks, and waits for what comes of it (NULL: nobody wants it). */
-static int command(struct tinker *tinker, const char *target, struct buf *body, int fine,
-                   json_t **result, int *status, struct err *err)
+static int command(const struct wish *wish, struct buf *body, json_t **result, int *status,
+                   struct err *err)
 {
     json_t *own = NULL;
     char *id = NULL;
     int found = 0;
     buf_puts(body, "}");
     const struct tinker_call call = {.method = "POST",
-                                     .target = target,
+                                     .target = wish->target,
                                      .body = body,
-                                     .fine = fine};
-    int code = tinker_submit(tinker->link, &call, &id, &found, err);
+                                     .fine = wish->fine};
+    int code = tinker_submit(wish->link, &call, &id, &found, err);
     if (code == 0 && id)
-        code = tinker_await(tinker->link, id, &call, &own, NULL, err);
+        code = tinker_await(wish->link, id, &call, &own, NULL, err);
     if (status)
         *status = id ? 200 : found;
     if (code == 0 && result)
@@ -86,11 +96,11 @@ static int command(struct tinker *tinker, const char *target, struct buf *body, 
 }
 
 /* A request that begin_request began. One that was refused is none, and its number is free. */
-static int numbered(struct tinker *tinker, const char *target, struct buf *body, int fine,
+static int numbered(struct tinker *tinker, const struct wish *wish, struct buf *body,
                     json_t **result, int *status, struct err *err)
 {
     int found = 0;
-    int code = command(tinker, target, body, fine, result, &found, err);
+    int code = command(wish, body, result, &found, err);
     if (found >= 400 && found < 500)
         tinker->number--;
     if (status)
@@ -120,6 +130,7 @@ static void put_lora(struct buf *body, const struct tinker *tinker)
 
 static int create_model(struct tinker *tinker, struct err *err)
 {
+    const struct wish wish = {tinker->link, "/api/v1/create_model", 0};
     struct buf body;
     json_t *result = NULL;
     begin_body(&body);
@@ -128,7 +139,7 @@ static int create_model(struct tinker *tinker, struct err *err)
     put_key(&body, "base_model", tinker->base);
     put_lora(&body, tinker);
     put_key(&body, "type", "create_model");
-    int code = command(tinker, "/api/v1/create_model", &body, 0, &result, NULL, err);
+    int code = command(&wish, &body, &result, NULL, err);
     if (code == 0 && !json_text_at(result, "model_id")[0])
         code = err_set(err, ERR_PROTOCOL, "the server's answer to create_model has no 'model_id'");
     if (code == 0) {
@@ -139,6 +150,23 @@ static int create_model(struct tinker *tinker, struct err *err)
     json_decref(result);
     buf_deinit(&body);
     return code;
+}
+
+/* `sampler` becomes ours. */
+static void set_sampler(struct tinker *tinker, char *sampler)
+{
+    pthread_mutex_lock(&tinker->sampler_lock);
+    mem_free(tinker->sampler);
+    tinker->sampler = sampler;
+    pthread_mutex_unlock(&tinker->sampler_lock);
+}
+
+static char *copy_sampler(struct tinker *tinker)
+{
+    pthread_mutex_lock(&tinker->sampler_lock);
+    char *sampler = tinker->sampler ? mem_strdup(tinker->sampler) : NULL;
+    pthread_mutex_unlock(&tinker->sampler_lock);
+    return sampler;
 }
 
 /* Best effort: a session that ends takes its models along. */
@@ -163,8 +191,8 @@ static void unload_model(struct tinker *tinker)
     mem_free(id);
     buf_deinit(&body);
     mem_free(tinker->model);
-    mem_free(tinker->sampler);
-    tinker->model = tinker->sampler = NULL;
+    tinker->model = NULL;
+    set_sampler(tinker, NULL);
 }
 
 /* Begins a request of the model's, which is made where there is none yet. */
@@ -193,6 +221,7 @@ static void tinker_close(void *state)
     tinker_session_close(&tinker->session);
     tinker_link_close(tinker->parting);
     tinker_link_close(tinker->link);
+    pthread_mutex_destroy(&tinker->sampler_lock);
     pthread_mutex_destroy(&tinker->lock);
     mem_free(tinker->base);
     mem_free(tinker);
@@ -252,6 +281,8 @@ static int tinker_open(void **state, const struct learner_options *options,
         return result;
     struct tinker *tinker = mem_alloc(sizeof *tinker);
     pthread_mutex_init(&tinker->lock, NULL);
+    pthread_mutex_init(&tinker->sampler_lock, NULL);
+    tinker->cancelled = options->cancelled;
     tinker->base = mem_strdup(options->model);
     tinker->rank = options->lora_rank;
     tinker->seed = options->seed;
@@ -303,6 +334,7 @@ static int open_sampler(struct tinker *tinker, const char *path, char **sampler,
 /* A frozen copy of the weights as they are. */
 static int freeze(struct tinker *tinker, struct err *err)
 {
+    const struct wish wish = {tinker->link, "/api/v1/save_weights_for_sampler", 0};
     struct buf body;
     json_t *result = NULL;
     char *sampler = NULL;
@@ -311,7 +343,7 @@ static int freeze(struct tinker *tinker, struct err *err)
         return code;
     put_number(&body, "sampling_session_seq_id", tinker->samplers++);
     put_key(&body, "type", "save_weights_for_sampler");
-    code = numbered(tinker, "/api/v1/save_weights_for_sampler", &body, 0, &result, NULL, err);
+    code = numbered(tinker, &wish, &body, &result, NULL, err);
     if (code == 0) {
         const char *id = json_text_at(result, "sampling_session_id");
         const char *path = json_text_at(result, "path");
@@ -323,10 +355,8 @@ static int freeze(struct tinker *tinker, struct err *err)
             code = err_set(err, ERR_PROTOCOL,
                            "the server's answer to save_weights_for_sampler names no sampler");
     }
-    if (code == 0) {
-        mem_free(tinker->sampler);
-        tinker->sampler = sampler;
-    }
+    if (code == 0)
+        set_sampler(tinker, sampler);
     json_decref(result);
     buf_deinit(&body);
     return code;
@@ -346,9 +376,16 @@ static int tinker_refresh(void *state, uint64_t *version, struct err *err)
 /* Before the first refresh samples are of the weights that the model begins with. */
 static int find_sampler(struct tinker *tinker, char **sampler, struct err *err)
 {
+    int result = 0;
+    *sampler = copy_sampler(tinker);
+    if (*sampler)
+        return 0;
     pthread_mutex_lock(&tinker->lock);
-    int result = tinker->sampler ? 0 : freeze(tinker, err);
-    *sampler = result == 0 ? mem_strdup(tinker->sampler) : NULL;
+    *sampler = copy_sampler(tinker); /* another thread may have been here before */
+    if (!*sampler)
+        result = freeze(tinker, err);
+    if (!*sampler && result == 0)
+        *sampler = copy_sampler(tinker);
     pthread_mutex_unlock(&tinker->lock);
     return as_io(result, err);
 }
@@ -358,6 +395,7 @@ static int tinker_sample(void *state, const struct tokens *prompt,
                          struct err *err)
 {
     struct tinker *tinker = state;
+    const struct wish wish = {tinker->link, "/api/v1/asample", 0};
     struct tinker_question question = {.prompt = prompt,
                                        .sampling = sampling,
                                        .stops = tinker->stops,
@@ -375,7 +413,7 @@ static int tinker_sample(void *state, const struct tokens *prompt,
         question.number = tinker->questions++;
         tinker_put_sample(&body, &question);
         body.data[--body.len] = '\0'; /* command() ends it */
-        result = command(tinker, "/api/v1/asample", &body, 0, &found, NULL, err);
+        result = command(&wish, &body, &found, NULL, err);
         if (result == 0)
             result = tinker_read_sample(found, sampling->max_tokens, answer, err);
         json_decref(found);
@@ -423,6 +461,8 @@ static int send_chunk(struct tinker *tinker, const struct pass *pass, const stru
                       : tinker_submit(tinker->link, &call, id, &status, err);
     if (body.cut || (status >= 400 && status < 500))
         tinker->number--;
+    else if (result < 0)
+        tinker->torn = true; /* a server that never saw this number waits for it */
     buf_deinit(&body);
     return result;
 }
@@ -516,6 +556,7 @@ static int tinker_pass(void *state, struct lm_datum *datums, size_t count, const
 
 static int step(struct tinker *tinker, const struct lm_adam *adam, double *norm, struct err *err)
 {
+    const struct wish wish = {tinker->link, "/api/v1/optim_step", 0};
     struct buf body;
     json_t *found = NULL;
     int result = begin_request(tinker, &body, err);
@@ -526,7 +567,7 @@ static int step(struct tinker *tinker, const struct lm_adam *adam, double *norm,
                "\"eps\":%.17g,\"weight_decay\":%.17g,\"grad_clip_norm\":%.17g}",
                adam->rate, adam->beta1, adam->beta2, adam->epsilon, adam->decay, adam->clip);
     put_key(&body, "type", "optim_step");
-    result = numbered(tinker, "/api/v1/optim_step", &body, 0, &found, NULL, err);
+    result = numbered(tinker, &wish, &body, &found, NULL, err);
     if (result == 0) {
         tinker->steps++;
         *norm = tinker_read_norm(found);
@@ -547,10 +588,12 @@ static int tinker_step(void *state, const struct lm_adam *adam, double *norm, st
 
 /* ---------------------------------------------------------------------------------- checkpoints */
 
-/* Under `name`; *taken says that there is one of that name. */
+/* Under `name`; *taken says that there is one of that name. Who was interrupted still saves. */
 static int save_as(struct tinker *tinker, const char *name, bool *taken, char **where,
                    struct err *err)
 {
+    const bool over = tinker->cancelled && *tinker->cancelled;
+    const struct wish wish = {over ? tinker->parting : tinker->link, "/api/v1/save_weights", 409};
     struct buf body;
     struct tinker_path path;
     json_t *result = NULL;
@@ -559,7 +602,7 @@ static int save_as(struct tinker *tinker, const char *name, bool *taken, char **
         return code;
     put_key(&body, "path", name);
     put_key(&body, "type", "save_weights");
-    code = numbered(tinker, "/api/v1/save_weights", &body, 409, &result, &status, err);
+    code = numbered(tinker, &wish, &body, &result, &status, err);
     *taken = code == 0 && status == 409;
     if (code == 0 && !*taken) {
         const char *text = json_text_at(result, "path");
@@ -622,6 +665,7 @@ static int look_at(struct tinker *tinker, const char *where, struct err *err)
 
 static int load(struct tinker *tinker, const char *where, bool optimizer, struct err *err)
 {
+    const struct wish wish = {tinker->link, "/api/v1/load_weights", 0};
     struct buf body;
     int result = look_at(tinker, where, err);
     if (result < 0)
@@ -634,7 +678,7 @@ static int load(struct tinker *tinker, const char *where, bool optimizer, struct
     put_key(&body, "path", where);
     buf_printf(&body, ",\"optimizer\":%s", optimizer ? "true" : "false");
     put_key(&body, "type", "load_weights");
-    result = numbered(tinker, "/api/v1/load_weights", &body, 0, NULL, NULL, err);
+    result = numbered(tinker, &wish, &body, NULL, NULL, err);
     buf_deinit(&body);
     return fail(tinker, result, err);
 }

@@ -301,6 +301,11 @@ int train_config_read(struct train_config *config, const struct settings *settin
         result = read_method(&config->method, settings, err);
     if (result == 0)
         result = read_loss(config, settings, err);
+    if (result == 0 && config->method.importance != RL_NO_LEVEL && !config->ratio_trained)
+        result = err_set(err, ERR_INPUT,
+                         "train.importance: with train.ratio sampled the loss's own ratio is an "
+                         "importance weight, and tokens would be weighed twice; set train.ratio to "
+                         "trained");
     read_learner(config, settings);
     return result;
 }

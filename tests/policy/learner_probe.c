@@ -12,6 +12,7 @@
  *                                                      {"answers": [{"tokens", "logprobs", …}, …]}
  *   {"do": "pass", "datums": [{"tokens", "targets", "weights", "sampled", "advantages"}, …],
  *    "loss", "config", "gradients"}                      {"sums": {…}, "logprobs": [[…], …]}
+ *    with "meanwhile": prompts as above, one after another beside the pass   {…, "answers": […]}
  *   {"do": "step", "rate", …}                            {"norm"}
  *   {"do": "refresh"}                                    {"version"}
  *   {"do": "save", "directory", "name"}                  {"where"}
@@ -120,9 +121,8 @@ struct asker {
     struct err err;
 };
 
-static void *ask(void *argument)
+static void ask_one(struct asker *asker)
 {
-    struct asker *asker = argument;
     const struct learner_sampling sampling = {
         .max_tokens = (size_t)number(asker->wanted, "max_tokens", 0),
         .temperature = number(asker->wanted, "temperature", 1),
@@ -133,6 +133,11 @@ static void *ask(void *argument)
     prompt.ids = ids(asker->wanted, "ids", &prompt.count);
     asker->result = learner_sample(asker->learner, &prompt, &sampling, &asker->answer, &asker->err);
     tokens_deinit(&prompt);
+}
+
+static void *ask(void *argument)
+{
+    ask_one(argument);
     return NULL;
 }
 
@@ -166,6 +171,49 @@ static json_t *do_sample(struct learner *learner, const json_t *line, struct err
     }
     mem_free(askers);
     return json_pack("{s:o}", "answers", answers);
+}
+
+/* Who asks one thing after another while something else goes on. */
+struct meanwhile {
+    pthread_t thread;
+    struct learner *learner;
+    const json_t *prompts; /* NULL: nobody does */
+    json_t *answers;
+};
+
+static void *ask_all(void *argument)
+{
+    struct meanwhile *meanwhile = argument;
+    const json_t *prompt;
+    size_t i;
+    json_array_foreach(meanwhile->prompts, i, prompt)
+    {
+        struct asker asker = {.learner = meanwhile->learner, .wanted = prompt};
+        ask_one(&asker);
+        json_array_append_new(meanwhile->answers, answer_of(&asker));
+        learner_answer_deinit(&asker.answer);
+    }
+    return NULL;
+}
+
+static void begin_meanwhile(struct meanwhile *meanwhile, struct learner *learner,
+                            const json_t *line)
+{
+    *meanwhile = (struct meanwhile){.learner = learner,
+                                    .prompts = json_object_get(line, "meanwhile"),
+                                    .answers = json_array()};
+    if (meanwhile->prompts)
+        pthread_create(&meanwhile->thread, NULL, ask_all, meanwhile);
+}
+
+/* Their answers go into `out`, where there is one. */
+static void end_meanwhile(struct meanwhile *meanwhile, json_t *out)
+{
+    if (meanwhile->prompts)
+        pthread_join(meanwhile->thread, NULL);
+    if (meanwhile->prompts && out)
+        json_put(out, "answers", json_incref(meanwhile->answers));
+    json_decref(meanwhile->answers);
 }
 
 static struct lm_datum datum_of(const json_t *from)
@@ -206,6 +254,8 @@ static json_t *do_pass(struct learner *learner, const json_t *line, struct err *
     struct lm_datum *datums = mem_alloc((count + 1) * sizeof *datums);
     struct loss_sums sums = {0};
     json_t *out = NULL, *logprobs = json_array();
+    struct meanwhile meanwhile;
+    begin_meanwhile(&meanwhile, learner, line);
     for (size_t i = 0; i < count; i++)
         datums[i] = datum_of(json_array_get(list, i));
     int result = loss ? 0 : err_set(err, ERR_INPUT, "there is no such loss");
@@ -223,6 +273,7 @@ static json_t *do_pass(struct learner *learner, const json_t *line, struct err *
         LOSS_SUMS(X)
 #undef X
     }
+    end_meanwhile(&meanwhile, out);
     json_decref(logprobs);
     mem_free(datums);
     return out;
@@ -376,9 +427,9 @@ static int read_option(struct learner_options *options, struct settings *setting
                 *keys[i].number = (size_t)strtoul(value + 1, NULL, 10);
             return 0;
         }
-    if (strncmp(word, "seed=", 5) == 0)
+    if (value && strncmp(word, "seed=", 5) == 0)
         options->seed = strtoul(value + 1, NULL, 10);
-    else if (strncmp(word, "alpha=", 6) == 0)
+    else if (value && strncmp(word, "alpha=", 6) == 0)
         options->lora_alpha = strtod(value + 1, NULL);
     else
         return settings_assign(settings, word, err);

@@ -182,6 +182,7 @@ static void test_refused(void **state)
         {{"train.returns=min"}, "train.returns: 'min' is none of sum, max, final, turn"},
         {{"train.band=tokens"}, "did you mean 'token'?"},
         {{"train.importance=geometric"}, "not 'geometric'"},
+        {{"train.importance=token"}, "tokens would be weighed twice"},
         {{"train.aggregation=mean"}, "train.aggregation: 'mean' is none of token-mean"},
         {{"train.void_turns=yes"}, "train.void_turns: 'yes' is none of keep, mask"},
         {{"train.loss=cross_entropy"},

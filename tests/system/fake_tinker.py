@@ -11,6 +11,7 @@ asked is kept in `server.calls` as (path, body). A fault is taken by the first r
     hang     no answer, as long as the server lives
     again    (of a poll) try_again
     junk     a success whose body is `body`
+    until    it is done when `until` is true
 
 With `skyrl` it does as SkyRL's server does: one model at a time, failures of promises as 400, no
 names twice, and neither metrics nor long polls.
@@ -22,7 +23,7 @@ import pathlib
 import subprocess
 import threading
 
-from support import HOUSE
+from support import HOUSE, wait_until
 
 PROBE = HOUSE / "build" / "tests" / "policy" / "learner_probe"
 ALPHA = 32
@@ -74,9 +75,11 @@ class Probe:
 
 
 class Fault:
-    def __init__(self, path, kind, status=0, body="{}", *, times=1, after=False, headers=()):
+    def __init__(
+        self, path, kind, status=0, body="{}", *, times=1, after=False, headers=(), until=None
+    ):
         self.path, self.kind, self.status, self.body = path, kind, status, body
-        self.times, self.after, self.headers = times, after, headers
+        self.times, self.after, self.headers, self.until = times, after, headers, until
 
 
 class Refused(Exception):
@@ -417,6 +420,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             fake.calls.append((self.path, body))
         if fault and fault.kind == "hang":
             fake.ended.wait()
+        if fault and fault.kind == "until":
+            wait_until(fault.until, f"what {self.path} waits for")
+            fault = None
         if fault and fault.kind == "status":
             self.send(fault.status, fault.body, fault.headers)
             return

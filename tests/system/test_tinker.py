@@ -357,6 +357,23 @@ def test_cancelled(model, tmp_path):
         assert server.models == {}, "the model was not unloaded"
 
 
+def test_samples_beside_a_pass(model, tmp_path):
+    """The first sample is answered when the pass is under way, and that when there is another."""
+    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+        prompt = prompt_of(learner)
+        (answer,) = samples_of(learner, [1], prompt)
+        datums = [datum_of(prompt, answer, 1.0)]
+        asked = server.count(SAMPLE)
+        server.faults = [
+            Fault(SAMPLE, "until", until=lambda: server.count(PASS) > 0),
+            Fault(PASS, "until", until=lambda: server.count(SAMPLE) >= asked + 2),
+        ]
+        wanted = [{"ids": prompt, "max_tokens": 4, "seed": seed} for seed in (2, 3)]
+        took = learner.must("pass", datums=datums, gradients=True, loss="ppo", meanwhile=wanted)
+        assert [len(answer["tokens"]) > 0 for answer in took["answers"]] == [True, True]
+        assert server.count(PASS) == 1, "it was asked again, for it took too long"
+
+
 def test_heartbeat(quiet):
     """Every ten seconds; nobody asks for anything, so it is all that there is."""
     wait_until(lambda: quiet.count(HEART) > 0, "a heartbeat", seconds=20)

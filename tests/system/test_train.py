@@ -259,6 +259,41 @@ def test_engine_and_tinker(warpgym, world, tmp_path):
     assert not (tmp_path / "tinker" / "adapter").exists()
 
 
+def test_interrupted_at_a_service(warpgym, world, tmp_path):
+    """What is done is saved there, and the next one goes on from it."""
+    model, out = world.parent / "base" / "model", tmp_path / "run"
+    environment = {"TINKER_API_KEY": fake_tinker.KEY}
+    with fake_tinker.FakeTinker(model, tmp_path, key=fake_tinker.KEY) as server:
+        service = ("train.learner=tinker", f"train.model={fake_tinker.BASE}",
+                   f"train.tokenizer={model}", f"train.url={server.url}", "train.lora_rank=4",
+                   "train.context=160", "train.prompts=1", "train.samples=4")  # fmt: skip
+        process = warpgym.start(
+            *arguments(world, out, EVERYTHING, *service, "train.steps=2000"),
+            "train.save_every=1000", environment=environment,
+        )  # fmt: skip
+        lines = out / "metrics.jsonl"
+        support.wait_until(lambda: lines.exists() and lines.read_bytes().count(b"\n") > 0, "a step")
+        # A step that waits for its samples has changed nothing.
+        held = fake_tinker.Fault("/api/v1/asample", "hang", times=100)
+        server.faults = [held]
+        support.wait_until(lambda: held.times < 100, "samples")
+        process.send_signal(signal.SIGINT)
+        run = warpgym.finish(process)
+        assert run.status == support.INTERRUPTED, run
+        done = len(metrics(out))
+        assert f"step {done} is saved" in run.err
+        (checkpoint,) = support.read_lines(out / "checkpoints.jsonl")
+        assert checkpoint["step"] == done and checkpoint["where"] in server.checkpoints
+        server.faults = []
+        run = warpgym(
+            "runs", "resume", out, f"train.steps={done + 2}", "-q", environment=environment
+        )
+        assert run.status == support.PASSED, run
+        assert server.count("/api/v1/load_weights") == 1
+    assert [line["step"] for line in metrics(out)] == list(range(done + 2))
+    assert all(abs(line["mismatch/mismatch_k3_kl"]) < 1e-6 for line in metrics(out))
+
+
 # --- who is away, and what is full ---------------------------------------------------------------
 
 

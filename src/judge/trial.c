@@ -323,15 +323,16 @@ static int measure_own_error(struct session *session, struct err *err)
 }
 
 /* Whether an output is still the poison that the judge put there. No arithmetic gives a NaN of
- * these bits; whole numbers must all be -1. */
+ * these bits; of whole numbers it is -1, so that all of them must be, and as many as no honest
+ * output of signs has by chance. */
 static bool untouched(const struct tensor *tensor)
 {
     const struct dtype_facts *facts = dtype_facts(tensor->dtype);
-    uint64_t count = facts->floating ? 1 : 8;
     const unsigned char *data = tensor->data;
-    if (tensor->count < count)
+    uint64_t bytes = (facts->floating ? 1 : tensor->count) * facts->bytes;
+    if (tensor->count < (facts->floating ? 1 : 64))
         return false;
-    for (uint64_t i = 0; i < count * facts->bytes; i++)
+    for (uint64_t i = 0; i < bytes; i++)
         if (data[i] != TRIAL_POISON_BYTE)
             return false;
     return true;

@@ -142,6 +142,7 @@ class Demo:
         both = sums["answers_sum"] + sums["verdicts_sum"]
         share = sums["answers_sum"] / both if both else 0
         return {
+            "prepare": self.times["prepare"],
             "fine-tune": self.times["fine-tune"],
             "sample": sums["rollout"] * share,
             "judge": sums["rollout"] * (1 - share),
@@ -154,9 +155,9 @@ class Demo:
 # --- what came out -------------------------------------------------------------------------------
 
 FIGURES = (  # title, its name and p in the report's JSON, how it is written
-    ("pass rate", "fast_p_samples", 0, "{:.1%}"),
-    ("as fast as the reference", "fast_p_samples", 1, "{:.1%}"),
-    ("speedup where right", "speedup_solved", None, "{:.2f}x"),
+    ("right answers", "fast_p_samples", 0, "{:.1%}"),
+    ("right and as fast as the reference", "fast_p_samples", 1, "{:.1%}"),
+    ("speedup of a problem's best", "speedup_solved", None, "{:.2f}x"),
 )
 
 
@@ -218,4 +219,13 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as failed:
+        what = " ".join(map(str, failed.cmd[1:3]))
+        sys.exit(
+            f"train-demo: warpgym {what} ended with {failed.returncode}; the same command "
+            "goes on from there"
+        )
+    except KeyboardInterrupt:
+        sys.exit(130)

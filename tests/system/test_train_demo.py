@@ -125,6 +125,6 @@ def test_all_of_it_runs(warpgym):
     lines = read_lines(out / "seed-5" / "rl" / "metrics.jsonl")
     assert [line["step"] for line in lines] == [0, 1, 2]
     assert "eval/correct_rate" in lines[0] and "eval/correct_rate" in lines[-1]
-    assert "| 5 | pass rate |" in (out / "table.md").read_text(encoding="utf-8")
+    assert "| 5 | right answers |" in (out / "table.md").read_text(encoding="utf-8")
     page = (out / "seed-5" / "report.html").read_text(encoding="utf-8")
     assert "held-out-000" in page

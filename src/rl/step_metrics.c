@@ -149,6 +149,7 @@ static void measure_parts(const struct step *step, json_t *metrics)
     static const char *const parts[] = {"format", "compile",  "correctness", "speed",
                                         "length", "thinking", "coverage"};
     char name[NAME_BYTES];
+    struct figure total = {0};
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
         struct figure figure = {0};
         for (size_t row = 0; row < step->batch.rows; row++) {
@@ -161,6 +162,11 @@ static void measure_parts(const struct step *step, json_t *metrics)
         if (figure.count > 0)
             put(metrics, name, mean(&figure));
     }
+    for (size_t row = 0; row < step->batch.rows; row++)
+        if (!step->turns[row]->excluded)
+            see(&total, step->turns[row]->reward);
+    if (total.count > 0)
+        put(metrics, "reward_parts/total", mean(&total));
 }
 
 static void measure_rollouts(const struct step *step, json_t *metrics)

@@ -1,5 +1,6 @@
 #include "rl/trainer.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/episode_config.h"
@@ -145,6 +146,24 @@ static int read_state(struct trainer *trainer, const json_t *state, struct err *
     return result;
 }
 
+/* One that a service will not let go of is no reason to end. */
+static int forget(struct trainer *trainer, const char *where, struct err *err)
+{
+    struct err why;
+    if (json_object_get(trainer->forgotten, where))
+        return 0;
+    json_put(trainer->forgotten, where, json_true());
+    int code = learner_forget(trainer->learner, run_directory(trainer->run), where, &why);
+    if (code == 0 || code == ERR_CANCELLED)
+        return 0;
+    json_t *facts = json_object();
+    json_put(facts, "where", json_text(where));
+    json_put(facts, "why", json_text(why.text));
+    int result = run_log(trainer->run, "checkpoint was not removed", facts, err);
+    json_decref(facts);
+    return result;
+}
+
 /* All but the last train.keep, and the best. What is gone already is no matter. */
 static int forget_old(struct trainer *trainer, struct err *err)
 {
@@ -160,8 +179,7 @@ static int forget_old(struct trainer *trainer, struct err *err)
                     (uint64_t)json_integer_value(json_object_get(line, "step")) ==
                         trainer->best_step;
         if (result == 0 && !best && i + (size_t)trainer->settings->train_keep < count)
-            result = learner_forget(trainer->learner, run_directory(trainer->run),
-                                    json_text_at(line, "where"), err);
+            result = forget(trainer, json_text_at(line, "where"), err);
     }
     json_decref(all);
     return result;
@@ -171,6 +189,7 @@ static int save(struct trainer *trainer, struct err *err)
 {
     char name[RUN_NAME_BYTES], *where = NULL;
     json_t *state = state_of(trainer);
+    int64_t begun_ns = clock_now_ns();
     snprintf(name, sizeof name, "step-%06" PRIu64, trainer->step);
     trainer_begin_phase(trainer, "checkpoint", 0);
     int result = learner_save(trainer->learner, run_directory(trainer->run), name, &where, err);
@@ -180,6 +199,7 @@ static int save(struct trainer *trainer, struct err *err)
         trainer->saved = trainer->step;
         result = forget_old(trainer, err);
     }
+    trainer->saving_s += clock_ms_since(begun_ns) * 1e-3;
     json_decref(state);
     mem_free(where);
     return result;
@@ -286,6 +306,7 @@ static void trainer_close(struct trainer *trainer)
 {
     trainer_drop_ahead(trainer);
     json_decref(trainer->evaluation);
+    json_decref(trainer->forgotten);
     learner_close(trainer->base);
     learner_close(trainer->learner);
     run_close(trainer->run);
@@ -447,6 +468,7 @@ int trainer_run(const struct trainer_options *options, struct trainer_result *re
                               .settings = options->settings,
                               .best = NAN,
                               .saved = NEVER,
+                              .forgotten = json_object(),
                               .phase = "begin"};
     *result = (struct trainer_result){0};
     pthread_mutex_init(&trainer.lock, NULL);

@@ -46,8 +46,10 @@ struct trainer {
     double best;               /* of train.measure; NAN: never measured */
     uint64_t best_step, worse; /* evaluations since */
 
-    uint64_t steps; /* all: of fine-tuning, then of reinforcement */
-    uint64_t saved; /* the step of the last checkpoint; UINT64_MAX: there is none */
+    uint64_t steps;    /* all: of fine-tuning, then of reinforcement */
+    uint64_t saved;    /* the step of the last checkpoint; UINT64_MAX: there is none */
+    double saving_s;   /* since the last step's line */
+    json_t *forgotten; /* {WHERE: true}: checkpoints that this process has removed */
     struct ahead ahead[LAG_MOST + 1]; /* the first is the one that is trained next */
     size_t ahead_count;
     bool torn; /* the weights are between two steps */

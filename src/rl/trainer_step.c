@@ -370,6 +370,8 @@ static json_t *metrics_of(struct trainer *trainer, const struct step *step,
         put(metrics, "progress/stage", (double)trainer->stages.at + 1);
     put_lag(trainer, step, metrics);
     put_times(step, times, metrics);
+    put(metrics, "time/save_checkpoint", trainer->saving_s);
+    trainer->saving_s = 0;
     return metrics;
 }
 

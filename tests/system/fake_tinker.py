@@ -101,6 +101,7 @@ class FakeTinker:
         self.faults, self.calls = [], []
         self.promises, self.asked, self.models, self.samplers = {}, {}, {}, {}
         self.checkpoints, self.sessions = {}, []
+        self.keeps = False  # what it has
         config = json.loads((self.directory / "config.json").read_text())
         self.context = config["max_position_embeddings"]
         self.lock = threading.Lock()  # of the faults and calls
@@ -334,6 +335,8 @@ class FakeTinker:
 
     def forget(self, path):
         parts = path.split("/")
+        if self.keeps:
+            raise Refused(403, "checkpoints are for ever")
         if not self.checkpoints.pop(f"tinker://{parts[4]}/weights/{parts[7]}", None):
             raise Refused(404, "there is no such checkpoint")
 

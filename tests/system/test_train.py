@@ -294,6 +294,24 @@ def test_interrupted_at_a_service(warpgym, world, tmp_path):
     assert all(abs(line["mismatch/mismatch_k3_kl"]) < 1e-6 for line in metrics(out))
 
 
+def test_service_that_forgets_nothing(warpgym, world, tmp_path):
+    """It is asked once for each checkpoint, and the run goes on."""
+    model, out = world.parent / "base" / "model", tmp_path / "run"
+    with fake_tinker.FakeTinker(model, tmp_path) as server:
+        server.keeps = True
+        run = warpgym(
+            *arguments(world, out, EVERYTHING, "train.learner=tinker", "train.prompts=1"),
+            f"train.model={fake_tinker.BASE}", f"train.tokenizer={model}", "train.lora_rank=4",
+            f"train.url={server.url}", "train.context=160", "train.samples=2", "train.steps=4",
+            "train.save_every=1", "train.keep=1",
+        )  # fmt: skip
+        assert run.status == support.PASSED, run
+        assert sum("/checkpoints/" in path for path, _ in server.calls) == 3
+    assert events(out) == ["began"] + 3 * ["checkpoint was not removed"] + ["finished"]
+    lines = support.read_lines(out / "metrics.jsonl")
+    assert lines[0]["time/save_checkpoint"] == 0 < lines[1]["time/save_checkpoint"]
+
+
 # --- who is away, and what is full ---------------------------------------------------------------
 
 

@@ -4,8 +4,8 @@
 #include "cli/lm_load.h"
 #include "lm/tokenizer/chat.h"
 
-#include <errno.h>
 #include <signal.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,8 @@ struct talk {
     struct lm_text answer;
     bool terminal, quit, failed;
 };
+
+#define LOOK_MS 100
 
 /* An answer is to stop: on a terminal that is what Ctrl-C means. */
 static _Atomic int interrupted;
@@ -212,6 +214,17 @@ static bool command(struct talk *talk, const char *line)
 
 /* ---------------------------------------------------------------------------------------- input */
 
+/* Whether there is something to read before Ctrl-C. A signal that comes just before a read does not
+ * end it, so it is looked for. */
+static bool wait_for_input(void)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (!interrupted && !cli_cancelled)
+        if (poll(&in, 1, LOOK_MS) > 0)
+            return true;
+    return false;
+}
+
 /* One line, or several where they end in a backslash. False: there is no more. */
 static bool read_line(const struct talk *talk, struct buf *line)
 {
@@ -220,17 +233,16 @@ static bool read_line(const struct talk *talk, struct buf *line)
     bool more = true;
     buf_reset(line);
     while (more) {
+        interrupted = 0;
         if (talk->terminal)
             fputs(line->len > 0 ? "... " : "> ", stderr);
-        errno = 0;
-        ssize_t got = getline(&part, &room, stdin);
-        if (got < 0 && errno == EINTR && !cli_cancelled) { /* Ctrl-C: this line is not meant */
-            clearerr(stdin);
+        if (talk->terminal && !wait_for_input() && !cli_cancelled) { /* this line is not meant */
             buf_reset(line);
             fputs("\n", stderr);
             continue;
         }
-        if (got < 0 || cli_cancelled)
+        ssize_t got = cli_cancelled ? -1 : getline(&part, &room, stdin);
+        if (got < 0)
             break;
         while (got > 0 && (part[got - 1] == '\n' || part[got - 1] == '\r'))
             got--;

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 import pytest
 import support
@@ -188,6 +189,8 @@ def test_stop(warpgym, tmp_path):
 def test_stop_one_that_will_not(warpgym, tmp_path):
     with live(tmp_path / "run") as process:
         process.send_signal(signal.SIGSTOP)
+        stat = Path(f"/proc/{process.pid}/stat")
+        support.wait_until(lambda: ") T " in stat.read_text(encoding="utf-8"), "it stands still")
         run = warpgym("runs", "stop", "--timeout", 1, tmp_path / "run")
         assert run.status == support.INFRASTRUCTURE and "still holds the run" in run.complaint
 
@@ -325,10 +328,10 @@ def test_watch_into_a_pipe(warpgym, home, tmp_path):
     assert end == "runs/a: finished"
     with live(tmp_path / "run", steps=12):
         process = warpgym.start("runs", "watch", tmp_path / "run")
-        assert process.stdout.readline().startswith(b"step 0  reward 0  ")
-        run = warpgym.finish(process)
-    assert run.out.splitlines()[-2].startswith("step 11  ")
-    assert run.out.splitlines()[-1].endswith(": finished")
+        first, *_, last, end = process.stdout.read().splitlines()
+        process.wait(support.PATIENCE_S)
+    assert first.startswith(b"step 0  reward 0  ") and last.startswith(b"step 11  ")
+    assert end.endswith(b": finished")
 
 
 class Terminal:

@@ -12,8 +12,9 @@ from support import ROOT
 # A row of a route table: a route that is new is asked, too.
 ROW = re.compile(r'^    \{HTTP_([A-Z]+), "(/[^"]*)", \w+, (.*)\},$', re.M)
 FILES = sorted(ROOT.glob("src/server/*.c"))
-# What `warpgym mcp` serves is asked by test_mcp.py.
-SOURCES = [file.read_text(encoding="utf-8") for file in FILES if file.name != "mcp_http.c"]
+# Other commands' routes: test_mcp.py and tests/lm/openai_checks.py ask those.
+ELSEWHERE = ("mcp_http.c", "lm_api.c")
+SOURCES = [file.read_text(encoding="utf-8") for file in FILES if file.name not in ELSEWHERE]
 ROUTES = sorted(
     {
         (method, re.sub(r"[:*]\w+", "x", path), "BODY" in rest or "OPTIONAL" in rest)

@@ -104,13 +104,8 @@ static json_t *to_json(const struct question *question)
 
 static void print_json(const struct question *question)
 {
-    struct buf out;
-    struct err err;
     json_t *object = to_json(question);
-    buf_init(&out, LIMIT_STREAM_BYTES);
-    if (json_line_write(object, &out, &err) == 0)
-        cli_print(&out);
-    buf_deinit(&out);
+    cli_print_json(object, LIMIT_STREAM_BYTES);
     json_decref(object);
 }
 

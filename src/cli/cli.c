@@ -44,6 +44,15 @@ void cli_print(const struct buf *out)
     }
 }
 
+void cli_print_json(const json_t *object, size_t max_bytes)
+{
+    struct buf out;
+    buf_init(&out, max_bytes);
+    if (json_line_write(object, &out, NULL) == 0)
+        cli_print(&out);
+    buf_deinit(&out);
+}
+
 int cli_fail(int status, const char *format, ...)
 {
     char text[2048];

@@ -4,6 +4,7 @@
 #define WARPGYM_CLI_CLI_H
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/settings.h"
 #include "cli/options.h"
 
@@ -88,5 +89,7 @@ void cli_catch_signals(void);
 
 /* Writes all of it to standard output; a closed pipe ends the program quietly. */
 void cli_print(const struct buf *out);
+/* A line of JSON; nothing where it has more than `max_bytes`. */
+void cli_print_json(const json_t *object, size_t max_bytes);
 
 #endif

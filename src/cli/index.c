@@ -81,16 +81,6 @@ static int fail(const struct err *err)
                                       : cli_fail(cli_status(err), "%s", err->text);
 }
 
-static void print_json(const json_t *object)
-{
-    struct buf out;
-    struct err err;
-    buf_init(&out, OUT_BYTES);
-    if (json_line_write(object, &out, &err) == 0)
-        cli_print(&out);
-    buf_deinit(&out);
-}
-
 /* ---------------------------------------------------------------------------------------- stats */
 
 static void print_counts(const json_t *stats, const char *key, struct buf *out)
@@ -160,7 +150,7 @@ static int stats_of(const char *directory, bool json)
     if (index_stats(directory, &stats, &err) < 0)
         return fail(&err);
     if (json)
-        print_json(stats);
+        cli_print_json(stats, OUT_BYTES);
     else
         print_stats(stats);
     json_decref(stats);
@@ -348,7 +338,7 @@ static int search(struct index_command *command, const struct retrieval_query *q
     json_array_foreach(examples, i, example)
     {
         if (command->arguments.json)
-            print_json(example);
+            cli_print_json(example, OUT_BYTES);
         else
             print_example(i + 1, example, &out);
     }

@@ -95,16 +95,6 @@ static void fail(struct jobs *jobs, const struct err *err)
                                                 : cli_fail(cli_status(err), "%s", err->text));
 }
 
-static void print_line(const json_t *object)
-{
-    struct buf out;
-    struct err err;
-    buf_init(&out, OUT_BYTES);
-    if (json_line_write(object, &out, &err) == 0)
-        cli_print(&out);
-    buf_deinit(&out);
-}
-
 /* ----------------------------------------------------------------------------------------- list */
 
 static void add_page(struct jobs *jobs, struct jobs_table *table, const json_t *page, size_t *left)
@@ -115,7 +105,7 @@ static void add_page(struct jobs *jobs, struct jobs_table *table, const json_t *
         struct remote_evaluation evaluation;
         struct err err;
         if (jobs->arguments.json)
-            print_line(item);
+            cli_print_json(item, OUT_BYTES);
         else if (remote_read(item, &evaluation, &err) == 0)
             jobs_table_add(table, &evaluation);
     }
@@ -214,7 +204,7 @@ static void show_one(struct jobs *jobs, struct endings *endings, struct jobs_tab
     if (result < 0)
         fail(jobs, &err);
     else if (jobs->arguments.json)
-        print_line(object);
+        cli_print_json(object, OUT_BYTES);
     else if (remote_is_ended(&evaluation))
         add_ending(endings, &evaluation);
     else

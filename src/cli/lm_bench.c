@@ -160,7 +160,6 @@ static json_t *summary_json(const double *values, size_t count)
 static void print_json(const struct report *report, const struct lm_model *model)
 {
     json_t *object = json_object(), *figures = json_array();
-    struct buf out;
     json_put(object, "schema", json_integer(1));
     json_put(object, "backend", json_text(model->backend->name));
     json_put(object, "threads", json_integer((json_int_t)model->backend->threads));
@@ -179,10 +178,7 @@ static void print_json(const struct report *report, const struct lm_model *model
         json_array_append_new(figures, row);
     }
     json_put(object, "figures", figures);
-    buf_init(&out, OUT_BYTES);
-    if (json_line_write(object, &out, NULL) == 0)
-        cli_print(&out);
-    buf_deinit(&out);
+    cli_print_json(object, OUT_BYTES);
     json_decref(object);
 }
 

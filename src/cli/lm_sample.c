@@ -150,12 +150,7 @@ static void print_json(struct task *task, size_t index, const struct lm_sample *
         put_row(object, "prompt_logprobs", task->prompt_logprobs, task->prompt.count);
     if (task->prompt_top)
         put_tops(object, "prompt_top_logprobs", task->prompt_top, task->prompt.count, top);
-    struct buf out;
-    struct err err;
-    buf_init(&out, LINE_BYTES);
-    if (json_line_write(object, &out, &err) == 0)
-        cli_print(&out);
-    buf_deinit(&out);
+    cli_print_json(object, LINE_BYTES);
     json_decref(object);
 }
 

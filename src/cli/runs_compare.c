@@ -156,8 +156,6 @@ static json_t *values_at(const struct comparison *comparison, const struct run_s
 static void print_json(const struct comparison *comparison, json_t *settings)
 {
     json_t *object = json_object(), *runs = json_array();
-    struct buf out;
-    struct err err;
     for (size_t i = 0; i < comparison->count; i++) {
         const struct run_view *view = &comparison->views[i];
         json_t *run = json_object();
@@ -171,10 +169,7 @@ static void print_json(const struct comparison *comparison, json_t *settings)
     json_put(object, "step", json_integer((json_int_t)comparison->step));
     json_put(object, "runs", runs);
     json_put(object, "settings", json_incref(settings));
-    buf_init(&out, OUT_BYTES);
-    if (json_line_write(object, &out, &err) == 0)
-        cli_print(&out);
-    buf_deinit(&out);
+    cli_print_json(object, OUT_BYTES);
     json_decref(object);
 }
 

@@ -22,16 +22,6 @@ static const enum style state_styles[RUN_STATE_COUNT] = {
     [RUN_STATE_FINISHED] = STYLE_FAINT,
 };
 
-static void print_json(const json_t *object)
-{
-    struct buf out;
-    struct err err;
-    buf_init(&out, OUT_BYTES);
-    if (json_line_write(object, &out, &err) == 0)
-        cli_print(&out);
-    buf_deinit(&out);
-}
-
 static void print_table(const struct table *table)
 {
     struct buf out;
@@ -102,7 +92,7 @@ static int list_one(struct table *table, const char *path, bool json)
     if (json) {
         json_t *object = view_json(&view);
         json_put(object, "last", last_json(&view.series));
-        print_json(object);
+        cli_print_json(object, OUT_BYTES);
         json_decref(object);
     } else {
         add_row(table, &view);
@@ -267,7 +257,7 @@ static int show(const struct run_view *view, bool json, struct err *err)
         json_put(object, "settings", json_incref(settings));
         json_put(object, "last", json_incref(last));
         json_put(object, "checkpoints", json_incref(checkpoints));
-        print_json(object);
+        cli_print_json(object, OUT_BYTES);
         json_decref(object);
     } else if (result == 0) {
         print_head(view);

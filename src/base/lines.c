@@ -9,13 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES ((size_t)64 << 10)
+#define CHUNK_BYTES ((size_t)256 << 10)
 
 struct lines {
     int fd;
     char *path, *chunk;
     size_t at, end; /* what of the chunk is still to come */
     size_t number;
+    bool whole; /* the line has its newline */
     struct buf line;
 };
 
@@ -29,13 +30,18 @@ int lines_open(struct lines **out, const char *path, size_t max_bytes, struct er
         return err_set(err, ERR_MISSING, "%s: no such file", path);
     if (fd < 0)
         return err_sys(err, errno, "%s: cannot open", path);
+    *out = lines_open_fd(fd, path, max_bytes);
+    return 0;
+}
+
+struct lines *lines_open_fd(int fd, const char *name, size_t max_bytes)
+{
     struct lines *lines = mem_alloc(sizeof *lines);
     lines->fd = fd;
-    lines->path = mem_strdup(path);
+    lines->path = mem_strdup(name);
     lines->chunk = mem_alloc(CHUNK_BYTES);
     buf_init(&lines->line, max_bytes);
-    *out = lines;
-    return 0;
+    return lines;
 }
 
 void lines_close(struct lines *lines)
@@ -52,6 +58,16 @@ void lines_close(struct lines *lines)
 size_t lines_number(const struct lines *lines)
 {
     return lines->number;
+}
+
+bool lines_is_whole(const struct lines *lines)
+{
+    return lines->whole;
+}
+
+const char *lines_path(const struct lines *lines)
+{
+    return lines->path;
 }
 
 /* 1; 0 at the end of the file. */
@@ -72,7 +88,7 @@ static int read_line(struct lines *lines, struct err *err)
 {
     buf_reset(&lines->line);
     lines->number++;
-    for (bool ended = false; !ended;) {
+    for (lines->whole = false; !lines->whole;) {
         int result = lines->at < lines->end ? 1 : fill(lines, err);
         if (result <= 0)
             return result < 0 ? result : lines->line.len > 0;
@@ -82,7 +98,7 @@ static int read_line(struct lines *lines, struct err *err)
         size_t count = newline ? (size_t)(newline - start) : left;
         buf_append(&lines->line, start, count);
         lines->at += count + (newline != NULL);
-        ended = newline != NULL;
+        lines->whole = newline != NULL;
         if (lines->line.cut)
             return err_set(err, ERR_LIMIT, "%s:%zu: a line of more than the %zu bytes allowed",
                            lines->path, lines->number, lines->line.max_bytes);

@@ -1,17 +1,14 @@
 #include "gym/trajectory.h"
 
-#include "base/buf.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/lines.h"
 #include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
-
-#define CHUNK_BYTES ((size_t)256 << 10)
 
 /* --------------------------------------------------------------------------------------- fields */
 
@@ -137,12 +134,7 @@ void trajectory_deinit(struct trajectory *trajectory)
 /* --------------------------------------------------------------------------------------- reader */
 
 struct trajectory_reader {
-    int fd;
-    char *path;
-    char *chunk; /* bytes [at, end) are not taken yet */
-    size_t at, end;
-    struct buf text; /* of one line, without its newline */
-    size_t line;
+    struct lines *lines;
     bool cut;
 };
 
@@ -169,10 +161,7 @@ int trajectory_open(struct trajectory_reader **out, const char *path, struct err
 struct trajectory_reader *trajectory_open_fd(int fd, const char *name)
 {
     struct trajectory_reader *reader = mem_alloc(sizeof *reader);
-    reader->fd = fd;
-    reader->path = mem_strdup(name);
-    reader->chunk = mem_alloc(CHUNK_BYTES);
-    buf_init(&reader->text, LIMIT_TRAJECTORY_BYTES);
+    reader->lines = lines_open_fd(fd, name, LIMIT_TRAJECTORY_BYTES);
     return reader;
 }
 
@@ -180,21 +169,18 @@ void trajectory_close(struct trajectory_reader *reader)
 {
     if (!reader)
         return;
-    close(reader->fd);
-    mem_free(reader->path);
-    mem_free(reader->chunk);
-    buf_deinit(&reader->text);
+    lines_close(reader->lines);
     mem_free(reader);
 }
 
 const char *trajectory_path(const struct trajectory_reader *reader)
 {
-    return reader->path;
+    return lines_path(reader->lines);
 }
 
 size_t trajectory_line(const struct trajectory_reader *reader)
 {
-    return reader->line;
+    return lines_number(reader->lines);
 }
 
 bool trajectory_is_cut(const struct trajectory_reader *reader)
@@ -202,69 +188,22 @@ bool trajectory_is_cut(const struct trajectory_reader *reader)
     return reader->cut;
 }
 
-/* More bytes; 0 at the end of the file. */
-static int fill(struct trajectory_reader *reader, struct err *err)
-{
-    ssize_t got;
-    do
-        got = read(reader->fd, reader->chunk, CHUNK_BYTES);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return err_sys(err, errno, "%s: cannot read", reader->path);
-    reader->at = 0;
-    reader->end = (size_t)got;
-    return got > 0;
-}
-
-/* The next line, whatever is in it; 0: there is none. *ended: it has its newline. */
-static int read_line(struct trajectory_reader *reader, bool *ended, struct err *err)
-{
-    buf_reset(&reader->text);
-    reader->line++;
-    for (*ended = false; !*ended;) {
-        int result = reader->at < reader->end ? 1 : fill(reader, err);
-        if (result < 0)
-            return result;
-        if (result == 0)
-            return reader->text.len > 0;
-        const char *start = reader->chunk + reader->at;
-        size_t left = reader->end - reader->at;
-        const char *newline = memchr(start, '\n', left);
-        size_t count = newline ? (size_t)(newline - start) : left;
-        buf_append(&reader->text, start, count);
-        reader->at += count + (newline != NULL);
-        *ended = newline != NULL;
-        if (reader->text.cut)
-            return err_set(err, ERR_LIMIT, "%s:%zu: a line of more than the %zu bytes allowed",
-                           reader->path, reader->line, LIMIT_TRAJECTORY_BYTES);
-    }
-    return 1;
-}
-
-static bool is_blank(const struct buf *text)
-{
-    return strspn(text->data, " \t\r") == text->len;
-}
-
 int trajectory_next(struct trajectory_reader *reader, struct trajectory *trajectory,
                     struct err *err)
 {
-    bool ended;
-    int result;
-    do
-        result = read_line(reader, &ended, err);
-    while (result > 0 && is_blank(&reader->text));
+    const char *path = lines_path(reader->lines), *text;
+    size_t count;
+    int result = lines_next(reader->lines, &text, &count, err);
     if (result <= 0)
         return result;
     json_t *whole = NULL;
-    if (!ended && json_parse(reader->path, reader->text.data, reader->text.len, &whole, NULL) < 0) {
+    if (!lines_is_whole(reader->lines) && json_parse(path, text, count, &whole, NULL) < 0) {
         reader->cut = true;
         return 0;
     }
     json_decref(whole);
     struct trajectory next;
-    result = trajectory_parse(&next, reader->path, reader->line, reader->text.data,
-                              reader->text.len, err);
+    result = trajectory_parse(&next, path, lines_number(reader->lines), text, count, err);
     if (result < 0)
         return result;
     *trajectory = next;

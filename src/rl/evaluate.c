@@ -10,16 +10,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEVELS 10
 #define NAME_BYTES 64
 
 /* The rollouts of each task stand together. */
 struct set {
     struct arena arena;
     struct gym_problem *problems;
-    const char **names;
+    size_t *levels;
     size_t count;
 };
+
+size_t evaluate_level_of(const char *problem)
+{
+    if (strncmp(problem, "level", 5) != 0 || problem[5] < '1' || problem[5] > '9' ||
+        problem[6] != '/')
+        return 0;
+    return (size_t)(problem[5] - '0');
+}
 
 static struct gym_turn turn_of(const struct play_turn *turn)
 {
@@ -52,7 +59,7 @@ static void make_set(struct set *set, const struct play_rollout *rollouts, size_
 {
     *set = (struct set){0};
     set->problems = arena_alloc(&set->arena, (count + 1) * sizeof *set->problems);
-    set->names = arena_alloc(&set->arena, (count + 1) * sizeof *set->names);
+    set->levels = arena_alloc(&set->arena, (count + 1) * sizeof *set->levels);
     for (size_t i = 0, end; i < count; i = end) {
         struct gym_problem *problem = &set->problems[set->count];
         struct gym_sample *samples = arena_alloc(&set->arena, (asked + 1) * sizeof *samples);
@@ -61,13 +68,13 @@ static void make_set(struct set *set, const struct play_rollout *rollouts, size_
                 samples[problem->sample_count++] = sample_of(&set->arena, &rollouts[end]);
         problem->samples = samples;
         problem->asked = asked;
-        set->names[set->count++] = rollouts[i].problem;
+        set->levels[set->count++] = evaluate_level_of(rollouts[i].problem);
     }
 }
 
-static bool is_in(const char *name, size_t level)
+static bool is_in(const struct set *set, size_t problem, size_t level)
 {
-    return strncmp(name, "level", 5) == 0 && (size_t)(name[5] - '0') == level && name[6] == '/';
+    return level == 0 || set->levels[problem] == level;
 }
 
 /* level 0: of all problems. NAN: nothing to say. */
@@ -76,7 +83,7 @@ static double measure(const struct set *set, const struct gym_measure *measure, 
     struct gym_term *terms = mem_alloc((set->count + 1) * sizeof *terms);
     size_t count = 0;
     for (size_t i = 0; i < set->count; i++)
-        if (level == 0 || is_in(set->names[i], level))
+        if (is_in(set, i, level))
             terms[count++] = gym_term(measure, &set->problems[i]);
     double value = gym_estimate(terms, count, gym_measure_scale(measure->kind), NULL).value;
     mem_free(terms);
@@ -92,7 +99,7 @@ static double mean_speedup(const struct set *set, size_t level)
         double best = 0;
         for (size_t s = 0; s < set->problems[i].sample_count; s++)
             best = fmax(best, gym_best(&set->problems[i].samples[s], GYM_ALL_TURNS));
-        if (best > 0 && (level == 0 || is_in(set->names[i], level))) {
+        if (best > 0 && is_in(set, i, level)) {
             sum += best;
             count++;
         }
@@ -138,17 +145,34 @@ static void put_level(const struct set *set, size_t level, size_t samples, json_
     put(metrics, level, "mean_speedup", mean_speedup(set, level));
 }
 
+/* Samples of a level, and of them those that say nothing of the policy: not played, or without a
+ * turn that was judged. */
+static size_t count_samples(const struct set *set, size_t level, size_t asked, size_t *lost)
+{
+    size_t count = 0;
+    *lost = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct gym_problem *problem = &set->problems[i];
+        if (!is_in(set, i, level))
+            continue;
+        count += asked;
+        *lost += asked - problem->sample_count;
+        for (size_t s = 0; s < problem->sample_count; s++)
+            *lost += gym_is_lost(&problem->samples[s]);
+    }
+    return count;
+}
+
 void evaluate_measure(const struct play_rollout *rollouts, size_t count, size_t samples,
                       json_t *metrics)
 {
     struct set set;
     make_set(&set, rollouts, count, samples);
-    put_level(&set, 0, samples, metrics);
-    for (size_t level = 1; level < LEVELS; level++) {
-        bool any = false;
-        for (size_t i = 0; i < set.count; i++)
-            any |= is_in(set.names[i], level);
-        if (any)
+    for (size_t level = 0; level < EVALUATE_LEVELS; level++) {
+        size_t lost, all = count_samples(&set, level, samples, &lost);
+        if (all > 0)
+            put(metrics, level, "lost_samples", (double)lost);
+        if (lost < all)
             put_level(&set, level, samples, metrics);
     }
     arena_deinit(&set.arena);

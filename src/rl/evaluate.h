@@ -10,7 +10,11 @@
  *   eval/compile_rate            turns that compile
  *   eval/mean_speedup, geometric_mean_speedup   of the problems' best, of those correct and timed
  *   eval/return                  of first turns
+ *   eval/lost_samples            that were not played, or not judged
  *   eval/level/N/…               the same of "levelN/…"
+ *
+ * Lost samples count as not solved. Where all are lost nothing is known of the policy, and
+ * eval/lost_samples is all that is told.
  *
  * Intervals, curves and comparisons: `warpgym report` on the trajectories.
  */
@@ -18,6 +22,11 @@
 #define WARPGYM_RL_EVALUATE_H
 
 #include "rl/play.h"
+
+#define EVALUATE_LEVELS 10
+
+/* 3 of "level3/17"; 0: it has none. */
+size_t evaluate_level_of(const char *problem);
 
 /* Numbers by name into `metrics`; an episode that was not played at all is a sample that is
  * missing. `samples` of each task were asked for. */

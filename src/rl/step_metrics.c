@@ -2,14 +2,12 @@
 #include "rl/step.h"
 
 #include "base/json.h"
-#include "base/limits.h"
+#include "rl/evaluate.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define LEVELS 10 /* "level3/17" */
+#define TURNS_TOLD 10
 #define NAME_BYTES 64
 
 static void put(void *metrics, const char *name, double value)
@@ -93,18 +91,9 @@ static void put_rates(json_t *metrics, const char *name, const struct tally *tal
     put(metrics, key, mean(&tally->reward));
 }
 
-/* 3 of "level3/17"; 0: it has none. */
-static size_t level_of(const char *problem)
-{
-    if (strncmp(problem, "level", 5) != 0 || problem[5] < '1' || problem[5] > '9' ||
-        problem[6] != '/')
-        return 0;
-    return (size_t)(problem[5] - '0');
-}
-
 static void measure_turns(const struct step *step, json_t *metrics)
 {
-    struct tally all = {0}, levels[LEVELS] = {0}, turns[LEVELS] = {0};
+    struct tally all = {0}, levels[EVALUATE_LEVELS] = {0}, turns[TURNS_TOLD] = {0};
     size_t excluded = 0, cut = 0;
     char name[NAME_BYTES];
     for (size_t i = 0; i < step->rollout_count; i++)
@@ -115,8 +104,8 @@ static void measure_turns(const struct step *step, json_t *metrics)
             if (turn->excluded)
                 continue;
             count_turn(&all, turn);
-            count_turn(&levels[level_of(step->rollouts[i]->problem)], turn);
-            if (t < LEVELS)
+            count_turn(&levels[evaluate_level_of(step->rollouts[i]->problem)], turn);
+            if (t < TURNS_TOLD)
                 count_turn(&turns[t], turn);
         }
     put_figure(metrics, "reward", &all.reward);
@@ -132,12 +121,12 @@ static void measure_turns(const struct step *step, json_t *metrics)
     put(metrics, "batch/total_steps", (double)step->batch.rows);
     put(metrics, "batch/excluded", (double)excluded);
     put(metrics, "batch/cut", (double)cut);
-    for (size_t i = 1; i < LEVELS; i++) {
+    for (size_t i = 1; i < EVALUATE_LEVELS; i++) {
         snprintf(name, sizeof name, "level/%zu", i);
         if (levels[i].turns > 0)
             put_rates(metrics, name, &levels[i]);
     }
-    for (size_t t = 0; t < LEVELS && turns[1].turns > 0; t++) {
+    for (size_t t = 0; t < TURNS_TOLD && turns[1].turns > 0; t++) {
         snprintf(name, sizeof name, "multiturn/turn_%zu", t + 1);
         if (turns[t].turns > 0)
             put_rates(metrics, name, &turns[t]);

@@ -23,8 +23,10 @@
 
 struct given {
     const char *problem;
-    double speedup; /* of a correct turn; 0: wrong; -1: correct, not timed; NAN: not played */
+    double speedup; /* of a correct turn; 0: wrong; -1: correct, not timed; NAN: not played; or */
 };
+
+#define UNJUDGED (-2.) /* its only turn is excluded */
 
 static void fill(struct play_rollout *rollouts, struct play_turn *turns,
                  const struct given given[COUNT])
@@ -35,6 +37,7 @@ static void fill(struct play_rollout *rollouts, struct play_turn *turns,
                                                           speedup != 0 ? "passed" : "wrong"),
                                       .reward = speedup != 0 ? 0.3 : 0,
                                       .correct = speedup != 0,
+                                      .excluded = speedup == UNJUDGED,
                                       .speedup = speedup > 0 ? speedup : NAN,
                                       .compiled = true,
                                       .format_ok = true};
@@ -59,42 +62,64 @@ static void release(struct play_rollout *rollouts, struct play_turn *turns)
     }
 }
 
+static const struct {
+    struct given given[COUNT];
+    struct {
+        const char *name;
+        double value; /* NAN: it is not there */
+    } figures[12];
+} rows[] = {
+    {{{"level1/1", 2},
+      {"level1/1", 0},
+      {"level1/2", 0.5},
+      {"level1/2", 0.8},
+      {"level2/7", 0},
+      {"level2/7", 0}},
+     {{"eval/correct_rate", 3. / 6},
+      {"eval/pass@1", 3. / 6},
+      {"eval/pass@2", 2. / 3},
+      {"eval/pass@5", NAN},
+      {"eval/fast_1", 1. / 3},
+      {"eval/fast_2", 1. / 3},
+      {"eval/mean_speedup", 1.4},
+      {"eval/geometric_mean_speedup", 1.2649110640673518},
+      {"eval/return", 0.15},
+      {"eval/level/1/correct_rate", 3. / 4},
+      {"eval/level/2/correct_rate", 0},
+      {"eval/compile_rate", 1}}},
+    /* What was not played counts as not solved; what was not timed is correct all the same. */
+    {{{"a", -1}, {"a", NAN}, {"b", NAN}, {"b", NAN}, {"c", 0}, {"c", 0}},
+     {{"eval/correct_rate", 1. / 6},
+      {"eval/fast_1", 0},
+      {"eval/pass@1", 1. / 6},
+      {"eval/mean_speedup", NAN},
+      {"eval/lost_samples", 3},
+      {"eval/level/1/correct_rate", NAN}}},
+    /* Where nothing was judged nobody knows; a level of its own may be known. */
+    {{{"a", UNJUDGED}, {"a", NAN}, {"b", UNJUDGED}, {"b", UNJUDGED}, {"c", UNJUDGED}, {"c", NAN}},
+     {{"eval/lost_samples", 6},
+      {"eval/correct_rate", NAN},
+      {"eval/pass@1", NAN},
+      {"eval/compile_rate", NAN},
+      {"eval/fast_1", NAN},
+      {"eval/return", NAN}}},
+    {{{"level1/1", UNJUDGED},
+      {"level1/1", UNJUDGED},
+      {"level2/1", 2},
+      {"level2/1", 0},
+      {"x", 0},
+      {"x", UNJUDGED}},
+     {{"eval/lost_samples", 3},
+      {"eval/correct_rate", 1. / 6},
+      {"eval/level/1/lost_samples", 2},
+      {"eval/level/1/correct_rate", NAN},
+      {"eval/level/2/lost_samples", 0},
+      {"eval/level/2/correct_rate", 0.5}}},
+};
+
 static void test_figures(void **state)
 {
     (void)state;
-    static const struct {
-        struct given given[COUNT];
-        struct {
-            const char *name;
-            double value; /* NAN: it is not there */
-        } figures[12];
-    } rows[] = {
-        {{{"level1/1", 2},
-          {"level1/1", 0},
-          {"level1/2", 0.5},
-          {"level1/2", 0.8},
-          {"level2/7", 0},
-          {"level2/7", 0}},
-         {{"eval/correct_rate", 3. / 6},
-          {"eval/pass@1", 3. / 6},
-          {"eval/pass@2", 2. / 3},
-          {"eval/pass@5", NAN},
-          {"eval/fast_1", 1. / 3},
-          {"eval/fast_2", 1. / 3},
-          {"eval/mean_speedup", 1.4},
-          {"eval/geometric_mean_speedup", 1.2649110640673518},
-          {"eval/return", 0.15},
-          {"eval/level/1/correct_rate", 3. / 4},
-          {"eval/level/2/correct_rate", 0},
-          {"eval/compile_rate", 1}}},
-        /* What was not played counts as not solved; what was not timed is correct all the same. */
-        {{{"a", -1}, {"a", NAN}, {"b", NAN}, {"b", NAN}, {"c", 0}, {"c", 0}},
-         {{"eval/correct_rate", 1. / 6},
-          {"eval/fast_1", 0},
-          {"eval/pass@1", 1. / 6},
-          {"eval/mean_speedup", NAN},
-          {"eval/level/1/correct_rate", NAN}}},
-    };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct play_rollout rollouts[COUNT];
         struct play_turn turns[COUNT];

@@ -122,9 +122,10 @@ class Demo:
 
     def report(self):
         asked = ["--problems", self.folder / "held_out.txt", "--samples", self.size["asked"]]
-        page = ["--html", self.folder / "report.html", "--by", "category"]
+        page = ["--out", self.folder / "report.html"]
+        self.warpgym("runs", "report", self.folder / "rl", *page, stdout=subprocess.DEVNULL)
         told = self.warpgym(
-            "report", *self.evaluations(), *asked, *page, "--json", stdout=subprocess.PIPE
+            "report", *self.evaluations(), *asked, "--json", stdout=subprocess.PIPE
         )
         return json.loads(told.stdout)
 

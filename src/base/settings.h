@@ -323,6 +323,9 @@
     X(train_save_every, "train.save_every", INT, "10", 1, 100000000, "Steps between checkpoints")  \
     X(train_keep, "train.keep", INT, "2", 1, 100000,                                               \
       "Checkpoints that are kept, beside the best one")                                            \
+    X(train_text_every, "train.text_every", INT, "10", 0, 100000000,                               \
+      "Steps between a few answers as text for TensorBoard; those of evaluations are told, too; "  \
+      "0: none at all")                                                                            \
     X(train_guard_skips, "train.guard_skips", INT, "3", 1, 1000,                                   \
       "Steps in a row whose loss or gradient is not finite, after which training ends")            \
     X(train_guard_norm, "train.guard_norm", FLOAT, "0", 0, 1000000000000,                          \

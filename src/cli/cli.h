@@ -55,6 +55,7 @@ int runs_logs_main(int argc, char **argv);
 int runs_stop_main(int argc, char **argv);
 int runs_compare_main(int argc, char **argv);
 int runs_export_main(int argc, char **argv);
+int runs_report_main(int argc, char **argv);
 int runs_tensorboard_main(int argc, char **argv);
 
 extern const struct cli_command cli_commands[];

@@ -391,12 +391,24 @@ const struct cli_command cli_commands[] = {
     {.name = "runs compare",
      .arguments = "RUN RUN...",
      .summary = "metrics of training runs side by side",
-     .description = "At the last step that all have (or --step), then at each one's end, then the "
-                    "settings that differ. A metric that is not told at each step has its last "
-                    "value there.",
+     .description =
+         "Held-out problems at the last evaluation that all have, with intervals of the "
+         "differences to the first run; then metrics at the last step that all have "
+         "(or --step), as mean and standard deviation of the --over last steps, for one "
+         "step is a matter of chance; then at each one's end where they have more, then the "
+         "settings that differ. A metric that was not told in these steps has its last value.",
      .examples = "warpgym runs compare grpo trloo\n"
                  "warpgym runs compare a b c -m eval/correct_rate --json | jq .runs",
      .run = runs_compare_main},
+    {.name = "runs report",
+     .arguments = "RUN",
+     .summary = "a training run as one page: curves, before and after, answers",
+     .description = "One HTML file that loads nothing: held-out problems before and after with "
+                    "intervals, learning curves with their numbers, answers with their verdicts, "
+                    "settings. Of a run under way it shows what there is so far. `warpgym report` "
+                    "compares evaluations of several runs.",
+     .examples = "warpgym runs report demo\nwarpgym runs report runs/demo --out demo.html",
+     .run = runs_report_main},
     {.name = "runs export",
      .arguments = "RUN OUT",
      .summary = "a checkpoint of a training run as a model or an adapter",

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/report_table.h"
 #include "cli/table.h"
+#include "rl/run_view.h"
 
 #include <errno.h>
 #include <math.h>
@@ -174,7 +175,7 @@ static int write_html(const struct report *report, const char *path, struct err 
 {
     struct buf page;
     buf_init(&page, LIMIT_REPORT_BYTES);
-    int result = report_html(report, &page, err);
+    int result = report_html(report, NULL, &page, err);
     if (result == 0 && strcmp(path, "-") == 0)
         cli_print(&page);
     else if (result == 0)
@@ -205,6 +206,18 @@ static int write_all(const struct report *report, const struct arguments *argume
     return result;
 }
 
+/* A directory of `warpgym train` has several evaluations, and a page of its own. */
+static int refuse_training(const struct cli_words *runs, struct err *err)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        if (run_kind_of(runs->items[i]) == RUN_RL)
+            return err_set(err, ERR_INPUT,
+                           "%s is a training run: `warpgym runs report %s` makes its page; this "
+                           "command takes its evaluations (%s/evaluations/…)",
+                           runs->items[i], runs->items[i], runs->items[i]);
+    return 0;
+}
+
 static int report_runs(const struct arguments *arguments, struct err *err)
 {
     struct report_options options = {.by = (enum report_grouping)arguments->by,
@@ -212,7 +225,9 @@ static int report_runs(const struct arguments *arguments, struct err *err)
     struct cli_words names = {0};
     struct arena arena = {0};
     struct report *report = NULL;
-    int result = read_thresholds(arguments, &options, err);
+    int result = refuse_training(&arguments->runs, err);
+    if (result == 0)
+        result = read_thresholds(arguments, &options, err);
     if (result == 0)
         result = read_problems(arguments->problems, &options, &arena, &names, err);
     if (result == 0)

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "cli/runs_held_out.h"
 #include "cli/table.h"
 #include "rl/run_settings.h"
 
@@ -14,12 +15,16 @@
 
 #define OUT_BYTES ((size_t)64 << 20)
 #define RUNS_MOST 32
+#define OVER 10 /* a step is a few dozen answers: chance */
 
 struct comparison {
     struct run_view views[RUNS_MOST];
     size_t count;
     uint64_t step; /* that all of them have */
+    size_t over;   /* so many steps are told as their mean */
     struct cli_words metrics;
+    struct report *held_out; /* NULL: they have no evaluation in common */
+    uint64_t held_out_step;
 };
 
 /* -------------------------------------------------------------------------------- what is asked */
@@ -144,12 +149,14 @@ static int differences(const struct comparison *comparison, json_t **out, struct
 /* --------------------------------------------------------------------------------------- output */
 
 static json_t *values_at(const struct comparison *comparison, const struct run_series *series,
-                         uint64_t step)
+                         uint64_t step, bool deviation)
 {
     json_t *values = json_object();
-    for (size_t i = 0; i < comparison->metrics.count; i++)
-        json_put(values, comparison->metrics.items[i],
-                 json_number(run_series_at(series, comparison->metrics.items[i], step, NULL)));
+    for (size_t i = 0; i < comparison->metrics.count; i++) {
+        const char *name = comparison->metrics.items[i];
+        struct run_mean mean = run_series_mean(series, name, step, comparison->over);
+        json_put(values, name, json_number(deviation ? mean.deviation : mean.value));
+    }
     return values;
 }
 
@@ -162,12 +169,20 @@ static void print_json(const struct comparison *comparison, json_t *settings)
         json_put(run, "run", json_text(view->path));
         json_put(run, "state", json_text(run_state_names[view->state]));
         json_put(run, "step", json_integer((json_int_t)view->step));
-        json_put(run, "at", values_at(comparison, &view->series, comparison->step));
-        json_put(run, "final", values_at(comparison, &view->series, UINT64_MAX));
+        json_put(run, "at", values_at(comparison, &view->series, comparison->step, false));
+        json_put(run, "at_deviation", values_at(comparison, &view->series, comparison->step, true));
+        json_put(run, "final", values_at(comparison, &view->series, UINT64_MAX, false));
+        json_put(run, "final_deviation", values_at(comparison, &view->series, UINT64_MAX, true));
         json_array_append_new(runs, run);
     }
     json_put(object, "step", json_integer((json_int_t)comparison->step));
+    json_put(object, "over", json_integer((json_int_t)comparison->over));
     json_put(object, "runs", runs);
+    json_put(object, "held_out",
+             comparison->held_out ? report_json(comparison->held_out) : json_null());
+    json_put(object, "held_out_step",
+             comparison->held_out ? json_integer((json_int_t)comparison->held_out_step)
+                                  : json_null());
     json_put(object, "settings", json_incref(settings));
     cli_print_json(object, OUT_BYTES);
     json_decref(object);
@@ -192,9 +207,13 @@ static void print_values(const struct comparison *comparison, const char *title,
         const char *name = comparison->metrics.items[i];
         table_cell(table, STYLE_NONE, "%s", name);
         for (size_t run = 0; run < comparison->count; run++) {
-            char number[RUNS_NUMBER_BYTES];
-            runs_number(run_series_at(&comparison->views[run].series, name, step, NULL), number);
-            table_cell(table, STYLE_NONE, "%s", number);
+            char number[RUNS_NUMBER_BYTES], deviation[RUNS_NUMBER_BYTES];
+            struct run_mean mean = run_series_mean(&comparison->views[run].series, name, step,
+                                                   comparison->over);
+            runs_number(mean.value, number);
+            runs_number(mean.deviation, deviation);
+            table_cell(table, STYLE_NONE, "%s%s%s", number, isnan(mean.deviation) ? "" : " ±",
+                       isnan(mean.deviation) ? "" : deviation);
         }
     }
     render(table);
@@ -221,20 +240,44 @@ static void print_settings(const struct comparison *comparison, const json_t *se
     table_free(table);
 }
 
+/* One of them has steps behind the one that is compared. */
+static bool goes_on(const struct comparison *comparison)
+{
+    bool any = false;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct run_series *series = &comparison->views[i].series;
+        any |= series->steps[series->count - 1] > comparison->step;
+    }
+    return any;
+}
+
 static void print_tables(const struct comparison *comparison, const json_t *settings)
 {
-    char title[64];
-    struct buf gap;
+    char title[64], means[64] = "";
+    struct buf gap, out;
     buf_init(&gap, 8);
+    buf_init(&out, OUT_BYTES);
     buf_puts(&gap, "\n");
-    snprintf(title, sizeof title, "at step %" PRIu64, comparison->step);
+    if (comparison->held_out) {
+        runs_held_out_table(comparison->held_out, comparison->held_out_step,
+                            style_wanted(STDOUT_FILENO), &out);
+        buf_puts(&out, "\n");
+        cli_print(&out);
+    }
+    if (comparison->over > 1)
+        snprintf(means, sizeof means, ", mean ± deviation of %zu steps", comparison->over);
+    snprintf(title, sizeof title, "at step %" PRIu64 "%.40s", comparison->step, means);
     print_values(comparison, title, comparison->step);
-    cli_print(&gap);
-    print_values(comparison, "at the end", UINT64_MAX);
+    if (goes_on(comparison)) {
+        cli_print(&gap);
+        snprintf(title, sizeof title, "at the end%.40s", means);
+        print_values(comparison, title, UINT64_MAX);
+    }
     if (json_object_size(settings) > 0) {
         cli_print(&gap);
         print_settings(comparison, settings);
     }
+    buf_deinit(&out);
     buf_deinit(&gap);
 }
 
@@ -253,6 +296,9 @@ static int compare(struct comparison *comparison, const struct cli_words *runs, 
         result = choose_step(comparison, step, err);
     if (result == 0)
         result = differences(comparison, &settings, err);
+    if (result == 0)
+        result = runs_held_out(comparison->views, comparison->count, comparison->step,
+                               &comparison->held_out, &comparison->held_out_step, err);
     if (result == 0) {
         if (all)
             ask_all(comparison);
@@ -273,7 +319,7 @@ int runs_compare_main(int argc, char **argv)
     struct cli_words runs = {0};
     struct err err;
     bool all = false, json = false;
-    int64_t step = -1;
+    int64_t step = -1, over = OVER;
     int status;
     const struct cli_option options[] = {
         OPTION_LIST('m', "metric", &comparison->metrics, "NAME",
@@ -281,6 +327,8 @@ int runs_compare_main(int argc, char **argv)
         OPTION_FLAG(0, "all", &all, "every metric"),
         OPTION_INT(0, "step", &step, 0, INT64_MAX / 1024, "N",
                    "compare there; the last step that all have"),
+        OPTION_INT(0, "over", &over, 1, INT64_MAX / 1024, "N",
+                   "mean and standard deviation of the last N steps up to there; 10"),
         OPTION_FLAG(0, "json", &json, "one JSON object"),
         OPTION_END,
     };
@@ -289,6 +337,7 @@ int runs_compare_main(int argc, char **argv)
         mem_free(comparison);
         return status;
     }
+    comparison->over = (size_t)over;
     if (runs.count < 2 || runs.count > RUNS_MOST)
         status = cli_fail(EXIT_USAGE, "runs compare: name 2 to %d runs", RUNS_MOST);
     else if (compare(comparison, &runs, all, step, json, &err) < 0)
@@ -297,6 +346,7 @@ int runs_compare_main(int argc, char **argv)
         status = EXIT_PASSED;
     for (size_t i = 0; i < comparison->count; i++)
         run_view_close(&comparison->views[i]);
+    report_close(comparison->held_out);
     cli_words_deinit(&comparison->metrics);
     cli_words_deinit(&runs);
     mem_free(comparison);

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/table.h"
-#include "rl/run_settings.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -154,28 +153,6 @@ int runs_list_main(int argc, char **argv)
 
 /* ----------------------------------------------------------------------------------------- show */
 
-/* {PATH: value, …} of the settings that are not the standard; of a fine-tuning run its run.json. */
-static int settings_json(const struct run_view *view, json_t **out, struct err *err)
-{
-    struct settings settings, standard;
-    *out = json_object();
-    if (view->kind != RUN_RL)
-        return 0;
-    settings_init(&standard);
-    int result = run_settings_read(view->path, &settings, err);
-    size_t index = result < 0 ? SETTINGS_COUNT : settings_difference(&standard, &settings, 0);
-    for (; index < SETTINGS_COUNT; index = settings_difference(&standard, &settings, index + 1)) {
-        struct buf text;
-        buf_init(&text, OUT_BYTES);
-        settings_show_value(&settings, index, &text);
-        json_put(*out, settings_path(index), json_text(text.data));
-        buf_deinit(&text);
-    }
-    settings_deinit(&settings);
-    settings_deinit(&standard);
-    return result;
-}
-
 static void print_head(const struct run_view *view)
 {
     char step[64], age[32];
@@ -249,7 +226,7 @@ static void print_checkpoints(const struct run_view *view, const json_t *checkpo
 static int show(const struct run_view *view, bool json, struct err *err)
 {
     json_t *settings = NULL, *checkpoints = NULL, *last = last_json(&view->series);
-    int result = settings_json(view, &settings, err);
+    int result = run_view_settings(view, &settings, err);
     if (result == 0)
         result = run_view_checkpoints(view, &checkpoints, err);
     if (result == 0 && json) {

@@ -298,8 +298,10 @@ static const char *name_of(struct arena *arena, const char *path)
 
 static void name_runs(struct report *report)
 {
+    const char *const *names = report->options.names;
     for (size_t i = 0; i < report->run_count; i++)
-        report->runs[i].name = name_of(&report->arena, report->runs[i].path);
+        report->runs[i].name = names ? arena_strdup(&report->arena, names[i])
+                                     : name_of(&report->arena, report->runs[i].path);
     for (size_t i = 0; i < report->run_count; i++)
         for (size_t j = 0; j < report->run_count; j++)
             if (i != j && strcmp(report->runs[i].name, report->runs[j].name) == 0)

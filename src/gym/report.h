@@ -55,7 +55,8 @@ struct report_options {
     size_t problem_total;        /* 0: as many as are found, or named */
     const char *const *problems; /* their names, NULL: not told */
     size_t problem_count;
-    size_t samples; /* of each problem; 0: see above */
+    size_t samples;           /* of each problem; 0: see above */
+    const char *const *names; /* of the runs; NULL: from their paths */
 };
 
 struct report_episode {
@@ -154,7 +155,18 @@ int report_verdict(const struct gym_measure *measure, const struct gym_estimate 
 
 /* docs/report.md has its keys. A new reference. */
 json_t *report_json(const struct report *report);
-/* One self-contained page. ERR_LIMIT: it would be larger than LIMIT_REPORT_BYTES. */
-NODISCARD int report_html(const struct report *report, struct buf *out, struct err *err);
+/* What somebody else's page has around a report's own sections. */
+struct report_frame {
+    const char *title;
+    void (*put_head)(void *context, struct buf *out); /* in place of the runs' names */
+    void (*put_before)(void *context, struct buf *out);
+    void (*put_after)(void *context, struct buf *out);
+    void *context;
+};
+
+/* One self-contained page. `frame` may be NULL; with one, `report` may be. ERR_LIMIT: it would be
+ * larger than LIMIT_REPORT_BYTES. */
+NODISCARD int report_html(const struct report *report, const struct report_frame *frame,
+                          struct buf *out, struct err *err);
 
 #endif

@@ -9,6 +9,7 @@
             ".byte 0\n"                            \
             ".popsection\n")
 ASSET("report_page_html", "page.html");
+ASSET("report_page_sections", "sections.html");
 ASSET("report_page_css", "page.css");
 ASSET("report_page_js", "page.js");
 /* clang-format on */

@@ -1,5 +1,6 @@
-/* report_html: report/page.html with its slots filled. The page's own style and script are the only
- * ones that its policy admits, by their hashes; nothing is loaded from anywhere. */
+/* report_html: report/page.html with its slots filled; one of them is report/sections.html. The
+ * page's own style and script are the only ones that its policy admits, by their hashes; nothing is
+ * loaded from anywhere. */
 #include "gym/report_page.h"
 
 #include "base/hash.h"
@@ -35,14 +36,6 @@ static void put_source_hash(struct buf *out, const char *text)
 }
 
 /* --------------------------------------------------------------------------------------- header */
-
-static void put_title(const struct report *report, struct buf *out)
-{
-    for (size_t i = 0; i < report->run_count; i++) {
-        buf_puts(out, i > 0 ? " · " : "");
-        html_text(out, report->runs[i].name);
-    }
-}
 
 static void put_chip(struct buf *out, const char *label, const char *text)
 {
@@ -89,7 +82,7 @@ static void put_run(const struct report *report, size_t r, struct buf *out)
     buf_puts(out, "</ul></div>");
 }
 
-static void put_header(const struct report *report, struct buf *out)
+void page_runs(const struct report *report, struct buf *out)
 {
     for (size_t r = 0; r < report->run_count; r++)
         put_run(report, r, out);
@@ -109,65 +102,130 @@ static void put_header(const struct report *report, struct buf *out)
 
 /* ---------------------------------------------------------------------------------------- slots */
 
-static void put_style_hash(const struct report *report, struct buf *out)
+/* What a slot is filled from. */
+struct page {
+    const struct report *report;      /* NULL: no sections */
+    const struct report_frame *frame; /* may be NULL */
+};
+
+static int expand(const struct page *page, const char *template, struct buf *out, struct err *err);
+
+static void put_title(const struct page *page, struct buf *out)
 {
-    (void)report;
+    if (page->frame)
+        html_text(out, page->frame->title);
+    for (size_t i = 0; !page->frame && i < page->report->run_count; i++) {
+        buf_puts(out, i > 0 ? " · " : "");
+        html_text(out, page->report->runs[i].name);
+    }
+}
+
+static void put_head(const struct page *page, struct buf *out)
+{
+    if (page->frame)
+        page->frame->put_head(page->frame->context, out);
+    else
+        page_runs(page->report, out);
+}
+
+static void put_before(const struct page *page, struct buf *out)
+{
+    if (page->frame)
+        page->frame->put_before(page->frame->context, out);
+}
+
+static void put_after(const struct page *page, struct buf *out)
+{
+    if (page->frame)
+        page->frame->put_after(page->frame->context, out);
+}
+
+static void put_style_hash(const struct page *page, struct buf *out)
+{
+    (void)page;
     put_source_hash(out, report_page_css);
 }
 
-static void put_script_hash(const struct report *report, struct buf *out)
+static void put_script_hash(const struct page *page, struct buf *out)
 {
-    (void)report;
+    (void)page;
     put_source_hash(out, report_page_js);
 }
 
-static void put_style(const struct report *report, struct buf *out)
+static void put_style(const struct page *page, struct buf *out)
 {
-    (void)report;
+    (void)page;
     buf_puts(out, report_page_css);
 }
 
-static void put_script(const struct report *report, struct buf *out)
+static void put_script(const struct page *page, struct buf *out)
 {
-    (void)report;
+    (void)page;
     buf_puts(out, report_page_js);
 }
 
-static void put_made(const struct report *report, struct buf *out)
+static void put_made(const struct page *page, struct buf *out)
 {
-    (void)report;
+    (void)page;
     buf_puts(out, "warpgym " WARPGYM_VERSION);
 }
 
+static int put_sections(const struct page *page, struct buf *out, struct err *err)
+{
+    return page->report ? expand(page, report_page_sections, out, err) : 0;
+}
+
+static int put_episodes(const struct page *page, struct buf *out, struct err *err)
+{
+    return page->report ? page_episodes(page->report, out, err) : 0;
+}
+
+/* One of the three: of the page, of the report, or one that can fail. */
 static const struct slot {
     const char *name;
-    void (*put)(const struct report *report, struct buf *out);
+    void (*put)(const struct page *page, struct buf *out);
+    void (*put_report)(const struct report *report, struct buf *out);
+    int (*fill)(const struct page *page, struct buf *out, struct err *err);
 } slots[] = {
-    {"title", put_title},  {"style_hash", put_style_hash}, {"script_hash", put_script_hash},
-    {"style", put_style},  {"script", put_script},         {"header", put_header},
-    {"tiles", page_tiles}, {"charts", page_charts},        {"groups", page_groups},
-    {"turns", page_turns}, {"figures", page_figures},      {"problems", page_problems},
-    {"made", put_made},
+    {"title", put_title, NULL, NULL},
+    {"style_hash", put_style_hash, NULL, NULL},
+    {"script_hash", put_script_hash, NULL, NULL},
+    {"style", put_style, NULL, NULL},
+    {"script", put_script, NULL, NULL},
+    {"header", put_head, NULL, NULL},
+    {"before", put_before, NULL, NULL},
+    {"after", put_after, NULL, NULL},
+    {"made", put_made, NULL, NULL},
+    {"tiles", NULL, page_tiles, NULL},
+    {"charts", NULL, page_charts, NULL},
+    {"groups", NULL, page_groups, NULL},
+    {"turns", NULL, page_turns, NULL},
+    {"figures", NULL, page_figures, NULL},
+    {"problems", NULL, page_problems, NULL},
+    {"sections", NULL, NULL, put_sections},
+    {"episodes", NULL, NULL, put_episodes},
 };
 
-static int fill(const struct report *report, const char *name, size_t length, struct buf *out,
+static int fill(const struct page *page, const char *name, size_t length, struct buf *out,
                 struct err *err)
 {
-    if (length == 8 && memcmp(name, "episodes", length) == 0)
-        return page_episodes(report, out, err);
-    for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
-        if (strlen(slots[i].name) == length && memcmp(slots[i].name, name, length) == 0) {
-            slots[i].put(report, out);
-            return 0;
-        }
-    return err_set(err, ERR_INTERNAL, "page.html has a slot that nothing fills: %.*s", (int)length,
+    for (const struct slot *slot = slots; slot < slots + sizeof slots / sizeof *slots; slot++) {
+        if (strlen(slot->name) != length || memcmp(slot->name, name, length) != 0)
+            continue;
+        if (slot->put)
+            slot->put(page, out);
+        if (slot->put_report)
+            slot->put_report(page->report, out);
+        return slot->fill ? slot->fill(page, out, err) : 0;
+    }
+    return err_set(err, ERR_INTERNAL, "the page has a slot that nothing fills: %.*s", (int)length,
                    name);
 }
 
-int report_html(const struct report *report, struct buf *out, struct err *err)
+static int expand(const struct page *page, const char *template, struct buf *out, struct err *err)
 {
     int result = 0;
-    for (const char *at = report_page_html; result == 0;) {
+    for (const char *at = template; result == 0;) {
         const char *open = strstr(at, "{{");
         const char *close = open ? strstr(open, "}}") : NULL;
         if (!close) {
@@ -175,9 +233,17 @@ int report_html(const struct report *report, struct buf *out, struct err *err)
             break;
         }
         buf_append(out, at, (size_t)(open - at));
-        result = fill(report, open + 2, (size_t)(close - open - 2), out, err);
+        result = fill(page, open + 2, (size_t)(close - open - 2), out, err);
         at = close + 2;
     }
+    return result;
+}
+
+int report_html(const struct report *report, const struct report_frame *frame, struct buf *out,
+                struct err *err)
+{
+    const struct page page = {report, frame};
+    int result = expand(&page, report_page_html, out, err);
     if (result == 0 && out->cut)
         result = err_set(err, ERR_LIMIT, "the page would have more than %zu bytes", out->max_bytes);
     return result;

@@ -4,14 +4,20 @@
 
 #include "gym/report.h"
 
-/* report_assets.c: report/page.html, page.css, page.js; NUL-terminated. */
-extern const char report_page_html[], report_page_css[], report_page_js[];
+/* report_assets.c: report/page.html, sections.html, page.css, page.js; NUL-terminated. */
+extern const char report_page_html[], report_page_sections[], report_page_css[], report_page_js[];
+
+/* report_html.c: the runs' names, and what was read of each. */
+void page_runs(const struct report *report, struct buf *out);
 
 /* report_charts.c */
 void page_charts(const struct report *report, struct buf *out);
 /* report_tables.c */
 void page_tiles(const struct report *report, struct buf *out);
 void page_figures(const struct report *report, struct buf *out);
+/* The same of some measures, by their places. */
+void page_some_figures(const struct report *report, const size_t *places, size_t count,
+                       struct buf *out);
 void page_turns(const struct report *report, struct buf *out);
 void page_groups(const struct report *report, struct buf *out);
 /* report_problems.c */

@@ -154,6 +154,26 @@ void plot_text(struct plot *plot, const char *class, double x, double y, const c
     buf_puts(plot->out, "</text>");
 }
 
+size_t plot_round_numbers(const struct plot_axis *axis, double least, size_t most, double *values)
+{
+    static const double factors[] = {1, 2, 5, 10};
+    double span = axis->high - axis->low, power, step = 0;
+    size_t count = 0;
+    if (!(span > 0)) {
+        values[0] = axis->low;
+        return 1;
+    }
+    power = pow(10, floor(log10(span / (double)most)));
+    for (size_t i = 0; i < sizeof factors / sizeof *factors && span / (double)most > step; i++)
+        step = fmax(factors[i] * power, least);
+    double first = ceil(axis->low / step);
+    while (count <= most && (first + (double)count) * step <= axis->high) {
+        values[count] = (first + (double)count) * step + 0.0; /* no "-0" */
+        count++;
+    }
+    return count;
+}
+
 void plot_ticks_x(struct plot *plot, const double *values, size_t count, enum plot_unit unit)
 {
     char text[48];

@@ -45,6 +45,9 @@ void plot_close(struct plot *plot);
 double plot_x(const struct plot *plot, double value);
 double plot_y(const struct plot *plot, double value);
 
+/* At most `most` + 1 multiples of 1, 2 or 5 times a power of ten, and of `least`, on the axis (not
+ * logarithmic); how many. */
+size_t plot_round_numbers(const struct plot_axis *axis, double least, size_t most, double *values);
 /* Grid lines with numbers; values outside of the axis are left out. */
 void plot_ticks_x(struct plot *plot, const double *values, size_t count, enum plot_unit unit);
 void plot_ticks_y(struct plot *plot, const double *values, size_t count, enum plot_unit unit);

@@ -181,14 +181,25 @@ static bool has_unjudged(const struct report *report)
     return false;
 }
 
+void page_some_figures(const struct report *report, const size_t *places, size_t count,
+                       struct buf *out)
+{
+    figure_head(report, out);
+    for (size_t i = 0; i < count; i++)
+        if (places[i] < report->measure_count)
+            figure_row(report, places[i], out);
+    buf_puts(out, "</tbody></table>");
+}
+
 void page_figures(const struct report *report, struct buf *out)
 {
+    size_t *places = mem_alloc((report->measure_count + 1) * sizeof *places), count = 0;
     bool judged = has_unjudged(report);
-    figure_head(report, out);
     for (size_t i = 0; i < report->measure_count; i++)
         if (judged || !report->measures[i].judged)
-            figure_row(report, i, out);
-    buf_puts(out, "</tbody></table>");
+            places[count++] = i;
+    page_some_figures(report, places, count, out);
+    mem_free(places);
 }
 
 /* ---------------------------------------------------------------------------------------- turns */

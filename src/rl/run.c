@@ -13,6 +13,7 @@
 #include "rl/run_lengths.h"
 #include "rl/run_settings.h"
 #include "rl/run_status.h"
+#include "rl/run_tags.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,6 +143,21 @@ static int cut_checkpoints(struct run *run, off_t end, struct err *err)
     return result;
 }
 
+/* The settings that are not the standard, once: what was told stays when the run goes on. */
+static int tell_configuration(struct run *run, struct err *err)
+{
+    json_t *told = run_settings_told(run->settings), *value;
+    const char *path;
+    struct buf text;
+    buf_init(&text, LIMIT_YAML_BYTES);
+    json_object_foreach(told, path, value)
+        buf_printf(&text, "    %s: %s\n", path, json_string_value(value));
+    int result = events_text(&run->board.main, 0, RUN_CONFIGURATION, text.data, err);
+    buf_deinit(&text);
+    json_decref(told);
+    return result;
+}
+
 /* Event files go on behind the last step that has metrics. */
 static int open_files(struct run *run, struct err *err)
 {
@@ -157,6 +173,8 @@ static int open_files(struct run *run, struct err *err)
         result = run_board_open(&run->board, run->directory, (uint64_t)(last + 1), err);
     if (result == 0)
         result = run_hparams(&run->board.main, run->directory, run->settings, err);
+    if (result == 0 && last < 0)
+        result = tell_configuration(run, err);
     if (result == 0)
         result = sync_directory(run->directory, err);
     return result;

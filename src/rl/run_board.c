@@ -34,9 +34,9 @@ void run_board_close(struct run_board *board)
 }
 
 /* "tensorboard/Reward_Summary_mean", as TensorBoard's add_scalars calls it. */
-static char *directory_of(const struct run_board *board, const struct run_tag *row)
+static char *directory_of(const struct run_board *board, const char *group, const char *name)
 {
-    char *directory = mem_printf("%s/%s_%s", board->directory, row->group, row->member);
+    char *directory = mem_printf("%s/%s_%s", board->directory, group, name);
     for (char *at = directory + strlen(board->directory) + 1; *at; at++)
         if (*at == '/' || *at == ' ')
             *at = '_';
@@ -44,10 +44,10 @@ static char *directory_of(const struct run_board *board, const struct run_tag *r
 }
 
 /* Opened when its first value comes. */
-static int member_of(struct run_board *board, const struct run_tag *row, struct events **out,
-                     struct err *err)
+static int member_of(struct run_board *board, const char *group, const char *name,
+                     struct events **out, struct err *err)
 {
-    char *directory = directory_of(board, row);
+    char *directory = directory_of(board, group, name);
     for (struct run_board_member *member = board->members; member; member = member->next)
         if (strcmp(member->directory, directory) == 0) {
             mem_free(directory);
@@ -71,15 +71,16 @@ static int member_of(struct run_board *board, const struct run_tag *row, struct 
 static int put(struct run_board *board, uint64_t step, const char *metric, double value,
                struct err *err)
 {
-    char *tag;
-    const struct run_tag *row = run_tag_of(metric, &tag);
+    char *tag, *group;
+    const struct run_tag *row = run_tag_of(metric, &tag, &group);
     struct events *member;
     int result = events_scalar(&board->main, step, tag, value, err);
-    if (result == 0 && row && row->group) {
-        result = member_of(board, row, &member, err);
+    if (result == 0 && group) {
+        result = member_of(board, group, row->member, &member, err);
         if (result == 0)
-            result = events_scalar(member, step, row->group, value, err);
+            result = events_scalar(member, step, group, value, err);
     }
+    mem_free(group);
     mem_free(tag);
     return result;
 }

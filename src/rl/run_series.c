@@ -199,6 +199,31 @@ const struct run_column *run_series_find(const struct run_series *series, const 
     return NULL;
 }
 
+struct run_mean run_series_mean(const struct run_series *series, const char *name, uint64_t step,
+                                size_t over)
+{
+    const struct run_column *column = run_series_find(series, name);
+    size_t end = series->count;
+    double sum = 0, squares = 0, count = 0;
+    if (!column)
+        return (struct run_mean){NAN, NAN, 0};
+    while (end > 0 && series->steps[end - 1] > step)
+        end--;
+    size_t first = end > over ? end - over : 0;
+    for (size_t i = first; i < end; i++)
+        if (isfinite(column->values[i])) {
+            sum += column->values[i];
+            count++;
+        }
+    if (count == 0)
+        return (struct run_mean){run_series_at(series, name, step, NULL), NAN, 0};
+    for (size_t i = first; i < end; i++)
+        if (isfinite(column->values[i]))
+            squares += pow(column->values[i] - sum / count, 2);
+    return (struct run_mean){sum / count, count > 1 ? sqrt(squares / (count - 1)) : NAN,
+                             (size_t)count};
+}
+
 double run_series_at(const struct run_series *series, const char *name, uint64_t step, uint64_t *at)
 {
     const struct run_column *column = run_series_find(series, name);

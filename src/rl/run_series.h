@@ -40,5 +40,14 @@ const struct run_column *run_series_find(const struct run_series *series, const 
 /* The last value up to `step`, NAN where there is none; *at, unless NULL, its step. */
 double run_series_at(const struct run_series *series, const char *name, uint64_t step,
                      uint64_t *at);
+/* Of those among the last `over` rows up to `step` that were told; where none was, the last one
+ * before them. */
+struct run_mean {
+    double value;     /* NAN: there is none */
+    double deviation; /* of the rows, not of the mean; NAN: of one alone */
+    size_t count;
+};
+struct run_mean run_series_mean(const struct run_series *series, const char *name, uint64_t step,
+                                size_t over);
 
 #endif

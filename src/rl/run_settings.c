@@ -1,6 +1,7 @@
 #include "rl/run_settings.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/limits.h"
 
 #include <stdbool.h>
@@ -27,6 +28,7 @@ static const char *const may_differ[] = {
     "train.keep",
     "train.patience",
     "train.save_every",
+    "train.text_every",
     "train.trace_tokens",
     "train.url",
     "train.wait_ms",
@@ -62,6 +64,23 @@ static bool is_free(const char *path)
             return true;
     }
     return false;
+}
+
+json_t *run_settings_told(const struct settings *settings)
+{
+    struct settings standard;
+    json_t *told = json_object();
+    settings_init(&standard);
+    size_t index = settings_difference(&standard, settings, 0);
+    for (; index < SETTINGS_COUNT; index = settings_difference(&standard, settings, index + 1)) {
+        struct buf text;
+        buf_init(&text, LIMIT_YAML_BYTES);
+        settings_show_value(settings, index, &text);
+        json_put(told, settings_path(index), json_text(text.data));
+        buf_deinit(&text);
+    }
+    settings_deinit(&standard);
+    return told;
 }
 
 int run_settings_read(const char *directory, struct settings *settings, struct err *err)

@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "base/settings.h"
 
+#include <jansson.h>
+
 #define RUN_CONFIG "config.yaml"
 
 /* Writes the file, or checks that it has the same; where settings that may differ do, it is written
@@ -13,6 +15,9 @@ NODISCARD int run_settings_settle(const char *directory, const struct settings *
                                   struct err *err);
 /* As it stands there. `settings` is the caller's (settings_deinit), also after an error. */
 NODISCARD int run_settings_read(const char *directory, struct settings *settings, struct err *err);
+
+/* {PATH: value as text, …} of those that are not the standard, without secrets. A new reference. */
+json_t *run_settings_told(const struct settings *settings);
 
 /* "log.", a section, or "policy.url": rows of the table; NULL behind the last. */
 const char *run_settings_free(size_t index);

@@ -53,14 +53,18 @@ const struct run_tag run_tags[] = {
     {"eval/fast_2", "Eval/Fast2x", "Eval/QualityOverview", "fast_2x"},
     {"eval/mean_speedup", "Eval/MeanSpeedup", NULL, NULL},
     {"eval/geometric_mean_speedup", "Eval/GeometricMeanSpeedup", NULL, NULL},
+    {"eval/lost_samples", "Eval/LostSamples", NULL, NULL},
     {"eval/level/*/pass@1", "Eval/Level*/Pass@1", NULL, NULL},
     {"eval/level/*/pass@5", "Eval/Level*/Pass@5", NULL, NULL},
-    {"eval/level/*/compile_rate", "Eval/Level*/CompileRate", NULL, NULL},
-    {"eval/level/*/correct_rate", "Eval/Level*/CorrectRate", NULL, NULL},
-    {"eval/level/*/fast_1", "Eval/Level*/Fast1x", NULL, NULL},
-    {"eval/level/*/fast_2", "Eval/Level*/Fast2x", NULL, NULL},
+    {"eval/level/*/compile_rate", "Eval/Level*/CompileRate", "Eval/Level*/QualityOverview",
+     "compile"},
+    {"eval/level/*/correct_rate", "Eval/Level*/CorrectRate", "Eval/Level*/QualityOverview",
+     "correct"},
+    {"eval/level/*/fast_1", "Eval/Level*/Fast1x", "Eval/Level*/QualityOverview", "fast_1x"},
+    {"eval/level/*/fast_2", "Eval/Level*/Fast2x", "Eval/Level*/QualityOverview", "fast_2x"},
     {"eval/level/*/mean_speedup", "Eval/Level*/MeanSpeedup", NULL, NULL},
     {"eval/level/*/geometric_mean_speedup", "Eval/Level*/GeometricMeanSpeedup", NULL, NULL},
+    {"eval/level/*/lost_samples", "Eval/Level*/LostSamples", NULL, NULL},
 };
 const size_t run_tag_count = sizeof run_tags / sizeof *run_tags;
 
@@ -78,15 +82,23 @@ static bool matches(const char *pattern, const char *metric, const char **digits
     return *count > 0 && strcmp(pattern + head + 1, *digits + *count) == 0;
 }
 
-const struct run_tag *run_tag_of(const char *metric, char **tag)
+/* The pattern with digits in place of its '*'. */
+static char *fill(const char *pattern, const char *digits, size_t count)
+{
+    int head = (int)strcspn(pattern, "*");
+    const char *rest = pattern + head + (pattern[head] == '*');
+    return mem_printf("%.*s%.*s%s", head, pattern, (int)count, digits, rest);
+}
+
+const struct run_tag *run_tag_of(const char *metric, char **tag, char **group)
 {
     const char *digits;
     size_t count;
+    *group = NULL;
     for (const struct run_tag *row = run_tags; row < run_tags + run_tag_count; row++)
         if (matches(row->metric, metric, &digits, &count)) {
-            int head = (int)strcspn(row->tag, "*");
-            const char *rest = row->tag + head + (row->tag[head] == '*');
-            *tag = mem_printf("%.*s%.*s%s", head, row->tag, (int)count, digits, rest);
+            *tag = fill(row->tag, digits, count);
+            *group = row->group ? fill(row->group, digits, count) : NULL;
             return row;
         }
     *tag = mem_strdup(metric);

@@ -12,6 +12,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +145,53 @@ int run_view_read(struct run_view *view, struct err *err)
     view->changed_ms = changed_of(view);
     mem_free(lock);
     return 0;
+}
+
+/* ------------------------------------------------------------------------------------- settings */
+
+static json_t *sft_settings(const struct run_view *view)
+{
+    json_t *run = read_object(view->path, "run.json"), *told = json_object(), *value;
+    const char *name;
+    json_object_foreach(run, name, value)
+    {
+        char *text = json_is_string(value) ? mem_strdup(json_string_value(value))
+                                           : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        json_put(told, name, json_text(text));
+        mem_free(text);
+    }
+    json_decref(run);
+    return told;
+}
+
+int run_view_settings(const struct run_view *view, json_t **out, struct err *err)
+{
+    struct settings settings;
+    *out = NULL;
+    if (view->kind != RUN_RL) {
+        *out = sft_settings(view);
+        return 0;
+    }
+    int result = run_settings_read(view->path, &settings, err);
+    if (result == 0)
+        *out = run_settings_told(&settings);
+    settings_deinit(&settings);
+    return result;
+}
+
+/* ---------------------------------------------------------------------------------- evaluations */
+
+char *run_view_evaluation(const struct run_view *view, size_t row)
+{
+    const struct run_column *rate = run_series_find(&view->series, "eval/correct_rate");
+    if (!rate || isnan(rate->values[row]))
+        return NULL;
+    char *path = mem_printf("%s/evaluations/step-%06" PRIu64 ".jsonl", view->path,
+                            view->series.steps[row]);
+    if (file_exists(path))
+        return path;
+    mem_free(path);
+    return NULL;
 }
 
 /* ---------------------------------------------------------------------------------- checkpoints */

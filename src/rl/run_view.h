@@ -48,6 +48,12 @@ void run_view_close(struct run_view *view);
 /* As it is now. */
 NODISCARD int run_view_read(struct run_view *view, struct err *err);
 
+/* {NAME: value as text, …}: settings that are not the standard, or what run.json says. A new
+ * reference. */
+NODISCARD int run_view_settings(const struct run_view *view, json_t **out, struct err *err);
+/* Trajectories of the held-out problems that row `row` of the metrics tells of (mem_free). NULL:
+ * none were judged then, or the file is gone. */
+char *run_view_evaluation(const struct run_view *view, size_t row);
 /* [{"name", "step", "where", …}], oldest first, as run_checkpoints; a new reference. */
 NODISCARD int run_view_checkpoints(const struct run_view *view, json_t **out, struct err *err);
 

@@ -403,6 +403,8 @@ static int finish(struct trainer *trainer, const char *why, struct err *err)
 {
     int result = 0;
     if (trainer->evaluation)
+        result = trainer_write_texts(trainer, NULL, err);
+    if (result == 0 && trainer->evaluation)
         result = run_metrics(trainer->run, trainer->step, trainer->evaluation, err);
     if (result == 0)
         result = export(trainer, err);

@@ -1,4 +1,4 @@
-/* trainer_parts: what trainer.c, trainer_step.c and trainer_evaluate.c share. */
+/* trainer_parts: what trainer.c and the files trainer_*.c share. */
 #ifndef WARPGYM_RL_TRAINER_PARTS_H
 #define WARPGYM_RL_TRAINER_PARTS_H
 
@@ -73,6 +73,9 @@ json_t *trainer_configuration(const struct trainer *trainer, const char *reward)
 
 /* One step of reinforcement learning; its line is in the run's files afterwards. */
 NODISCARD int trainer_step(struct trainer *trainer, struct err *err);
+/* A few answers of the step (NULL: none) and of the evaluation before it, where they are due. */
+NODISCARD int trainer_write_texts(struct trainer *trainer, const struct step *step,
+                                  struct err *err);
 /* Ends what was played ahead; the place is before it. */
 void trainer_drop_ahead(struct trainer *trainer);
 

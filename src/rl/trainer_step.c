@@ -445,6 +445,8 @@ static int learn(struct trainer *trainer, struct step *step, struct times *times
     if (result == 0)
         result = write_histograms(trainer, step, err);
     if (result == 0)
+        result = trainer_write_texts(trainer, step, err);
+    if (result == 0)
         result = run_metrics(trainer->run, trainer->step, metrics, err);
     if (result == 0)
         trainer_tell(trainer, step->datum_count, metrics);

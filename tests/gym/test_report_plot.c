@@ -77,12 +77,37 @@ static void test_gaps(void **state)
     buf_deinit(&out);
 }
 
+static void test_round_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        double low, high, least;
+        size_t count;
+        double first, last;
+    } rows[] = {
+        {0, 1, 0, 6, 0, 1},        {0, 30, 1, 7, 0, 30},
+        {-0.05, 1.05, 0, 6, 0, 1}, {1e-6, 7e-6, 0, 7, 1e-6, 7e-6},
+        {0, 2, 1, 3, 0, 2},        {-3.2, -1.1, 0, 4, -3, -1.5},
+        {5, 5, 0, 1, 5, 5},        {120, 1234, 1, 6, 200, 1200},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct plot_axis axis = {rows[i].low, rows[i].high, false};
+        double values[7];
+        size_t count = plot_round_numbers(&axis, rows[i].least, 6, values);
+        if (count != rows[i].count || fabs(values[0] - rows[i].first) > 1e-9 ||
+            fabs(values[count - 1] - rows[i].last) > 1e-9 ||
+            signbit(values[0] + 0) != (values[0] < 0))
+            fail_msg("row %zu: %zu, %g to %g", i, count, values[0], values[count - 1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_of_strangers),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_round_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -398,18 +398,18 @@ static void test_tags(void **state)
         {"level/12/correct_rate", "PerLevel/Level12/CorrectRate", NULL},
         {"level//correct_rate", "level//correct_rate", NULL},
         {"level/a/correct_rate", "level/a/correct_rate", NULL},
-        {"eval/level/3/fast_1", "Eval/Level3/Fast1x", NULL},
+        {"eval/level/3/fast_1", "Eval/Level3/Fast1x", "Eval/Level3/QualityOverview"},
         {"time/assemble_data", "Timing/Assemble_Data", "Timing/Breakdown"},
         {"mismatch/mismatch_kl", "mismatch/mismatch_kl", NULL},
     };
     (void)state;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        char *tag;
-        const struct run_tag *row = run_tag_of(wanted[i][0], &tag);
+        char *tag, *group;
+        const struct run_tag *row = run_tag_of(wanted[i][0], &tag, &group);
         assert_string_equal(tag, wanted[i][1]);
-        assert_true((row && row->group) == (wanted[i][2] != NULL));
-        if (wanted[i][2])
-            assert_string_equal(row->group, wanted[i][2]);
+        assert_true(!row == (strcmp(tag, wanted[i][0]) == 0));
+        assert_string_equal(group ? group : "none", wanted[i][2] ? wanted[i][2] : "none");
+        mem_free(group);
         mem_free(tag);
     }
 }
@@ -472,6 +472,45 @@ static void test_series(void **state)
     mem_free(path);
 }
 
+static void test_mean(void **state)
+{
+    static const struct {
+        const char *name;
+        uint64_t step;
+        size_t over, count;
+        double value, deviation;
+    } rows[] = {
+        {"a", 9, 3, 3, 5, 1},            /* of 4, 5, 6 */
+        {"a", 4, 2, 2, 4.5, 0.70710678}, /* up to step 4 */
+        {"a", 9, 1, 1, 6, NAN},
+        {"a", 9, 99, 5, 4, 1.58113883},
+        {"seldom", 9, 2, 0, 7, NAN}, /* not told in these: its last value */
+        {"seldom", 1, 9, 1, 7, NAN},
+        {"seldom", 0, 9, 0, NAN, NAN},
+        {"lost", 9, 9, 0, NAN, NAN},
+    };
+    struct run_series series;
+    struct err err = {0};
+    char *path = in("means.jsonl");
+    (void)state;
+    write_file(root, "means.jsonl",
+               "{\"step\":1,\"a\":2,\"seldom\":7}\n{\"step\":2,\"a\":3}\n"
+               "{\"step\":3,\"a\":4}\n{\"step\":4,\"a\":5}\n{\"step\":5,\"a\":6}\n",
+               false);
+    run_series_init(&series, path, RUN_SERIES_ALL);
+    assert_int_equal(run_series_read(&series, &err), 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct run_mean mean = run_series_mean(&series, rows[i].name, rows[i].step, rows[i].over);
+        if (mean.count != rows[i].count ||
+            (isnan(rows[i].value) ? !isnan(mean.value) : mean.value != rows[i].value) ||
+            (isnan(rows[i].deviation) ? !isnan(mean.deviation)
+                                      : fabs(mean.deviation - rows[i].deviation) > 1e-7))
+            fail_msg("row %zu: %g, %g of %zu", i, mean.value, mean.deviation, mean.count);
+    }
+    run_series_deinit(&series);
+    mem_free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -487,6 +526,7 @@ int main(void)
         cmocka_unit_test(test_tags),
         cmocka_unit_test(test_tags_are_told),
         cmocka_unit_test(test_series),
+        cmocka_unit_test(test_mean),
     };
     return cmocka_run_group_tests_name("run", tests, set_up, tear_down);
 }

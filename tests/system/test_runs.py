@@ -3,12 +3,14 @@
 import contextlib
 import fcntl
 import json
+import math
 import os
 import pty
 import re
 import select
 import shutil
 import signal
+import statistics
 import struct
 import subprocess
 import termios
@@ -134,7 +136,7 @@ def test_show_best(warpgym, home):
         assert line.split()[0] == best
 
 
-@pytest.mark.parametrize("command", ["show", "watch", "logs", "stop", "export"])
+@pytest.mark.parametrize("command", ["show", "watch", "logs", "stop", "report", "export"])
 def test_no_run(warpgym, home, command):
     more = ["out"] if command == "export" else []
     for word, why in (("nowhere", "there is no run nowhere"), ("runs/rollout", "no training run")):
@@ -215,17 +217,23 @@ def test_compare(warpgym, home):
     run = warpgym("runs", "compare", "a", "b", cwd=home)
     assert run.status == support.PASSED, run
     rows = words(run.out)
-    assert ["at", "step", "14", "a", "b"] in rows
-    assert rows.count(["reward/mean", "0.7534", "0.7534"]) == 1
-    assert ["reward/mean", "0.8892", "0.7534"] in rows
+    means = ["mean", "±", "deviation", "of", "10", "steps", "a", "b"]
+    assert ["at", "step", "14,", *means] in rows and ["at", "the", "end,", *means] in rows
+    parts = (range(5, 15), range(13, 23))
+    rewards = [[1 - math.exp(-step / 10) for step in part] for part in parts]
+    told = [[f"{statistics.mean(part):.4g}", f"±{statistics.stdev(part):.4g}"] for part in rewards]
+    assert ["reward/mean", *told[0], *told[0]] in rows
+    assert ["reward/mean", *told[1], *told[0]] in rows
     assert ["gym.turns", "4", "7"] in rows
+    same = words(warpgym("runs", "compare", "a", "a", "--over", 1, cwd=home).out)
+    assert ["at", "step", "22", "a", "a"] in same and ["reward/mean", "0.8892", "0.8892"] in same
+    assert not [row for row in same if row[:2] == ["at", "the"]]
 
 
 def test_compare_json(warpgym, home):
     names = ("-m", "loss", "--metric=optim/loss")
-    told = json.loads(
-        warpgym("runs", "compare", "a", "b", "sft", *names, "--step=2", "--json", cwd=home).out
-    )
+    options = (*names, "--step=2", "--over=1", "--json")
+    told = json.loads(warpgym("runs", "compare", "a", "b", "sft", *options, cwd=home).out)
     assert told["step"] == 2
     assert [set(run["at"]) for run in told["runs"]] == [{"loss", "optim/loss"}] * 3
     assert told["runs"][2]["at"] == {"loss": 2.5, "optim/loss": None}
@@ -440,7 +448,7 @@ def test_watch_small(warpgym, home):
 
 
 def test_help(warpgym):
-    names = ("list", "show", "watch", "logs", "stop", "compare", "export", "tensorboard")
+    names = ("list", "show", "watch", "logs", "stop", "report", "compare", "export", "tensorboard")
     overview = warpgym("runs", "--help").out
     for name in names:
         assert f"runs {name}" in overview

@@ -9,8 +9,10 @@ import shutil
 import signal
 import subprocess
 import time
+from html.parser import HTMLParser
 
 import fake_tinker
+import gym_packages
 import pytest
 import support
 import tiny_world
@@ -45,6 +47,60 @@ def traces(out):
 
 def events(out):
     return [line["event"] for line in support.read_lines(out / "train.log")]
+
+
+class Page(HTMLParser):
+    """Its parts by id, and the table of each chart: {title: [[cell, …], …]}."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.charts, self.text = set(), {}, ""
+        self.title, self.inside = None, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.inside.append(tag)
+        self.ids |= {value for name, value in attributes if name == "id"}
+        if tag == "tr" and self.title:
+            self.charts[self.title].append([])
+        if tag in ("td", "th") and self.title:
+            self.charts[self.title][-1].append("")
+
+    def handle_endtag(self, tag):
+        while self.inside and self.inside.pop() != tag:
+            pass
+        if tag == "figure":
+            self.title = None
+
+    def handle_data(self, data):
+        if "h3" in self.inside and "figcaption" in self.inside:
+            self.title = data
+            self.charts.setdefault(data, [])
+        elif self.title and self.inside[-1] in ("td", "th"):
+            self.charts[self.title][-1][-1] += data
+        self.text += data
+
+
+def assert_curves(page, lines):
+    """What the page says of each step is what metrics.jsonl says."""
+    shown = set()
+    for head, *rows in (page.charts[title] for title in CURVES if title in page.charts):
+        for name, column in zip(head[1:], range(1, len(head)), strict=True):
+            told = {line["step"]: line[name] for line in lines if line.get(name) is not None}
+            read = {int(row[0]): float(row[column]) for row in rows if row[column] != "–"}
+            assert read == pytest.approx(told, rel=1e-5, abs=1e-12), name
+            shown.add(name)
+    return shown
+
+
+CURVES = ("Reward", "Answers of a step", "Held-out problems", "Speedup", "Loss", "Entropy",
+          "Norm of the gradient", "Mismatch", "Lag", "Length of answers", "Learning rate",
+          "Seconds", "Loss of fine-tuning")  # fmt: skip
+SHOWN = {
+    "reward/mean", "kernel/correct_rate", "eval/correct_rate", "eval/fast_1", "eval/fast_2",
+    "kernel/mean_speedup", "optim/loss", "policy/entropy", "mismatch/mismatch_kl", "lag/max",
+    "time/rollout", "optim/lr",
+}  # fmt: skip
 
 
 # --- learning ------------------------------------------------------------------------------------
@@ -101,6 +157,9 @@ def test_cold_start(warpgym, world, tmp_path):
     steps = metrics(alone)
     assert len(steps) >= 4 and all(line["sft/targets"] > 0 for line in steps)
     assert steps[-1]["optim/lr"] < steps[0]["optim/lr"] <= 0.001
+    page = Page(warpgym("runs", "report", alone, "-o", "-").out)
+    assert assert_curves(page, steps) >= {"sft/loss", "optim/grad_norm", "optim/lr"}
+    assert not {"held-out", "problems", "answers"} & page.ids and "settings" in page.ids
     run = warpgym(*arguments(world, both, *tuning, EVERYTHING, "train.steps=2", "train.prompts=2"))
     assert run.status == support.PASSED, run
     lines = metrics(both)
@@ -120,13 +179,16 @@ MANY = (
     "train.stages=staged1 formatted 0.2, kevin", "train.stage_steps=2", "train.loss=ppo",
     "train.method=drkernel", "gym.turns=2", "train.temperature=1.2",
     "train.sft_epochs=1", "train.sft_tokens=512", "train.kl=0.01", "train.schedule=linear",
+    "train.text_every=2",
 )  # fmt: skip
 
 
-def test_killed(warpgym, world, tmp_path):
-    """At any instant, again and again: the same numbers, traces and weights."""
+@pytest.fixture(scope="module")
+def killed(module_warpgym, world, tmp_path_factory):
+    """A run that nobody touched, and the same one killed again and again."""
+    warpgym, folder = module_warpgym, tmp_path_factory.mktemp("killed")
     draw = random.Random(11)
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    whole, parts = folder / "whole", folder / "parts"
     more = (*MANY, f"train.sft_data={world.parent / 'sft.jsonl'}")
     began = time.monotonic()
     run = warpgym(*arguments(world, whole, *more))
@@ -148,6 +210,12 @@ def test_killed(warpgym, world, tmp_path):
             assert process.returncode == -signal.SIGKILL
     run = warpgym(*arguments(world, parts, *more))
     assert run.status == support.PASSED, run
+    return whole, parts
+
+
+def test_killed(killed):
+    """At any instant, again and again: the same numbers, traces and weights."""
+    whole, parts = killed
     assert_same(parts, whole)
     lines = [line for line in metrics(whole) if "reward/mean" in line]
     assert any(line["optim/changes"] == 2 for line in lines)
@@ -217,18 +285,75 @@ def test_played_ahead(warpgym, world, tmp_path):
         "train.loss=ppo", "train.rate=0.0001",
     )  # fmt: skip
     assert run.status == support.PASSED, run
+    assert re.match(r"6 steps; at last reward \d\.\d+, correct \d+ %\n", run.out)
     lines = metrics(out)
     assert len(lines) == 6 and lines[0]["lag/max"] == 0
     assert 0 < max(line["lag/max"] for line in lines) <= 2
     assert all(0 <= line["policy_version"] <= line["step"] for line in traces(out))
 
 
-def test_progress(warpgym, world, tmp_path):
-    command = ("train", world, "-o", tmp_path / "run", EVERYTHING, "train.steps=2", "--problems",
-               world.parent / "problems")  # fmt: skip
-    run = warpgym(*command, environment={"TERM": "dumb"})
+# --- what people look at -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def timed(module_warpgym, world, tmp_path_factory):
+    out = tmp_path_factory.mktemp("timed") / "run"
+    command = ("train", world, "-o", out, EVERYTHING, "train.steps=2", "train.held_out=half minus",
+               "train.timing=true", "train.prompts=2", "train.samples=8", "train.text_every=2",
+               "train.evaluate_every=1", "train.evaluate_samples=4", "--problems",
+               world.parent / "problems", "train.evaluate_temperature=1")  # fmt: skip
+    run = module_warpgym(*command, environment={"TERM": "dumb"})
     assert run.status == support.PASSED, run
-    assert re.match(r"2 steps; at last reward \d\.\d+, correct \d+ %\n", run.out)
+    return out, run
+
+
+def test_progress(timed):
+    assert re.match(r"2 steps; at last held out \d+ %\n", timed[1].out)
+
+
+def test_files_of_a_run(killed, timed, warpgym, tmp_path):
+    """Schemas, tags and event files, with packages that read them."""
+    runs = {"TEST_WHOLE": killed[0], "TEST_KILLED": killed[1], "TEST_TIMED": timed[0]}
+    variables = {name: str(path) for name, path in runs.items()}
+    (tmp_path / "checks").mkdir()
+    checks = ("tests/rl/train_checks.py", warpgym.environment, variables, tmp_path / "checks")
+    assert " skipped" not in gym_packages.run_checks(*checks)
+
+
+def test_report(warpgym, timed):
+    """The page of a run: its numbers are those of metrics.jsonl and of the trajectories."""
+    out = timed[0]
+    run = warpgym("runs", "report", out)
+    assert run.status == support.PASSED and run.out == f"{out / 'report.html'}\n", run
+    text = (out / "report.html").read_text(encoding="utf-8")
+    page, lines = Page(text), support.read_lines(out / "metrics.jsonl")
+    assert assert_curves(page, lines) >= SHOWN
+    assert {"held-out", "curves", "answers", "settings", "problems"} <= page.ids
+    assert "train.evaluate_samples" in page.text and "Held-out problems, before and after" in text
+    # Before and after: what `warpgym report` says of the same trajectories.
+    files = [out / "evaluations" / f"step-00000{step}.jsonl" for step in (0, 2)]
+    told = json.loads(warpgym("report", *files, "--samples", 4, "--json").out)
+    for one, line in zip(told["runs"], (lines[0], lines[-1]), strict=True):
+        value = next(f["value"] for f in one["figures"]
+                     if f["name"] == "fast_p_samples" and f["p"] == 0)  # fmt: skip
+        assert value == pytest.approx(line["eval/correct_rate"])
+        assert f"{100 * value:.1f} %" in page.text
+    refused = warpgym("report", out)
+    assert refused.status == support.USAGE and "`warpgym runs report " in refused.complaint
+    # Every candidate of both evaluations can be opened.
+    assert text.count('<script type="application/json" id="e') == 2 * 2 * 4
+
+
+def test_compare_held_out(warpgym, timed):
+    """A run and itself: no difference, in the interval of nothing."""
+    run = warpgym("runs", "compare", timed[0], timed[0])
+    assert run.status == support.PASSED, run
+    rate = support.read_lines(timed[0] / "metrics.jsonl")[-1]["eval/correct_rate"]
+    first, *rows = [line.split() for line in run.out.splitlines()]
+    assert first[:5] == ["held", "out,", "at", "step", "2"]
+    right = next(row for row in rows if row[:2] == ["right", "answers"])
+    share = [f"{100 * rate:.1f}", "%"]
+    assert right[2:7] == [*share, *share, "+0.0"]
 
 
 # --- the same through a service ------------------------------------------------------------------

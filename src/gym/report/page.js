@@ -2,10 +2,28 @@
 // The table of problems: filters, order, and what the models wrote. Texts of strangers come into
 // the page as text nodes only; trusted types (see the policy) would refuse anything else.
 (() => {
+    const byId = (id) => document.getElementById(id);
+
+    // ---- what a mark in a plot stands for
+
+    const tip = byId("tip");
+    document.addEventListener("pointermove", (event) => {
+        const mark = event.target instanceof Element ? event.target.closest("[data-tip]") : null;
+        tip.hidden = !mark;
+        if (!mark) return;
+        tip.textContent = mark.getAttribute("data-tip");
+        const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
+        const above = event.clientY - tip.offsetHeight - 12;
+        tip.style.transform = `translate(${Math.max(left, 8)}px, ${above > 4 ? above : event.clientY + 18}px)`;
+    });
+
     const table = document.querySelector("table.problems");
+    if (!table) {
+        document.documentElement.dataset.ready = "0";
+        return;
+    }
     const body = table.tBodies[0];
     const rows = [...body.rows];
-    const byId = (id) => document.getElementById(id);
 
     const make = (tag, options = {}, ...children) => {
         const element = document.createElement(tag);
@@ -220,19 +238,6 @@
         row.scrollIntoView();
     };
     addEventListener("hashchange", follow);
-
-    // ---- what a mark in a plot stands for
-
-    const tip = byId("tip");
-    document.addEventListener("pointermove", (event) => {
-        const mark = event.target instanceof Element ? event.target.closest("[data-tip]") : null;
-        tip.hidden = !mark;
-        if (!mark) return;
-        tip.textContent = mark.getAttribute("data-tip");
-        const left = Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8);
-        const above = event.clientY - tip.offsetHeight - 12;
-        tip.style.transform = `translate(${Math.max(left, 8)}px, ${above > 4 ? above : event.clientY + 18}px)`;
-    });
 
     filter();
     addEventListener("DOMContentLoaded", follow);

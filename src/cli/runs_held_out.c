@@ -1,0 +1,136 @@
+#include "cli/runs_held_out.h"
+
+#include "base/mem.h"
+#include "cli/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define CELL_BYTES 64
+
+/* Of the row of that step; NULL: none. */
+static char *evaluation_of(const struct run_view *view, uint64_t step)
+{
+    for (size_t row = view->series.count; row-- > 0;)
+        if (view->series.steps[row] == step)
+            return run_view_evaluation(view, row);
+    return NULL;
+}
+
+static void forget(char **paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mem_free(paths[i]);
+        paths[i] = NULL;
+    }
+}
+
+/* False: not all of them have one at this step. */
+static bool find_at(const struct run_view *views, size_t count, uint64_t step, char **paths)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!(paths[i] = evaluation_of(&views[i], step))) {
+            forget(paths, i);
+            return false;
+        }
+    return true;
+}
+
+int runs_held_out(const struct run_view *views, size_t count, uint64_t step, struct report **out,
+                  uint64_t *at, struct err *err)
+{
+    const char *names[REPORT_RUNS];
+    char *paths[REPORT_RUNS];
+    const struct run_series *series = &views[0].series;
+    size_t row = series->count;
+    *out = NULL;
+    if (count > REPORT_RUNS)
+        return 0;
+    while (row > 0 &&
+           (series->steps[row - 1] > step || !find_at(views, count, series->steps[row - 1], paths)))
+        row--;
+    if (row == 0)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        names[i] = views[i].name;
+    const struct report_options options = {.p = {1}, .p_count = 1, .names = names};
+    *at = series->steps[row - 1];
+    int result = report_open(out, (const char *const *)paths, count, &options, err);
+    forget(paths, count);
+    return result;
+}
+
+/* ---------------------------------------------------------------------------------------- table */
+
+static void cell(struct table *table, enum style style, double value, enum gym_scale scale,
+                 void (*write)(double, enum gym_scale, const char *, char *, size_t))
+{
+    char text[CELL_BYTES];
+    write(value, scale, "x", text, sizeof text);
+    table_cell(table, style, "%s", text);
+}
+
+static void cell_difference(struct table *table, const struct gym_measure *measure,
+                            const struct gym_estimate *difference)
+{
+    static const enum style styles[] = {STYLE_BAD, STYLE_NONE, STYLE_GOOD};
+    enum gym_scale scale = gym_measure_scale(measure->kind);
+    char low[CELL_BYTES], high[CELL_BYTES];
+    cell(table, styles[1 + report_verdict(measure, difference)], difference->value, scale,
+         report_change);
+    report_change(difference->low, scale, "x", low, sizeof low);
+    report_change(difference->high, scale, "x", high, sizeof high);
+    if (isnan(difference->low))
+        table_cell(table, STYLE_FAINT, "%s", "");
+    else
+        table_cell(table, STYLE_FAINT, "%s to %s", low, high);
+}
+
+static void add_row(struct table *table, const struct report *report, const char *label,
+                    size_t place)
+{
+    const struct gym_measure *measure = &report->measures[place];
+    table_cell(table, STYLE_NONE, "%s", label);
+    for (size_t i = 0; i < report->run_count; i++) {
+        cell(table, STYLE_NONE, report->runs[i].all.estimates[place].value,
+             gym_measure_scale(measure->kind), report_value);
+        if (i > 0)
+            cell_difference(table, measure, &report->comparisons[i - 1].differences[place]);
+    }
+}
+
+void runs_held_out_table(const struct report *report, uint64_t at, bool colour, struct buf *out)
+{
+    const struct {
+        const char *label;
+        size_t place;
+    } rows[] = {
+        {"right answers", report_find(report, GYM_FAST_SAMPLES, 0, 0)},
+        {"right and as fast", report_find(report, GYM_FAST_SAMPLES, 1, 0)},
+        {"solved problems", report_find(report, GYM_FAST_PROBLEMS, 0, 0)},
+        {"their speedup", report_find(report, GYM_SPEEDUP_SOLVED, 0, 0)},
+    };
+    char title[CELL_BYTES];
+    struct table *table = table_new();
+    snprintf(title, sizeof title, "held out, at step %" PRIu64, at);
+    table_column(table, title, TABLE_LEFT);
+    for (size_t i = 0; i < report->run_count; i++) {
+        table_column(table, report->runs[i].name, TABLE_RIGHT);
+        if (i > 0) {
+            table_column(table, "difference", TABLE_RIGHT);
+            table_column(table, "95 % interval", TABLE_RIGHT);
+        }
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        add_row(table, report, rows[i].label, rows[i].place);
+    table_render(table, colour, out);
+    table_free(table);
+    for (size_t i = 0; i < report->comparison_count; i++) {
+        const struct report_comparison *comparison = &report->comparisons[i];
+        size_t all = report->runs[comparison->b].all.problem_count;
+        if (comparison->problem_count < all)
+            buf_printf(out, "  differences of %s are over the %zu problems that both held out\n",
+                       report->runs[comparison->b].name, comparison->problem_count);
+    }
+}

@@ -487,6 +487,8 @@ static int take_datum(const struct pass *pass, const json_t *result, size_t inde
     }
     for (size_t i = 0; datum->entropy && i < datum->count; i++)
         datum->entropy[i] = NAN;
+    for (size_t i = 0; datum->collision && i < datum->count; i++)
+        datum->collision[i] = NAN;
     if (logprob != datum->logprob)
         mem_free(logprob);
     return code;

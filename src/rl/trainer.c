@@ -74,6 +74,7 @@ static json_t *state_of(const struct trainer *trainer)
     json_put(state, "data", place_json(place.epoch, place.index));
     json_put(state, "sft",
              place_json(trainer->finetune.place.epoch, trainer->finetune.place.index));
+    json_put(state, "changes", json_integer((json_int_t)learner_steps(trainer->learner)));
     json_put(state, "stage", stages_state(&trainer->stages));
     json_put(state, "skips", json_integer((json_int_t)trainer->guard.skips));
     json_put(state, "best", json_number(trainer->best));
@@ -288,8 +289,9 @@ static int go_on(struct trainer *trainer, struct err *err)
     if (result < 0)
         return result;
     if (found) {
+        const json_t *changes = json_object_get(checkpoint.state, "changes");
         result = learner_load(trainer->learner, run_directory(trainer->run), checkpoint.where, true,
-                              err);
+                              (uint64_t)json_integer_value(changes), err);
         if (result == 0)
             result = read_state(trainer, checkpoint.state, err);
         if (result < 0)

@@ -64,6 +64,20 @@ static int play_held_out(struct trainer *trainer, struct play **play, struct err
     return result;
 }
 
+/* Figures of nothing would be kept for good. */
+static int check_played(const struct trainer *trainer, const struct play_rollout *rollouts,
+                        size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rollouts[i].trajectory)
+            return 0;
+    return count == 0 ? 0
+                      : err_set(err, ERR_INPUT,
+                                "step %" PRIu64 ": no episode could be played of those that are "
+                                "held out: %s",
+                                trainer->step, rollouts[0].why.text);
+}
+
 static int write_evaluation(const struct trainer *trainer, const struct play_rollout *rollouts,
                             size_t count, struct err *err)
 {
@@ -104,6 +118,8 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
     int result = play_held_out(trainer, &play, err);
     if (result == 0)
         result = play_wait(play, &rollouts, &count, err);
+    if (result == 0)
+        result = check_played(trainer, rollouts, count, err);
     if (result == 0)
         result = write_evaluation(trainer, rollouts, count, err);
     if (result == 0) {

@@ -262,6 +262,8 @@ def test_full_disk(warpgym, world, tmp_path, full_disk):
         (["train.batch_tokens=16777216", "train.recompute=false"], "GB are free"),
         (["train.sft_data=nothing.jsonl"], "nothing.jsonl"),
         (["gym.style=tersse"], "tersse"),
+        (["gym.coverage=named"], "there is no coverage 'named'"),
+        (["train.samples=1"], "train.samples: the only answer to a problem has no other"),
         (["train.max_tokens=10", "train.context=2"], "no episode could be played"),
     ],
 )

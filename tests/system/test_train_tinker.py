@@ -70,7 +70,11 @@ def assert_same(one, two):
     assert metrics(one) == metrics(two)
     assert traces(one) == traces(two)
     states = [
-        [(line["name"], line["step"], tiny_world.state(line)) for line in lines]
+        [
+            (line["name"], line["step"], tiny_world.state(line))
+            for line in lines
+            if "removed" not in line
+        ]
         for lines in (support.read_lines(out / "checkpoints.jsonl") for out in (one, two))
     ]
     assert states[0] == states[1]
@@ -154,6 +158,23 @@ def test_what_passes(warpgym, world, service, undisturbed, tmp_path):
     assert run.status == support.PASSED, run
     assert [fault.path for fault in service.faults if fault.times] == []
     assert_same(tmp_path / "run", undisturbed[0])
+
+
+def test_checkpoints_that_were_removed(warpgym, world, service, tmp_path):
+    """None of them is the best one, and none is removed again."""
+    out, environment = tmp_path / "run", {"TINKER_API_KEY": KEY}
+    for steps in (4, 5):
+        more = ("train.keep=1", f"train.steps={steps}")
+        run = warpgym.finish(train(warpgym, service, world, out, *more))
+        assert run.status == support.PASSED, run
+    lines = support.read_lines(out / "checkpoints.jsonl")
+    removed = [line["where"] for line in lines if "removed" in line]
+    asked = [path for path, _ in service.calls if "/checkpoints/" in path]
+    assert len(removed) == len(set(removed)) == len(asked) >= 3
+    assert {line["where"] for line in lines} - set(removed) == set(service.held())
+    command = ("runs", "eval", out, "-n", 1, "-t", 1, "-q", "plus")
+    run = warpgym(*command, environment=environment)
+    assert run.status == support.PASSED, run
 
 
 def detail(text):

@@ -96,14 +96,17 @@ static int read_state(struct trainer *trainer, const json_t *state, struct err *
 }
 
 /* One that a service will not let go of is no reason to end. */
-static int forget(struct trainer *trainer, const char *where, struct err *err)
+static int forget(struct trainer *trainer, const json_t *line, struct err *err)
 {
+    const char *where = json_text_at(line, "where");
     struct err why;
     if (json_object_get(trainer->forgotten, where))
         return 0;
     json_put(trainer->forgotten, where, json_true());
     int code = learner_forget(trainer->learner, run_directory(trainer->run), where, &why);
-    if (code == 0 || code == ERR_CANCELLED)
+    if (code == 0)
+        return run_checkpoint_removed(trainer->run, line, err);
+    if (code == ERR_CANCELLED)
         return 0;
     json_t *facts = json_object();
     json_put(facts, "where", json_text(where));
@@ -128,7 +131,7 @@ static int forget_old(struct trainer *trainer, struct err *err)
                     (uint64_t)json_integer_value(json_object_get(line, "step")) ==
                         trainer->best_step;
         if (result == 0 && !best && i + (size_t)trainer->settings->train_keep < count)
-            result = forget(trainer, json_text_at(line, "where"), err);
+            result = forget(trainer, line, err);
     }
     json_decref(all);
     return result;

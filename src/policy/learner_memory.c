@@ -3,28 +3,20 @@
 #include "device/load.h"
 #include "lm/model/pass.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CACHE_MOST ((uint64_t)4 << 30) /* learner_engine.c's */
 #define GB 1e9
 
-/* MemAvailable, or what the control group leaves. */
+/* MemAvailable, or what the control groups leave. */
 static uint64_t available_bytes(void)
 {
-    struct load load = {0};
-    char text[64] = "";
+    struct load load;
     load_read(&load);
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
-    if (file && fgets(text, sizeof text, file)) {
-        uint64_t bound = strtoull(text, NULL, 10); /* "max": 0 */
-        if (bound > 0 && bound < load.memory_available)
-            load.memory_available = bound;
-    }
-    if (file)
-        fclose(file);
-    return load.memory_available;
+    uint64_t group = load_group_available("");
+    bool bound = group < UINT64_MAX &&
+                 (load.memory_available == 0 || group < load.memory_available);
+    return bound ? group : load.memory_available;
 }
 
 static void add_up(struct learner_memory *memory, const struct learner_options *options,

@@ -176,6 +176,8 @@ static void take_rows(struct work *work, const struct lm_head_block *block, stru
         memcpy(datum->logprob + from * k, input.logprob, count * k * sizeof(float));
     if (datum->entropy && block->entropy)
         memcpy(datum->entropy + from, block->entropy + at, count * sizeof(float));
+    if (datum->collision && block->collision)
+        memcpy(datum->collision + from, block->collision + at, count * sizeof(float));
 }
 
 static void take_block(void *context, const struct lm_head_block *block)
@@ -222,9 +224,11 @@ static void pack(struct lm_trainer *trainer, const struct lm_datum *datums, size
 
 static int compute(struct lm_trainer *trainer, struct work *work, bool gradients, struct err *err)
 {
-    bool entropy = work->config.entropy != 0;
-    for (size_t i = 0; i < work->count; i++)
+    bool entropy = work->config.entropy != 0, collision = false;
+    for (size_t i = 0; i < work->count; i++) {
         entropy |= work->datums[i].entropy != NULL;
+        collision |= work->datums[i].collision != NULL;
+    }
     pack(trainer, work->datums, work->count);
     work->starts = trainer->starts;
     const struct lm_batch batch = {.rows = (size_t)trainer->starts[work->count],
@@ -235,6 +239,7 @@ static int compute(struct lm_trainer *trainer, struct work *work, bool gradients
                                  .targets_per_row = targets_of(work->datums),
                                  .temperature = 1,
                                  .entropy = entropy,
+                                 .collision = collision,
                                  .loss = take_block,
                                  .context = work};
     return (gradients ? lm_pass_train : lm_pass_score)(trainer->pass, &batch, &head, err);

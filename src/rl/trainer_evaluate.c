@@ -101,6 +101,21 @@ static bool see_best(struct trainer *trainer)
     return true;
 }
 
+/* Figures of the others do not show it. */
+static int log_lost(struct trainer *trainer, size_t asked, struct err *err)
+{
+    const json_t *lost = json_object_get(trainer->evaluation, "eval/lost_samples");
+    if (!(json_number_value(lost) > 0))
+        return 0;
+    json_t *facts = json_object();
+    json_put(facts, "step", json_integer((json_int_t)trainer->step));
+    json_put(facts, "lost", json_incref((json_t *)lost));
+    json_put(facts, "asked", json_integer((json_int_t)asked));
+    int result = run_log(trainer->run, "held-out samples were lost", facts, err);
+    json_decref(facts);
+    return result;
+}
+
 int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
 {
     const struct play_rollout *rollouts;
@@ -124,6 +139,7 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
         json_put(trainer->evaluation, "time/evaluate", json_real(clock_ms_since(begun_ns) * 1e-3));
         *improved = see_best(trainer);
         trainer_tell(trainer, 0, trainer->evaluation);
+        result = log_lost(trainer, count, err);
     }
     play_free(play);
     return result;

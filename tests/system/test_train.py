@@ -198,6 +198,25 @@ def test_patience(warpgym, world, tmp_path):
     assert [line["step"] for line in metrics(out)] == [0, 1, 2]
 
 
+def test_held_out_problems_that_cannot_be_judged(warpgym, world, tmp_path):
+    """That is what is told, not a rate of 0; and it is no reason to lose patience."""
+    bad = tiny_world.broken_problem(tmp_path)
+    out = tmp_path / "run"
+    run = warpgym(
+        *arguments(world, out, EVERYTHING, f"train.held_out={bad}", "train.steps=2"),
+        "train.evaluate_every=1", "train.patience=1", "train.prompts=1", "train.samples=2",
+    )  # fmt: skip
+    assert run.status == support.PASSED and run.out.startswith("2 steps"), run
+    lines = metrics(out)
+    assert [line["step"] for line in lines] == [0, 1, 2]
+    told = [{name for name in line if name.startswith("eval/")} for line in lines]
+    assert told == 3 * [{"eval/lost_samples"}]
+    lost = "held-out samples were lost"
+    assert events(out) == ["began", lost, lost, lost, "finished"]
+    page = Page(warpgym("runs", "report", out, "-o", "-").out)
+    assert "held-out" not in page.ids and "curves" in page.ids
+
+
 def test_played_ahead(warpgym, world, tmp_path):
     out = tmp_path / "run"
     run = warpgym(
@@ -348,12 +367,8 @@ def test_refused(warpgym, world, tmp_path, pairs, complaint):
 
 
 def test_no_reference_passes(warpgym, world, tmp_path):
-    folder = tmp_path / "broken"
-    text = tiny_world.PROBLEM.format(name="broken")
-    support.write(folder / "broken" / "problem.yaml", text)
-    support.write(folder / "broken" / "reference.c", "void solution(void) { syntax error\n")
-    out = tmp_path / "run"
-    run = warpgym(*arguments(world, out, f"train.problems={folder / 'broken'}", "train.steps=1"))
+    bad, out = tiny_world.broken_problem(tmp_path), tmp_path / "run"
+    run = warpgym(*arguments(world, out, f"train.problems={bad}", "train.steps=1"))
     assert run.status == support.USAGE, run
     assert "not even a problem's own reference passes, of 1 that were tried" in run.complaint
     assert not (out / "checkpoints.jsonl").exists() or not metrics(out)

@@ -72,6 +72,14 @@ def answer(expression):
     return f"<KERNEL>\n```c\n{source(expression)}```\n</KERNEL>"
 
 
+def broken_problem(folder):
+    """One whose reference is no program: nothing can be judged by it."""
+    place = folder / "problems" / "broken"
+    support.write(place / "problem.yaml", PROBLEM.format(name="broken"))
+    support.write(place / "reference.c", "void solution(void) { syntax error\n")
+    return place
+
+
 def make(warpgym, folder, epochs=60):
     """Problems, prompts, data, tokenizer, model and CONFIG as run.yaml, all in the folder."""
     for name, expression in EXPRESSIONS.items():

@@ -253,7 +253,7 @@ static bool goes_on(const struct comparison *comparison)
 
 static void print_tables(const struct comparison *comparison, const json_t *settings)
 {
-    char title[64], means[64] = "";
+    char title[128], means[64] = "";
     struct buf gap, out;
     buf_init(&gap, 8);
     buf_init(&out, OUT_BYTES);
@@ -265,12 +265,12 @@ static void print_tables(const struct comparison *comparison, const json_t *sett
         cli_print(&out);
     }
     if (comparison->over > 1)
-        snprintf(means, sizeof means, ", mean ± deviation of %zu steps", comparison->over);
-    snprintf(title, sizeof title, "at step %" PRIu64 "%.40s", comparison->step, means);
+        snprintf(means, sizeof means, ", mean ± deviation of up to %zu steps", comparison->over);
+    snprintf(title, sizeof title, "at step %" PRIu64 "%.60s", comparison->step, means);
     print_values(comparison, title, comparison->step);
     if (goes_on(comparison)) {
         cli_print(&gap);
-        snprintf(title, sizeof title, "at the end%.40s", means);
+        snprintf(title, sizeof title, "at the end%.60s", means);
         print_values(comparison, title, UINT64_MAX);
     }
     if (json_object_size(settings) > 0) {

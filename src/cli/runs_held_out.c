@@ -100,6 +100,24 @@ static void add_row(struct table *table, const struct report *report, const char
     }
 }
 
+/* What a reader must know before believing a difference. */
+static void put_remarks(const struct report *report, bool colour, struct buf *out)
+{
+    for (size_t i = 0; i < report->comparison_count; i++) {
+        const struct report_comparison *comparison = &report->comparisons[i];
+        const char *name = report->runs[comparison->b].name;
+        char line[CELL_BYTES * 4];
+        if (comparison->problem_count < report->runs[comparison->b].all.problem_count)
+            buf_printf(out, "  differences of %s are over the %zu problems that both held out\n",
+                       name, comparison->problem_count);
+        snprintf(line, sizeof line,
+                 "  %zu of the problems of %.80s are others of the same name: no comparison\n",
+                 comparison->other_texts, name);
+        if (comparison->other_texts > 0)
+            style_puts(out, colour, STYLE_WARN, line);
+    }
+}
+
 void runs_held_out_table(const struct report *report, uint64_t at, bool colour, struct buf *out)
 {
     const struct {
@@ -126,11 +144,5 @@ void runs_held_out_table(const struct report *report, uint64_t at, bool colour, 
         add_row(table, report, rows[i].label, rows[i].place);
     table_render(table, colour, out);
     table_free(table);
-    for (size_t i = 0; i < report->comparison_count; i++) {
-        const struct report_comparison *comparison = &report->comparisons[i];
-        size_t all = report->runs[comparison->b].all.problem_count;
-        if (comparison->problem_count < all)
-            buf_printf(out, "  differences of %s are over the %zu problems that both held out\n",
-                       report->runs[comparison->b].name, comparison->problem_count);
-    }
+    put_remarks(report, colour, out);
 }

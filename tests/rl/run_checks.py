@@ -87,10 +87,12 @@ def test_tags(clean):
     assert {"Kernel/CorrectRate", "PerLevel/Level1/RewardMean", "Timing/Rollout"} <= set(found["."])
     assert [step for step, _ in found["."]["mismatch/mismatch_kl"]] == [0, 1, *steps[3:]]
     assert found["Reward_Summary_mean"]["Reward/Summary"] == found["."]["Reward/Mean"]
+    group = found["Eval_Level1_QualityOverview_fast_1x"]
+    assert group == {"Eval/Level1/QualityOverview": found["."]["Eval/Level1/Fast1x"]}
     assert set(found) == {
         *(".", "Reward_Summary_mean", "Reward_Summary_min", "Reward_Summary_max"),
         *("Kernel_QualityRates_correct", "Timing_Breakdown_rollout"),
-        "Eval_QualityOverview_correct",
+        *("Eval_QualityOverview_correct", "Eval_Level1_QualityOverview_fast_1x"),
     }
 
 

@@ -318,16 +318,21 @@ static void test_metrics(void **state)
         {"batch/num_trajectories", 4},   {"multiturn/success_rate", 0.75},
         {"multiturn/avg_turns", 2},      {"multiturn/turn_1/correct_rate", 0.5},
         {"batch/num_groups", 2},         {"policy/entropy", 0.5},
-        {"batch/answer_tokens_max", 4},
+        {"batch/answer_tokens_max", 4},  {"level/3/correct_rate", 1. / 3},
+        {"level/3/compile_rate", 0},     {"level/3/reward_mean", 0.5 / 3},
     };
     struct world world;
     begin(&world, mixed, 1);
+    world.rollouts[0].problem = "level10/1"; /* none of a level that is known */
+    world.rollouts[2].problem = "level3/17";
+    world.rollouts[3].problem = "level3/18";
     weigh(&world, ROLLOUTS);
     json_t *metrics = json_object();
     step_measure(&world.step, metrics);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (fabs(metric(metrics, rows[i].name) - rows[i].value) > 1e-9)
             fail_msg("%s is %g", rows[i].name, metric(metrics, rows[i].name));
+    assert_null(json_object_get(metrics, "level/1/correct_rate"));
     assert_true(metric(metrics, "mismatch/mismatch_kl") < 0); /* trained ones are likelier */
     json_decref(metrics);
     end(&world);

@@ -217,7 +217,7 @@ def test_compare(warpgym, home):
     run = warpgym("runs", "compare", "a", "b", cwd=home)
     assert run.status == support.PASSED, run
     rows = words(run.out)
-    means = ["mean", "±", "deviation", "of", "10", "steps", "a", "b"]
+    means = ["mean", "±", "deviation", "of", "up", "to", "10", "steps", "a", "b"]
     assert ["at", "step", "14,", *means] in rows and ["at", "the", "end,", *means] in rows
     parts = (range(5, 15), range(13, 23))
     rewards = [[1 - math.exp(-step / 10) for step in part] for part in parts]

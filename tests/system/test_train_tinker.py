@@ -80,7 +80,7 @@ def assert_same(one, two):
     assert states[0] == states[1]
 
 
-# --- the same as in this process ------------------------------------------------------------------
+# --- the same as in this process -----------------------------------------------------------------
 
 ALIKE = {
     "importance sampling": ("train.held_out=half", "train.evaluate_every=2"),
@@ -131,7 +131,7 @@ def test_a_loss_that_a_service_lacks(warpgym, world, service, tmp_path):
     assert service.calls == []
 
 
-# --- a server that misbehaves ---------------------------------------------------------------------
+# --- a server that misbehaves --------------------------------------------------------------------
 
 
 def test_what_passes(warpgym, world, service, undisturbed, tmp_path):
@@ -185,7 +185,8 @@ def detail(text):
 ENDS = {
     "400": (
         [Fault(SAMPLE, "status", 400, detail("bad seed"), times=MANY)],
-        "", support.USAGE, ["no episode could be played of those that are held out", "bad seed (400)"],
+        "", support.USAGE,
+        ["no episode could be played of those that are held out", "bad seed (400)"],
     ),
     "401": (
         [Fault(PASS, "status", 401, detail(f"{KEY} is no key"), skip=1)],
@@ -259,7 +260,7 @@ def test_what_ends_a_run(warpgym, world, service, undisturbed, tmp_path):
     assert_same(out, undisturbed[0])
 
 
-# --- death ----------------------------------------------------------------------------------------
+# --- death ---------------------------------------------------------------------------------------
 
 
 def test_killed(warpgym, world, service, undisturbed, tmp_path):

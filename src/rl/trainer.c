@@ -48,6 +48,14 @@ void trainer_tell(struct trainer *trainer, size_t done, const json_t *metrics)
     pthread_mutex_unlock(&trainer->lock);
 }
 
+void trainer_hear_turn(void *context, const struct play_rollout *rollout,
+                       const struct play_turn *turn)
+{
+    (void)rollout;
+    (void)turn;
+    trainer_tell(context, 1, NULL);
+}
+
 json_t *trainer_configuration(const struct trainer *trainer, const char *reward)
 {
     json_t *configuration = json_object();

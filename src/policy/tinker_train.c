@@ -76,6 +76,8 @@ static int take_datum(const struct tinker_pass *pass, const json_t *result, size
     }
     for (size_t i = 0; datum->entropy && i < datum->count; i++)
         datum->entropy[i] = NAN;
+    for (size_t i = 0; datum->collision && i < datum->count; i++)
+        datum->collision[i] = NAN;
     if (logprob != datum->logprob)
         mem_free(logprob);
     return code;

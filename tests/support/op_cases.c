@@ -283,6 +283,7 @@ static void run_logprob(struct op_run *run, const size_t *size)
                             .lse = floats(run, "lse", rows, 1),
                             .logprob = floats(run, "logprob", rows * targets, 1),
                             .entropy = size[4] ? floats(run, "entropy", rows, 1) : NULL,
+                            .collision = size[4] ? floats(run, "collision", rows, 1) : NULL,
                             .dlogprob = floats(run, "dlogprob", rows * targets, 1),
                             .dentropy = size[4] ? floats(run, "dentropy", rows, 1) : NULL,
                             .dx = floats(run, "dx", rows * width, 1),

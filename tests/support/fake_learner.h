@@ -152,9 +152,10 @@ int learner_save(struct learner *learner, const char *directory, const char *nam
 }
 
 int learner_load(struct learner *learner, const char *directory, const char *where, bool optimizer,
-                 struct err *err)
+                 uint64_t steps, struct err *err)
 {
     (void)learner;
+    (void)steps;
     (void)directory;
     (void)optimizer;
     return err_set(err, ERR_MISSING, "%s", where);

@@ -162,6 +162,10 @@ class FakeTinker:
             for held in (self.models, self.samplers, self.promises, self.asked, self.sessions):
                 held.clear()
 
+    def held(self):
+        """Paths of the checkpoints that it has."""
+        return [path for path in self.checkpoints if "/weights/" in path]
+
     def count(self, path):
         return sum(called == path for called, _ in self.calls)
 

@@ -248,7 +248,6 @@ REFUSED = {
     "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', times=MANY), None),
     "502": (train, Fault(POLL, "status", 502, "<html>", times=MANY), "answers (502); asked"),
     "hangs": (sample, Fault(SAMPLE, "hang", times=MANY), "no whole answer in 1 s"),
-    "hangs while polled": (train, Fault(POLL, "hang", times=MANY), "no whole answer in 1 s"),
     "drops": (train, Fault(PASS, "drop", times=MANY), "asked"),
     "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', times=MANY), "asked 4"),
     "a lost pass": (train, Fault(POLL, "status", 410), "has lost what came of /api"),

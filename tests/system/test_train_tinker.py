@@ -4,6 +4,7 @@ does and whenever we die. The server is a stand-in that really trains (fake_tink
 import json
 import os
 import random
+import shutil
 import signal
 import threading
 
@@ -69,7 +70,11 @@ def assert_same(one, two):
     assert metrics(one) == metrics(two)
     assert traces(one) == traces(two)
     states = [
-        [(line["name"], line["step"], tiny_world.state(line)) for line in lines]
+        [
+            (line["name"], line["step"], tiny_world.state(line))
+            for line in lines
+            if "removed" not in line
+        ]
         for lines in (support.read_lines(out / "checkpoints.jsonl") for out in (one, two))
     ]
     assert states[0] == states[1]
@@ -84,7 +89,7 @@ ALIKE = {
         "train.rounds=2", "train.void_turns=mask", "train.kl=0.01", "train.temperature=1.2",
         "gym.reward=staged1",
     ),
-    "cispo, a band of tokens, weights of tokens, masks": (
+    "SkyRL: cispo, a band of tokens, weights of tokens, masks": (
         "train.method=grpo", "train.loss=cispo", "train.band=token", "train.ratio=trained",
         "train.importance=token", "gym.turns=2", "train.failed_turns=mask",
         "train.schedule=linear", "train.clip_high=1.2",
@@ -95,6 +100,7 @@ ALIKE = {
 @pytest.mark.parametrize("name", ALIKE)
 def test_engine_and_tinker(warpgym, world, service, tmp_path, name):
     """All metrics and all answers, within rounding."""
+    service.skyrl = name.startswith("SkyRL")
     more = (
         EVERYTHING, "train.steps=3", "train.prompts=2", "train.samples=4", "train.lora_rank=4",
         f"train.lora_alpha={fake_tinker.ALPHA}", "train.context=160", "train.rate=0.01",
@@ -152,6 +158,23 @@ def test_what_passes(warpgym, world, service, undisturbed, tmp_path):
     assert run.status == support.PASSED, run
     assert [fault.path for fault in service.faults if fault.times] == []
     assert_same(tmp_path / "run", undisturbed[0])
+
+
+def test_checkpoints_that_were_removed(warpgym, world, service, tmp_path):
+    """None of them is the best one, and none is removed again."""
+    out, environment = tmp_path / "run", {"TINKER_API_KEY": KEY}
+    for steps in (4, 5):
+        more = ("train.keep=1", f"train.steps={steps}")
+        run = warpgym.finish(train(warpgym, service, world, out, *more))
+        assert run.status == support.PASSED, run
+    lines = support.read_lines(out / "checkpoints.jsonl")
+    removed = [line["where"] for line in lines if "removed" in line]
+    asked = [path for path, _ in service.calls if "/checkpoints/" in path]
+    assert len(removed) == len(set(removed)) == len(asked) >= 3
+    assert {line["where"] for line in lines} - set(removed) == set(service.held())
+    command = ("runs", "eval", out, "-n", 1, "-t", 1, "-q", "plus")
+    run = warpgym(*command, environment=environment)
+    assert run.status == support.PASSED, run
 
 
 def detail(text):
@@ -242,20 +265,24 @@ def test_what_ends_a_run(warpgym, world, service, undisturbed, tmp_path):
 def test_killed(warpgym, world, service, undisturbed, tmp_path):
     """At any request, again and again: the same numbers. The server stays."""
     expected, calls = undisturbed
-    draw, out, running, ends = random.Random(5), tmp_path / "run", [], []
+    draw, out, running, kills = random.Random(5), tmp_path / "run", [], 0
 
     def end():
         support.wait_until(lambda: running, "the process")[0].kill()
 
-    for _ in range(KILLS):
+    while kills < KILLS:
         # What is asked for at the beginning of a run, and a part of the rest.
-        service.faults = [Fault(None, "call", call=end, skip=draw.randrange(12 + calls // KILLS))]
+        service.faults = [Fault(None, "call", call=end, skip=draw.randrange(12 + calls // 4))]
         running[:] = [train(warpgym, service, world, out)]
         running[0].communicate()
-        ends.append(running[0].returncode)
+        if running[0].returncode == support.PASSED:  # and another begins
+            assert_same(out, expected)
+            shutil.rmtree(out)
+        else:
+            assert running[0].returncode == -signal.SIGKILL
+            kills += 1
         running.clear()
     service.faults = []
-    assert ends[0] == -signal.SIGKILL and set(ends) <= {-signal.SIGKILL, support.PASSED}
     run = warpgym.finish(train(warpgym, service, world, out))
     assert run.status == support.PASSED, run
     assert_same(out, expected)

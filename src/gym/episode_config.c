@@ -133,7 +133,7 @@ int episode_config_problem(const struct gym *gym, const json_t *resolved, struct
     json_t *holder;
     int result = with_request(resolved, &request, &holder, err);
     if (result == 0 && request.format == EVALUATION_SIMPLE)
-        result = err_set(err, ERR_UNSUPPORTED,
+        result = err_set(err, ERR_INPUT,
                          "problem: a simple problem has no reference, so no episode is about it");
     if (result == 0)
         result = evaluation_request_problem(&request, gym->roots, gym->root_count, problem, err);

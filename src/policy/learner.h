@@ -8,8 +8,9 @@
  *   datums ─► learner_forward_backward … ─► learner_step ─► learner_refresh ─► new samples
  *
  * Samples come from a frozen copy of the weights, that of the last learner_refresh (or of the
- * beginning); its number, the version, goes with every sample: the steps that made it. The engine's samples depend on weights, prompt, seed and
- * settings to the last bit, never on who is sampled beside them.
+ * beginning); its number, the version, goes with every sample: the steps that made it. The engine's
+ * samples depend on weights, prompt, seed and settings to the last bit, never on who is sampled
+ * beside them.
  *
  * Ownership: answers and paths are the caller's. Threads: learner_prompt and learner_sample may be
  * called by any number of threads at once; everything else by one, also while others sample.

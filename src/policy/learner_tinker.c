@@ -93,7 +93,7 @@ static int tinker_open(void **state, const struct learner_options *options,
     return 0;
 }
 
-/* ----------------------------------------------------------------------------------- what it does */
+/* --------------------------------------------------------------------------------- what it does */
 
 static int tinker_sample(void *state, const struct tokens *prompt,
                          const struct learner_sampling *sampling, struct learner_answer *answer,

@@ -8,7 +8,7 @@
 
 #define NAMES 9 /* that are tried for a checkpoint of a name that is taken */
 
-/* ----------------------------------------------------------------------------------------- saving */
+/* --------------------------------------------------------------------------------------- saving */
 
 static int read_path(const json_t *result, char **where, struct err *err)
 {
@@ -63,7 +63,7 @@ int tinker_checkpoint_save(struct tinker_model *model, const char *name, char **
     return result;
 }
 
-/* ---------------------------------------------------------------------------------------- loading */
+/* -------------------------------------------------------------------------------------- loading */
 
 /* What a checkpoint is of becomes what the next model is. */
 static int look_at(struct tinker_model *model, const char *where, struct err *err)
@@ -125,7 +125,7 @@ int tinker_checkpoint_load(struct tinker_model *model, struct tinker_sampler *sa
     return result;
 }
 
-/* ------------------------------------------------------------------------------------- forgetting */
+/* ----------------------------------------------------------------------------------- forgetting */
 
 int tinker_checkpoint_forget(struct tinker_model *model, const char *where, struct err *err)
 {

@@ -45,7 +45,7 @@ void tinker_model_deinit(struct tinker_model *model)
     mem_free(model->base);
 }
 
-/* --------------------------------------------------------------------------------- its existence */
+/* -------------------------------------------------------------------------------- its existence */
 
 static void put_lora(struct buf *body, const struct tinker_model *model)
 {
@@ -114,7 +114,7 @@ void tinker_model_unload(struct tinker_model *model)
     forget_debt(model);
 }
 
-/* -------------------------------------------------------------------------------------- requests */
+/* ------------------------------------------------------------------------------------- requests */
 
 static struct tinker_call call_of(const struct tinker_request *request, const struct buf *body)
 {

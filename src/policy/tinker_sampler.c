@@ -44,7 +44,7 @@ static char *copy_id(struct tinker_sampler *sampler)
     return id;
 }
 
-/* ------------------------------------------------------------------------------------ the copies */
+/* ----------------------------------------------------------------------------------- the copies */
 
 /* A server that did not make the sampler itself has named what one is made of. */
 static int open_path(struct tinker_sampler *sampler, const char *path, char **id, struct err *err)
@@ -115,7 +115,7 @@ int tinker_sampler_freeze(struct tinker_sampler *sampler, struct err *err)
     return code;
 }
 
-/* --------------------------------------------------------------------------------------- samples */
+/* -------------------------------------------------------------------------------------- samples */
 
 static int find_id(struct tinker_sampler *sampler, char **id, struct err *err)
 {

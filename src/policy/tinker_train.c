@@ -12,7 +12,7 @@ static int tear(struct tinker_model *model, int result)
     return result;
 }
 
-/* ---------------------------------------------------------------------------------------- chunks */
+/* --------------------------------------------------------------------------------------- chunks */
 
 /* Those of a pass that were sent. */
 struct chunk {
@@ -116,7 +116,7 @@ int tinker_train_pass(struct tinker_model *model, const struct tinker_pass *pass
     return pass->gradients ? tear(model, result) : result;
 }
 
-/* ----------------------------------------------------------------------------------------- steps */
+/* ---------------------------------------------------------------------------------------- steps */
 
 int tinker_train_step(struct tinker_model *model, const struct lm_adam *adam, double *norm,
                       struct err *err)

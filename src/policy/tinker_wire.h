@@ -12,8 +12,8 @@
 
 /* ------------------------------------------------------------------------------------- requests */
 
-/* A request is an object that is begun, added to and ended. What is above LIMIT_TINKER_BODY_BYTES is
- * cut off (body->cut). */
+/* A request is an object that is begun, added to and ended. What is above LIMIT_TINKER_BODY_BYTES
+ * is cut off (body->cut). */
 void tinker_begin(struct buf *body);
 void tinker_add_key(struct buf *body, const char *key); /* its value is the caller's to put */
 void tinker_add_text(struct buf *body, const char *key, const char *text);

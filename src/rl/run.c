@@ -40,18 +40,6 @@ static int begun(const struct run *run, struct err *err)
 
 /* ---------------------------------------------------------------------------------- open, close */
 
-/* The names of new files are on the disk, too. */
-static int sync_directory(const char *path, struct err *err)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int result = fd < 0 || (fsync(fd) < 0 && errno != EINVAL)
-                     ? err_sys(err, errno, "%s: cannot write it to the disk", path)
-                     : 0;
-    if (fd >= 0)
-        close(fd);
-    return result;
-}
-
 static int take_lock(struct run *run, struct err *err)
 {
     char *path = mem_printf("%s/lock", run->directory);
@@ -176,7 +164,7 @@ static int open_files(struct run *run, struct err *err)
     if (result == 0 && last < 0)
         result = tell_configuration(run, err);
     if (result == 0)
-        result = sync_directory(run->directory, err);
+        result = file_sync_directory(run->directory, err);
     return result;
 }
 

@@ -18,14 +18,6 @@ static bool is_due(const struct trainer *trainer)
            !trainer->evaluation;
 }
 
-static void hear_turn(void *context, const struct play_rollout *rollout,
-                      const struct play_turn *turn)
-{
-    (void)rollout;
-    (void)turn;
-    trainer_tell(context, 1, NULL);
-}
-
 static int play_held_out(struct trainer *trainer, struct play **play, struct err *err)
 {
     const struct settings *settings = trainer->settings;
@@ -46,7 +38,7 @@ static int play_held_out(struct trainer *trainer, struct play **play, struct err
         .jobs = (size_t)settings->train_jobs,
         .wait_ms = settings->train_wait_ms,
         .cancelled = trainer->options->cancelled,
-        .tell = hear_turn,
+        .tell = trainer_hear_turn,
         .context = trainer,
     };
     trainer_begin_phase(trainer, "evaluate",

@@ -12,24 +12,6 @@ json_t *trainer_configuration(const struct trainer *trainer, const char *reward)
     return configuration;
 }
 
-static void hear_turn(void *context, const struct play_rollout *rollout,
-                      const struct play_turn *turn)
-{
-    struct trainer *trainer = context;
-    (void)rollout;
-    (void)turn;
-    trainer_tell(trainer, 1, NULL);
-}
-
-/* Only of the step that is waited for. */
-static void hear_ahead(void *context, const struct play_rollout *rollout,
-                       const struct play_turn *turn)
-{
-    (void)context;
-    (void)rollout;
-    (void)turn;
-}
-
 int trainer_start_play(struct trainer *trainer, uint64_t step, const json_t *tasks,
                        size_t first_task, struct play **play, struct err *err)
 {
@@ -53,7 +35,7 @@ int trainer_start_play(struct trainer *trainer, uint64_t step, const json_t *tas
         .jobs = (size_t)settings->train_jobs,
         .wait_ms = settings->train_wait_ms,
         .cancelled = trainer->options->cancelled,
-        .tell = step == trainer->step ? hear_turn : hear_ahead,
+        .tell = step == trainer->step ? trainer_hear_turn : NULL, /* the one waited for */
         .context = trainer,
     };
     int result = play_start(play, &options, err);

@@ -173,7 +173,8 @@ class FakeTinker:
         origin = self.origins.get(body.get("request_id"))
         with self.lock:
             for fault in self.faults:
-                if fault.path not in (None, path) or fault.times == 0 or fault.of not in (None, origin):
+                fits = fault.path in (None, path) and fault.of in (None, origin)
+                if not fits or fault.times == 0:
                     continue
                 if fault.skip > 0:
                     fault.skip -= 1

@@ -112,7 +112,7 @@ def make(warpgym, folder, epochs=60):
     return support.write(folder / "run.yaml", CONFIG.format(model=model, folder=folder))
 
 
-# --- runs, as far as two of them can be the same ---------------------------------------------------
+# --- runs, as far as two of them can be the same -------------------------------------------------
 
 
 def arguments(world, out, *pairs):

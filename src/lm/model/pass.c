@@ -1,6 +1,7 @@
 #include "lm/model/pass.h"
 
 #include "base/mem.h"
+#include "lm/model/apply.h"
 #include "lm/model/layer.h"
 #include "lm/model/value.h"
 
@@ -100,16 +101,6 @@ void lm_pass_close(struct lm_pass *pass)
     mem_free(pass);
 }
 
-static int check_ids(const struct lm_model *model, const int32_t *ids, size_t count, size_t per_row,
-                     const char *what, struct err *err)
-{
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= model->config.vocab)
-            return err_set(err, ERR_INPUT, "the %s of row %zu is %d; the vocabulary has %zu", what,
-                           i / per_row, ids[i], model->config.vocab);
-    return 0;
-}
-
 /* Checks the batch, and fills in the positions of its rows. */
 static int check_batch(struct lm_pass *pass, const struct lm_batch *batch, struct err *err)
 {
@@ -138,7 +129,7 @@ static int check_batch(struct lm_pass *pass, const struct lm_batch *batch, struc
     pass->flow.rows = batch->rows;
     pass->flow.sequences = batch->sequences;
     pass->flow.longest = longest;
-    return check_ids(pass->flow.model, batch->tokens, batch->rows, 1, "token", err);
+    return lm_model_check_ids(pass->flow.model, batch->tokens, batch->rows, 1, "token", err);
 }
 
 /* Room for a block's targets; their number for each row is only known by now. */
@@ -176,8 +167,9 @@ static int prepare(struct lm_pass *pass, const struct lm_batch *batch, const str
     if (!(head->temperature > 0))
         return err_set(err, ERR_INPUT, "a temperature of %g; it must be above 0",
                        (double)head->temperature);
-    result = check_ids(pass->flow.model, head->targets, batch->rows * head->targets_per_row,
-                       head->targets_per_row, "target", err);
+    result = lm_model_check_ids(pass->flow.model, head->targets,
+                                batch->rows * head->targets_per_row, head->targets_per_row,
+                                "target", err);
     return result < 0 ? result : prepare_targets(pass, head->targets_per_row, err);
 }
 
@@ -365,13 +357,9 @@ int lm_pass_logits(struct lm_pass *pass, const struct lm_batch *batch, float *ou
     for (size_t first = 0; first < batch->rows; first += pass->options.head_rows) {
         size_t left = batch->rows - first;
         size_t rows = left < pass->options.head_rows ? left : pass->options.head_rows;
-        struct lm_linear linear = {.rows = rows,
-                                   .in = model->config.width,
-                                   .out = model->config.vocab,
-                                   .scale = 1,
-                                   .x = rows_of(flow, flow->all.hidden, first),
-                                   .weight = model->head->value,
-                                   .y = flow->all.logits};
+        struct lm_linear linear = lm_linear_of(model->head, rows,
+                                               rows_of(flow, flow->all.hidden, first),
+                                               flow->all.logits);
         backend->ops->linear.forward(backend, &linear);
         lm_value_get(backend, flow->all.logits, 0, out + first * model->config.vocab,
                      rows * model->config.vocab);

@@ -76,17 +76,6 @@ void lm_trainer_close(struct lm_trainer *trainer)
 
 /* ------------------------------------------------------------------------------------- checking */
 
-static int check_ids(const int32_t *ids, size_t count, size_t per_row, size_t vocab,
-                     const char *what, struct err *err)
-{
-    for (size_t i = 0; i < count * per_row; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= vocab)
-            return err_set(err, ERR_INPUT,
-                           "row %zu: %s %" PRId32 " is not in the vocabulary of %zu", i / per_row,
-                           what, ids[i], vocab);
-    return 0;
-}
-
 static int check_finite(const float *values, size_t count, size_t per_row, const char *what,
                         struct err *err)
 {
@@ -138,16 +127,17 @@ static int check_size(const struct lm_trainer *trainer, const struct lm_datum *d
 static int check_datum(const struct lm_trainer *trainer, const struct lm_datum *datum,
                        const struct loss *loss, struct err *err)
 {
-    size_t vocab = trainer->model->config.vocab;
+    const size_t per_row = targets_of(datum);
     int result = check_size(trainer, datum, err);
     if (result == 0)
-        result = check_ids(datum->tokens, datum->count, 1, vocab, "token", err);
+        result = lm_model_check_ids(trainer->model, datum->tokens, datum->count, 1, "token", err);
     if (result == 0)
-        result = check_ids(datum->targets, datum->count, targets_of(datum), vocab, "target", err);
+        result = lm_model_check_ids(trainer->model, datum->targets, datum->count * per_row, per_row,
+                                    "target", err);
     if (result == 0 && loss->ratio)
         return check_sampled(datum, loss->name, err);
     if (result == 0)
-        result = check_finite(datum->weights, datum->count, targets_of(datum), "weight", err);
+        result = check_finite(datum->weights, datum->count, per_row, "weight", err);
     return result;
 }
 

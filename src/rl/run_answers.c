@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/lines.h"
 #include "base/mem.h"
+#include "gym/metrics.h"
 #include "gym/report_plot.h"
 #include "rl/run_lengths.h"
 
@@ -132,16 +133,14 @@ static void put_text(struct buf *out, const char *title, const char *text)
 static void put_head(const json_t *trace, struct buf *out)
 {
     const json_t *reward = json_object_get(trace, "reward");
-    const char *status = json_text_at(trace, "status");
+    const char *status = gym_status_name(gym_status_of(json_text_at(trace, "status")));
     double speedup = json_number_value(json_object_get(trace, "speedup"));
     buf_printf(out, "<h4>step %" JSON_INTEGER_FORMAT ", ", whole_at(trace, "step"));
     html_text(out, json_text_at(trace, "problem"));
     buf_printf(out,
                " <span>sample %" JSON_INTEGER_FORMAT ", weights %" JSON_INTEGER_FORMAT
-               "</span></h4><p><span class=\"chip st-",
-               whole_at(trace, "sample"), whole_at(trace, "policy_version"));
-    html_text(out, status);
-    buf_puts(out, "\"><i></i>");
+               "</span></h4><p><span class=\"chip st-%s\"><i></i>",
+               whole_at(trace, "sample"), whole_at(trace, "policy_version"), status);
     for (const char *at = status; *at; at++)
         buf_printf(out, "%c", *at == '_' ? ' ' : *at);
     buf_puts(out, "</span> ");

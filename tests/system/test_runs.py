@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 import support
+from run_page import Page, assert_curves
 
 WRITER = support.WARPGYM.parent / "build" / "tests" / "rl" / "write_run"
 STEPS = 23
@@ -323,6 +324,48 @@ def test_tensorboard(warpgym, home, tmp_path):
     assert run.out.startswith("tensorboard --logdir") and run.err == ""
     run = warpgym("runs", "tensorboard", "sft", cwd=home, environment=nothing)
     assert run.status == support.USAGE and "`warpgym lm train` writes none" in run.complaint
+
+
+# --- report --------------------------------------------------------------------------------------
+
+
+def test_report(warpgym, home, copy):
+    """Of what there is; texts of models stay texts, and half a line is none."""
+    evil = "</pre></details><script>alert(1)</script><!--"
+    last = support.read_lines(copy / "traces.jsonl")[-1]
+    trace = last | {"step": STEPS, "turn": 0, "problem": evil, "answer": evil, "status": evil}
+    trace["verdict"] = {"error": {"message": evil}}
+    with (copy / "traces.jsonl").open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(trace) + '\n{"step": 99, "prob')
+    run = warpgym("runs", "report", copy, "-o", "-")
+    assert run.status == support.PASSED and evil not in run.out and "<script>alert" not in run.out
+    page = Page(run.out)
+    assert page.text.count(evil) == 3 and "unknown" in page.text and "step 0, relu" in page.text
+    shown = assert_curves(page, support.read_lines(copy / "metrics.jsonl"))
+    assert shown >= {"reward/mean", "mismatch/mismatch_kl", "time/rollout"}
+    page = Page(warpgym("runs", "report", "sft", "-o", "-", cwd=home).out)
+    told = {}
+    for line in support.read_lines(home / "runs" / "sft" / "metrics.jsonl"):
+        told.setdefault(line["step"], {}).update(line)
+    assert assert_curves(page, told.values()) == set(told[10]) - {"step", "evaluation_targets"}
+    assert "steps40" in page.text
+    (copy / "traces.jsonl").write_text("nonsense\n", encoding="utf-8")
+    run = warpgym("runs", "report", copy)
+    assert run.status == support.USAGE and "traces.jsonl" in run.complaint
+
+
+def test_report_of_many_steps(warpgym, tmp_path):
+    """Lines are of means then, and numbers of the last steps."""
+    steps = 3000
+    support.write(tmp_path / "run" / "run.json", "{}")
+    lines = [{"step": step, "loss": step / steps} for step in range(1, steps + 1)]
+    support.write_lines(tmp_path / "run" / "metrics.jsonl", lines)
+    text = warpgym("runs", "report", tmp_path / "run", "-o", "-").out
+    assert "Points are means of 8 steps." in text
+    (line,) = re.findall(r'<path class="line s0" d="([^"]+)"', text)
+    assert line.count("L") == 3000 / 8 - 1
+    _, *rows = Page(text).charts["Loss of fine-tuning"]
+    assert [int(row[0]) for row in rows] == list(range(2501, 3001))
 
 
 # --- watch ---------------------------------------------------------------------------------------

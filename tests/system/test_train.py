@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 
+import browser
 import gym_packages
 import pytest
 import support
@@ -281,6 +282,23 @@ def test_report(warpgym, timed):
     assert refused.status == support.USAGE and "`warpgym runs report " in refused.complaint
     # Every candidate of both evaluations can be opened.
     assert text.count('<script type="application/json" id="e') == 2 * 2 * 4
+
+
+@pytest.mark.skipif(not browser.PROGRAM, reason="chromium is not installed")
+def test_report_in_chromium(warpgym, timed, tmp_path):
+    """Nothing is loaded, nothing refused; with and without a table of problems."""
+    bare = tmp_path / "bare"
+    support.write(bare / "run.json", "{}")
+    support.write_lines(bare / "metrics.jsonl", [{"step": 1, "loss": 2}, {"step": 2, "loss": 1}])
+    with browser.Browser() as shown:
+        for run, problems in ((timed[0], "2"), (bare, "0")):
+            path = tmp_path / f"{run.name}.html"
+            assert warpgym("runs", "report", run, "--out", path).status == support.PASSED
+            shown.requests.clear()
+            shown.open(path.as_uri())
+            assert shown.value("document.documentElement.dataset.ready") == problems
+            assert shown.value("document.querySelectorAll('#curves svg .line').length") > 0
+            assert shown.complaints == [] and shown.requests == [path.as_uri()]
 
 
 def test_compare_held_out(warpgym, timed):

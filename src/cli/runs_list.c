@@ -238,7 +238,8 @@ static int show(const struct run_view *view, bool json, struct err *err)
         json_decref(object);
     } else if (result == 0) {
         print_head(view);
-        print_pairs("Settings that are not the standard", settings);
+        print_pairs(view->kind == RUN_RL ? "Settings that are not the standard" : "Settings",
+                    settings);
         print_pairs("Last metrics", last);
         print_checkpoints(view, checkpoints);
     }

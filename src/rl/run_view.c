@@ -155,8 +155,11 @@ static json_t *sft_settings(const struct run_view *view)
     const char *name;
     json_object_foreach(run, name, value)
     {
-        char *text = json_is_string(value) ? mem_strdup(json_string_value(value))
-                                           : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        if (json_is_null(value) || json_is_object(value) || json_is_array(value))
+            continue;
+        char *text = json_is_string(value)
+                         ? mem_strdup(json_string_value(value))
+                         : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
         json_put(told, name, json_text(text));
         mem_free(text);
     }

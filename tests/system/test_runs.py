@@ -125,6 +125,7 @@ def test_show(warpgym, home):
     assert ["gym.turns", "7"] in rows and ["policy.model", '"x', 'y"'] in rows
     assert ["reward/mean", "0.7534"] in rows
     assert ["step-00008", "8", "checkpoints/step-00008"] in rows
+    assert ["steps", "40"] in words(warpgym("runs", "show", "sft", cwd=home).out)
     told = json.loads(warpgym("runs", "show", "--json", home / "runs" / "b").out)
     assert told["settings"] == {"gym.turns": "7", "policy.model": '"x y"'}
     assert [one["step"] for one in told["checkpoints"]] == [4, 8, 12]

@@ -67,8 +67,8 @@ static inline bool trainer_is_cancelled(const struct trainer *trainer)
 
 void trainer_begin_phase(struct trainer *trainer, const char *phase, size_t all);
 void trainer_tell(struct trainer *trainer, size_t done, const json_t *metrics);
-/* play_options.tell: one more is done. */
-void trainer_hear_turn(void *trainer, const struct play_rollout *rollout,
+/* play_options.tell, with the trainer as its context: one more is done. */
+void trainer_hear_turn(void *context, const struct play_rollout *rollout,
                        const struct play_turn *turn);
 
 /* Configuration of episodes: what train.* says beside gym.*. A new reference. */

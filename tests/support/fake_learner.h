@@ -43,6 +43,13 @@ int learner_open(struct learner **out, const struct learner_options *options, st
     return err_set(err, ERR_UNSUPPORTED, "a fake");
 }
 
+int learner_open_base(struct learner **out, const struct learner *of,
+                      const struct learner_options *options, struct err *err)
+{
+    (void)of;
+    return learner_open(out, options, err);
+}
+
 void learner_close(struct learner *learner)
 {
     (void)learner;

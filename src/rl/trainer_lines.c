@@ -45,7 +45,8 @@ static json_t *trace_of(const struct trainer *trainer, const struct step *step, 
     json_put(trace, "rollout", json_integer(batch->rollout[row]));
     json_put(trace, "sample", json_integer((json_int_t)rollout->sample));
     json_put(trace, "turn", json_integer(batch->turn[row]));
-    json_put(trace, "policy_version", json_integer((json_int_t)turn->answer.version));
+    json_put(trace, "policy_version",
+             json_integer((json_int_t)(trainer->earlier + turn->answer.version)));
     json_put(trace, "prompt", json_incref(json_object_get(turn->record, "prompt")));
     json_put(trace, "answer", json_incref(json_object_get(turn->record, "answer")));
     json_put(trace, "status", json_incref(json_object_get(turn->record, "status")));
@@ -118,7 +119,8 @@ static void put_lag(const struct trainer *trainer, const struct step *step, json
 {
     double sum = 0, most = 0;
     for (size_t row = 0; row < step->batch.rows; row++) {
-        double lag = (double)trainer->version - (double)step->turns[row]->answer.version;
+        double lag = (double)trainer->version -
+                     (double)(trainer->earlier + step->turns[row]->answer.version);
         sum += lag;
         most = fmax(most, lag);
     }

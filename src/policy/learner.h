@@ -8,8 +8,7 @@
  *   datums ─► learner_forward_backward … ─► learner_step ─► learner_refresh ─► new samples
  *
  * Samples come from a frozen copy of the weights, that of the last learner_refresh (or of the
- * beginning); its number, the version, goes with every sample: the steps that made it (tinker:
- * since the model was opened or loaded). The engine's samples depend on weights, prompt, seed and
+ * beginning); its number, the version, goes with every sample: the steps that made it. The engine's samples depend on weights, prompt, seed and
  * settings to the last bit, never on who is sampled beside them.
  *
  * Ownership: answers and paths are the caller's. Threads: learner_prompt and learner_sample may be
@@ -70,9 +69,9 @@ struct learner_answer {
 
 NODISCARD int learner_open(struct learner **out, const struct learner_options *options,
                            struct err *err);
-/* What `of`, which was opened with these options and has neither learned nor loaded anything yet, is
- * then: for learner_forward alone. The engine keeps a copy of what is trained, and shares the rest:
- * `of` is closed after it. */
+/* What `of`, which was opened with these options and has neither learned nor loaded anything yet,
+ * is then: for learner_forward alone. The engine keeps a copy of what is trained, and shares the
+ * rest: `of` is closed after it. */
 NODISCARD int learner_open_base(struct learner **out, const struct learner *of,
                                 const struct learner_options *options, struct err *err);
 /* NULL is fine. */
@@ -105,12 +104,16 @@ NODISCARD int learner_step(struct learner *learner, const struct lm_adam *adam, 
                            struct err *err);
 NODISCARD int learner_refresh(struct learner *learner, uint64_t *version, struct err *err);
 
+/* That made the weights that are trained. */
+uint64_t learner_steps(const struct learner *learner);
+
 /* Weights and optimiser. `directory` is of the run, `name` of the checkpoint; *where (malloc) is
  * what learner_load takes: a path relative to `directory`, or tinker://… */
 NODISCARD int learner_save(struct learner *learner, const char *directory, const char *name,
                            char **where, struct err *err);
+/* `steps`: what learner_steps was then. The engine knows; a service keeps no count. */
 NODISCARD int learner_load(struct learner *learner, const char *directory, const char *where,
-                           bool optimizer, struct err *err);
+                           bool optimizer, uint64_t steps, struct err *err);
 /* Removes a saved checkpoint; one that is not there is fine. */
 NODISCARD int learner_forget(struct learner *learner, const char *directory, const char *where,
                              struct err *err);

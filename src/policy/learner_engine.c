@@ -227,6 +227,12 @@ static int engine_step(void *state, const struct lm_adam *adam, double *norm, st
     return result < 0 ? result : lm_trainer_step(engine->trainer, adam, norm, err);
 }
 
+static uint64_t engine_steps(void *state)
+{
+    struct engine *engine = state;
+    return lm_trainer_steps(engine->trainer);
+}
+
 /* ---------------------------------------------------------------------------------- checkpoints */
 
 static int engine_save(void *state, const char *directory, const char *name, char **where,
@@ -250,9 +256,10 @@ static char *place_of(const char *directory, const char *where)
 }
 
 static int engine_load(void *state, const char *directory, const char *where, bool optimizer,
-                       struct err *err)
+                       uint64_t steps, struct err *err)
 {
     struct engine *engine = state;
+    (void)steps;
     char *path = place_of(directory, where), *found = NULL;
     int result = checkpoint_find(path, &found, err);
     if (result == 0) {
@@ -325,6 +332,7 @@ const struct learner_maker learner_engine = {
     .sample = engine_sample,
     .pass = engine_pass,
     .step = engine_step,
+    .steps = engine_steps,
     .refresh = engine_refresh,
     .save = engine_save,
     .load = engine_load,

@@ -257,6 +257,10 @@ static int check_learner(const struct settings *settings, struct err *err)
     if (tinker && (settings->train_entropy > 0 || settings->train_dual_clip > 0))
         return err_set(err, ERR_INPUT, "%s: only the engine has it",
                        settings->train_entropy > 0 ? "train.entropy" : "train.dual_clip");
+    if (tinker && strcmp(settings->train_loss, "dro") == 0)
+        return err_set(err, ERR_INPUT,
+                       "train.loss: only the engine has dro; a service would pull at the tokens of "
+                       "prompts, too");
     if (tinker && !settings->train_tokenizer[0])
         return err_set(err, ERR_INPUT,
                        "train.tokenizer: name the directory of the model's tokenizer; the service "

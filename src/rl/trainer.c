@@ -27,7 +27,6 @@ static int finetune(struct trainer *trainer, struct err *err)
         result = guard_see(&trainer->guard, trainer->settings, trainer->step, &seen, err);
     if (result < 0)
         return result;
-    trainer->version += !figures.not_finite;
     json_t *metrics = json_object();
     put(metrics, "sft/loss", figures.loss);
     put(metrics, "sft/tokens", (double)figures.tokens);

@@ -23,7 +23,7 @@ static json_t *state_of(const struct trainer *trainer)
     json_put(state, "sft",
              place_json(trainer->finetune.place.epoch, trainer->finetune.place.index));
     json_put(state, "stage", stages_state(&trainer->stages));
-    json_put(state, "version", json_integer((json_int_t)trainer->version));
+    json_put(state, "changes", json_integer((json_int_t)learner_steps(trainer->learner)));
     json_put(state, "skips", json_integer((json_int_t)trainer->guard.skips));
     json_put(state, "best", json_number(trainer->best));
     json_put(state, "best_step", json_integer((json_int_t)trainer->best_step));
@@ -75,11 +75,7 @@ static int read_counts(struct trainer *trainer, const json_t *state, struct err 
             return result;
         *rows[i].to = (uint64_t)value;
     }
-    int64_t version = 0; /* runs of an earlier version have none */
-    int result = json_find_int(state, "version", &version, err);
-    if (result == 0 && version > 0)
-        trainer->version = (uint64_t)version;
-    return result < 0 ? result : json_find_double(state, "best", &trainer->best, err);
+    return json_find_double(state, "best", &trainer->best, err);
 }
 
 static int read_state(struct trainer *trainer, const json_t *state, struct err *err)
@@ -162,20 +158,6 @@ int trainer_save(struct trainer *trainer, struct err *err)
     return result;
 }
 
-/* A service counts from where it was opened, a run from its beginning. */
-static int count_versions(struct trainer *trainer, struct err *err)
-{
-    uint64_t known;
-    int result = learner_refresh(trainer->learner, &known, err);
-    if (result < 0)
-        return result;
-    trainer->fresh = true;
-    if (trainer->version < known)
-        trainer->version = known;
-    trainer->earlier = trainer->version - known;
-    return 0;
-}
-
 int trainer_resume(struct trainer *trainer, struct err *err)
 {
     struct run_checkpoint checkpoint;
@@ -184,8 +166,9 @@ int trainer_resume(struct trainer *trainer, struct err *err)
     if (result < 0)
         return result;
     if (found) {
+        const json_t *changes = json_object_get(checkpoint.state, "changes");
         result = learner_load(trainer->learner, run_directory(trainer->run), checkpoint.where, true,
-                              err);
+                              (uint64_t)json_integer_value(changes), err);
         if (result == 0)
             result = read_state(trainer, checkpoint.state, err);
         if (result < 0)
@@ -195,8 +178,6 @@ int trainer_resume(struct trainer *trainer, struct err *err)
         result = trainer_check_problems(trainer, err);
     }
     json_decref(checkpoint.state);
-    if (result == 0)
-        result = count_versions(trainer, err);
     if (result == 0)
         trainer_mark(trainer);
     return result;

@@ -32,6 +32,20 @@ static int play_held_out(struct trainer *trainer, struct round **round, struct e
     return result < 0 ? result : trainer_start(round, trainer, &which, settings->gym_reward, err);
 }
 
+/* Figures of nothing would be kept for good. */
+static int check_played(const struct trainer *trainer, const struct play_rollout *rollouts,
+                        size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rollouts[i].trajectory)
+            return 0;
+    return count == 0 ? 0
+                      : err_set(err, ERR_INPUT,
+                                "step %" PRIu64 ": no episode could be played of those that are "
+                                "held out: %s",
+                                trainer->step, rollouts[0].why.text);
+}
+
 static int write_evaluation(const struct trainer *trainer, const struct play_rollout *rollouts,
                             size_t count, struct err *err)
 {
@@ -45,8 +59,8 @@ static int write_evaluation(const struct trainer *trainer, const struct play_rol
     return result;
 }
 
-/* An answer that could not be judged is not solved, as in all reports: so what is better though some
- * are lost is better, and what is not better says nothing. */
+/* An answer that could not be judged is not solved, as in all reports: so what is better though
+ * some are lost is better, and what is not better says nothing. */
 static bool see_best(struct trainer *trainer, size_t lost)
 {
     static const char *const names[] = {"eval/correct_rate", "eval/fast_1", "eval/return"};
@@ -123,6 +137,8 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
     int result = play_held_out(trainer, &round, err);
     if (result == 0)
         result = trainer_wait(round, "evaluate", &rollouts, &count, err);
+    if (result == 0)
+        result = check_played(trainer, rollouts, count, err);
     if (result == 0)
         result = write_evaluation(trainer, rollouts, count, err);
     if (result == 0)

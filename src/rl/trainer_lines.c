@@ -46,7 +46,7 @@ static json_t *trace_of(const struct trainer *trainer, const struct step *step, 
     json_put(trace, "sample", json_integer((json_int_t)rollout->sample));
     json_put(trace, "turn", json_integer(batch->turn[row]));
     json_put(trace, "policy_version",
-             json_integer((json_int_t)(trainer->earlier + turn->answer.version)));
+             json_integer((json_int_t)turn->answer.version));
     json_put(trace, "prompt", json_incref(json_object_get(turn->record, "prompt")));
     json_put(trace, "answer", json_incref(json_object_get(turn->record, "answer")));
     json_put(trace, "status", json_incref(json_object_get(turn->record, "status")));
@@ -114,13 +114,13 @@ static void put(json_t *metrics, const char *name, double value)
     json_put(metrics, name, json_number(value));
 }
 
-/* How old the weights were that wrote the answers, in changes of the weights. */
-static void put_lag(const struct trainer *trainer, const struct step *step, json_t *metrics)
+/* How old the weights were that wrote the answers, in changes until the step began. */
+static void put_lag(const struct trainer *trainer, const struct step *step, size_t changes,
+                    json_t *metrics)
 {
-    double sum = 0, most = 0;
+    double begun = (double)learner_steps(trainer->learner) - (double)changes, sum = 0, most = 0;
     for (size_t row = 0; row < step->batch.rows; row++) {
-        double lag = (double)trainer->version -
-                     (double)(trainer->earlier + step->turns[row]->answer.version);
+        double lag = begun - (double)step->turns[row]->answer.version;
         sum += lag;
         most = fmax(most, lag);
     }
@@ -165,7 +165,7 @@ json_t *trainer_metrics(struct trainer *trainer, const struct step *step,
     }
     if (trainer->stages.count > 0)
         put(metrics, "progress/stage", (double)trainer->stages.at + 1);
-    put_lag(trainer, step, metrics);
+    put_lag(trainer, step, trained->changes, metrics);
     put_times(step, times, metrics);
     put(metrics, "time/save_checkpoint", trainer->saving_s);
     trainer->saving_s = 0;

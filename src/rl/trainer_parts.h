@@ -50,9 +50,7 @@ struct trainer {
     struct run *run;
     struct data data;
     struct finetune finetune;
-    uint64_t version; /* of the weights that are trained: the changes that made them */
-    uint64_t earlier; /* of these, those that the learner does not know of */
-    bool fresh;       /* samples are of these weights */
+    bool fresh; /* samples are of the newest weights */
 
     /* What goes with a checkpoint; `mark` is what went with one of `step`, before that began. */
     json_t *mark;

@@ -78,7 +78,6 @@ static int learn(struct trainer *trainer, struct step *step, struct times *times
         return result;
     times->train = lap_s(&lap_ns);
     json_t *metrics = trainer_metrics(trainer, step, &trained, adam.rate, times);
-    trainer->version += trained.changes;
     result = trainer_write_traces(trainer, step, err);
     if (result == 0)
         result = trainer_write_histograms(trainer, step, err);

@@ -212,7 +212,7 @@ def test_played_ahead(warpgym, world, tmp_path, learner):
     more = [EVERYTHING, "train.lag=1", "train.steps=7", "train.prompts=2", "train.samples=4",
             "train.held_out=half", "train.evaluate_every=4", "train.save_every=3",
             "train.loss=ppo", "train.lora_rank=4", "train.rate=0.01",
-            "train.context=160"]  # fmt: skip
+            "train.context=160", "train.kl=0.01"]  # fmt: skip
     with v1_server.Server(judged) as judge, fake_tinker.FakeTinker(model, tmp_path) as service:
         if learner == "tinker":
             more += ["train.learner=tinker", f"train.model={fake_tinker.BASE}",
@@ -228,6 +228,9 @@ def test_played_ahead(warpgym, world, tmp_path, learner):
         assert wrote[step] == {version}, step
         assert line["lag/max"] == line["lag/mean"] == trained[step] - version
     assert {line["lag/max"] for line in lines} == {0, 1}
+    # Nothing leads away from the model that the run began with but what was trained.
+    away = [abs(line["policy/kl_base"]) for line in lines]
+    assert away[0] < 1e-6 < max(away)
 
 
 def test_progress(warpgym, world, tmp_path):
@@ -371,6 +374,7 @@ def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
         (["train.stages=staged1 compiled"], "train.stages"),
         (["gym.reward=kevn"], "kevn"),
         (["train.batch_tokens=16777216", "train.recompute=false"], "GB are free"),
+        (["train.batch_tokens=16777216", "train.kl=0.1"], " for train.kl; lower train.batch_tokens"),
         (["train.sft_data=nothing.jsonl"], "nothing.jsonl"),
         (["gym.style=tersse"], "tersse"),
         (["train.max_tokens=10", "train.context=2"], "no episode could be played"),

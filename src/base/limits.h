@@ -51,6 +51,7 @@
 #define LIMIT_CLIENT_URL_BYTES 2048
 #define LIMIT_CLIENT_TARGET_BYTES ((size_t)8 << 10)  /* path and query that a client asks for */
 #define LIMIT_CLIENT_ANSWER_BYTES ((size_t)64 << 20) /* one answer of a server */
+#define LIMIT_TINKER_BODY_BYTES ((size_t)64 << 20)   /* one request to a Tinker server */
 #define LIMIT_CLIENT_ERROR_BYTES ((size_t)64 << 10)  /* one answer that says what went wrong */
 #define LIMIT_CLIENT_BATCH_BYTES ((size_t)8 << 20)   /* requests that are sent together */
 #define LIMIT_CLIENT_BATCH_JOBS 100                  /* likewise; a server takes 1000 */

@@ -86,6 +86,25 @@ int learner_open(struct learner **out, const struct learner_options *options, st
     return 0;
 }
 
+int learner_open_base(struct learner **out, const struct learner *of,
+                      const struct learner_options *options, struct err *err)
+{
+    *out = NULL;
+    if (!of->maker->base)
+        return learner_open(out, options, err);
+    struct learner *base = mem_alloc(sizeof *base);
+    base->maker = of->maker;
+    base->context = of->context;
+    pthread_mutex_init(&base->lock, NULL);
+    pthread_cond_init(&base->moved, NULL);
+    int result = base->maker->base(&base->state, of->state, options, err);
+    if (result < 0)
+        learner_close(base);
+    else
+        *out = base;
+    return result;
+}
+
 void learner_close(struct learner *learner)
 {
     if (!learner)
@@ -231,6 +250,11 @@ int learner_step(struct learner *learner, const struct lm_adam *adam, double *no
     return learner->maker->step(learner->state, adam, norm, err);
 }
 
+uint64_t learner_steps(const struct learner *learner)
+{
+    return learner->maker->steps(learner->state);
+}
+
 int learner_refresh(struct learner *learner, uint64_t *version, struct err *err)
 {
     pthread_mutex_lock(&learner->lock);
@@ -257,9 +281,9 @@ int learner_save(struct learner *learner, const char *directory, const char *nam
 }
 
 int learner_load(struct learner *learner, const char *directory, const char *where, bool optimizer,
-                 struct err *err)
+                 uint64_t steps, struct err *err)
 {
-    return learner->maker->load(learner->state, directory, where, optimizer, err);
+    return learner->maker->load(learner->state, directory, where, optimizer, steps, err);
 }
 
 int learner_forget(struct learner *learner, const char *directory, const char *where,

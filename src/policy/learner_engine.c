@@ -56,14 +56,15 @@ static int open_models(struct engine *engine, const struct learner_options *opti
     return result;
 }
 
-static int open_trainer(struct engine *engine, const struct learner_options *options,
+static int open_trainer(struct engine *engine, const struct learner_options *options, bool forward,
                         struct err *err)
 {
     const size_t rows = options->batch_tokens > 0 ? options->batch_tokens
                                                   : engine->model->positions;
     return lm_trainer_open(&engine->trainer, engine->model,
                            &(struct lm_trainer_options){.batch_tokens = rows,
-                                                        .recompute = options->recompute},
+                                                        .recompute = options->recompute,
+                                                        .forward = forward},
                            err);
 }
 
@@ -102,7 +103,7 @@ static int engine_open(void **state, const struct learner_options *options,
     engine->tokenizer = mem_strdup(apart ? options->tokenizer : options->model);
     int result = open_models(engine, options, err);
     if (result == 0)
-        result = open_trainer(engine, options, err);
+        result = open_trainer(engine, options, false, err);
     if (result == 0)
         result = open_sampler(engine, options, err);
     if (result < 0) {
@@ -112,6 +113,23 @@ static int engine_open(void **state, const struct learner_options *options,
     *context = engine->model->positions;
     *state = engine;
     return 0;
+}
+
+/* Another twin, which nobody updates. It computes on the training's backend: whoever trains asks it
+ * between two passes. */
+static int engine_base(void **state, const void *of, const struct learner_options *options,
+                       struct err *err)
+{
+    const struct engine *from = of;
+    struct engine *engine = mem_alloc(sizeof *engine);
+    int result = lm_model_twin(&engine->model, from->model, from->training, err);
+    if (result == 0)
+        result = open_trainer(engine, options, true, err);
+    if (result < 0)
+        engine_close(engine);
+    else
+        *state = engine;
+    return result;
 }
 
 /* ------------------------------------------------------------------------------------- sampling */
@@ -196,6 +214,12 @@ static int engine_step(void *state, const struct lm_adam *adam, double *norm, st
     return result < 0 ? result : lm_trainer_step(engine->trainer, adam, norm, err);
 }
 
+static uint64_t engine_steps(void *state)
+{
+    struct engine *engine = state;
+    return lm_trainer_steps(engine->trainer);
+}
+
 /* ---------------------------------------------------------------------------------- checkpoints */
 
 static int engine_save(void *state, const char *directory, const char *name, char **where,
@@ -219,9 +243,10 @@ static char *place_of(const char *directory, const char *where)
 }
 
 static int engine_load(void *state, const char *directory, const char *where, bool optimizer,
-                       struct err *err)
+                       uint64_t steps, struct err *err)
 {
     struct engine *engine = state;
+    (void)steps;
     char *path = place_of(directory, where), *found = NULL;
     int result = checkpoint_find(path, &found, err);
     if (result == 0) {
@@ -268,10 +293,12 @@ static int engine_export(void *state, const char *directory, struct err *err)
 const struct learner_maker learner_engine = {
     .kind = "engine",
     .open = engine_open,
+    .base = engine_base,
     .close = engine_close,
     .sample = engine_sample,
     .pass = engine_pass,
     .step = engine_step,
+    .steps = engine_steps,
     .refresh = engine_refresh,
     .save = engine_save,
     .load = engine_load,

@@ -19,6 +19,9 @@ struct learner_maker {
      * what it is. */
     int (*open)(void **state, const struct learner_options *options, const struct tokens *stops,
                 size_t *context, struct err *err);
+    /* learner_open_base; NULL: another one is opened. */
+    int (*base)(void **state, const void *of, const struct learner_options *options,
+                struct err *err);
     void (*close)(void *state);
     int (*sample)(void *state, const struct tokens *prompt, const struct learner_sampling *sampling,
                   struct learner_answer *answer, struct err *err);
@@ -27,11 +30,12 @@ struct learner_maker {
                 struct err *err);
     /* Finds *norm 0. */
     int (*step)(void *state, const struct lm_adam *adam, double *norm, struct err *err);
+    uint64_t (*steps)(void *state);
     int (*refresh)(void *state, uint64_t *version, struct err *err);
     int (*save)(void *state, const char *directory, const char *name, char **where,
                 struct err *err);
     int (*load)(void *state, const char *directory, const char *where, bool optimizer,
-                struct err *err);
+                uint64_t steps, struct err *err);
     int (*forget)(void *state, const char *directory, const char *where, struct err *err);
     int (*export)(void *state, const char *directory, struct err *err);
 };

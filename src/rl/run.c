@@ -302,6 +302,20 @@ int run_checkpoint(struct run *run, const char *name, uint64_t step, const char 
     return result;
 }
 
+int run_checkpoint_removed(struct run *run, const json_t *line, struct err *err)
+{
+    int result = begun(run, err);
+    if (result < 0 || !run_checkpoint_is_elsewhere(json_text_at(line, "where")))
+        return result;
+    json_t *copy = json_copy((json_t *)line);
+    json_put(copy, "state", json_object());
+    json_put(copy, "time", json_time(clock_wall_ms()));
+    json_put(copy, "removed", json_true());
+    result = journal_append(&run->checkpoints, copy, err);
+    json_decref(copy);
+    return result;
+}
+
 /* ----------------------------------------------------------------------------- what is going on */
 
 int run_log(struct run *run, const char *event, const json_t *facts, struct err *err)

@@ -1,5 +1,6 @@
 #include "rl/step.h"
 
+#include "rl/guard.h"
 #include "rl/random.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@ void step_deinit(struct step *step)
     arena_deinit(&step->arena);
     mem_free(step->rollouts);
     mem_free(step->trained);
+    mem_free(step->collision);
     mem_free(step->base);
 }
 
@@ -90,9 +92,9 @@ static struct lm_datum datum_of(const struct play_turn *turn, struct arena *aren
     return (struct lm_datum){.count = all - 1, .tokens = tokens, .targets = tokens + 1};
 }
 
-/* Of the tokens behind `*done`, by the learner; grown to all. */
-static int score(const struct step *step, struct learner *learner, float **scores, size_t *done,
-                 struct err *err)
+/* Of the tokens behind `*done`, by the learner; grown to all. collisions NULL: not wanted. */
+static int score(const struct step *step, struct learner *learner, float **scores,
+                 float **collisions, size_t *done, struct err *err)
 {
     const struct rl_batch *batch = &step->batch;
     struct lm_datum *datums = mem_alloc((batch->rows + 1) * sizeof *datums);
@@ -100,11 +102,15 @@ static int score(const struct step *step, struct learner *learner, float **score
     struct arena arena = {0};
     struct loss_sums sums;
     *scores = mem_resize(*scores, (batch->tokens + 1) * sizeof **scores);
+    if (collisions)
+        *collisions = mem_resize(*collisions, (batch->tokens + 1) * sizeof **collisions);
     for (size_t row = 0; row < batch->rows; row++) {
         if (batch->first[row] < *done || step->turns[row]->answer.count == 0)
             continue;
         datums[count] = datum_of(step->turns[row], &arena);
         datums[count].logprob = arena_alloc(&arena, datums[count].count * sizeof(float));
+        if (collisions)
+            datums[count].collision = arena_alloc(&arena, datums[count].count * sizeof(float));
         rows[count++] = row;
     }
     int result = count == 0 ? 0
@@ -112,8 +118,11 @@ static int score(const struct step *step, struct learner *learner, float **score
                                               NULL, &sums, err);
     for (size_t i = 0; result == 0 && i < count; i++) {
         const struct play_turn *turn = step->turns[rows[i]];
-        memcpy(*scores + batch->first[rows[i]], datums[i].logprob + turn->prompt.count - 1,
-               turn->answer.count * sizeof(float));
+        size_t first = batch->first[rows[i]], behind = turn->prompt.count - 1;
+        size_t bytes = turn->answer.count * sizeof(float);
+        memcpy(*scores + first, datums[i].logprob + behind, bytes);
+        if (collisions)
+            memcpy(*collisions + first, datums[i].collision + behind, bytes);
     }
     if (result == 0)
         *done = batch->tokens;
@@ -126,16 +135,22 @@ static int score(const struct step *step, struct learner *learner, float **score
 int step_score(struct step *step, struct learner *learner, struct err *err)
 {
     struct rl_batch *batch = &step->batch;
-    int result = learner ? score(step, learner, &step->trained, &step->scored, err) : 0;
-    if (result == 0 && batch->tokens > 0)
-        memcpy(batch->trained, learner ? step->trained : batch->sampled,
-               batch->tokens * sizeof *batch->trained);
-    return result;
+    bool whole = learner && step->options.method->estimator->baseline == RL_BASELINE_OPTIMAL;
+    int result = learner ? score(step, learner, &step->trained, whole ? &step->collision : NULL,
+                                 &step->scored, err)
+                         : 0;
+    if (result < 0 || batch->tokens == 0)
+        return result;
+    memcpy(batch->trained, learner ? step->trained : batch->sampled,
+           batch->tokens * sizeof *batch->trained);
+    if (whole)
+        memcpy(batch->collision, step->collision, batch->tokens * sizeof *batch->collision);
+    return 0;
 }
 
 int step_score_base(struct step *step, struct learner *base, struct err *err)
 {
-    return score(step, base, &step->base, &step->based, err);
+    return score(step, base, &step->base, NULL, &step->based, err);
 }
 
 void step_reject(struct step *step)
@@ -154,6 +169,12 @@ static bool has_advantage(const struct step *step, size_t row)
     return false;
 }
 
+/* What a part's tokens weigh, so that it is a mean as the whole step would be. */
+static float part_scale(const struct step *step)
+{
+    return step->options.method->normalisation.aggregation == RL_SEQ_SUM ? 1 : (float)step->parts;
+}
+
 static struct lm_datum train_datum(struct step *step, size_t row)
 {
     const struct rl_batch *batch = &step->batch;
@@ -163,12 +184,13 @@ static struct lm_datum train_datum(struct step *step, size_t row)
     float *sampled = arena_alloc(&step->arena, datum.count * sizeof *sampled);
     float *advantages = arena_alloc(&step->arena, datum.count * sizeof *advantages);
     size_t first = batch->first[row], behind = turn->prompt.count - 1;
+    const float scale = part_scale(step);
     for (size_t i = 0; i < behind; i++)
         sampled[i] = NAN;
     for (size_t i = 0; i < turn->answer.count; i++) {
         /* What is not trained on must not pull, either (dro). */
         sampled[behind + i] = step->advantage[first + i] != 0 ? against[first + i] : NAN;
-        advantages[behind + i] = (float)step->advantage[first + i];
+        advantages[behind + i] = (float)step->advantage[first + i] * scale;
     }
     datum.sampled = sampled;
     datum.advantages = advantages;
@@ -179,9 +201,12 @@ static struct lm_datum train_datum(struct step *step, size_t row)
  * that no change has all of one prompt. */
 static void make_datums(struct step *step)
 {
-    size_t *order = mem_alloc((step->batch.rows + 1) * sizeof *order);
-    for (size_t i = 0; i < step->batch.rows; i++)
+    size_t *order = mem_alloc((step->batch.rows + 1) * sizeof *order), count = 0;
+    for (size_t i = 0; i < step->batch.rows; i++) {
         order[i] = i;
+        count += has_advantage(step, i);
+    }
+    step->parts = step->options.substeps < count ? step->options.substeps : count;
     if (step->options.substeps > 1)
         rl_shuffle(step->options.seed, step->options.step, RL_STREAM_SUBSTEPS, order,
                    step->batch.rows);
@@ -226,17 +251,10 @@ static int train_part(struct step *step, struct learner *learner, const struct l
     if (result < 0)
         return result;
     loss_sums_add(&trained->sums, &sums);
-    if (!isfinite(sums.loss) && strcmp(learner_kind(learner), "engine") != 0)
-        return err_set(err, ERR_INPUT, "the loss is %g, and a service would step with its gradient",
-                       sums.loss);
-    /* With a gradient that is not finite this changes nothing but the gradients. */
-    result = learner_step(learner, adam, &norm, err);
-    if (!isfinite(sums.loss) || (result == ERR_INPUT && !isfinite(norm))) {
-        trained->not_finite = true;
-        return result == ERR_INPUT || result == 0 ? 0 : result;
-    }
-    if (result == 0)
-        trained->changes++;
+    result = guard_step(learner, sums.loss, adam, &norm, &trained->not_finite, err);
+    if (result < 0 || trained->not_finite)
+        return result;
+    trained->changes++;
     if (!(trained->norm >= norm))
         trained->norm = norm;
     return result;
@@ -245,14 +263,16 @@ static int train_part(struct step *step, struct learner *learner, const struct l
 int step_train(struct step *step, struct learner *learner, const struct lm_adam *adam,
                const _Atomic int *cancelled, struct step_trained *trained, struct err *err)
 {
-    size_t parts = step->options.substeps < step->datum_count ? step->options.substeps
-                                                              : step->datum_count;
+    size_t parts = step->parts;
     int result = 0;
     *trained = (struct step_trained){.norm = NAN};
     if (cancelled && *cancelled)
         return err_set(err, ERR_CANCELLED, "interrupted");
+    trained->begun = parts > 0;
     for (size_t i = 0; i < parts && result == 0 && !trained->not_finite; i++)
         result = train_part(step, learner, adam, i * step->datum_count / parts,
                             (i + 1) * step->datum_count / parts, trained, err);
+    if (parts > 0)
+        trained->sums.loss /= (double)part_scale(step); /* the mean of the parts' means */
     return result;
 }

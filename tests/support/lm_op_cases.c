@@ -433,6 +433,7 @@ static void run_logprob(const struct lm_op_case *c, struct lm_backend *b, bool b
                             .lse = at(c, "lse"),
                             .logprob = at(c, "logprob"),
                             .entropy = at(c, "entropy"),
+                            .collision = at(c, "collision"),
                             .dlogprob = at(c, "dlogprob"),
                             .dentropy = at(c, "dentropy"),
                             .dx = at(c, "dx"),
@@ -458,6 +459,7 @@ static void make_logprob(struct lm_op_case *c, int flags)
     if (flags & ENTROPY) {
         add(c, "entropy", LM_OP_F32, LM_OP_OUTPUT, "dentropy", rows);
         add(c, "dentropy", LM_OP_F32, LM_OP_OPTIONAL, NULL, rows);
+        add(c, "collision", LM_OP_F32, LM_OP_OUTPUT, NULL, rows);
     }
     add_gradient(c, "dx", "x", LM_OP_OPTIONAL, rows * width);
     add_parameter(c, "dweight", "weight", vocab * width);

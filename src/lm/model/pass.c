@@ -23,8 +23,8 @@ struct lm_pass {
     struct lm_flow flow;
     void *memory; /* all arrays of flow */
     struct targets targets;
-    float *entropy, *dentropy; /* the host's [head_rows] */
-    int32_t *positions;        /* the host's [rows] */
+    float *entropy, *dentropy, *collision; /* the host's [head_rows] */
+    int32_t *positions;                    /* the host's [rows] */
 };
 
 static struct lm_pass_options filled(const struct lm_model *model,
@@ -70,6 +70,7 @@ int lm_pass_open(struct lm_pass **out, struct lm_model *model,
     lm_activations_carve(&pass->flow.all, layers, model, &pass->options, pass->memory);
     pass->entropy = mem_alloc(pass->options.head_rows * sizeof *pass->entropy);
     pass->dentropy = mem_alloc(pass->options.head_rows * sizeof *pass->dentropy);
+    pass->collision = mem_alloc(pass->options.head_rows * sizeof *pass->collision);
     pass->positions = mem_alloc(pass->options.rows * sizeof *pass->positions);
     *out = pass;
     return 0;
@@ -95,6 +96,7 @@ void lm_pass_close(struct lm_pass *pass)
     mem_free(pass->flow.all.layers);
     mem_free(pass->entropy);
     mem_free(pass->dentropy);
+    mem_free(pass->collision);
     mem_free(pass->positions);
     mem_free(pass);
 }
@@ -262,6 +264,7 @@ static struct lm_logprob logprob_of(const struct lm_pass *pass, const struct lm_
         .lse = all->head_lse,
         .logprob = pass->targets.logprob,
         .entropy = head->entropy ? all->head_entropy : NULL,
+        .collision = head->collision ? all->head_collision : NULL,
         .dlogprob = pass->targets.dlogprob,
         .dentropy = head->entropy ? all->head_dentropy : NULL,
         .dx = train ? rows_of(flow, all->dnormed, first) : NULL,
@@ -283,6 +286,7 @@ static void head_block(struct lm_pass *pass, const struct lm_head *head, size_t 
                                   .targets_per_row = head->targets_per_row,
                                   .logprob = t->host_logprob,
                                   .entropy = head->entropy ? pass->entropy : NULL,
+                                  .collision = head->collision ? pass->collision : NULL,
                                   .dlogprob = train ? t->host_dlogprob : NULL,
                                   .dentropy = train && head->entropy ? pass->dentropy : NULL};
     backend->upload(backend, t->ids, head->targets + first * head->targets_per_row,
@@ -291,6 +295,8 @@ static void head_block(struct lm_pass *pass, const struct lm_head *head, size_t 
     backend->download(backend, t->host_logprob, t->logprob, count * sizeof(float));
     if (head->entropy)
         backend->download(backend, pass->entropy, all->head_entropy, rows * sizeof(float));
+    if (head->collision)
+        backend->download(backend, pass->collision, all->head_collision, rows * sizeof(float));
     memset(t->host_dlogprob, 0, count * sizeof(float));
     memset(pass->dentropy, 0, rows * sizeof(float));
     head->loss(head->context, &block);

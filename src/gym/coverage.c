@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/nearest.h"
+#include "judge/verdict.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,9 +31,16 @@ static double number_of(const json_t *object, const char *key)
     return json_is_number(value) && json_number_value(value) >= 0 ? json_number_value(value) : NAN;
 }
 
+/* As many as a verdict of ours names; a server's may have any number. */
+static size_t count_of(const json_t *kernels)
+{
+    size_t count = json_array_size(kernels);
+    return count < VERDICT_KERNELS ? count : VERDICT_KERNELS;
+}
+
 static bool is_named_own(const json_t *kernels, const char *name)
 {
-    for (size_t i = 0; i < json_array_size(kernels); i++) {
+    for (size_t i = 0; i < count_of(kernels); i++) {
         const json_t *kernel = json_array_get(kernels, i);
         const char *own = json_text_at(kernel, "name");
         if (json_is_true(json_object_get(kernel, "own")) && *own && *name &&
@@ -46,7 +54,7 @@ static bool is_named_own(const json_t *kernels, const char *name)
 static double named_sum(const json_t *kernels, const char *key)
 {
     double sum = 0;
-    for (size_t i = 0; i < json_array_size(kernels); i++) {
+    for (size_t i = 0; i < count_of(kernels); i++) {
         const json_t *kernel = json_array_get(kernels, i);
         if (is_named_own(kernels, json_text_at(kernel, "name")))
             sum += key ? number_of(kernel, key) : 1;

@@ -289,6 +289,14 @@ static double entropy(struct lm_op_case *c, size_t row)
     return sum;
 }
 
+static double collision(struct lm_op_case *c, size_t row)
+{
+    double lse = log_sum(c, row), sum = 0;
+    for (size_t v = 0; v < c->sizes[2]; v++)
+        sum += pow(exp(logit(c, row, v) - lse), 2);
+    return sum;
+}
+
 static double squares(struct lm_op_case *c, size_t i)
 {
     double sum = 0;
@@ -325,6 +333,7 @@ static const struct {
     {"logprob", "soft targets", "logprob", log_probability},
     {"logprob", "soft targets", "lse", log_sum},
     {"logprob", "soft targets", "entropy", entropy},
+    {"logprob", "soft targets", "collision", collision},
     {"square_sum", "odd", "sum", squares},
     {"adamw", "odd", "weight", stepped},
 };

@@ -166,6 +166,22 @@ static void test_fields(void **state)
     settings_deinit(&settings);
 }
 
+/* What of the release's preset goes by the size of a step. */
+static void test_plan(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"train.method=drkernel_original", "train.prompts=4",
+                                        "train.samples=6", "gym.turns=2", NULL};
+    struct settings settings;
+    struct train_config config;
+    struct err err = {0};
+    if (read(pairs, &settings, &config, &err) < 0)
+        fail_msg("%s", err.text);
+    SAME(config.method.filter.rollouts_least, 4);
+    SAME(config.method.normalisation.nominal_rows, 48);
+    settings_deinit(&settings);
+}
+
 /* 0 is a value, not "the method's". */
 static void test_off(void **state)
 {
@@ -329,13 +345,10 @@ static void test_configs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_standard),
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_off),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_single_samples),
-        cmocka_unit_test(test_odd_numbers),
-        cmocka_unit_test(test_configs),
+        cmocka_unit_test(test_standard),    cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_plan),        cmocka_unit_test(test_off),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_single_samples),
+        cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_configs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

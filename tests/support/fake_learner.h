@@ -160,6 +160,7 @@ int learner_load(struct learner *learner, const char *directory, const char *whe
                  uint64_t steps, struct err *err)
 {
     (void)learner;
+    (void)steps;
     (void)directory;
     (void)optimizer;
     (void)steps;

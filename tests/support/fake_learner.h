@@ -163,7 +163,6 @@ int learner_load(struct learner *learner, const char *directory, const char *whe
     (void)steps;
     (void)directory;
     (void)optimizer;
-    (void)steps;
     return err_set(err, ERR_MISSING, "%s", where);
 }
 

@@ -8,45 +8,29 @@
 #include "rl/trainer_parts.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
-static bool is_due(const struct trainer *trainer)
+bool trainer_evaluates_at(const struct trainer *trainer, uint64_t step)
 {
-    const struct settings *settings = trainer->settings;
-    uint64_t every = (uint64_t)settings->train_evaluate_every, first = trainer->finetune.steps;
-    return every > 0 && json_array_size(trainer->data.held_out) > 0 && trainer->step >= first &&
-           ((trainer->step - first) % every == 0 || trainer->step == trainer->steps) &&
-           !trainer->evaluation;
+    uint64_t every = (uint64_t)trainer->settings->train_evaluate_every;
+    uint64_t first = trainer->finetune.steps;
+    return every > 0 && json_array_size(trainer->data.held_out) > 0 && step >= first &&
+           ((step - first) % every == 0 || step == trainer->steps);
 }
 
-static int play_held_out(struct trainer *trainer, struct play **play, struct err *err)
+static int play_held_out(struct trainer *trainer, struct round **round, struct err *err)
 {
     const struct settings *settings = trainer->settings;
-    json_t *configuration = trainer_configuration(trainer, settings->gym_reward);
-    const struct play_options options = {
-        .gym = trainer->gym,
-        .learner = trainer->learner,
-        .evaluator = trainer->evaluator,
-        .configuration = configuration,
+    const struct play_options which = {
         .sampling = trainer->config.evaluation,
-        .thinking = settings->train_thinking,
-        .thinking_open = settings->policy_thinking_open,
         .seed = rl_number((uint64_t)settings->train_seed, 0, RL_STREAM_HELD_OUT, 0),
         .step = trainer->step,
         .name = "evaluate",
         .tasks = trainer->data.held_out,
         .samples = (size_t)settings->train_evaluate_samples,
-        .jobs = (size_t)settings->train_jobs,
-        .wait_ms = settings->train_wait_ms,
-        .cancelled = trainer->options->cancelled,
-        .tell = trainer_hear_turn,
-        .context = trainer,
     };
-    trainer_begin_phase(trainer, "evaluate",
-                        json_array_size(options.tasks) * options.samples *
-                            (size_t)settings->gym_turns);
-    int result = play_start(play, &options, err);
-    json_decref(configuration);
-    return result;
+    int result = trainer_refresh(trainer, err);
+    return result < 0 ? result : trainer_start(round, trainer, &which, settings->gym_reward, err);
 }
 
 /* Figures of nothing would be kept for good. */
@@ -76,15 +60,15 @@ static int write_evaluation(const struct trainer *trainer, const struct play_rol
     return result;
 }
 
-static bool see_best(struct trainer *trainer)
+/* An answer that could not be judged is not solved, as in all reports: so what is better though
+ * some are lost is better, and what is not better says nothing. */
+static bool see_best(struct trainer *trainer, bool lost)
 {
     static const char *const names[] = {"eval/correct_rate", "eval/fast_1", "eval/return"};
-    const json_t *measured = json_object_get(trainer->evaluation, names[trainer->config.measure]);
-    double value = json_number_value(measured);
-    if (!measured) /* nothing was judged: neither better nor worse */
-        return false;
-    if (value <= trainer->best) {
-        trainer->worse++;
+    const json_t *measure = json_object_get(trainer->evaluation, names[trainer->config.measure]);
+    double value = json_number_value(measure);
+    if (!json_is_number(measure) || value <= trainer->best) {
+        trainer->worse += !lost;
         return false;
     }
     trainer->best = value;
@@ -93,17 +77,36 @@ static bool see_best(struct trainer *trainer)
     return true;
 }
 
-/* Figures of the others do not show it. */
-static int log_lost(struct trainer *trainer, size_t asked, struct err *err)
+/* Of the first episode that says nothing of the policy. */
+static void find_why(const struct play_rollout *rollouts, size_t count, char *why, size_t why_bytes)
 {
-    const json_t *lost = json_object_get(trainer->evaluation, "eval/lost_samples");
-    if (!(json_number_value(lost) > 0))
-        return 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct play_rollout *rollout = &rollouts[i];
+        size_t excluded = 0;
+        for (size_t t = 0; t < rollout->count; t++)
+            excluded += rollout->turns[t].excluded;
+        if (!rollout->trajectory) {
+            snprintf(why, why_bytes, "%s", rollout->why.text);
+            return;
+        }
+        if (rollout->count > 0 && excluded == rollout->count) {
+            trainer_why_unjudged(rollout->turns[0].record, why, why_bytes);
+            return;
+        }
+    }
+}
+
+static int log_lost(struct trainer *trainer, const struct play_rollout *rollouts, size_t count,
+                    const json_t *lost, struct err *err)
+{
+    char why[ERR_TEXT_MAX] = "";
     json_t *facts = json_object();
+    find_why(rollouts, count, why, sizeof why);
     json_put(facts, "step", json_integer((json_int_t)trainer->step));
-    json_put(facts, "lost", json_incref((json_t *)lost));
-    json_put(facts, "asked", json_integer((json_int_t)asked));
-    int result = run_log(trainer->run, "held-out samples were lost", facts, err);
+    json_put(facts, "lost", json_integer((json_int_t)json_number_value(lost)));
+    json_put(facts, "samples", json_integer((json_int_t)count));
+    json_put(facts, "why", json_text(why));
+    int result = run_log(trainer->run, "evaluation was not judged", facts, err);
     json_decref(facts);
     return result;
 }
@@ -111,15 +114,15 @@ static int log_lost(struct trainer *trainer, size_t asked, struct err *err)
 int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
 {
     const struct play_rollout *rollouts;
-    struct play *play = NULL;
+    struct round *round = NULL;
     size_t count;
     int64_t begun_ns = clock_now_ns();
     *improved = false;
-    if (!is_due(trainer))
+    if (trainer->evaluation || !trainer_evaluates_at(trainer, trainer->step))
         return 0;
-    int result = play_held_out(trainer, &play, err);
+    int result = play_held_out(trainer, &round, err);
     if (result == 0)
-        result = play_wait(play, &rollouts, &count, err);
+        result = trainer_wait(round, "evaluate", &rollouts, &count, err);
     if (result == 0)
         result = check_played(trainer, rollouts, count, err);
     if (result == 0)
@@ -129,10 +132,13 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
         evaluate_measure(rollouts, count, (size_t)trainer->settings->train_evaluate_samples,
                          trainer->evaluation);
         json_put(trainer->evaluation, "time/evaluate", json_real(clock_ms_since(begun_ns) * 1e-3));
-        *improved = see_best(trainer);
+        const json_t *lost = json_object_get(trainer->evaluation, "eval/lost_samples");
+        *improved = see_best(trainer, json_number_value(lost) > 0);
+        trainer_mark(trainer);
         trainer_tell(trainer, 0, trainer->evaluation);
-        result = log_lost(trainer, count, err);
+        if (json_number_value(lost) > 0)
+            result = log_lost(trainer, rollouts, count, lost, err);
     }
-    play_free(play);
+    trainer_end(round);
     return result;
 }

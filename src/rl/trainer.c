@@ -214,9 +214,9 @@ static int open_evaluator(struct trainer *trainer, struct err *err)
                                               .roots = from->roots,
                                               .root_count = from->root_count,
                                               .cancelled = from->cancelled};
-    bool remote = from->server || trainer->settings->client_url[0];
-    return remote ? evaluator_open_remote(&trainer->evaluator, from->server, &options, err)
-                  : evaluator_open_local(&trainer->evaluator, &options, err);
+    return trainer->settings->client_url[0]
+               ? evaluator_open_remote(&trainer->evaluator, NULL, &options, err)
+               : evaluator_open_local(&trainer->evaluator, &options, err);
 }
 
 /* What no episode could be played with. */
@@ -259,6 +259,8 @@ static int prepare(struct trainer *trainer, struct err *err)
         result = finetune_open(&trainer->finetune, settings, err);
     if (result == 0)
         result = gym_open(&trainer->gym, &gym, err);
+    if (result == 0)
+        result = gym_withhold(trainer->gym, trainer->data.held_out, err);
     if (result == 0)
         result = check_episodes(trainer, trainer->data.train, err);
     if (result == 0)

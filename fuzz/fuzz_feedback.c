@@ -1,10 +1,12 @@
 /* Any JSON as a verdict, whose "source" may be the candidate's text. All facts are there and of
  * their types; every text in them is bounded, printable, and holds no marker that a template or a
- * parser of answers would take for its own. */
+ * parser of answers would take for its own. Shares of its profile are shares. */
 #include "base/json.h"
 #include "base/utf8.h"
+#include "gym/coverage.h"
 #include "gym/feedback.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +75,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *facts = feedback_facts(verdict, json_string_value(json_object_get(verdict, "source")));
     check_facts(facts);
     json_decref(facts);
+    for (int measure = 0; measure < COVERAGE_MEASURES; measure++) {
+        double share = coverage_read((enum coverage_measure)measure, verdict);
+        require(isnan(share) || (share >= 0 && share <= 1));
+    }
     json_decref(verdict);
     return 0;
 }

@@ -154,6 +154,56 @@ void file_remove_tree(const char *path)
     remove_at(AT_FDCWD, path, 0);
 }
 
+char *file_parent(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return mem_strdup(".");
+    return slash == path ? mem_strdup("/") : mem_printf("%.*s", (int)(slash - path), path);
+}
+
+static int sync_at(int directory, const char *name, int flags)
+{
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+    if (fd < 0)
+        return -errno;
+    int result = fsync(fd) < 0 && errno != EINVAL ? -errno : 0;
+    close(fd);
+    return result;
+}
+
+int file_sync_directory(const char *path, struct err *err)
+{
+    int failure = sync_at(AT_FDCWD, path, O_DIRECTORY);
+    return failure < 0 ? err_sys(err, -failure, "%s: cannot write it to the disk", path) : 0;
+}
+
+int file_sync_files(const char *path, struct err *err)
+{
+    DIR *directory = opendir(path);
+    if (!directory)
+        return err_sys(err, errno, "%s: cannot open the directory", path);
+    int result = 0;
+    for (struct dirent *entry; result == 0 && (entry = readdir(directory));) {
+        if (strcmp(entry->d_name, "..") == 0)
+            continue;
+        int failure = sync_at(dirfd(directory), entry->d_name, O_NOFOLLOW);
+        if (failure < 0)
+            result = err_sys(err, -failure, "%s/%s: cannot write it to the disk", path,
+                             entry->d_name);
+    }
+    closedir(directory);
+    return result;
+}
+
+int file_sync_parent(const char *path, struct err *err)
+{
+    char *parent = file_parent(path);
+    int result = file_sync_directory(parent, err);
+    mem_free(parent);
+    return result;
+}
+
 bool file_exists(const char *path)
 {
     return access(path, F_OK) == 0;

@@ -30,6 +30,15 @@ NODISCARD int file_make_directories(const char *path, mode_t mode, struct err *e
 /* Removes a directory and all in it, never following links; best effort. */
 void file_remove_tree(const char *path);
 
+/* The directory that `path` lies in, by its name alone; the caller's (mem_free). */
+char *file_parent(const char *path);
+
+/* What a directory holds is on the disk: its names; all its files as well; the names beside `path`.
+ * A file system that knows no such thing (EINVAL) is left to itself. */
+NODISCARD int file_sync_directory(const char *path, struct err *err);
+NODISCARD int file_sync_files(const char *path, struct err *err);
+NODISCARD int file_sync_parent(const char *path, struct err *err);
+
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 

@@ -32,9 +32,8 @@
 #define LIMIT_HTTP_TARGET_BYTES ((size_t)8 << 10)  /* path and query of a request */
 #define LIMIT_HTTP_HEADER_BYTES ((size_t)16 << 10) /* request line and headers */
 #define LIMIT_HTTP_HEADERS 100
-#define LIMIT_HTTP_SEGMENTS 16 /* of a path */
-#define LIMIT_HTTP_QUERY 32    /* names in a query */
-#define LIMIT_HTTP_TEXT_BYTES 1024
+#define LIMIT_HTTP_SEGMENTS 16                    /* of a path */
+#define LIMIT_HTTP_QUERY 32                       /* names in a query */
 #define LIMIT_MCP_MESSAGE_BYTES ((size_t)8 << 20) /* one message, or one batch of them */
 #define LIMIT_MCP_ID_BYTES 256                    /* of a request */
 #define LIMIT_MCP_BATCH 100                       /* messages of one batch */
@@ -52,6 +51,7 @@
 #define LIMIT_CLIENT_URL_BYTES 2048
 #define LIMIT_CLIENT_TARGET_BYTES ((size_t)8 << 10)  /* path and query that a client asks for */
 #define LIMIT_CLIENT_ANSWER_BYTES ((size_t)64 << 20) /* one answer of a server */
+#define LIMIT_TINKER_BODY_BYTES ((size_t)64 << 20)   /* one request to a Tinker server */
 #define LIMIT_CLIENT_ERROR_BYTES ((size_t)64 << 10)  /* one answer that says what went wrong */
 #define LIMIT_CLIENT_BATCH_BYTES ((size_t)8 << 20)   /* requests that are sent together */
 #define LIMIT_CLIENT_BATCH_JOBS 100                  /* likewise; a server takes 1000 */
@@ -98,10 +98,9 @@
 #define LIMIT_RUN_METRICS ((size_t)4096)                /* different names of them in a run */
 #define LIMIT_RUN_CHECKPOINTS_BYTES ((size_t)256 << 20) /* checkpoints.jsonl of a run */
 #define LIMIT_LM_STEPS ((uint64_t)100000000)            /* of a run */
-#define LIMIT_LM_FILE_BYTES ((size_t)256 << 20) /* tokenizer.json beside an exported model */
-#define LIMIT_LM_SAMPLES 65536                  /* of one prompt; sequences at once */
-#define LIMIT_LM_STEP_ROWS 1048576              /* tokens that one step computes */
-#define LIMIT_LM_PAGE_POSITIONS 4096            /* of a cache's page */
+#define LIMIT_LM_SAMPLES 65536                          /* of one prompt; sequences at once */
+#define LIMIT_LM_STEP_ROWS 1048576                      /* tokens that one step computes */
+#define LIMIT_LM_PAGE_POSITIONS 4096                    /* of a cache's page */
 #define LIMIT_LM_CACHE_POSITIONS ((size_t)1 << 30)
 #define LIMIT_LM_TEMPERATURE 1000.0
 #define LIMIT_LM_STOP_BYTES 1024                   /* one stop string */
@@ -109,7 +108,7 @@
 
 #define LIMIT_LM_JSON_BYTES                                                                        \
     ((size_t)1 << 20) /* config.json, generation_config.json, adapter_config */
-#define LIMIT_LM_COMPANION_BYTES ((size_t)128 << 20) /* a tokenizer's file that goes with a model */
+#define LIMIT_LM_COMPANION_BYTES ((size_t)256 << 20) /* a tokenizer's file that goes with a model */
 #define LIMIT_LM_VOCAB ((int64_t)1 << 24)
 #define LIMIT_LM_WIDTH ((int64_t)1 << 17) /* of the model, and of all its heads together */
 #define LIMIT_LM_INNER ((int64_t)1 << 20)

@@ -127,6 +127,9 @@
       "Discount of the rewards of later turns in a turn's return")                                 \
     X(gym_reward, "gym.reward", STRING, "kevin", 0, 0,                                             \
       "Preset of rewards (docs/rewards.md): kevin, drkernel, staged1, ...")                        \
+    X(gym_coverage, "gym.coverage", STRING, "time", 0, 0,                                          \
+      "What the share of own kernels is of, in rewards and train.coverage: time, kernels, "        \
+      "named_time, named_kernels (docs/rewards.md)")                                               \
     X(gym_stop_speedup, "gym.stop_speedup", FLOAT, "0", 0, 1e9,                                    \
       "An episode ends with a correct answer that is this many times as fast as the reference; "   \
       "0: only when its turns are over")                                                           \
@@ -219,6 +222,9 @@
       "A turn without reward behind one that had some: keep, mask; empty: the method's")           \
     X(train_failed_turns, "train.failed_turns", STRING, "", 0, 0,                                  \
       "Turns of an episode in which another could not be judged: keep, mask; empty: the method's") \
+    X(train_unjudged, "train.unjudged", STRING, "", 0, 0,                                          \
+      "A turn that could not be judged: leave (it is as if it were not there), zero (its "         \
+      "reward is 0); empty: the method's")                                                         \
     X(train_band, "train.band", STRING, "", 0, 0,                                                  \
       "Level at which mismatch is rejected: none, token, turn, turn_geo, sequence, geometric; "    \
       "empty: the method's")                                                                       \
@@ -238,10 +244,22 @@
       "Width above it within which chance decides; -1: the method's")                              \
     X(train_coverage_turns, "train.coverage_turns", STRING, "", 0, 0,                              \
       "Which turns are looked at: correct, every; empty: the method's")                            \
+    X(train_coverage_unknown, "train.coverage_unknown", STRING, "", 0, 0,                          \
+      "A turn whose share is not known: keep, zero (as if it were 0); empty: the method's")        \
+    X(train_coverage_speedup, "train.coverage_speedup", FLOAT, "-1", -1, 1000000,                  \
+      "Speedup from which on no turn is lazy; 0: none; -1: the method's")                          \
+    X(train_coverage_rewards, "train.coverage_rewards", STRING, "", 0, 0,                          \
+      "Rewards of rejected lazy turns, in the returns of those before: drop, pay; empty: the "     \
+      "method's")                                                                                  \
+    X(train_rejected_turns, "train.rejected_turns", STRING, "", 0, 0,                              \
+      "Turns rejected for mismatch or coverage, in the groups that others are compared with: "     \
+      "leave, stay; empty: the method's")                                                          \
     X(train_filter, "train.filter", STRING, "", 0, 0,                                              \
       "When a problem teaches nothing: turns, last_turn, none; empty: the method's")               \
     X(train_filter_deviation, "train.filter_deviation", FLOAT, "-1", -1, 1000000,                  \
       "Deviation below which its values are alike; -1: the method's")                              \
+    X(train_filter_values, "train.filter_values", STRING, "", 0, 0,                                \
+      "What those values are: returns, rewards; empty: the method's")                              \
     X(train_filter_rollouts, "train.filter_rollouts", INT, "-1", -1, 65536,                        \
       "Usable episodes that it needs; -1: the method's")                                           \
     X(train_importance, "train.importance", STRING, "", 0, 0,                                      \
@@ -255,6 +273,9 @@
       "What the loss is divided by besides; -1: the method's")                                     \
     X(train_nominal_rows, "train.nominal_rows", INT, "-1", -1, 1000000000,                         \
       "Turns that a step stands for; 0: as many as count; -1: the method's")                       \
+    X(train_pad_rows, "train.pad_rows", INT, "-1", -1, 1000000000,                                 \
+      "Turns are made a multiple of this by counting the first twice; 0: they are not; -1: "       \
+      "the method's")                                                                              \
     X(train_nominal_tokens, "train.nominal_tokens", INT, "-1", -1, 16777216,                       \
       "Tokens that a turn stands for; 0: those of the longest; -1: the method's")                  \
     X(train_lone, "train.lone", STRING, "", 0, 0,                                                  \
@@ -443,6 +464,10 @@
       "Longest that a whole answer may take; then that is an error")                               \
     X(policy_patience_ms, "policy.patience_ms", DURATION, "10m", 0, 86400000,                      \
       "How long an endpoint that is away or too busy is asked again before that is an error")      \
+    X(policy_promise_timeout_ms, "policy.promise_timeout_ms", DURATION, "2h", 1, 604800000,        \
+      "Longest that a Tinker service may take for what it promised, queues too")                   \
+    X(policy_parting_timeout_ms, "policy.parting_timeout_ms", DURATION, "2m", 1, 3600000,          \
+      "Longest that it may take to save an interrupted run; a second Ctrl-C ends that at once")    \
     X(policy_attempts, "policy.attempts", INT, "5", 1, 1000,                                       \
       "Tries after which failures of the endpoint's own (5xx, broken answers) are an error")       \
     X(policy_backoff_ms, "policy.backoff_ms", DURATION, "500ms", 1, 3600000,                       \

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define ARENAS_MOST 8
+#define LOOK_MS 100
 #define HELP_BYTES ((size_t)256 << 10)
 
 _Atomic int cli_cancelled;
@@ -151,6 +153,28 @@ int cli_settings_of(struct settings *settings, const char *file, const char *con
     return 0;
 }
 
+int cli_settings_with(struct settings *settings, const struct cli_words *assignments,
+                      const struct cli_alias *aliases, size_t count, struct err *err)
+{
+    int result = cli_settings(settings, assignments, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        const struct cli_alias *alias = &aliases[i];
+        const char *value = alias->value;
+        if (!value && settings->origin[alias->setting] == ORIGIN_DEFAULT)
+            value = alias->standard;
+        if (value && settings_set(settings, settings_path(alias->setting), value,
+                                  ORIGIN_COMMAND_LINE, err) < 0)
+            result = err_prefix(err, "%s", alias->option);
+    }
+    if (result == 0)
+        result = settings_check(settings, err);
+    if (result < 0)
+        settings_deinit(settings);
+    return result;
+}
+
 /* glibc gives each of many threads an arena, eight for each processor, and keeps what was freed in
  * each: a server over a file grew to 260 MB so, and stays at 70 with these. */
 static void use_few_arenas(void)
@@ -174,6 +198,12 @@ static void on_signal(int signal)
     if (cli_cancelled)
         _exit(128 + signal);
     cli_cancelled = 1;
+}
+
+void cli_wait_for_signal(void)
+{
+    while (!cli_cancelled)
+        (void)poll(NULL, 0, LOOK_MS);
 }
 
 void cli_catch_signals(void)

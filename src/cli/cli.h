@@ -73,6 +73,15 @@ NODISCARD int cli_settings(struct settings *settings, const struct cli_words *as
 /* The same with a file of the caller's choice; NULL: the standard ones. */
 NODISCARD int cli_settings_of(struct settings *settings, const char *file,
                               const char *const *assignments, size_t count, struct err *err);
+/* The same as cli_settings, and then options that are settings by another name. */
+struct cli_alias {
+    const char *option; /* "--workers" */
+    enum settings_index setting;
+    const char *value;    /* NULL: the option was not given */
+    const char *standard; /* where nobody has set it; or NULL */
+};
+NODISCARD int cli_settings_with(struct settings *settings, const struct cli_words *assignments,
+                                const struct cli_alias *aliases, size_t count, struct err *err);
 
 /* For commands that run until they are stopped, before their first thread: the log is JSON at level
  * info, where no setting says otherwise, and memory stays within few arenas. */
@@ -86,6 +95,7 @@ int cli_status(const struct err *err);
 /* Non-zero once SIGINT or SIGTERM has come; the second one ends the process at once. */
 extern _Atomic int cli_cancelled;
 void cli_catch_signals(void);
+void cli_wait_for_signal(void);
 
 /* Writes all of it to standard output; a closed pipe ends the program quietly. */
 void cli_print(const struct buf *out);

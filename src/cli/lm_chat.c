@@ -4,8 +4,8 @@
 #include "cli/lm_load.h"
 #include "lm/tokenizer/chat.h"
 
-#include <signal.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

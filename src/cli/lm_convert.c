@@ -4,9 +4,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "lm/model/model.h"
+#include "lm/weights/companions.h"
 #include "lm/weights/safetensors.h"
 
 #include <dirent.h>
@@ -18,19 +18,6 @@
 
 static const char *const dtype_names[] = {
     [LM_F32] = "f32", [LM_BF16] = "bf16", [LM_F16] = "f16", NULL};
-
-/* Beside the weights; what is there goes with them. */
-static const char *const companions[] = {
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "generation_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "chat_template.jinja",
-    "vocab.json",
-    "merges.txt",
-    "tokenizer.model",
-};
 
 struct conversion {
     const char *model, *out; /* model NULL: fresh */
@@ -83,25 +70,6 @@ static int make_beside(const char *out, char **made, struct err *err)
     return result;
 }
 
-static int copy_companions(const char *from, const char *to, struct err *err)
-{
-    int result = 0;
-    for (size_t i = 0; i < sizeof companions / sizeof *companions && result == 0; i++) {
-        char *source = mem_printf("%s/%s", from, companions[i]), *bytes = NULL;
-        char *target = mem_printf("%s/%s", to, companions[i]);
-        size_t count;
-        if (file_exists(source)) {
-            result = file_read(source, LIMIT_LM_COMPANION_BYTES, &bytes, &count, err);
-            if (result == 0)
-                result = file_write_atomic(target, bytes, count, 0644, err);
-            mem_free(bytes);
-        }
-        mem_free(source);
-        mem_free(target);
-    }
-    return result;
-}
-
 /* What the embedding is kept in: most of a model is kept in one type. */
 static enum lm_dtype kept_dtype(const char *directory)
 {
@@ -146,7 +114,7 @@ static int save(struct lm_model *model, const struct conversion *conversion, con
         result = safetensors_split(directory, (uint64_t)conversion->shard_mib << 20, err);
     const char *from = conversion->model ? conversion->model : conversion->fresh;
     if (result == 0 && file_is_directory(from))
-        result = copy_companions(from, directory, err);
+        result = lm_companions_copy(from, directory, err);
     return result;
 }
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cli/table.h"
 #include "lm/model/pass.h"
+#include "lm/sample/sampler.h"
 #include "lm/tokenizer/tokenizer.h"
 #include "lm/weights/safetensors.h"
 
@@ -176,11 +177,6 @@ static json_t *checkpoint_json(const struct checkpoint *checkpoint)
     return object;
 }
 
-static uint64_t cache_bytes(const struct lm_config *config)
-{
-    return 2 * (uint64_t)config->layers * config->kv_heads * config->head_width * sizeof(float);
-}
-
 static json_t *info_json(const struct info *info)
 {
     uint64_t parameters = lm_config_parameters(&info->config);
@@ -192,7 +188,8 @@ static json_t *info_json(const struct info *info)
     json_put(bytes, "f16", count_json(2 * parameters));
     json_put(object, "bytes", bytes);
     json_put(object, "context", count_json(info->config.positions));
-    json_put(object, "cache_bytes_per_token", count_json(cache_bytes(&info->config)));
+    json_put(object, "cache_bytes_per_token",
+             count_json(lm_cache_position_bytes(&info->config, LM_F32)));
     json_put(object, "config", lm_config_json(&info->config));
     json_put(object, "checkpoint",
              info->has_checkpoint ? checkpoint_json(&info->checkpoint) : json_null());
@@ -328,7 +325,7 @@ static void print_text(const struct info *info, struct buf *out)
     files_row(table, info);
     rope_row(table, &config->rope);
     row(table, "context", "%zu tokens, %s of cache each", config->positions,
-        size(cache_bytes(config), &wide));
+        size(lm_cache_position_bytes(config, LM_F32), &wide));
     tokens_row(table, config);
     if (info->has_tokenizer)
         row(table, "tokenizer", "%zu tokens", info->tokenizer_size);

@@ -8,9 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAGE 16
-#define PROMPT_ROWS 256 /* of a step, beside those that decode */
-#define CACHE_BYTES ((uint64_t)4 << 30)
 #define TEXT_BYTES ((size_t)256 << 20)
 
 /* -------------------------------------------------------------------------------------- opening */
@@ -41,20 +38,9 @@ int lm_house_open(struct lm_house *house, const struct lm_where *where, bool wan
 
 int lm_house_sampler(struct lm_house *house, size_t sequences, size_t tokens, struct err *err)
 {
-    const struct lm_config *config = &house->model->config;
-    const uint64_t bytes = 2 * (uint64_t)config->layers * config->kv_heads * config->head_width *
-                           lm_dtype_bytes(house->backend->dtype);
-    const uint64_t pages = (uint64_t)sequences * ((tokens + PAGE - 1) / PAGE);
-    const uint64_t most = CACHE_BYTES / (bytes * PAGE);
-    /* One sequence fits whatever it takes: the rest can wait for each other. */
-    const uint64_t least = (tokens + PAGE - 1) / PAGE;
-    const uint64_t taken = pages < most ? pages : most > least ? most : least;
-    const struct lm_sampler_options options = {
-        .sequences = sequences,
-        .rows = sequences + PROMPT_ROWS,
-        .page = PAGE,
-        .cache_tokens = (size_t)taken * PAGE,
-    };
+    const struct lm_sampler_options options = lm_sampler_room(&house->model->config,
+                                                              house->backend->dtype, sequences,
+                                                              tokens, LM_CACHE_BYTES);
     return lm_sampler_open(&house->sampler, house->model, &options, err);
 }
 

@@ -5,13 +5,11 @@
 #include "lm/sample/engine.h"
 #include "server/lm_api.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STANDARD_LISTEN "127.0.0.1:8000" /* `warpgym serve` has the other port */
-#define LOOK_MS 100
 #define STOP_MS 10000
 #define STEP_ROWS 256 /* beside those of the running sequences */
 #define PAGE 16
@@ -37,9 +35,7 @@ struct house {
 /* As many positions as the sequences can have, within a bound of memory; whole pages. */
 static size_t cache_tokens(const struct arguments *arguments, const struct lm_model *model)
 {
-    const struct lm_config *config = &model->config;
-    const uint64_t bytes = 2 * (uint64_t)config->layers * config->kv_heads * config->head_width *
-                           lm_dtype_bytes(model->backend->dtype);
+    const uint64_t bytes = lm_cache_position_bytes(&model->config, model->backend->dtype);
     const uint64_t all = (uint64_t)arguments->sequences * model->positions;
     uint64_t tokens = CACHE_BYTES / bytes;
     tokens = tokens < all ? tokens : all;
@@ -103,12 +99,6 @@ static int open_api(const struct arguments *arguments, const struct settings *se
 
 /* -------------------------------------------------------------------------------------- serving */
 
-static void wait_for_signal(void)
-{
-    while (!cli_cancelled)
-        (void)poll(NULL, 0, LOOK_MS);
-}
-
 static void stop(const struct arguments *arguments, struct house *house)
 {
     struct err err;
@@ -138,36 +128,22 @@ static int run(const struct arguments *arguments, const struct settings *setting
     if (result < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
-        wait_for_signal();
+        cli_wait_for_signal();
     stop(arguments, &house);
     return status;
 }
 
-/* The address is a setting by another name, with a default of its own. */
-static int apply(const struct arguments *arguments, struct settings *settings, struct err *err)
-{
-    const char *listen = arguments->listen;
-    if (!listen && settings->origin[SETTING_server_listen] == ORIGIN_DEFAULT)
-        listen = STANDARD_LISTEN;
-    int result = listen ? settings_set(settings, "server.listen", listen, ORIGIN_COMMAND_LINE, err)
-                        : 0;
-    return result < 0 ? result : settings_check(settings, err);
-}
-
 static int serve(const struct arguments *arguments)
 {
+    const struct cli_alias listen = {"--listen", SETTING_server_listen, arguments->listen,
+                                     STANDARD_LISTEN};
     struct settings settings;
     struct err err;
-    int status;
-    if (cli_settings(&settings, &arguments->sets, &err) < 0)
+    if (cli_settings_with(&settings, &arguments->sets, &listen, 1, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
-    if (apply(arguments, &settings, &err) < 0) {
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    } else {
-        cli_be_service(&settings);
-        cli_catch_signals();
-        status = run(arguments, &settings);
-    }
+    cli_be_service(&settings);
+    cli_catch_signals();
+    int status = run(arguments, &settings);
     settings_deinit(&settings);
     return status;
 }

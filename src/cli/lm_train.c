@@ -1,7 +1,6 @@
 /* lm train: `warpgym lm train`: fine-tunes a model on conversations, or trains a fresh one. */
 #include "cli/cli.h"
 
-#include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "cli/lm_config_file.h"
@@ -235,21 +234,6 @@ static void training_close(struct training *training)
 
 /* ------------------------------------------------------------------------------------- training */
 
-/* What belongs beside a model of its own, as far as it is there. */
-static const char **files_of(const struct training *training, struct arena *arena)
-{
-    static const char *const names[] = {"tokenizer.json", "tokenizer_config.json",
-                                        "generation_config.json", "chat_template.jinja"};
-    const char **files = arena_alloc(arena, (sizeof names / sizeof *names + 1) * sizeof *files);
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = arena_printf(arena, "%s/%s", training->tokenizer_directory, names[i]);
-        if (file_exists(path))
-            files[count++] = path;
-    }
-    return files;
-}
-
 static double rate_of(const struct arguments *arguments)
 {
     if (arguments->rate > 0)
@@ -274,7 +258,6 @@ static json_t *configuration_of(const struct training *training)
 static int fine_tune(struct training *training, struct err *err)
 {
     const struct arguments *arguments = training->arguments;
-    struct arena arena = {0};
     struct sft_options options = sft_defaults;
     json_t *configuration = configuration_of(training);
     options.directory = arguments->out;
@@ -293,13 +276,12 @@ static int fine_tune(struct training *training, struct err *err)
     options.evaluate_every = (uint64_t)arguments->evaluate_every;
     options.keep = (uint64_t)arguments->keep;
     options.configuration = configuration;
-    options.files = files_of(training, &arena);
+    options.companions = training->tokenizer_directory;
     options.cancelled = &cli_cancelled;
     options.tell = hear;
     options.context = training;
     int result = sft_run(training->model, training->data, training->evaluation, &options, err);
     json_decref(configuration);
-    arena_deinit(&arena);
     return result;
 }
 

@@ -11,13 +11,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define LOOK_MS 100
 #define STOP_MS 10000
 
 struct arguments {
@@ -74,8 +72,7 @@ static int serve(struct house *house, struct err *err)
         return result;
     printf("warpgym: serving MCP at %s\n", mcp_http_address(http));
     fflush(stdout);
-    while (!cli_cancelled)
-        (void)poll(NULL, 0, LOOK_MS);
+    cli_wait_for_signal();
     result = mcp_http_stop(http, STOP_MS, err);
     if (result < 0) {
         /* Something hangs in a request: nothing can be freed, and what was recorded is. */
@@ -138,34 +135,20 @@ static int run(const struct arguments *arguments, const struct settings *setting
     return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
 }
 
-/* Options that are settings by another name. */
-static int apply(const struct arguments *arguments, struct settings *settings, struct err *err)
-{
-    const struct {
-        const char *path, *value;
-    } rows[] = {{"server.listen", arguments->listen}, {"retrieval.directory", arguments->index}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].value &&
-            settings_set(settings, rows[i].path, rows[i].value, ORIGIN_COMMAND_LINE, err) < 0)
-            return err->code;
-    return settings_check(settings, err);
-}
-
 static int run_with_settings(const struct arguments *arguments)
 {
+    const struct cli_alias aliases[] = {
+        {"--listen", SETTING_server_listen, arguments->listen, NULL},
+        {"--index", SETTING_retrieval_directory, arguments->index, NULL},
+    };
     struct settings settings;
     struct err err;
-    int status;
-    if (cli_settings(&settings, &arguments->sets, &err) < 0)
+    if (cli_settings_with(&settings, &arguments->sets, aliases, 2, &err) < 0)
         return cli_fail(EXIT_USAGE, "%s", err.text);
-    if (apply(arguments, &settings, &err) < 0) {
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    } else {
-        if (arguments->listen)
-            cli_be_service(&settings);
-        cli_catch_signals();
-        status = run(arguments, &settings);
-    }
+    if (arguments->listen)
+        cli_be_service(&settings);
+    cli_catch_signals();
+    int status = run(arguments, &settings);
     settings_deinit(&settings);
     return status;
 }

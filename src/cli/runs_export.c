@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "lm/train/checkpoint.h"
+#include "lm/weights/companions.h"
 #include "rl/run_checkpoints.h"
 
 #include <dirent.h>
@@ -26,12 +27,6 @@ struct export
 
 /* What a run goes on from, and no model is made of. */
 static const char *const left_out[] = {CHECKPOINT_STATE, CHECKPOINT_OPTIMIZER};
-
-/* Not every checkpoint has its tokenizer with it; a run's own outcome has. */
-static const char *const tokenizer_files[] = {
-    "tokenizer.json",      "tokenizer_config.json", "special_tokens_map.json",
-    "chat_template.jinja", "added_tokens.json",     "generation_config.json",
-};
 
 /* -------------------------------------------------------------------------------------- copying */
 
@@ -102,20 +97,6 @@ static int copy_files(const char *from, const char *to, size_t *count, struct er
     return result;
 }
 
-static int copy_tokenizer(const char *from, const char *to, struct err *err)
-{
-    int result = 0;
-    for (size_t i = 0; i < sizeof tokenizer_files / sizeof *tokenizer_files && result == 0; i++) {
-        char *source = mem_printf("%s/%s", from, tokenizer_files[i]);
-        char *target = mem_printf("%s/%s", to, tokenizer_files[i]);
-        if (file_exists(source) && !file_exists(target))
-            result = copy_file(from, to, tokenizer_files[i], err);
-        mem_free(source);
-        mem_free(target);
-    }
-    return result;
-}
-
 /* ------------------------------------------------------------------------------------- choosing */
 
 static int list_names(const json_t *all, const char *wanted, const char *path, struct err *err)
@@ -166,11 +147,11 @@ static int add_tokenizer(const struct run_view *view, const struct export *expor
         if (!file_exists(file))
             result = err_set(err, ERR_MISSING, "%s: there is no tokenizer", file);
         mem_free(file);
-        return result < 0 ? result : copy_tokenizer(export->tokenizer, to, err);
+        return result < 0 ? result : lm_companions_copy(export->tokenizer, to, err);
     }
     for (size_t i = 0; i < sizeof places / sizeof *places && result == 0; i++) {
         char *place = mem_printf("%s/%s", view->path, places[i]);
-        result = copy_tokenizer(place, to, err);
+        result = lm_companions_copy(place, to, err);
         mem_free(place);
     }
     return result;
@@ -211,9 +192,8 @@ static int export_run(const struct run_view *view, const struct export *export, 
         const char *where = json_text_at(chosen, "where");
         char *from = where[0] == '/' ? mem_strdup(where) : mem_printf("%s/%s", view->path, where);
         if (run_checkpoint_is_elsewhere(where))
-            result = err_set(err, ERR_UNSUPPORTED,
-                             "%s: checkpoint %s is at %s; fetch it from there", view->path,
-                             json_text_at(chosen, "name"), where);
+            result = err_set(err, ERR_INPUT, "%s: checkpoint %s is at %s; fetch it from there",
+                             view->path, json_text_at(chosen, "name"), where);
         else
             result = fill(view, export, from, export->out, err);
         mem_free(from);

@@ -5,12 +5,10 @@
 #include "server/service.h"
 #include "worker/worker.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_MS 100
 #define STOP_MS 10000
 
 struct arguments {
@@ -18,13 +16,6 @@ struct arguments {
     struct cli_words roots, sets;
     bool no_worker; /* what `workers` says */
 };
-
-/* SIGINT and SIGTERM end the wait; a second one ends the process (cli_catch_signals). */
-static void wait_for_signal(void)
-{
-    while (!cli_cancelled)
-        (void)poll(NULL, 0, LOOK_MS);
-}
 
 /* What the parts share, and which of them run. */
 struct house {
@@ -97,7 +88,7 @@ static int serve(struct house *house, bool no_worker)
     if (result < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
-        wait_for_signal();
+        cli_wait_for_signal();
     if (result == 0)
         log_event(LOG_LEVEL_INFO, "serve", "stopping", NULL);
     stop(house);
@@ -125,22 +116,23 @@ static int run(const struct arguments *arguments, const struct settings *setting
     return status;
 }
 
-/* Options that are settings by another name. */
-static int assign(struct settings *settings, const char *path, const char *value, struct err *err)
+static int run_with_settings(struct arguments *arguments)
 {
-    return value ? settings_set(settings, path, value, ORIGIN_COMMAND_LINE, err) : 0;
-}
-
-static int apply(struct arguments *arguments, struct settings *settings, struct err *err)
-{
-    int result = assign(settings, "server.listen", arguments->listen, err);
     arguments->no_worker = arguments->workers && strcmp(arguments->workers, "none") == 0;
-    if (result == 0)
-        result = assign(settings, "queue.url", arguments->queue, err);
-    if (result == 0 && arguments->workers && !arguments->no_worker &&
-        assign(settings, "worker.slots", arguments->workers, err) < 0)
-        result = err_prefix(err, "--workers takes none or a number of slots");
-    return result < 0 ? result : settings_check(settings, err);
+    const struct cli_alias aliases[] = {
+        {"--listen", SETTING_server_listen, arguments->listen, NULL},
+        {"--queue", SETTING_queue_url, arguments->queue, NULL},
+        {"--workers", SETTING_worker_slots, arguments->no_worker ? NULL : arguments->workers, NULL},
+    };
+    struct settings settings;
+    struct err err;
+    if (cli_settings_with(&settings, &arguments->sets, aliases, 3, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    cli_be_service(&settings);
+    cli_catch_signals();
+    int status = run(arguments, &settings);
+    settings_deinit(&settings);
+    return status;
 }
 
 int serve_main(int argc, char **argv)
@@ -162,25 +154,14 @@ int serve_main(int argc, char **argv)
                     "change a setting (`warpgym settings`); may be repeated"),
         OPTION_END,
     };
-    struct settings settings;
-    struct err err;
     int status = EXIT_USAGE;
     if (!cli_parse(serve_main, options, argc, argv, &words, &status))
         return status;
     if (words.count > 0) {
         status = cli_fail(EXIT_USAGE, "serve: '%s' is too much; try `warpgym serve --help`",
                           words.items[0]);
-    } else if (cli_settings(&settings, &arguments.sets, &err) < 0) {
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
     } else {
-        if (apply(&arguments, &settings, &err) < 0) {
-            status = cli_fail(EXIT_USAGE, "%s", err.text);
-        } else {
-            cli_be_service(&settings);
-            cli_catch_signals();
-            status = run(&arguments, &settings);
-        }
-        settings_deinit(&settings);
+        status = run_with_settings(&arguments);
     }
     cli_words_deinit(&arguments.roots);
     cli_words_deinit(&arguments.sets);

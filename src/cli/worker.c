@@ -7,22 +7,12 @@
 #include "worker/worker.h"
 
 #include <stdio.h>
-#include <time.h>
-
-#define PAUSE_MS 50
 
 struct arguments {
     const char *queue, *name, *listen;
     struct cli_words roots, sets, rest;
     int64_t slots;
 };
-
-static void wait_for_signal(void)
-{
-    struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
-    while (!cli_cancelled)
-        nanosleep(&pause, NULL);
-}
 
 static int why_not(void *context, struct err *err)
 {
@@ -58,7 +48,7 @@ static int work(const struct worker_options *options)
     if (tell(worker, options, &exporter, &err) < 0)
         status = cli_fail(cli_status(&err), "%s", err.text);
     else
-        wait_for_signal();
+        cli_wait_for_signal();
     log_write(LOG_LEVEL_INFO, "worker", "no more jobs; those under way have %g s",
               (double)settings->worker_drain_ms * 1e-3);
     worker_drain(worker, settings->worker_drain_ms);

@@ -107,11 +107,6 @@ void http_flow_close(struct http_flow *flow)
     mem_free(flow);
 }
 
-const char *http_flow_url(const struct http_flow *flow)
-{
-    return flow->handle.url;
-}
-
 /* ------------------------------------------------------------------------------------- one call */
 
 /* The bound that has passed, or LATE_NOT with the time that is left to the nearest one. */

@@ -70,8 +70,6 @@ NODISCARD int http_flow_open(struct http_flow **out, const struct http_flow_opti
                              struct err *err);
 /* NULL is fine. */
 void http_flow_close(struct http_flow *flow);
-/* As it was given, without a '/' at its end. */
-const char *http_flow_url(const struct http_flow *flow);
 
 /* 0 for every status whose answer came whole. Into an answer that is the caller's
  * (http_flow_answer_deinit, after a failure too). */

@@ -72,6 +72,109 @@ void load_read(struct load *load)
     }
 }
 
+/* -------------------------------------------------------------------------------------- groups */
+
+struct group_kind {
+    const char *mount, *limit, *usage;
+    const char *caches[2]; /* lines of memory.stat */
+};
+
+static const struct group_kind group_kinds[2] = {
+    {"/sys/fs/cgroup", "memory.max", "memory.current", {"\ninactive_file ", "\nactive_file "}},
+    {"/sys/fs/cgroup/memory",
+     "memory.limit_in_bytes",
+     "memory.usage_in_bytes",
+     {"\ntotal_inactive_file ", "\ntotal_active_file "}},
+};
+
+/* DIRECTORY/name (mem_free); NULL: it is not there. */
+static char *text_of(const char *directory, const char *name)
+{
+    char *path = mem_printf("%s/%s", directory, name), *text = NULL;
+    struct err ignored;
+    size_t count;
+    if (file_read(path, MOST_BYTES, &text, &count, &ignored) < 0)
+        text = NULL;
+    mem_free(path);
+    return text;
+}
+
+static bool number_of(const char *directory, const char *name, uint64_t *number)
+{
+    char *text = text_of(directory, name);
+    const char *at = text;
+    bool found = text && next_number(&at, number); /* "max" is none */
+    mem_free(text);
+    return found;
+}
+
+static uint64_t cached_bytes(const struct group_kind *kind, const char *directory)
+{
+    char *text = text_of(directory, "memory.stat");
+    uint64_t sum = 0;
+    for (size_t i = 0; text && i < 2; i++) {
+        const char *at = strstr(text, kind->caches[i]);
+        uint64_t bytes = 0;
+        if (at && (at += strlen(kind->caches[i])) && next_number(&at, &bytes))
+            sum += bytes;
+    }
+    mem_free(text);
+    return sum;
+}
+
+static uint64_t group_available(const struct group_kind *kind, const char *directory)
+{
+    uint64_t limit, usage = 0;
+    if (!number_of(directory, kind->limit, &limit))
+        return UINT64_MAX;
+    if (!number_of(directory, kind->usage, &usage))
+        usage = 0;
+    uint64_t cached = cached_bytes(kind, directory);
+    usage -= cached < usage ? cached : usage;
+    return limit > usage ? limit - usage : 0;
+}
+
+/* The least of `group` and those that it lies in. */
+static uint64_t groups_available(const struct group_kind *kind, const char *root, const char *group)
+{
+    char *path = mem_printf("%s%s%s", root, kind->mount, group);
+    size_t top = strlen(root) + strlen(kind->mount);
+    uint64_t least = UINT64_MAX;
+    for (;;) {
+        uint64_t left = group_available(kind, path);
+        char *slash = strrchr(path + top, '/');
+        least = left < least ? left : least;
+        if (!slash)
+            break;
+        *slash = '\0';
+    }
+    mem_free(path);
+    return least;
+}
+
+/* Lines "0::/path" (version 2) and "4:memory:/path". */
+uint64_t load_group_available(const char *root)
+{
+    char *directory = mem_printf("%s/proc/self", root);
+    char *text = text_of(directory, "cgroup"), *rest = text;
+    uint64_t least = UINT64_MAX;
+    for (char *line; text && (line = strsep(&rest, "\n"));) {
+        char *controllers = strchr(line, ':');
+        char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!group)
+            continue;
+        *group++ = '\0';
+        bool memory = strcmp(controllers + 1, "memory") == 0;
+        if (!memory && controllers[1])
+            continue;
+        uint64_t left = groups_available(&group_kinds[memory], root, group);
+        least = left < least ? left : least;
+    }
+    mem_free(text);
+    mem_free(directory);
+    return least;
+}
+
 double load_cpu_percent(const struct load *before, const struct load *now)
 {
     if (now->all <= before->all || now->busy < before->busy)

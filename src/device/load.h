@@ -1,4 +1,5 @@
-/* load: how busy this machine is, from /proc/stat and /proc/meminfo (proc(5)). Plain data. */
+/* load: how busy this machine is, from /proc/stat and /proc/meminfo (proc(5)), and what its control
+ * groups leave (cgroups(7)). Plain data. */
 #ifndef WARPGYM_DEVICE_LOAD_H
 #define WARPGYM_DEVICE_LOAD_H
 
@@ -15,6 +16,11 @@ void load_read(struct load *load);
 /* Of what passed between the two readings, 0 to 100; negative where nothing did. */
 double load_cpu_percent(const struct load *before, const struct load *now);
 double load_memory_percent(const struct load *load); /* negative: not known */
+
+/* Bytes that this process's control group and those around it leave before one of them kills, what
+ * can be dropped of files not counted; UINT64_MAX: there is no bound. `root` stands before all
+ * paths: "" but in tests. */
+uint64_t load_group_available(const char *root);
 
 /* The parts of load_read that take text: of /proc/stat and of /proc/meminfo. */
 void load_parse_stat(const char *text, struct load *load);

@@ -13,7 +13,7 @@
 
 static const char *const keys[] = {"problem", "language",     "turns",      "gamma",
                                    "reward",  "prompt",       "evaluation", "start",
-                                   "labels",  "stop_speedup", "history"};
+                                   "labels",  "stop_speedup", "history",    "coverage"};
 static const char *const prompt_keys[] = {"style", "shots", "thinking", "token_budget", "retrieve"};
 static const char *const history_keys[] = {"iterations", "remain_turns", "select", "select_by"};
 static const char *const evaluation_keys[] = {"settings", "timing", "timeout_ms", "priority"};
@@ -106,6 +106,7 @@ static int fill(const struct settings *settings, json_t *object, struct err *err
     put_new(object, "gamma", json_number(settings->gym_gamma));
     put_new(object, "reward", json_text(settings->gym_reward));
     put_new(object, "stop_speedup", json_number(settings->gym_stop_speedup));
+    put_new(object, "coverage", json_text(settings->gym_coverage));
     put_new(object, "language", json_text(settings->gym_language));
     return 0;
 }
@@ -132,7 +133,7 @@ int episode_config_problem(const struct gym *gym, const json_t *resolved, struct
     json_t *holder;
     int result = with_request(resolved, &request, &holder, err);
     if (result == 0 && request.format == EVALUATION_SIMPLE)
-        result = err_set(err, ERR_UNSUPPORTED,
+        result = err_set(err, ERR_INPUT,
                          "problem: a simple problem has no reference, so no episode is about it");
     if (result == 0)
         result = evaluation_request_problem(&request, gym->roots, gym->root_count, problem, err);
@@ -333,6 +334,7 @@ static int read_labels(const json_t *object, struct episode_config *config, stru
 int episode_config_read(const json_t *resolved, struct episode_config *config, struct err *err)
 {
     json_t *problem, *evaluation;
+    const char *coverage = "time"; /* of objects that are older than the key */
     *config = (struct episode_config){.timing = true};
     int result = json_get_object(resolved, "problem", &problem, err);
     if (result == 0)
@@ -352,6 +354,10 @@ int episode_config_read(const json_t *resolved, struct episode_config *config, s
         result = get_number(resolved, "stop_speedup", 0, 1e9, &config->stop_speedup, err);
     if (result == 0)
         result = reward_config_read(json_object_get(resolved, "reward"), &config->reward, err);
+    if (result == 0)
+        result = json_find_string(resolved, "coverage", &coverage, err);
+    if (result == 0)
+        result = coverage_measure_named(coverage, &config->coverage, err);
     if (result == 0)
         result = read_prompt(resolved, config, err);
     if (result == 0)

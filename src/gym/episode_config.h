@@ -5,7 +5,7 @@
  * but that object counts. Keys as docs/gym.md tells them:
  *
  *   problem      {"id", "hash"}, or a whole one as in an evaluation request
- *   language, turns, gamma, reward, stop_speedup
+ *   language, turns, gamma, reward, stop_speedup, coverage
  *   prompt       {"style", "shots", "thinking", "token_budget", "retrieve"}
  *   history      {"iterations", "remain_turns", "select", "select_by"}
  *   evaluation   {"settings", "timing", "timeout_ms", "priority"}: of each evaluation
@@ -37,6 +37,7 @@ struct episode_config {
     const char *select_by; /* "reward", "speedup", "coverage" */
     double gamma, stop_speedup;
     struct reward_config reward;
+    enum coverage_measure coverage;
     bool timing;
 };
 

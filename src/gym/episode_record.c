@@ -195,7 +195,7 @@ json_t *episode_record_turn(const struct episode_config *config, const struct ep
     struct reward_facts facts;
     struct reward reward;
     json_t *record = json_object();
-    reward_facts_read(turn->verdict, parsed, &facts);
+    reward_facts_read(turn->verdict, parsed, config->coverage, &facts);
     reward_compute(&config->reward, &facts, &reward);
     json_put(record, "turn", json_integer(turn->number));
     json_put(record, "prompt", json_incref((json_t *)turn->prompt));

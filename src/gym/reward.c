@@ -151,7 +151,7 @@ static void read_speedup(const json_t *verdict, struct reward_facts *facts)
 }
 
 void reward_facts_read(const json_t *verdict, const struct parsed *parsed,
-                       struct reward_facts *facts)
+                       enum coverage_measure coverage, struct reward_facts *facts)
 {
     *facts = (struct reward_facts){.speedup = NAN, .coverage = NAN};
     if (parsed) {
@@ -170,9 +170,7 @@ void reward_facts_read(const json_t *verdict, const struct parsed *parsed,
     facts->correct = json_is_true(json_object_get(verdict, "correct")) && !facts->cheated;
     /* What the judge could call has an entry point, whatever it looks like. */
     facts->format_ok |= facts->correct || !parsed;
-    double coverage = number_of(json_object_get(verdict, "profile"), "own_time_fraction");
-    if (coverage >= 0)
-        facts->coverage = fmin(coverage, 1);
+    facts->coverage = coverage_read(coverage, verdict);
     read_tests(verdict, facts);
     read_speedup(verdict, facts);
 }

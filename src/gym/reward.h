@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "base/settings.h"
+#include "gym/coverage.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -33,7 +34,7 @@ struct reward_facts {
     bool excluded;  /* it says nothing of the candidate */
     int64_t tests_passed, tests_total;
     double speedup;  /* reference / candidate; NaN: not measured */
-    double coverage; /* share of the GPU's time in own kernels, 0 to 1; NaN: not known */
+    double coverage; /* 0 to 1, by the measure that was asked for; NaN: not known */
     size_t code_chars, thought_chars;
 };
 
@@ -41,7 +42,7 @@ struct reward_facts {
  * knows what it is worth (excluded). `parsed` NULL: the answer is not known, only its candidate. A
  * verdict may be a server's: what it lacks counts for nothing. */
 void reward_facts_read(const json_t *verdict, const struct parsed *parsed,
-                       struct reward_facts *facts);
+                       enum coverage_measure coverage, struct reward_facts *facts);
 
 /* X(field, standard): all doubles. Those that end in _weight are not negative; partial_correctness
  * and gate_on_correctness are 0 or 1; speed_max_reward 0: no bound. */

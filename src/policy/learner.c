@@ -231,6 +231,11 @@ int learner_step(struct learner *learner, const struct lm_adam *adam, double *no
     return learner->maker->step(learner->state, adam, norm, err);
 }
 
+uint64_t learner_steps(const struct learner *learner)
+{
+    return learner->maker->steps(learner->state);
+}
+
 int learner_refresh(struct learner *learner, uint64_t *version, struct err *err)
 {
     pthread_mutex_lock(&learner->lock);
@@ -257,9 +262,9 @@ int learner_save(struct learner *learner, const char *directory, const char *nam
 }
 
 int learner_load(struct learner *learner, const char *directory, const char *where, bool optimizer,
-                 struct err *err)
+                 uint64_t steps, struct err *err)
 {
-    return learner->maker->load(learner->state, directory, where, optimizer, err);
+    return learner->maker->load(learner->state, directory, where, optimizer, steps, err);
 }
 
 int learner_forget(struct learner *learner, const char *directory, const char *where,

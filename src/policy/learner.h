@@ -8,9 +8,9 @@
  *   datums ─► learner_forward_backward … ─► learner_step ─► learner_refresh ─► new samples
  *
  * Samples come from a frozen copy of the weights, that of the last learner_refresh (or of the
- * beginning); its number, the version, goes with every sample: the steps that made it (tinker:
- * since the model was opened or loaded). The engine's samples depend on weights, prompt, seed and
- * settings to the last bit, never on who is sampled beside them.
+ * beginning); its number, the version, goes with every sample: the steps that made it. The engine's
+ * samples depend on weights, prompt, seed and settings to the last bit, never on who is sampled
+ * beside them.
  *
  * Ownership: answers and paths are the caller's. Threads: learner_prompt and learner_sample may be
  * called by any number of threads at once; everything else by one, also while others sample.
@@ -83,8 +83,8 @@ NODISCARD int learner_sample(struct learner *learner, const struct tokens *promp
 void learner_answer_deinit(struct learner_answer *answer);
 
 /* As lm_trainer_forward_backward and lm_trainer_forward. tinker: one target a row, no dual clip and
- * no entropy (ERR_INPUT; a datum's entropy becomes NAN); sums are worked out here from the
- * server's log-probabilities. */
+ * no entropy (ERR_INPUT; a datum's entropy and collision become NAN); sums are worked out here from
+ * the server's log-probabilities. */
 NODISCARD int learner_forward_backward(struct learner *learner, struct lm_datum *datums,
                                        size_t count, const struct loss *loss,
                                        const struct loss_config *config, struct loss_sums *sums,
@@ -99,12 +99,16 @@ NODISCARD int learner_step(struct learner *learner, const struct lm_adam *adam, 
                            struct err *err);
 NODISCARD int learner_refresh(struct learner *learner, uint64_t *version, struct err *err);
 
+/* That made the weights that are trained. */
+uint64_t learner_steps(const struct learner *learner);
+
 /* Weights and optimiser. `directory` is of the run, `name` of the checkpoint; *where (malloc) is
  * what learner_load takes: a path relative to `directory`, or tinker://… */
 NODISCARD int learner_save(struct learner *learner, const char *directory, const char *name,
                            char **where, struct err *err);
+/* `steps`: what learner_steps was then. The engine knows; a service keeps no count. */
 NODISCARD int learner_load(struct learner *learner, const char *directory, const char *where,
-                           bool optimizer, struct err *err);
+                           bool optimizer, uint64_t steps, struct err *err);
 /* Removes a saved checkpoint; one that is not there is fine. */
 NODISCARD int learner_forget(struct learner *learner, const char *directory, const char *where,
                              struct err *err);

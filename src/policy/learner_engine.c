@@ -5,19 +5,15 @@
  * The sampler's backend is invariant: a sample depends on weights, prompt, seed and settings to the
  * last bit, never on who is sampled beside it, so that a run that is killed goes on to the same
  * numbers. */
-#include "base/file.h"
-#include "base/limits.h"
 #include "base/mem.h"
 #include "lm/sample/engine.h"
 #include "lm/train/checkpoint.h"
+#include "lm/weights/companions.h"
 #include "policy/learner_maker.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define PAGE ((size_t)16)
-#define PROMPT_ROWS 256 /* of a step, beside those that decode */
-#define CACHE_BYTES ((uint64_t)4 << 30)
 #define FOLDER "checkpoints"
 
 struct engine {
@@ -71,22 +67,13 @@ static int open_trainer(struct engine *engine, const struct learner_options *opt
                            err);
 }
 
-/* Room for all samples at their longest, as far as a bound of memory allows; more wait for each
- * other. */
+/* Room for all samples at their longest. */
 static int open_sampler(struct engine *engine, const struct learner_options *options,
                         struct err *err)
 {
-    const struct lm_config *config = &engine->model->config;
-    const uint64_t bytes = 2 * (uint64_t)config->layers * config->kv_heads * config->head_width *
-                           lm_dtype_bytes(engine->sampling->dtype);
-    const size_t sequences = options->at_once > 0 ? options->at_once : 1;
-    const uint64_t least = (engine->model->positions + PAGE - 1) / PAGE;
-    const uint64_t most = CACHE_BYTES / (bytes * PAGE), all = sequences * least;
-    const uint64_t pages = all < most ? all : most > least ? most : least;
-    const struct lm_sampler_options sampler = {.sequences = sequences,
-                                               .rows = sequences + PROMPT_ROWS,
-                                               .page = PAGE,
-                                               .cache_tokens = (size_t)pages * PAGE};
+    const struct lm_sampler_options sampler = lm_sampler_room(
+        &engine->model->config, engine->sampling->dtype,
+        options->at_once > 0 ? options->at_once : 1, engine->model->positions, LM_CACHE_BYTES);
     return lm_engine_open(&engine->engine, engine->twin, &sampler, err);
 }
 
@@ -209,6 +196,12 @@ static int engine_step(void *state, const struct lm_adam *adam, double *norm, st
     return result < 0 ? result : lm_trainer_step(engine->trainer, adam, norm, err);
 }
 
+static uint64_t engine_steps(void *state)
+{
+    struct engine *engine = state;
+    return lm_trainer_steps(engine->trainer);
+}
+
 /* ---------------------------------------------------------------------------------- checkpoints */
 
 static int engine_save(void *state, const char *directory, const char *name, char **where,
@@ -232,9 +225,10 @@ static char *place_of(const char *directory, const char *where)
 }
 
 static int engine_load(void *state, const char *directory, const char *where, bool optimizer,
-                       struct err *err)
+                       uint64_t steps, struct err *err)
 {
     struct engine *engine = state;
+    (void)steps;
     char *path = place_of(directory, where), *found = NULL;
     int result = checkpoint_find(path, &found, err);
     if (result == 0) {
@@ -258,27 +252,6 @@ static int engine_forget(void *state, const char *directory, const char *where, 
     return 0;
 }
 
-/* What a model needs beside it to be talked to. */
-static int copy_tokenizer(const struct engine *engine, const char *directory, struct err *err)
-{
-    static const char *const names[] = {"tokenizer.json", "tokenizer_config.json",
-                                        "chat_template.jinja", "generation_config.json"};
-    int result = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names && result == 0; i++) {
-        char *from = mem_printf("%s/%s", engine->tokenizer, names[i]), *bytes = NULL;
-        char *to = mem_printf("%s/%s", directory, names[i]);
-        size_t count;
-        if (file_exists(from))
-            result = file_read(from, LIMIT_LM_COMPANION_BYTES, &bytes, &count, err);
-        if (result == 0 && bytes)
-            result = file_write_atomic(to, bytes, count, 0644, err);
-        mem_free(bytes);
-        mem_free(to);
-        mem_free(from);
-    }
-    return result;
-}
-
 static int engine_export(void *state, const char *directory, struct err *err)
 {
     struct engine *engine = state;
@@ -292,7 +265,7 @@ static int engine_export(void *state, const char *directory, struct err *err)
                  ? lm_model_save_adapter(engine->model, checkpoint.path, err)
                  : lm_model_save(engine->model, checkpoint.path, LM_F32, false, err);
     if (result == 0 && engine->model->lora.rank == 0)
-        result = copy_tokenizer(engine, checkpoint.path, err);
+        result = lm_companions_copy(engine->tokenizer, checkpoint.path, err);
     if (result == 0)
         return checkpoint_commit(&checkpoint, err);
     checkpoint_abort(&checkpoint);
@@ -306,6 +279,7 @@ const struct learner_maker learner_engine = {
     .sample = engine_sample,
     .pass = engine_pass,
     .step = engine_step,
+    .steps = engine_steps,
     .refresh = engine_refresh,
     .save = engine_save,
     .load = engine_load,

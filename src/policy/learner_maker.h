@@ -27,11 +27,12 @@ struct learner_maker {
                 struct err *err);
     /* Finds *norm 0. */
     int (*step)(void *state, const struct lm_adam *adam, double *norm, struct err *err);
+    uint64_t (*steps)(void *state);
     int (*refresh)(void *state, uint64_t *version, struct err *err);
     int (*save)(void *state, const char *directory, const char *name, char **where,
                 struct err *err);
     int (*load)(void *state, const char *directory, const char *where, bool optimizer,
-                struct err *err);
+                uint64_t steps, struct err *err);
     int (*forget)(void *state, const char *directory, const char *where, struct err *err);
     int (*export)(void *state, const char *directory, struct err *err);
 };

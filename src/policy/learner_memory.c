@@ -2,29 +2,21 @@
 
 #include "device/load.h"
 #include "lm/model/pass.h"
+#include "lm/sample/sampler.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#define CACHE_MOST ((uint64_t)4 << 30) /* learner_engine.c's */
 #define GB 1e9
 
-/* MemAvailable, or what the control group leaves. */
+/* MemAvailable, or what the control groups leave. */
 static uint64_t available_bytes(void)
 {
-    struct load load = {0};
-    char text[64] = "";
+    struct load load;
     load_read(&load);
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
-    if (file && fgets(text, sizeof text, file)) {
-        uint64_t bound = strtoull(text, NULL, 10); /* "max": 0 */
-        if (bound > 0 && bound < load.memory_available)
-            load.memory_available = bound;
-    }
-    if (file)
-        fclose(file);
-    return load.memory_available;
+    uint64_t group = load_group_available("");
+    bool bound = group < UINT64_MAX &&
+                 (load.memory_available == 0 || group < load.memory_available);
+    return bound ? group : load.memory_available;
 }
 
 static void add_up(struct learner_memory *memory, const struct learner_options *options,
@@ -39,15 +31,15 @@ static void add_up(struct learner_memory *memory, const struct learner_options *
     uint64_t element = lm_dtype_bytes(model->backend->dtype), base = lm_config_parameters(config);
     uint64_t adapter = model->lora.rank > 0 ? lm_lora_parameters(&model->lora, config) : 0;
     uint64_t trained = model->lora.rank > 0 ? adapter : base;
-    uint64_t position = 2 * (uint64_t)config->layers * config->kv_heads * config->head_width *
-                        element;
+    const struct lm_sampler_options room = lm_sampler_room(config, model->backend->dtype,
+                                                           options->at_once > 0 ? options->at_once
+                                                                                : 1,
+                                                           context, LM_CACHE_BYTES);
     /* The sampler has a copy of what is trained, and shares the rest. */
     memory->weights = (base + adapter + trained) * element;
     memory->training = trained * (element + 2 * sizeof(float));
     memory->activations = lm_pass_bytes(model, &pass);
-    memory->cache = position * context * options->at_once;
-    if (memory->cache > CACHE_MOST)
-        memory->cache = CACHE_MOST > position * context ? CACHE_MOST : position * context;
+    memory->cache = room.cache_tokens * lm_cache_position_bytes(config, model->backend->dtype);
 }
 
 int learner_memory(struct learner_memory *memory, const struct learner_options *options,

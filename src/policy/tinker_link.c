@@ -24,6 +24,7 @@
 #define BAD_POLLS 3   /* answers of 400 that may be somebody's between */
 #define EMPTY_BAD 16  /* a proxy's */
 #define QUICK_MS 20.0 /* a poll that was not held: wait a little before the next */
+#define NO_END INT64_MAX
 
 struct tinker_link {
     const struct settings *settings;
@@ -31,7 +32,10 @@ struct tinker_link {
     char *url, *key;
     struct http_pool *pool;
     double unpaid_s;
-    _Atomic bool known; /* it has answered before */
+    _Atomic bool known;  /* it has answered before */
+    int64_t call_ms;     /* of one call, with all its tries; NO_END: as the settings have it */
+    int64_t promise_ms;  /* of polls for one promise */
+    const char *setting; /* that says promise_ms */
 };
 
 /* -------------------------------------------------------------------------------------- opening */
@@ -48,20 +52,25 @@ int tinker_link_open(struct tinker_link **out, const struct tinker_link_options 
                      struct err *err)
 {
     struct tinker_link *link = mem_alloc(sizeof *link);
-    link->settings = options->settings;
-    link->cancelled = options->cancelled;
+    const struct settings *settings = options->settings;
+    const bool parting = options->parting;
+    link->settings = settings;
+    link->cancelled = parting ? NULL : options->cancelled;
     link->unpaid_s = UNPAID_S;
+    link->call_ms = parting ? settings->policy_parting_timeout_ms : NO_END;
+    link->promise_ms = parting ? link->call_ms : settings->policy_promise_timeout_ms;
+    link->setting = parting ? "policy.parting_timeout_ms" : "policy.promise_timeout_ms";
     link->url = mem_strdup(options->url);
-    link->key = mem_strdup(find_key(options->settings, options->url));
+    link->key = mem_strdup(find_key(settings, options->url));
     const struct http_flow_options flow = {
         .url = link->url,
         .token = link->key,
         .token_header = "X-API-Key",
         .token_setting = "policy.token",
         .accept = "application/json",
-        .ca_file = options->settings->policy_ca_file,
-        .connect_timeout_ms = options->settings->policy_connect_timeout_ms,
-        .cancelled = options->cancelled,
+        .ca_file = settings->policy_ca_file,
+        .connect_timeout_ms = settings->policy_connect_timeout_ms,
+        .cancelled = link->cancelled,
     };
     int result = http_pool_open(&link->pool, &flow, options->at_once, err);
     *out = NULL;
@@ -97,10 +106,24 @@ struct trying {
     struct tinker_link *link;
     const struct tinker_call *call;
     bool poll;
+    int64_t begun_ns, most_ms; /* when that has passed since then there is no other try */
     struct retry retry;
     unsigned asked, bad;
     int64_t silent_ns, unpaid_ns; /* since when; 0: it is not */
+    struct tinker_sent sent;
 };
+
+static int64_t least(int64_t one, int64_t other)
+{
+    return one < other ? one : other;
+}
+
+static int64_t left_ms(const struct trying *trying)
+{
+    return trying->most_ms == NO_END
+               ? NO_END
+               : trying->most_ms - (clock_now_ns() - trying->begun_ns) / 1000000;
+}
 
 static enum next next_of_status(const struct trying *trying, int status, size_t bytes)
 {
@@ -115,10 +138,25 @@ static enum next next_of_status(const struct trying *trying, int status, size_t 
     return status >= 500 && status != 501 ? NEXT_BUSY : NEXT_STOP;
 }
 
-static int refuse(const struct tinker_link *link, const struct http_flow_answer *reply,
-                  struct err *err)
+/* Whether the server may have taken the request. A busy server's word on this try says nothing of
+ * those before it; any other refusal does, for what was taken is answered the same way again. */
+static bool is_unknown(const struct trying *trying, const struct http_flow_answer *reply, bool done)
+{
+    const int status = reply->status;
+    if (done)
+        return false;
+    if (status == 0)
+        return trying->sent.unknown || !reply->unreached;
+    if (status == 409 || status == 425 || status == 429)
+        return trying->sent.unknown;
+    return status == 408 || status >= 500 || (status >= 200 && status < 300);
+}
+
+static int refuse(const struct tinker_link *link, const struct tinker_call *call,
+                  const struct http_flow_answer *reply, struct err *err)
 {
     enum retry_kind ignored;
+    struct err why;
     const struct openai_refusal refusal = {
         .url = link->url,
         .token = link->key,
@@ -126,14 +164,27 @@ static int refuse(const struct tinker_link *link, const struct http_flow_answer 
         .body = reply->body,
         .bytes = reply->bytes,
         .token_hint = "it wants another key; set TINKER_API_KEY or policy.token",
-        .missing_hint = "is that a Tinker server's address?",
+        .missing_hint = call->ours ? "" : "is that a Tinker server's address?",
     };
-    return openai_refuse(&refusal, &ignored, err);
+    if (!call->ours || reply->status != 404)
+        return openai_refuse(&refusal, &ignored, err);
+    (void)openai_refuse(&refusal, &ignored, &why);
+    return err_set(err, ERR_PROTOCOL,
+                   "%.480s: it has lost what it held for this run, as after a restart, or has no "
+                   "%s; go on from the last checkpoint",
+                   why.text, call->target);
+}
+
+/* Of a poll. */
+static bool is_lost(int status)
+{
+    return status == 404 || status == 410;
 }
 
 static bool is_fine(const struct trying *trying, int status)
 {
-    return (status >= 200 && status < 300) || (status != 0 && status == trying->call->fine);
+    return (status >= 200 && status < 300) || (status != 0 && status == trying->call->fine) ||
+           (trying->poll && is_lost(status));
 }
 
 static int read_body(const struct tinker_link *link, const struct http_flow_answer *reply,
@@ -158,13 +209,13 @@ static enum next try_once(struct trying *trying, struct http_flow *flow,
     struct tinker_link *link = trying->link;
     const struct tinker_call *call = trying->call;
     const int64_t most = call->once ? ONCE_MS : trying->poll ? POLL_MS : SUBMIT_MS;
-    const int64_t bound = link->settings->policy_timeout_ms;
+    const int64_t bound = link->settings->policy_timeout_ms, left = left_ms(trying);
     const struct http_flow_call wanted = {
         .method = call->method,
         .target = call->target,
         .body = call->body ? call->body->data : NULL,
         .body_bytes = call->body ? call->body->len : 0,
-        .whole_ms = bound < most ? bound : most,
+        .whole_ms = least(least(bound, most), left > 1 ? left : 1),
         .max_bytes = LIMIT_CLIENT_ANSWER_BYTES,
     };
     trying->asked++;
@@ -178,7 +229,7 @@ static enum next try_once(struct trying *trying, struct http_flow *flow,
                : reply->unreached && !link->known ? NEXT_UNREACHED
                                                   : NEXT_BUSY;
     if (!is_fine(trying, reply->status)) {
-        *result = refuse(link, reply, err);
+        *result = refuse(link, call, reply, err);
         return next_of_status(trying, reply->status, reply->bytes);
     }
     *result = read_body(link, reply, answer, err);
@@ -193,7 +244,8 @@ static int64_t since_ms(int64_t *from_ns, int64_t now_ns)
 }
 
 /* How long to rest before another try, or RETRY_STOP. */
-static int64_t pause_of(struct trying *trying, enum next next, int64_t began_ns, int64_t after_ms)
+static int64_t pause_by_rules(struct trying *trying, enum next next, int64_t began_ns,
+                              int64_t after_ms)
 {
     const struct settings *settings = trying->link->settings;
     const struct retry_rules rules = {.patience_ms = settings->policy_patience_ms,
@@ -225,9 +277,16 @@ static int64_t pause_of(struct trying *trying, enum next next, int64_t began_ns,
     }
 }
 
+static int64_t pause_of(struct trying *trying, enum next next, int64_t began_ns, int64_t after_ms)
+{
+    if (trying->call->once)
+        return RETRY_STOP;
+    int64_t pause_ms = pause_by_rules(trying, next, began_ns, after_ms);
+    return pause_ms < left_ms(trying) ? pause_ms : RETRY_STOP;
+}
+
 /* Until there is an answer, an error that stays, or (of a poll) a "not yet". */
-static int ask(struct trying *trying, struct http_flow *flow, json_t **answer, int *status,
-               struct err *err)
+static int ask(struct trying *trying, struct http_flow *flow, json_t **answer, struct err *err)
 {
     struct tinker_link *link = trying->link;
     *answer = NULL;
@@ -237,15 +296,15 @@ static int ask(struct trying *trying, struct http_flow *flow, json_t **answer, i
         const int64_t began_ns = clock_now_ns();
         enum next next = try_once(trying, flow, &reply, answer, &result, err);
         const int64_t after_ms = reply.retry_after_ms;
-        *status = reply.status;
+        trying->sent.status = reply.status;
+        trying->sent.unknown = is_unknown(trying, &reply, result == 0);
         http_flow_answer_deinit(&reply);
         if (result == 0 || next == NEXT_AGAIN)
             return 0;
         char *clean = openai_redact(err->text, link->key);
         err_set(err, result, "%s", clean);
         mem_free(clean);
-        int64_t pause_ms = trying->call->once ? RETRY_STOP
-                                              : pause_of(trying, next, began_ns, after_ms);
+        int64_t pause_ms = pause_of(trying, next, began_ns, after_ms);
         if (pause_ms == RETRY_STOP) {
             if (trying->asked > 1 && result != ERR_CANCELLED) {
                 struct err last = *err;
@@ -260,36 +319,44 @@ static int ask(struct trying *trying, struct http_flow *flow, json_t **answer, i
     }
 }
 
-static int ask_on_a_connection(struct trying *trying, json_t **answer, int *status, struct err *err)
+static int ask_on_a_connection(struct trying *trying, json_t **answer, struct err *err)
 {
     struct http_flow *flow;
     struct err own;
-    int unused;
     err = err ? err : &own; /* its text is read here, too */
     *answer = NULL;
     int result = http_pool_take(trying->link->pool, &flow, err);
     if (result < 0)
         return result;
-    result = ask(trying, flow, answer, status ? status : &unused, err);
+    result = ask(trying, flow, answer, err);
     http_pool_leave(trying->link->pool, flow);
     return result;
 }
 
 int tinker_ask(struct tinker_link *link, const struct tinker_call *call, json_t **answer,
-               int *status, struct err *err)
+               struct tinker_sent *sent, struct err *err)
 {
-    struct trying trying = {.link = link, .call = call};
-    return ask_on_a_connection(&trying, answer, status, err);
+    struct trying trying = {.link = link,
+                            .call = call,
+                            .begun_ns = clock_now_ns(),
+                            .most_ms = link->call_ms,
+                            .sent = {.unknown = call->again}};
+    int result = ask_on_a_connection(&trying, answer, err);
+    if (sent)
+        *sent = trying.sent;
+    return result;
 }
 
 /* ------------------------------------------------------------------------------------- promises */
 
-int tinker_submit(struct tinker_link *link, const struct tinker_call *call, char **id, int *status,
-                  struct err *err)
+int tinker_submit(struct tinker_link *link, const struct tinker_call *call, char **id,
+                  struct tinker_sent *sent, struct err *err)
 {
+    struct tinker_sent own;
     json_t *answer = NULL;
+    sent = sent ? sent : &own;
     *id = NULL;
-    int result = tinker_ask(link, call, &answer, status, err);
+    int result = tinker_ask(link, call, &answer, sent, err);
     if (result == 0 && answer) {
         const char *text = json_text_at(answer, "request_id");
         if (text[0])
@@ -297,7 +364,7 @@ int tinker_submit(struct tinker_link *link, const struct tinker_call *call, char
         else
             result = err_set(err, ERR_PROTOCOL, "%.200s: its answer to %s has no 'request_id'",
                              link->url, call->target);
-    } else if (result == 0 && (!status || *status != call->fine)) {
+    } else if (result == 0 && sent->status != call->fine) {
         result = err_set(err, ERR_PROTOCOL, "%.200s: its answer to %s is empty", link->url,
                          call->target);
     }
@@ -311,7 +378,7 @@ static int read_poll(const struct tinker_link *link, const char *target, json_t 
 {
     const char *why;
     bool mine;
-    if (status == 410)
+    if (is_lost(status))
         return err_set(err, ERR_MISSING, "%.200s: it has lost what came of %s", link->url, target);
     if (!answer)
         return 1;
@@ -332,11 +399,40 @@ static int read_poll(const struct tinker_link *link, const char *target, json_t 
     return code;
 }
 
+static int be_late(const struct tinker_link *link, const char *target, struct err *err)
+{
+    return err_set(err, ERR_TIMEOUT, "%.200s: nothing came of %s in %.3g s (%s)", link->url, target,
+                   (double)link->promise_ms * 1e-3, link->setting);
+}
+
+/* One poll: 1 where there is to be another. */
+static int poll_once(struct trying *trying, const char *target, json_t **result, struct err *err)
+{
+    struct tinker_link *link = trying->link;
+    json_t *answer = NULL;
+    const int64_t began_ns = clock_now_ns();
+    trying->retry = (struct retry){0};
+    trying->bad = trying->asked = 0;
+    trying->silent_ns = trying->unpaid_ns = 0;
+    int code = ask_on_a_connection(trying, &answer, err);
+    if (code == 0)
+        code = read_poll(link, target, answer, trying->sent.status, result, err);
+    json_decref(answer);
+    if (code == 1 && trying->call->once)
+        return err_set(err, ERR_TIMEOUT, "%.200s: it takes its time", link->url);
+    if ((code == 1 || code == ERR_TIMEOUT) && left_ms(trying) <= 0)
+        return be_late(link, target, err);
+    if (code == 1 && clock_ms_since(began_ns) < QUICK_MS &&
+        policy_rest(link->cancelled, (int64_t)QUICK_MS, err) < 0)
+        return ERR_CANCELLED;
+    return code;
+}
+
 int tinker_await(struct tinker_link *link, const char *id, const struct tinker_call *call,
-                 json_t **result, int *status, struct err *err)
+                 json_t **result, struct err *err)
 {
     struct buf body;
-    int code = 1, found = 0;
+    int code = 1;
     buf_init(&body, LIMIT_CLIENT_URL_BYTES);
     buf_puts(&body, "{\"request_id\":");
     tinker_put_text(&body, id);
@@ -344,28 +440,27 @@ int tinker_await(struct tinker_link *link, const char *id, const struct tinker_c
     const struct tinker_call poll = {.method = "POST",
                                      .target = "/api/v1/retrieve_future",
                                      .body = &body,
-                                     .fine = 410,
                                      .once = call->once};
-    struct trying trying = {.link = link, .call = &poll, .poll = true};
+    struct trying trying = {.link = link,
+                            .call = &poll,
+                            .poll = true,
+                            .begun_ns = clock_now_ns(),
+                            .most_ms = link->promise_ms};
     *result = NULL;
-    while (code == 1) {
-        json_t *answer = NULL;
-        const int64_t began_ns = clock_now_ns();
-        trying.retry = (struct retry){0};
-        trying.bad = trying.asked = 0;
-        trying.silent_ns = trying.unpaid_ns = 0;
-        code = ask_on_a_connection(&trying, &answer, &found, err);
-        if (code == 0)
-            code = read_poll(link, call->target, answer, found, result, err);
-        json_decref(answer);
-        if (code == 1 && call->once)
-            code = err_set(err, ERR_TIMEOUT, "%.200s: it takes its time", link->url);
-        if (code == 1 && clock_ms_since(began_ns) < QUICK_MS &&
-            policy_rest(link->cancelled, (int64_t)QUICK_MS, err) < 0)
-            code = ERR_CANCELLED;
-    }
-    if (status)
-        *status = found;
+    while (code == 1)
+        code = poll_once(&trying, call->target, result, err);
     buf_deinit(&body);
+    return code;
+}
+
+int tinker_do(struct tinker_link *link, const struct tinker_call *call, json_t **result,
+              struct tinker_sent *sent, struct err *err)
+{
+    char *id = NULL;
+    *result = NULL;
+    int code = tinker_submit(link, call, &id, sent, err);
+    if (code == 0 && id)
+        code = tinker_await(link, id, call, result, err);
+    mem_free(id);
     return code;
 }

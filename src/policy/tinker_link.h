@@ -9,9 +9,13 @@
  *   400 of a poll, and an empty one              a few times
  *   what else is no success                      an error, in the server's words
  *
+ * What was promised is polled for policy.promise_timeout_ms. A link for parting is not cancelled;
+ * nothing on it, promises too, takes longer than policy.parting_timeout_ms.
+ *
  * The key is in no message. Threads: any number ask at once, each on a connection of its own.
- * Errors: ERR_INPUT, ERR_IO, ERR_TIMEOUT, ERR_LIMIT, ERR_PROTOCOL, ERR_CANCELLED; ERR_MISSING from
- * tinker_await alone: the server has lost what it promised.
+ * Errors: ERR_INPUT, ERR_IO, ERR_TIMEOUT, ERR_LIMIT, ERR_PROTOCOL (no answer of the protocol, or
+ * the server has forgotten what it held for us), ERR_CANCELLED; ERR_MISSING from tinker_await
+ * alone: the server has lost what it promised.
  */
 #ifndef WARPGYM_POLICY_TINKER_LINK_H
 #define WARPGYM_POLICY_TINKER_LINK_H
@@ -20,6 +24,7 @@
 #include "base/settings.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct tinker_link;
 
@@ -28,6 +33,7 @@ struct tinker_link_options {
     const struct settings *settings; /* policy.*; borrowed */
     const _Atomic int *cancelled;
     size_t at_once; /* connections that are kept */
+    bool parting;   /* for what is still to be done when everything else is cancelled */
 };
 
 NODISCARD int tinker_link_open(struct tinker_link **out, const struct tinker_link_options *options,
@@ -42,16 +48,30 @@ struct tinker_call {
     const struct buf *body; /* NULL: none */
     int fine;               /* a status beside success that is the caller's to read; 0: none */
     bool once;              /* no second try; and not for longer than a few seconds */
+    bool ours;              /* it names what the server holds for us: with 404 that is lost */
+    bool again;             /* an earlier call left open whether the server has taken this one */
 };
 
-/* *answer is the caller's reference, or NULL where it had no body; *status may be NULL. */
+struct tinker_sent {
+    int status;   /* of the last answer; 0: none came */
+    bool unknown; /* the server may have taken it, or may not: nothing that came tells */
+};
+static inline bool tinker_was_taken(const struct tinker_sent *sent)
+{
+    return !sent->unknown && sent->status >= 200 && sent->status < 300;
+}
+
+/* *answer is the caller's reference, or NULL where it had no body; *sent may be NULL. */
 NODISCARD int tinker_ask(struct tinker_link *link, const struct tinker_call *call, json_t **answer,
-                         int *status, struct err *err);
-/* A request that takes its time: its promise's id (mem_free). *status as above. */
+                         struct tinker_sent *sent, struct err *err);
+/* A request that takes its time: its promise's id (mem_free); NULL with a status that is fine. */
 NODISCARD int tinker_submit(struct tinker_link *link, const struct tinker_call *call, char **id,
-                            int *status, struct err *err);
+                            struct tinker_sent *sent, struct err *err);
 /* What was promised. */
 NODISCARD int tinker_await(struct tinker_link *link, const char *id, const struct tinker_call *call,
-                           json_t **result, int *status, struct err *err);
+                           json_t **result, struct err *err);
+/* Both. *result NULL with a status that is fine. */
+NODISCARD int tinker_do(struct tinker_link *link, const struct tinker_call *call, json_t **result,
+                        struct tinker_sent *sent, struct err *err);
 
 #endif

@@ -15,6 +15,34 @@
 
 /* ------------------------------------------------------------------------------------- requests */
 
+void tinker_begin(struct buf *body)
+{
+    buf_init(body, LIMIT_TINKER_BODY_BYTES);
+    buf_puts(body, "{");
+}
+
+void tinker_add_key(struct buf *body, const char *key)
+{
+    buf_printf(body, "%s\"%s\":", body->len > 1 ? "," : "", key);
+}
+
+void tinker_add_text(struct buf *body, const char *key, const char *text)
+{
+    tinker_add_key(body, key);
+    tinker_put_text(body, text);
+}
+
+void tinker_add_number(struct buf *body, const char *key, uint64_t value)
+{
+    tinker_add_key(body, key);
+    buf_printf(body, "%" PRIu64, value);
+}
+
+void tinker_end(struct buf *body)
+{
+    buf_puts(body, "}");
+}
+
 void tinker_put_text(struct buf *body, const char *text)
 {
     json_t *value = json_text(text);
@@ -174,23 +202,22 @@ size_t tinker_datum_bytes(const struct lm_datum *datum)
     return datum->count * (4 + 8 + 2 * 4);
 }
 
-void tinker_put_sample(struct buf *body, const struct tinker_question *question)
+void tinker_add_sample(struct buf *body, const struct tinker_question *question)
 {
     const struct learner_sampling *sampling = question->sampling;
-    buf_puts(body, "{\"num_samples\":1,\"prompt\":");
+    tinker_add_number(body, "num_samples", 1);
+    tinker_add_key(body, "prompt");
     put_prompt(body, question->prompt->ids, question->prompt->count);
-    buf_printf(body, ",\"sampling_params\":{\"max_tokens\":%zu,\"seed\":%" PRIu64 ",\"stop\":",
-               sampling->max_tokens, sampling->seed);
+    tinker_add_key(body, "sampling_params");
+    buf_printf(body, "{\"max_tokens\":%zu,\"seed\":%" PRIu64 ",\"stop\":", sampling->max_tokens,
+               sampling->seed);
     tinker_put_ids(body, question->stops, question->stop_count);
     buf_printf(body, ",\"temperature\":%.9g,\"top_p\":%.9g,\"top_k\":%" PRId64 "}",
                sampling->temperature, sampling->top_p,
                sampling->top_k > 0 ? (int64_t)sampling->top_k : -1);
-    buf_puts(body, ",\"sampling_session_id\":");
-    tinker_put_text(body, question->sampler);
-    buf_printf(body,
-               ",\"seq_id\":%" PRIu64 ",\"prompt_logprobs\":false,\"topk_prompt_logprobs\":0,"
-               "\"type\":\"sample\"}",
-               question->number);
+    tinker_add_text(body, "sampling_session_id", question->sampler);
+    tinker_add_number(body, "seq_id", question->number);
+    buf_puts(body, ",\"prompt_logprobs\":false,\"topk_prompt_logprobs\":0,\"type\":\"sample\"");
 }
 
 /* -------------------------------------------------------------------------------------- answers */

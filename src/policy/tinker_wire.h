@@ -12,6 +12,14 @@
 
 /* ------------------------------------------------------------------------------------- requests */
 
+/* A request is an object that is begun, added to and ended. What is above LIMIT_TINKER_BODY_BYTES
+ * is cut off (body->cut). */
+void tinker_begin(struct buf *body);
+void tinker_add_key(struct buf *body, const char *key); /* its value is the caller's to put */
+void tinker_add_text(struct buf *body, const char *key, const char *text);
+void tinker_add_number(struct buf *body, const char *key, uint64_t value);
+void tinker_end(struct buf *body);
+
 /* Appends to what `body` holds. A NaN or infinity becomes 0. */
 void tinker_put_text(struct buf *body, const char *text); /* quoted */
 void tinker_put_ids(struct buf *body, const int32_t *ids, size_t count);
@@ -35,7 +43,8 @@ struct tinker_question {
     const char *sampler;
     uint64_t number;
 };
-void tinker_put_sample(struct buf *body, const struct tinker_question *question);
+/* As its fields. */
+void tinker_add_sample(struct buf *body, const struct tinker_question *question);
 
 /* -------------------------------------------------------------------------------------- answers */
 

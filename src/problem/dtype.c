@@ -15,14 +15,6 @@ const struct dtype_facts *dtype_facts(uint32_t type)
     return type < DTYPE_COUNT ? &facts_of[type] : NULL;
 }
 
-uint32_t dtype_by_name(const char *name)
-{
-    uint32_t type = 0;
-    while (type < DTYPE_COUNT && strcmp(facts_of[type].name, name) != 0)
-        type++;
-    return type;
-}
-
 /* Half precision by hand: clang 14 has no _Float16 on x86 without AVX512-FP16. */
 static double half_to_double(uint16_t half)
 {

@@ -39,8 +39,6 @@ struct dtype_facts {
 
 /* NULL for a value outside the enum (it may have come over a wire). */
 const struct dtype_facts *dtype_facts(uint32_t type);
-/* By problem.yaml name; DTYPE_COUNT when there is none. */
-uint32_t dtype_by_name(const char *name);
 
 /* Element `index` of an array, as a double. i64/u64 beyond 2^53 lose low bits: compare those as
  * integers. */

@@ -15,15 +15,6 @@
 
 #define MARK ".building-"
 
-/* The directory that holds `path`; the caller's. */
-static char *parent_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return mem_strdup(".");
-    return slash == path ? mem_strdup("/") : mem_printf("%.*s", (int)(slash - path), path);
-}
-
 static void remove_if_left(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -36,7 +27,7 @@ static void remove_if_left(const char *path)
 
 static void remove_left(const char *target)
 {
-    char *parent = parent_of(target);
+    char *parent = file_parent(target);
     const char *slash = strrchr(target, '/');
     char *prefix = mem_printf("%s" MARK, slash ? slash + 1 : target);
     DIR *stream = opendir(parent);
@@ -58,7 +49,7 @@ int staging_begin(struct staging *staging, const char *target, struct err *err)
     *staging = (struct staging){.fd = -1, .target = mem_strdup(target)};
     for (size_t length = strlen(target); length > 1 && target[length - 1] == '/'; length--)
         staging->target[length - 1] = '\0';
-    char *parent = parent_of(staging->target);
+    char *parent = file_parent(staging->target);
     int result = file_make_directories(parent, 0755, err);
     mem_free(parent);
     if (result < 0)
@@ -79,35 +70,6 @@ int staging_begin(struct staging *staging, const char *target, struct err *err)
     return 0;
 }
 
-static int sync_files(const struct staging *staging, struct err *err)
-{
-    DIR *stream = opendir(staging->path);
-    struct dirent *entry;
-    int result = 0;
-    if (!stream)
-        return err_sys(err, errno, "%s: cannot be listed", staging->path);
-    while (result == 0 && (entry = readdir(stream))) {
-        int fd = openat(staging->fd, entry->d_name, O_RDONLY | O_CLOEXEC);
-        if (fd >= 0 && fsync(fd) < 0 && errno != EINVAL)
-            result = err_sys(err, errno, "%s/%s: cannot be written", staging->path, entry->d_name);
-        if (fd >= 0)
-            close(fd);
-    }
-    closedir(stream);
-    return result;
-}
-
-static void sync_parent(const char *path)
-{
-    char *parent = parent_of(path);
-    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        close(fd);
-    }
-    mem_free(parent);
-}
-
 /* Where a file system exchanges nothing, there is a moment without either. */
 static int move_aside(const struct staging *staging, struct err *err)
 {
@@ -123,7 +85,7 @@ static int move_aside(const struct staging *staging, struct err *err)
 
 int staging_finish(struct staging *staging, struct err *err)
 {
-    int result = sync_files(staging, err);
+    int result = file_sync_files(staging->path, err);
     if (result < 0)
         return result;
     if (renameat2(AT_FDCWD, staging->path, AT_FDCWD, staging->target, RENAME_EXCHANGE) == 0)
@@ -137,7 +99,7 @@ int staging_finish(struct staging *staging, struct err *err)
     if (result == 0) {
         mem_free(staging->path);
         staging->path = NULL;
-        sync_parent(staging->target);
+        result = file_sync_parent(staging->target, err);
     }
     return result;
 }

@@ -18,6 +18,8 @@ const struct rl_estimator rl_estimators[] = {
      RL_BASELINE_OTHERS, .scale = RL_SCALE_OTHERS, .epsilon = 1e-8},
     {"reinforce", "A = (G - mean G) / (σ + 1e-6), of the batch", RL_BY_BATCH, RL_BASELINE_MEAN,
      .scale = RL_SCALE_DEVIATION, .epsilon = 1e-6},
+    {"egae", "A = (G - mean G) / √(variance + 1e-8), over the batch's tokens", RL_BY_BATCH,
+     RL_BASELINE_MEAN, .scale = RL_SCALE_WHITEN, .by_tokens = true, .epsilon = 1e-8},
     {"return", "A = G - b", RL_BY_BATCH, RL_BASELINE_GIVEN, .scale = RL_SCALE_NONE},
     {"turn_optimal_baseline", "A = G - Σ e G / Σ e, of a prompt's turn", RL_BY_TURN,
      RL_BASELINE_OPTIMAL, .scale = RL_SCALE_NONE},
@@ -147,9 +149,18 @@ static void estimate(struct rl_batch *batch, const struct rl_estimator *estimato
 
 /* ------------------------------------------------------------------------------------- a batch */
 
+/* NAN: nobody told. */
+static double energy_of(const struct rl_batch *batch, size_t row)
+{
+    double energy = 0;
+    for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
+        if (batch->mask[i])
+            energy += 1 - 2 * exp((double)batch->trained[i]) + (double)batch->collision[i];
+    return energy;
+}
+
 static void read_members(const struct rl_batch *batch, const struct rl_estimator *estimator,
-                         const struct rl_advantage_options *options, const size_t *rows,
-                         size_t count, struct member *members)
+                         const size_t *rows, size_t count, struct member *members)
 {
     const double *values = estimator->rewards ? batch->reward : batch->returns;
     for (size_t i = 0; i < count; i++) {
@@ -158,7 +169,7 @@ static void read_members(const struct rl_batch *batch, const struct rl_estimator
             .row = row,
             .value = values[row],
             .weight = estimator->by_tokens ? (double)rl_row_tokens(batch, row) : 1,
-            .energy = options->energy ? options->energy[row] : 0,
+            .energy = estimator->baseline == RL_BASELINE_OPTIMAL ? energy_of(batch, row) : 0,
         };
     }
 }
@@ -180,19 +191,19 @@ int rl_advantages(struct rl_batch *batch, const struct rl_estimator *estimator,
                   const struct rl_advantage_options *options, struct err *err)
 {
     struct rl_groups groups;
-    if (estimator->baseline == RL_BASELINE_OPTIMAL && !options->energy)
-        return err_set(
-            err, ERR_INPUT,
-            "'%s' needs the sum of squared probabilities of each token, which this policy "
-            "does not tell; choose another estimator",
-            estimator->name);
+    for (size_t row = 0; row < batch->rows && estimator->baseline == RL_BASELINE_OPTIMAL; row++)
+        if (!(batch->drop[row] & options->out) && isnan(energy_of(batch, row)))
+            return err_set(err, ERR_INPUT,
+                           "'%s' needs the whole distribution of each token, which this learner "
+                           "does not tell; choose another estimator",
+                           estimator->name);
     struct member *members = mem_alloc((batch->rows + 1) * sizeof *members);
     memset(batch->advantage, 0, batch->rows * sizeof *batch->advantage);
     rl_groups_init(&groups, batch, estimator->by, options->out, estimator->last_turn);
     for (size_t g = 0; g < groups.count; g++) {
         const size_t *rows = groups.rows + groups.start[g];
         size_t count = groups.start[g + 1] - groups.start[g];
-        read_members(batch, estimator, options, rows, count, members);
+        read_members(batch, estimator, rows, count, members);
         estimate(batch, estimator, options, members, count);
     }
     if (estimator->last_turn)
@@ -203,62 +214,4 @@ int rl_advantages(struct rl_batch *batch, const struct rl_estimator *estimator,
     rl_groups_deinit(&groups);
     mem_free(members);
     return 0;
-}
-
-void rl_score_energy(const struct rl_batch *batch, const float *square_sum, double *energy)
-{
-    for (size_t row = 0; row < batch->rows; row++) {
-        energy[row] = 0;
-        for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
-            if (batch->mask[i])
-                energy[row] += 1 - 2 * exp((double)batch->trained[i]) + (double)square_sum[i];
-    }
-}
-
-/* -------------------------------------------------------------------------------------- tokens */
-
-/* Masked tokens follow each other as if nothing stood between them. */
-static void gae_row(const struct rl_batch *batch, size_t row, const struct rl_gae *gae,
-                    const float *value, double *advantage)
-{
-    double reward = batch->returns[row]; /* of the last token alone */
-    double next_value = 0;
-    double next = 0;
-    for (size_t i = batch->first[row + 1]; i-- > batch->first[row];) {
-        if (!batch->mask[i])
-            continue;
-        double delta = reward + gae->gamma * next_value - (double)value[i];
-        next = delta + gae->gamma * gae->lambda * next;
-        advantage[i] = next;
-        next_value = (double)value[i];
-        reward = 0;
-    }
-}
-
-void rl_egae(const struct rl_batch *batch, const struct rl_gae *gae, const float *value,
-             double *advantage)
-{
-    double sum = 0;
-    double squares = 0;
-    size_t count = 0;
-    memset(advantage, 0, batch->tokens * sizeof *advantage);
-    for (size_t row = 0; row < batch->rows; row++)
-        if (!batch->drop[row]) {
-            gae_row(batch, row, gae, value, advantage);
-            for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
-                sum += advantage[i];
-            count += rl_row_tokens(batch, row);
-        }
-    if (!gae->whiten || count < 2)
-        return;
-    double mean = sum / (double)count;
-    for (size_t row = 0; row < batch->rows; row++)
-        for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
-            if (batch->mask[i] && !batch->drop[row])
-                squares += pow(advantage[i] - mean, 2);
-    double scale = sqrt(squares / (double)(count - 1) + 1e-8);
-    for (size_t row = 0; row < batch->rows; row++)
-        for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
-            if (batch->mask[i] && !batch->drop[row])
-                advantage[i] = (advantage[i] - mean) / scale;
 }

@@ -10,10 +10,11 @@
  *   erloo                  G  prompt        mean of the others   1      likewise
  *   erloo_norm             G  prompt        mean of the others   σ of the others + 1e-8
  *   reinforce              G  batch         mean                 σ + 1e-6
+ *   egae                   G  batch         mean over tokens     √(variance over tokens + 1e-8)
  *   return                 G  -             baseline[row], or 0  1      Williams 1992; ReMax with a
  *                                                                       greedy answer's
  *   turn_optimal_baseline  G  prompt, turn  Σ e v / Σ e          1      Greensmith et al. 2004;
- *   optimal_baseline       G  prompt        Σ e v / Σ e          1      e = energy[row]
+ *   optimal_baseline       G  prompt        Σ e v / Σ e          1      e = |∇ log π|², below
  *   and of the rollout's last turn alone, copied to its other turns:
  *   rloo                   G  prompt        mean of the others   1      Ahmadian et al. 2024
  *   grpo_last, grpo_std_last                mean                 1, or σ + 1e-6
@@ -27,6 +28,13 @@
  * between turns where rollouts end early: there trloo and grpo differ by more than a factor. With
  * all turns of a prompt in one group (erloo) a turn's own rollout is among the others, and moves
  * their mean.
+ *
+ * egae is Dr. Kernel's (the return on a turn's last token, GAE over its tokens, whitened over those
+ * of the batch) for its γ = λ = 1 and a critic that says 0: no policy here has one that says more.
+ * reinforce_plus_plus is likewise its `gae` of the last turn.
+ *
+ * Optimal baselines weigh a row by the square of its score with respect to the logits, summed over
+ * its masked tokens: e = Σ 1 - 2 π(token) + Σ_a π(a)².
  *
  * erloo_norm is kept as it is: one success among failures has an advantage of 1e8 times its reward.
  *
@@ -63,28 +71,12 @@ struct rl_advantage_options {
      * RL_VOID | RL_FAILED. */
     unsigned out;
     const double *baseline; /* [rows], for `return`; NULL: 0 */
-    const double *energy;   /* [rows], for the optimal baselines: rl_score_energy */
 };
-extern const struct rl_advantage_options rl_advantage_defaults; /* return, RL_ANY, NULL, NULL */
+extern const struct rl_advantage_options rl_advantage_defaults; /* return, RL_ANY, NULL */
 
-/* Fills batch->advantage out of batch->returns. ERR_INPUT: an optimal baseline without energy. */
+/* Fills batch->advantage out of batch->returns. ERR_INPUT: an optimal baseline, and no
+ * batch->collision. */
 NODISCARD int rl_advantages(struct rl_batch *batch, const struct rl_estimator *estimator,
                             const struct rl_advantage_options *options, struct err *err);
-
-/* |∇ log π(token)|² with respect to the logits, summed over a row's masked tokens:
- * e = Σ 1 - 2 π(token) + Σ_a π(a)². square_sum [tokens]: Σ_a π(a)², which only the policy knows. */
-void rl_score_energy(const struct rl_batch *batch, const float *square_sum, double *energy);
-
-/* egae of Dr. Kernel's code: the turn's return on its last token, then GAE over the tokens of a row
- * (Schulman et al. 2016, equation 16) with a critic's `value` [tokens]:
- *   δ_k = r_k + γ V_{k+1} - V_k,  A_k = δ_k + γ λ A_{k+1}
- * and with `whiten` (A - mean) / √(variance + 1e-8) over all tokens of the batch. advantage
- * [tokens]; 0 without mask, or where dropped. γ is the one between tokens. */
-struct rl_gae {
-    double gamma, lambda;
-    bool whiten;
-};
-void rl_egae(const struct rl_batch *batch, const struct rl_gae *gae, const float *value,
-             double *advantage);
 
 #endif

@@ -22,9 +22,13 @@ void rl_batch_alloc(struct rl_batch *batch, struct arena *arena, size_t rows, si
         .mask = arena_alloc(arena, tokens * sizeof(bool)),
         .trained = arena_alloc(arena, tokens * sizeof(float)),
         .sampled = arena_alloc(arena, tokens * sizeof(float)),
+        .collision = arena_alloc(arena, tokens * sizeof(float)),
+        .weight = arena_alloc(arena, tokens * sizeof(double)),
     };
-    for (size_t i = 0; i < tokens; i++)
+    for (size_t i = 0; i < tokens; i++) {
         batch->mask[i] = true;
+        batch->collision[i] = NAN;
+    }
 }
 
 size_t rl_rollout_end(const struct rl_batch *batch, size_t row)

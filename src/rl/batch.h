@@ -37,6 +37,7 @@ enum rl_drop {
     RL_CONSTANT = 64, /* a prompt whose answers are all alike (rl/select.h) */
     RL_SURPLUS = 128, /* more than was asked for (rl/select.h) */
     RL_ANY = 255,
+    RL_REJECTED = RL_MISMATCH | RL_VETO | RL_COVERAGE, /* judged, and not trained on */
 };
 
 struct rl_batch {
@@ -55,6 +56,8 @@ struct rl_batch {
     bool *mask;        /* [tokens] the model's own, and not rejected */
     float *trained;    /* [tokens] log-probability under the weights that are trained */
     float *sampled;    /* [tokens] log-probability when it was sampled */
+    float *collision;  /* [tokens] Σ_a π(a)² of the trained; NAN: not told */
+    double *weight;    /* [tokens] importance weight of rl_importance */
 };
 
 /* Arrays of zeroes, masks of true; `first` is the caller's to fill. */

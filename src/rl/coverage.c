@@ -3,7 +3,6 @@
 #include "rl/random.h"
 
 #include <math.h>
-#include <string.h>
 
 const struct rl_coverage_options rl_coverage_defaults = {
     .threshold = 0.3,
@@ -21,16 +20,27 @@ double rl_keep_probability(const struct rl_coverage_options *options, double v, 
     return fmin(fmax((v - options->threshold) / options->factor, 0), 1);
 }
 
+/* NAN: not known, and no reason to reject. */
+static double coverage_at(const struct rl_batch *batch, const struct rl_coverage_options *options,
+                          size_t row)
+{
+    double v = batch->coverage[row];
+    return isnan(v) && options->unknown_zero ? 0 : v;
+}
+
 /* Geometric mean over the turns that count and are known. */
-static double rollout_coverage(const struct rl_batch *batch, size_t from, size_t to)
+static double rollout_coverage(const struct rl_batch *batch,
+                               const struct rl_coverage_options *options, size_t from, size_t to)
 {
     double sum = 0;
     double count = 0;
-    for (size_t row = from; row < to; row++)
-        if (batch->drop[row] == 0 && !isnan(batch->coverage[row])) {
-            sum += log(fmax(batch->coverage[row], 1e-8));
+    for (size_t row = from; row < to; row++) {
+        double v = coverage_at(batch, options, row);
+        if (batch->drop[row] == 0 && !isnan(v)) {
+            sum += log(fmax(v, 1e-8));
             count++;
         }
+    }
     return count > 0 ? exp(sum / count) : NAN;
 }
 
@@ -40,10 +50,10 @@ struct tally {
     double known, sum, min, max;
 };
 
-static void add_row(struct tally *tally, const struct rl_batch *batch, size_t row, bool masked)
+static void add_row(struct tally *tally, const struct rl_batch *batch, size_t row, double v,
+                    bool masked)
 {
     double tokens = (double)rl_row_tokens(batch, row);
-    double v = batch->coverage[row];
     tally->rows++;
     tally->tokens += tokens;
     tally->correct += batch->correct[row];
@@ -71,15 +81,16 @@ void rl_coverage_reject(struct rl_batch *batch, const struct rl_coverage_options
     for (size_t row = 0, end = 0; row < batch->rows; row++) {
         if (row == end) {
             end = rl_rollout_end(batch, row);
-            whole = rollout_coverage(batch, row, end);
+            whole = rollout_coverage(batch, options, row, end);
         }
         if (batch->drop[row])
             continue;
-        double keep = rl_keep_probability(options, options->rollout ? whole : batch->coverage[row],
+        double v = coverage_at(batch, options, row);
+        double keep = rl_keep_probability(options, options->rollout ? whole : v,
                                           batch->correct[row], batch->speedup[row]);
         uint64_t index = (uint64_t)batch->rollout[row] << 32 | batch->turn[row];
         bool masked = options->enabled && rl_uniform(seed, step, RL_STREAM_COVERAGE, index) >= keep;
-        add_row(&tally, batch, row, masked);
+        add_row(&tally, batch, row, v, masked);
         if (masked)
             batch->drop[row] |= RL_COVERAGE;
     }
@@ -98,27 +109,4 @@ void rl_coverage_put(const struct rl_coverage_metrics *metrics, rl_put put, void
 #define X(name) put(context, "coverage/" #name, metrics->name);
     RL_COVERAGE_METRICS(X)
 #undef X
-}
-
-static bool is_own(const char *name, const char *const *own, size_t own_count)
-{
-    for (size_t i = 0; i < own_count; i++)
-        if (strcasestr(name, own[i]) || strcasestr(own[i], name))
-            return true;
-    return false;
-}
-
-struct rl_named_coverage rl_coverage_by_name(const struct rl_profile_row *rows, size_t row_count,
-                                             const char *const *own, size_t own_count)
-{
-    double own_us = 0;
-    double all_us = 0;
-    double matches = 0;
-    for (size_t i = 0; i < row_count; i++) {
-        bool matched = is_own(rows[i].name, own, own_count);
-        all_us += rows[i].gpu_us + rows[i].cpu_us;
-        own_us += matched ? rows[i].gpu_us : 0;
-        matches += matched;
-    }
-    return (struct rl_named_coverage){share(own_us, all_us), share(matches, (double)row_count)};
 }

@@ -5,11 +5,11 @@
  *   p_keep  clip((v - threshold) / factor, 0, 1);  factor 0: [v ≥ threshold]
  *           1 for a turn that is not correct (the code), unless `every_turn` (the paper)
  *           1 where the speedup reaches `speedup_threshold`
- *           1 where v is not known: without a profile there is no evidence
+ *           1 where v is not known: without a profile there is no evidence (the original has 0
+ *           for v then: `unknown_zero`)
  *   keep ~ Bernoulli(p_keep), by the number (seed, step, rollout, turn) of rl/random.h
  *
- * Coverage is the judge's: GPU time of own kernels by where their code came from. The original's,
- * by substrings of names over CPU and GPU time, is rl_coverage_by_name.
+ * What coverage is a share of, gym/coverage.h says.
  */
 #ifndef WARPGYM_RL_COVERAGE_H
 #define WARPGYM_RL_COVERAGE_H
@@ -22,6 +22,7 @@ struct rl_coverage_options {
     double speedup_threshold; /* NAN: none */
     bool rollout;
     bool every_turn;
+    bool unknown_zero;
 };
 extern const struct rl_coverage_options rl_coverage_defaults; /* off, 0.3, 0.1, none */
 
@@ -49,18 +50,5 @@ void rl_coverage_put(const struct rl_coverage_metrics *metrics, rl_put put, void
 /* Sets RL_COVERAGE. Without `enabled` it only measures. */
 void rl_coverage_reject(struct rl_batch *batch, const struct rl_coverage_options *options,
                         uint64_t seed, uint64_t step, struct rl_coverage_metrics *metrics);
-
-/* The original's ratio, for comparison: a row is the candidate's own if its name and one of `own`
- * are equal but for case, or one contains the other; time = Σ GPU time of those / Σ (GPU + CPU
- * time) of all rows; count = how many of the rows those are. */
-struct rl_profile_row {
-    const char *name;
-    double gpu_us, cpu_us;
-};
-struct rl_named_coverage {
-    double time, count;
-};
-struct rl_named_coverage rl_coverage_by_name(const struct rl_profile_row *rows, size_t row_count,
-                                             const char *const *own, size_t own_count);
 
 #endif

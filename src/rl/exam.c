@@ -66,7 +66,7 @@ static int open_all(struct exam *exam, struct err *err)
     if (result == 0)
         result = learner_open(&exam->learner, &learner, err);
     if (result == 0 && from->where)
-        result = learner_load(exam->learner, from->directory, from->where, false, err);
+        result = learner_load(exam->learner, from->directory, from->where, false, 0, err);
     return result < 0 ? result : learner_refresh(exam->learner, &version, err);
 }
 

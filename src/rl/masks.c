@@ -31,3 +31,9 @@ void rl_mask_failed(struct rl_batch *batch)
                 batch->drop[i] |= RL_FAILED;
     }
 }
+
+void rl_blame_unjudged(struct rl_batch *batch)
+{
+    for (size_t row = 0; row < batch->rows; row++)
+        batch->drop[row] &= (uint8_t)~RL_EXCLUDED;
+}

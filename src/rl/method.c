@@ -45,18 +45,19 @@ static void set_drkernel(struct rl_method *method)
     method->normalisation.scale = 1000;
 }
 
-/* 16 prompts, 16 rollouts, 3 turns. */
 static void set_drkernel_original(struct rl_method *method)
 {
+    static const struct rl_plan release = {.prompts = 16, .samples = 16, .turns = 3};
     set_drkernel(method);
     method->mask_void = true;
     method->mask_failed = true;
-    method->returns.without = RL_VOID;
+    method->lazy_paid = true;
+    method->rejected_stay = true;
+    method->coverage.unknown_zero = true;
     method->filter.kind = RL_FILTER_LAST_TURN;
-    method->filter.rollouts_least = 16 / 2 + 1;
     method->filter_rewards = true;
-    method->advantage.out = RL_EXCLUDED | RL_VOID | RL_FAILED | RL_CONSTANT | RL_SURPLUS;
-    method->normalisation.nominal_rows = (size_t)16 * 16 * 3;
+    method->planned = true;
+    rl_method_plan(method, &release);
 }
 
 static void set_kevin(struct rl_method *method)
@@ -68,6 +69,7 @@ static void set_kernel_rl_original(struct rl_method *method)
 {
     method->returns.rule = rl_return_rule("kernel_rl");
     method->returns.gamma = 0.4;
+    method->unjudged_zero = true;
     method->filter.kind = RL_FILTER_NONE;
     method->estimator = rl_estimator("grpo_last");
     method->normalisation.aggregation = RL_SEQ_SUM;
@@ -88,6 +90,14 @@ int rl_method_preset(const char *name, struct rl_method *method, struct err *err
     const char *near = nearest_name(name, names, METHODS);
     return err_set(err, ERR_INPUT, "there is no method '%.60s'%s%s%s", name,
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+void rl_method_plan(struct rl_method *method, const struct rl_plan *plan)
+{
+    if (!method->planned)
+        return;
+    method->filter.rollouts_least = plan->samples / 2 + 1;
+    method->normalisation.nominal_rows = plan->prompts * plan->samples * plan->turns;
 }
 
 int rl_method_check(struct rl_method *method, struct err *err)
@@ -118,42 +128,54 @@ int rl_method_check(struct rl_method *method, struct err *err)
     return rl_band_check(&method->band, err);
 }
 
+static void filter_prompts(struct rl_batch *batch, const struct rl_method *method,
+                           struct rl_filter_counts *counts)
+{
+    const struct rl_estimator *estimator = method->estimator;
+    struct rl_filter filter = method->filter;
+    bool rewards = method->filter_rewards || estimator->rewards;
+    filter.by = estimator->by;
+    filter.out = method->rejected_stay ? RL_EXCLUDED | RL_FAILED : RL_ANY;
+    if (filter.kind == RL_FILTER_TURNS && estimator->last_turn && estimator->by != RL_BY_BATCH)
+        filter.kind = RL_FILTER_LAST_TURN; /* the other turns move no advantage */
+    rl_filter_prompts(batch, &filter, rewards ? batch->reward : batch->returns, counts);
+}
+
 void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, uint64_t seed,
                       uint64_t step, struct rl_step_report *report)
 {
-    struct rl_filter filter = method->filter;
-    bool rewards = method->filter_rewards || method->estimator->rewards;
-    filter.by = method->estimator->by;
-    if (filter.kind == RL_FILTER_TURNS && method->estimator->last_turn)
-        filter.kind = RL_FILTER_LAST_TURN; /* the other turns move no advantage */
+    struct rl_return_options returns = method->returns;
+    returns.without = method->lazy_paid ? RL_VOID : RL_VOID | RL_COVERAGE;
+    if (method->unjudged_zero)
+        rl_blame_unjudged(batch);
     if (method->mask_void)
         rl_mask_void(batch);
     if (method->mask_failed)
         rl_mask_failed(batch);
+    if (method->importance != RL_NO_LEVEL)
+        rl_importance(batch, method->importance, method->importance_upper, batch->weight);
     rl_mismatch_measure(batch, &method->band, &report->mismatch);
     rl_mismatch_reject(batch, &method->band);
     rl_quality_measure(batch, &report->quality);
     rl_coverage_reject(batch, &method->coverage, seed, step, &report->coverage);
-    rl_returns(batch, &method->returns);
-    rl_filter_prompts(batch, &filter, rewards ? batch->reward : batch->returns, &report->prompts);
+    rl_returns(batch, &returns);
+    filter_prompts(batch, method, &report->prompts);
 }
 
 int rl_method_weigh(struct rl_batch *batch, const struct rl_method *method, size_t wanted,
                     uint64_t seed, uint64_t step, double *advantage, struct err *err)
 {
+    struct rl_advantage_options options = method->advantage;
+    options.out = method->rejected_stay ? RL_ANY & ~(unsigned)RL_REJECTED : RL_ANY;
     if (wanted > 0)
         rl_keep_prompts(batch, wanted, seed, step);
-    int result = rl_advantages(batch, method->estimator, &method->advantage, err);
+    int result = rl_advantages(batch, method->estimator, &options, err);
     if (result < 0)
         return result;
     double *weight = mem_alloc((batch->tokens + 1) * sizeof *weight);
-    double *importance = mem_alloc((batch->tokens + 1) * sizeof *importance);
     rl_token_weights(batch, &method->normalisation, weight);
-    if (method->importance != RL_NO_LEVEL)
-        rl_importance(batch, method->importance, method->importance_upper, importance);
-    rl_token_advantages(batch, weight, method->importance != RL_NO_LEVEL ? importance : NULL,
+    rl_token_advantages(batch, weight, method->importance != RL_NO_LEVEL ? batch->weight : NULL,
                         advantage);
     mem_free(weight);
-    mem_free(importance);
     return 0;
 }

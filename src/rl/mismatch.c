@@ -98,12 +98,24 @@ bool rl_in_band(const struct rl_band *band, double ratio)
     return ratio >= band->lower && ratio <= band->upper;
 }
 
-bool rl_is_vetoed(const struct rl_batch *batch, const struct rl_band *band, size_t row)
+static bool has_extreme_token(const struct rl_batch *batch, const struct rl_band *band, size_t row)
 {
     for (size_t i = batch->first[row]; band->veto > 0 && i < batch->first[row + 1]; i++)
         if (rl_token_counts(batch, row, i) && rl_token_log_ratio(batch, i) < log(band->veto))
             return true;
     return false;
+}
+
+void rl_find_vetoes(const struct rl_batch *batch, const struct rl_band *band, bool *vetoed)
+{
+    for (size_t row = 0, end = 0; row < batch->rows; row = end) {
+        bool any = false;
+        end = rl_rollout_end(batch, row);
+        for (size_t member = row; member < end; member++)
+            any |= vetoed[member] = has_extreme_token(batch, band, member);
+        for (size_t member = row; member < end && band->veto_rollout; member++)
+            vetoed[member] = any;
+    }
 }
 
 /* Rows that were dropped before stay as they are: their tokens have not been looked at. */
@@ -117,26 +129,22 @@ static void reject_tokens(struct rl_batch *batch, const struct rl_band *band, si
 
 void rl_mismatch_reject(struct rl_batch *batch, const struct rl_band *band)
 {
-    uint8_t *found = mem_alloc(batch->rows + 1);
+    bool *vetoed = mem_alloc(batch->rows + 1), *outside = mem_alloc(batch->rows + 1);
+    rl_find_vetoes(batch, band, vetoed);
     for (size_t row = 0, end = 0; row < batch->rows; row = end) {
         end = rl_unit_end(batch, band->level, row);
         bool inside = band->level == RL_NO_LEVEL || band->level == RL_TOKEN ||
                       rl_in_band(band, rl_unit_ratio(batch, band->level, row, end));
         for (size_t member = row; member < end; member++)
-            found[member] = (uint8_t)((inside ? 0 : RL_MISMATCH) |
-                                      (rl_is_vetoed(batch, band, member) ? RL_VETO : 0));
+            outside[member] = !inside;
     }
     for (size_t row = 0; row < batch->rows && band->level == RL_TOKEN; row++)
         reject_tokens(batch, band, row);
-    for (size_t row = 0, end = 0; row < batch->rows; row = end) {
-        uint8_t shared = 0;
-        end = rl_rollout_end(batch, row);
-        for (size_t member = row; member < end && band->veto_rollout; member++)
-            shared |= found[member] & RL_VETO;
-        for (size_t member = row; member < end; member++)
-            batch->drop[member] |= (uint8_t)(found[member] | shared);
-    }
-    mem_free(found);
+    for (size_t row = 0; row < batch->rows; row++)
+        batch->drop[row] |= (uint8_t)((outside[row] ? RL_MISMATCH : 0) |
+                                      (vetoed[row] ? RL_VETO : 0));
+    mem_free(outside);
+    mem_free(vetoed);
 }
 
 void rl_importance(const struct rl_batch *batch, enum rl_level level, double upper, double *weight)

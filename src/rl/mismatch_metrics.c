@@ -84,8 +84,9 @@ static void tally_row(struct tally *tally, const struct rl_band *band, const str
 static void tally_batch(struct tally *tally, const struct rl_batch *batch,
                         const struct rl_band *band, const double *ratio)
 {
+    bool *vetoed = mem_alloc(batch->rows + 1);
+    rl_find_vetoes(batch, band, vetoed);
     for (size_t row = 0; row < batch->rows; row++) {
-        bool vetoed = rl_is_vetoed(batch, band, row);
         struct row_sums sums = {0};
         for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++) {
             if (!rl_token_counts(batch, row, i))
@@ -96,12 +97,14 @@ static void tally_batch(struct tally *tally, const struct rl_batch *batch,
             sums.trained += (double)batch->trained[i];
             sums.sampled += (double)batch->sampled[i];
             sums.ratio += ratio[i];
-            sums.rejected += vetoed || outside;
+            sums.rejected += vetoed[row] || outside;
         }
-        tally->vetoed_rows += vetoed;
-        if (sums.count > 0)
-            tally_row(tally, band, &sums);
+        if (sums.count == 0)
+            continue;
+        tally->vetoed_rows += vetoed[row];
+        tally_row(tally, band, &sums);
     }
+    mem_free(vetoed);
 }
 
 static void write_rejection(const struct tally *tally, struct rl_mismatch_metrics *metrics)

@@ -14,6 +14,7 @@ size_t rl_unit_end(const struct rl_batch *batch, enum rl_level level, size_t row
 /* 1 where no token counts. */
 double rl_unit_ratio(const struct rl_batch *batch, enum rl_level level, size_t from, size_t to);
 bool rl_in_band(const struct rl_band *band, double ratio);
-bool rl_is_vetoed(const struct rl_batch *batch, const struct rl_band *band, size_t row);
+/* [rows] */
+void rl_find_vetoes(const struct rl_batch *batch, const struct rl_band *band, bool *vetoed);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "client/evaluator.h"
+#include "gym/coverage.h"
 #include "gym/episode.h"
 #include "rl/random.h"
 
@@ -20,6 +21,7 @@
 struct play {
     struct play_options options;
     json_t *configuration, *tasks;
+    enum coverage_measure coverage;
     struct play_rollout *rollouts;
     size_t count;
     pthread_t *threads;
@@ -186,13 +188,6 @@ static int ask(struct seat *seat, struct err *err)
     return result;
 }
 
-static double coverage_of(const json_t *verdict)
-{
-    const json_t *share = json_object_get(json_object_get(verdict, "profile"), "own_time_fraction");
-    double value = json_number_value(share);
-    return json_is_number(share) && value >= 0 ? fmin(value, 1) : NAN;
-}
-
 static int judge(struct seat *seat, struct err *err)
 {
     struct play *play = seat->play;
@@ -209,7 +204,7 @@ static int judge(struct seat *seat, struct err *err)
         json_decref(verdict);
         return err_set(err, ERR_CANCELLED, "stopped");
     }
-    turn_of(seat)->coverage = coverage_of(verdict);
+    turn_of(seat)->coverage = coverage_read(play->coverage, verdict);
     result = episode_verdict(seat->episode, verdict, err);
     json_decref(verdict);
     return result == ERR_IO ? 0 : result; /* it was none: asked again */
@@ -307,8 +302,13 @@ static void make_rollouts(struct play *play)
 
 int play_start(struct play **out, const struct play_options *options, struct err *err)
 {
+    enum coverage_measure coverage;
+    int result = coverage_measure_named(options->gym->settings->gym_coverage, &coverage, err);
+    if (result < 0)
+        return err_prefix(err, "gym.coverage");
     struct play *play = mem_alloc(sizeof *play);
     play->options = *options;
+    play->coverage = coverage;
     play->configuration = json_deep_copy(options->configuration);
     play->tasks = json_deep_copy(options->tasks);
     pthread_mutex_init(&play->lock, NULL);

@@ -40,18 +40,6 @@ static int begun(const struct run *run, struct err *err)
 
 /* ---------------------------------------------------------------------------------- open, close */
 
-/* The names of new files are on the disk, too. */
-static int sync_directory(const char *path, struct err *err)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int result = fd < 0 || (fsync(fd) < 0 && errno != EINVAL)
-                     ? err_sys(err, errno, "%s: cannot write it to the disk", path)
-                     : 0;
-    if (fd >= 0)
-        close(fd);
-    return result;
-}
-
 /* Files of a run are not strewn among others: but for hidden ones, and what a run has left that
  * died at its first breath. */
 static int check_place(const char *directory, struct err *err)
@@ -185,7 +173,7 @@ static int open_files(struct run *run, struct err *err)
     if (result == 0)
         result = run_hparams(&run->board.main, run->directory, run->settings, err);
     if (result == 0)
-        result = sync_directory(run->directory, err);
+        result = file_sync_directory(run->directory, err);
     return result;
 }
 
@@ -338,6 +326,20 @@ int run_checkpoint(struct run *run, const char *name, uint64_t step, const char 
     json_t *line = checkpoint_line(name, step, where, state, lengths);
     result = journal_append(&run->checkpoints, line, err);
     json_decref(line);
+    return result;
+}
+
+int run_checkpoint_removed(struct run *run, const json_t *line, struct err *err)
+{
+    int result = begun(run, err);
+    if (result < 0 || !run_checkpoint_is_elsewhere(json_text_at(line, "where")))
+        return result;
+    json_t *copy = json_copy((json_t *)line);
+    json_put(copy, "state", json_object());
+    json_put(copy, "time", json_time(clock_wall_ms()));
+    json_put(copy, "removed", json_true());
+    result = journal_append(&run->checkpoints, copy, err);
+    json_decref(copy);
     return result;
 }
 

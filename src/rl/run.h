@@ -74,6 +74,10 @@ NODISCARD int run_text(struct run *run, uint64_t step, const char *tag, const ch
 NODISCARD int run_checkpoint(struct run *run, const char *name, uint64_t step, const char *where,
                              const json_t *state, struct err *err);
 
+/* One that is elsewhere is there no more; `line` as of run_checkpoints. What is a path here tells
+ * by itself. */
+NODISCARD int run_checkpoint_removed(struct run *run, const json_t *line, struct err *err);
+
 /* A line of train.log: {"time", "event", …facts}; facts (borrowed) may be NULL. */
 NODISCARD int run_log(struct run *run, const char *event, const json_t *facts, struct err *err);
 /* What it does just now, for people: best effort, at most twice a second for one phase. `phase`

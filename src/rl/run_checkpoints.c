@@ -58,10 +58,12 @@ static int take(const char *directory, const char *path, size_t number, const ch
     result = check(line, &name, &where, err);
     if (result < 0)
         err_prefix(err, "%s:%zu", path, number);
-    *kept = result == 0 && is_there(directory, where);
+    bool removed = json_is_true(json_object_get(line, "removed"));
+    bool there = result == 0 && !removed && is_there(directory, where);
+    *kept = there || removed;
     if (result == 0)
         forget(all, name);
-    if (*kept)
+    if (there)
         json_array_append(all, line);
     json_decref(line);
     return result;

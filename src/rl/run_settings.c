@@ -39,6 +39,8 @@ static const char *const may_differ[] = {
     "policy.token_timeout_ms",
     "policy.timeout_ms",
     "policy.patience_ms",
+    "policy.promise_timeout_ms",
+    "policy.parting_timeout_ms",
     "policy.attempts",
     "policy.backoff_ms",
     "policy.price_prompt",

@@ -10,6 +10,7 @@ const char *const rl_filter_names[RL_FILTERS] = {"turns", "last_turn", "none"};
 const struct rl_filter rl_filter_defaults = {
     .kind = RL_FILTER_TURNS,
     .by = RL_BY_TURN,
+    .out = RL_ANY,
     .deviation = 1e-3,
 };
 
@@ -34,7 +35,7 @@ static void find_informative(const struct rl_batch *batch, const struct rl_filte
 {
     struct rl_groups groups;
     bool last = filter->kind == RL_FILTER_LAST_TURN;
-    rl_groups_init(&groups, batch, last ? RL_BY_PROMPT : filter->by, RL_ANY, last);
+    rl_groups_init(&groups, batch, last ? RL_BY_PROMPT : filter->by, filter->out, last);
     /* Both stand in ascending order of prompts. */
     for (size_t g = 0, p = 0; g < groups.count; g++) {
         const size_t *rows = groups.rows + groups.start[g];
@@ -46,11 +47,21 @@ static void find_informative(const struct rl_batch *batch, const struct rl_filte
     rl_groups_deinit(&groups);
 }
 
+/* How many rows of the group are trained on, so far. */
+static size_t usable_rows(const struct rl_batch *batch, const struct rl_groups *groups, size_t g)
+{
+    size_t count = 0;
+    for (size_t i = groups->start[g]; i < groups->start[g + 1]; i++)
+        count += batch->drop[groups->rows[i]] == 0;
+    return count;
+}
+
 static void drop_rows(struct rl_batch *batch, const struct rl_groups *groups, size_t g,
                       enum rl_drop bit)
 {
     for (size_t i = groups->start[g]; i < groups->start[g + 1]; i++)
-        batch->drop[groups->rows[i]] |= (uint8_t)bit;
+        if (batch->drop[groups->rows[i]] == 0)
+            batch->drop[groups->rows[i]] = (uint8_t)bit;
 }
 
 static size_t rollouts_of(const struct rl_batch *batch, const struct rl_groups *groups, size_t g)
@@ -66,27 +77,29 @@ void rl_filter_prompts(struct rl_batch *batch, const struct rl_filter *filter, c
                        struct rl_filter_counts *counts)
 {
     struct rl_groups all;
-    struct rl_groups usable;
+    struct rl_groups seen;
     rl_groups_init(&all, batch, RL_BY_PROMPT, 0, false);
-    rl_groups_init(&usable, batch, RL_BY_PROMPT, RL_ANY, false);
-    bool *informative = mem_alloc(usable.count + 1);
+    rl_groups_init(&seen, batch, RL_BY_PROMPT, filter->out, false);
+    bool *informative = mem_alloc(seen.count + 1);
     bool filters = filter->kind == RL_FILTER_LAST_TURN ||
                    (filter->kind == RL_FILTER_TURNS && filter->by != RL_BY_BATCH);
     *counts = (struct rl_filter_counts){.prompts = all.count};
     if (filters)
-        find_informative(batch, filter, values, &usable, informative);
-    for (size_t p = 0; p < usable.count; p++) {
-        bool few = rollouts_of(batch, &usable, p) < filter->rollouts_least;
+        find_informative(batch, filter, values, &seen, informative);
+    for (size_t p = 0; p < seen.count; p++) {
+        if (usable_rows(batch, &seen, p) == 0)
+            continue;
+        bool few = rollouts_of(batch, &seen, p) < filter->rollouts_least;
         bool constant = filters && !informative[p] && !few;
         counts->few += few;
         counts->constant += constant;
         if (few || constant)
-            drop_rows(batch, &usable, p, RL_CONSTANT);
+            drop_rows(batch, &seen, p, RL_CONSTANT);
         else
             counts->usable++;
     }
     mem_free(informative);
-    rl_groups_deinit(&usable);
+    rl_groups_deinit(&seen);
     rl_groups_deinit(&all);
 }
 
@@ -102,29 +115,19 @@ size_t rl_draw_more(const struct rl_draw *draw, size_t usable, size_t drawn, siz
 
 /* ------------------------------------------------------------------------------------- surplus */
 
-/* Rows [from, to) of a list that are kept or dropped together. */
 struct candidate {
-    size_t from, to;
-    size_t worth;  /* more is better */
-    double chance; /* less is better */
+    size_t group;
+    size_t rollouts; /* more is better */
+    double chance;   /* less is better */
 };
 
 static int compare_candidates(const void *left, const void *right)
 {
     const struct candidate *a = left;
     const struct candidate *b = right;
-    if (a->worth != b->worth)
-        return a->worth > b->worth ? -1 : 1;
+    if (a->rollouts != b->rollouts)
+        return a->rollouts > b->rollouts ? -1 : 1;
     return (a->chance > b->chance) - (a->chance < b->chance);
-}
-
-static void keep_best(struct rl_batch *batch, struct candidate *candidates, size_t count,
-                      size_t wanted, const size_t *rows)
-{
-    qsort(candidates, count, sizeof *candidates, compare_candidates);
-    for (size_t c = wanted; c < count; c++)
-        for (size_t i = candidates[c].from; i < candidates[c].to; i++)
-            batch->drop[rows[i]] |= RL_SURPLUS;
 }
 
 void rl_keep_prompts(struct rl_batch *batch, size_t wanted, uint64_t seed, uint64_t step)
@@ -135,44 +138,14 @@ void rl_keep_prompts(struct rl_batch *batch, size_t wanted, uint64_t seed, uint6
     for (size_t g = 0; g < groups.count; g++) {
         uint32_t prompt = batch->prompt[groups.rows[groups.start[g]]];
         candidates[g] = (struct candidate){
-            .from = groups.start[g],
-            .to = groups.start[g + 1],
-            .worth = rollouts_of(batch, &groups, g),
+            .group = g,
+            .rollouts = rollouts_of(batch, &groups, g),
             .chance = rl_uniform(seed, step, RL_STREAM_PROMPTS, prompt),
         };
     }
-    keep_best(batch, candidates, groups.count, wanted, groups.rows);
-    mem_free(candidates);
-    rl_groups_deinit(&groups);
-}
-
-/* The rollouts of group g, whose rows stand together. */
-static size_t list_rollouts(const struct rl_batch *batch, const struct rl_groups *groups, size_t g,
-                            uint64_t seed, uint64_t step, struct candidate *candidates)
-{
-    size_t count = 0;
-    for (size_t i = groups->start[g]; i < groups->start[g + 1]; i++) {
-        uint32_t rollout = batch->rollout[groups->rows[i]];
-        if (i == groups->start[g] || batch->rollout[groups->rows[i - 1]] != rollout)
-            candidates[count++] = (struct candidate){
-                .from = i,
-                .chance = rl_uniform(seed, step, RL_STREAM_ROLLOUTS, rollout),
-            };
-        candidates[count - 1].to = i + 1;
-        candidates[count - 1].worth++;
-    }
-    return count;
-}
-
-void rl_keep_rollouts(struct rl_batch *batch, size_t wanted, uint64_t seed, uint64_t step)
-{
-    struct rl_groups groups;
-    rl_groups_init(&groups, batch, RL_BY_PROMPT, RL_ANY, false);
-    struct candidate *candidates = mem_alloc((groups.rows_count + 1) * sizeof *candidates);
-    for (size_t g = 0; g < groups.count; g++) {
-        size_t count = list_rollouts(batch, &groups, g, seed, step, candidates);
-        keep_best(batch, candidates, count, wanted, groups.rows);
-    }
+    qsort(candidates, groups.count, sizeof *candidates, compare_candidates);
+    for (size_t c = wanted; c < groups.count; c++)
+        drop_rows(batch, &groups, candidates[c].group, RL_SURPLUS);
     mem_free(candidates);
     rl_groups_deinit(&groups);
 }

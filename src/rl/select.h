@@ -9,7 +9,7 @@
  *   last_turn  its rollouts' last rewards do (Dr. Kernel's code: early turns do not count)
  *   none       never (kernel_rl: its filter sees one group at a time and keeps it)
  *
- * Draws are numbers (seed, step, prompt or rollout) of rl/random.h.
+ * Draws are numbers (seed, step, prompt) of rl/random.h.
  */
 #ifndef WARPGYM_RL_SELECT_H
 #define WARPGYM_RL_SELECT_H
@@ -23,10 +23,12 @@ extern const char *const rl_filter_names[RL_FILTERS];
 struct rl_filter {
     enum rl_filter_kind kind;
     enum rl_group by; /* of `turns`: what the estimator groups by; all of the batch: no filter */
+    unsigned out;     /* rows with one of these bits are not looked at; the original looks at those
+                         that were rejected, too (RL_REJECTED, RL_VOID) */
     double deviation; /* sample deviation below which values are alike */
     size_t rollouts_least; /* with fewer usable ones a prompt goes, too; Dr. Kernel K/2 + 1 */
 };
-extern const struct rl_filter rl_filter_defaults; /* turns, by turn, 1e-3, 0 */
+extern const struct rl_filter rl_filter_defaults; /* turns, by turn, RL_ANY, 1e-3, 0 */
 
 struct rl_filter_counts {
     size_t prompts;       /* that the batch has */
@@ -52,7 +54,5 @@ size_t rl_draw_more(const struct rl_draw *draw, size_t usable, size_t drawn, siz
 /* Of the prompts with usable rows all but `wanted` become RL_SURPLUS: those with the most usable
  * rollouts stay, among equals chance decides. */
 void rl_keep_prompts(struct rl_batch *batch, size_t wanted, uint64_t seed, uint64_t step);
-/* The same of each prompt's rollouts, by usable turns. */
-void rl_keep_rollouts(struct rl_batch *batch, size_t wanted, uint64_t seed, uint64_t step);
 
 #endif

@@ -15,6 +15,7 @@ void step_deinit(struct step *step)
     arena_deinit(&step->arena);
     mem_free(step->rollouts);
     mem_free(step->trained);
+    mem_free(step->collision);
     mem_free(step->base);
 }
 
@@ -90,9 +91,9 @@ static struct lm_datum datum_of(const struct play_turn *turn, struct arena *aren
     return (struct lm_datum){.count = all - 1, .tokens = tokens, .targets = tokens + 1};
 }
 
-/* Of the tokens behind `*done`, by the learner; grown to all. */
-static int score(const struct step *step, struct learner *learner, float **scores, size_t *done,
-                 struct err *err)
+/* Of the tokens behind `*done`, by the learner; grown to all. collisions NULL: not wanted. */
+static int score(const struct step *step, struct learner *learner, float **scores,
+                 float **collisions, size_t *done, struct err *err)
 {
     const struct rl_batch *batch = &step->batch;
     struct lm_datum *datums = mem_alloc((batch->rows + 1) * sizeof *datums);
@@ -100,11 +101,15 @@ static int score(const struct step *step, struct learner *learner, float **score
     struct arena arena = {0};
     struct loss_sums sums;
     *scores = mem_resize(*scores, (batch->tokens + 1) * sizeof **scores);
+    if (collisions)
+        *collisions = mem_resize(*collisions, (batch->tokens + 1) * sizeof **collisions);
     for (size_t row = 0; row < batch->rows; row++) {
         if (batch->first[row] < *done || step->turns[row]->answer.count == 0)
             continue;
         datums[count] = datum_of(step->turns[row], &arena);
         datums[count].logprob = arena_alloc(&arena, datums[count].count * sizeof(float));
+        if (collisions)
+            datums[count].collision = arena_alloc(&arena, datums[count].count * sizeof(float));
         rows[count++] = row;
     }
     int result = count == 0 ? 0
@@ -112,8 +117,11 @@ static int score(const struct step *step, struct learner *learner, float **score
                                               NULL, &sums, err);
     for (size_t i = 0; result == 0 && i < count; i++) {
         const struct play_turn *turn = step->turns[rows[i]];
-        memcpy(*scores + batch->first[rows[i]], datums[i].logprob + turn->prompt.count - 1,
-               turn->answer.count * sizeof(float));
+        size_t first = batch->first[rows[i]], behind = turn->prompt.count - 1;
+        size_t bytes = turn->answer.count * sizeof(float);
+        memcpy(*scores + first, datums[i].logprob + behind, bytes);
+        if (collisions)
+            memcpy(*collisions + first, datums[i].collision + behind, bytes);
     }
     if (result == 0)
         *done = batch->tokens;
@@ -126,16 +134,22 @@ static int score(const struct step *step, struct learner *learner, float **score
 int step_score(struct step *step, struct learner *learner, struct err *err)
 {
     struct rl_batch *batch = &step->batch;
-    int result = learner ? score(step, learner, &step->trained, &step->scored, err) : 0;
-    if (result == 0 && batch->tokens > 0)
-        memcpy(batch->trained, learner ? step->trained : batch->sampled,
-               batch->tokens * sizeof *batch->trained);
-    return result;
+    bool whole = learner && step->options.method->estimator->baseline == RL_BASELINE_OPTIMAL;
+    int result = learner ? score(step, learner, &step->trained, whole ? &step->collision : NULL,
+                                 &step->scored, err)
+                         : 0;
+    if (result < 0 || batch->tokens == 0)
+        return result;
+    memcpy(batch->trained, learner ? step->trained : batch->sampled,
+           batch->tokens * sizeof *batch->trained);
+    if (whole)
+        memcpy(batch->collision, step->collision, batch->tokens * sizeof *batch->collision);
+    return 0;
 }
 
 int step_score_base(struct step *step, struct learner *base, struct err *err)
 {
-    return score(step, base, &step->base, &step->based, err);
+    return score(step, base, &step->base, NULL, &step->based, err);
 }
 
 void step_reject(struct step *step)

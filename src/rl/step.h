@@ -37,7 +37,7 @@ struct step {
     size_t rollout_count;
     const struct play_turn **turns; /* [rows] */
     struct rl_step_report report;
-    float *trained, *base; /* [scored], [based]: of the batch's first tokens */
+    float *trained, *collision, *base; /* [scored], [scored], [based]: of the first tokens */
     size_t scored, based;
     double *advantage; /* [tokens] */
     double kl;         /* mean log π_sampled - log π_base */

@@ -13,16 +13,35 @@ const struct rl_normalisation rl_normalisation_defaults = {
 };
 
 struct counts {
-    double rows, tokens, longest;
+    size_t rows, padding;
+    double tokens, longest;
 };
 
-static struct counts count_all(const struct rl_batch *batch)
+static size_t tokens_of(const struct rl_batch *batch, size_t row)
+{
+    return batch->drop[row] ? 0 : rl_row_tokens(batch, row);
+}
+
+/* How often row `index` of those that count does so. */
+static double copies_of(const struct counts *counts, size_t index)
+{
+    size_t rows = counts->rows > 0 ? counts->rows : 1;
+    size_t copies = 1 + counts->padding / rows + (index < counts->padding % rows);
+    return (double)copies;
+}
+
+static struct counts count_all(const struct rl_batch *batch, size_t pad_rows)
 {
     struct counts counts = {0};
+    size_t index = 0;
+    for (size_t row = 0; row < batch->rows; row++)
+        counts.rows += tokens_of(batch, row) > 0;
+    if (pad_rows > 0)
+        counts.padding = (pad_rows - counts.rows % pad_rows) % pad_rows;
     for (size_t row = 0; row < batch->rows; row++) {
-        double tokens = batch->drop[row] ? 0 : (double)rl_row_tokens(batch, row);
-        counts.rows += tokens > 0;
-        counts.tokens += tokens;
+        double tokens = (double)tokens_of(batch, row);
+        if (tokens > 0)
+            counts.tokens += tokens * copies_of(&counts, index++);
         counts.longest = fmax(counts.longest, tokens);
     }
     return counts;
@@ -31,7 +50,8 @@ static struct counts count_all(const struct rl_batch *batch)
 static double divisor(const struct rl_normalisation *normalisation, const struct counts *counts,
                       double row_tokens)
 {
-    double rows = normalisation->nominal_rows ? (double)normalisation->nominal_rows : counts->rows;
+    double rows = normalisation->nominal_rows ? (double)normalisation->nominal_rows
+                                              : (double)(counts->rows + counts->padding);
     double length = normalisation->nominal_tokens ? (double)normalisation->nominal_tokens
                                                   : counts->longest;
     switch (normalisation->aggregation) {
@@ -51,12 +71,14 @@ static double divisor(const struct rl_normalisation *normalisation, const struct
 void rl_token_weights(const struct rl_batch *batch, const struct rl_normalisation *normalisation,
                       double *weight)
 {
-    struct counts counts = count_all(batch);
+    struct counts counts = count_all(batch, normalisation->pad_rows);
+    size_t index = 0;
     for (size_t row = 0; row < batch->rows; row++) {
-        double tokens = batch->drop[row] ? 0 : (double)rl_row_tokens(batch, row);
-        double each = tokens > 0
-                          ? 1 / (normalisation->scale * divisor(normalisation, &counts, tokens))
-                          : 0;
+        double tokens = (double)tokens_of(batch, row);
+        double each = 0;
+        if (tokens > 0)
+            each = copies_of(&counts, index++) /
+                   (normalisation->scale * divisor(normalisation, &counts, tokens));
         for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
             weight[i] = batch->mask[i] ? each : 0;
     }

@@ -15,6 +15,9 @@
  * the rows would be, had none been dropped; then the step is the smaller the more is rejected (Dr.
  * Kernel). By default R is counted.
  *
+ * `pad_rows`: the first rows count twice, so that R is a multiple of it. Dr. Kernel's code pads so
+ * for its GPUs; it gives a few rows twice the weight.
+ *
  * ρ is an importance weight of rl/mismatch.h, or nothing.
  */
 #ifndef WARPGYM_RL_TOKENS_H
@@ -37,6 +40,7 @@ struct rl_normalisation {
     size_t nominal_rows;   /* 0: count them */
     size_t nominal_tokens; /* L; 0: that of the longest row */
     double scale;
+    size_t pad_rows; /* 0: none */
 };
 /* seq-mean-token-mean, counted, 1 */
 extern const struct rl_normalisation rl_normalisation_defaults;

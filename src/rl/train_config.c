@@ -11,7 +11,13 @@
 
 static const char *const schedules[] = {"constant", "linear", "cosine", NULL};
 static const char *const shapings[] = {"none", "residual", "residual_unbiased", NULL};
+/* Of two words the second sets a flag. */
 static const char *const masks[] = {"keep", "mask", NULL};
+static const char *const outages[] = {"leave", "zero", NULL};
+static const char *const unknowns[] = {"keep", "zero", NULL};
+static const char *const payments[] = {"drop", "pay", NULL};
+static const char *const stays[] = {"leave", "stay", NULL};
+static const char *const values[] = {"returns", "rewards", NULL};
 static const char *const units[] = {"turn", "rollout", NULL};
 static const char *const coverages[] = {"off", "turn", "rollout", NULL};
 static const char *const looked_at[] = {"correct", "every", NULL};
@@ -60,11 +66,6 @@ static int read_estimator(struct rl_method *method, const char *value, struct er
     int result = read_word("train.estimator", value, names, &index, err);
     if (result == 0 && index >= 0)
         method->estimator = &rl_estimators[index];
-    if (result == 0 && method->estimator->baseline == RL_BASELINE_OPTIMAL)
-        return err_set(err, ERR_INPUT,
-                       "train.estimator: %s needs the whole distribution of each token, which no "
-                       "learner tells",
-                       method->estimator->name);
     return result;
 }
 
@@ -80,35 +81,27 @@ static int read_rule(struct rl_method *method, const char *value, struct err *er
     return result;
 }
 
-/* Words that stand for a number of an enum, or for false and true. */
-static int read_words(struct rl_method *method, const struct settings *settings, struct err *err)
+/* Words that stand for a number of an enum. */
+static int read_kinds(struct rl_method *method, const struct settings *settings, struct err *err)
 {
     const char *levels[WORDS_MOST], *aggregations[WORDS_MOST], *filters[WORDS_MOST];
     int shaping = (int)method->returns.shaping, level = (int)method->band.level;
     int filter = (int)method->filter.kind, importance = (int)method->importance;
     int aggregation = (int)method->normalisation.aggregation;
-    int void_turns = method->mask_void, failed_turns = method->mask_failed;
-    int veto_rollout = method->band.veto_rollout, lone_zero = method->advantage.lone_zero;
     int coverage = method->coverage.enabled ? 1 + method->coverage.rollout : 0;
-    int every_turn = method->coverage.every_turn;
     const struct {
         const char *path, *value;
         const char *const *words;
         int *index;
     } rows[] = {
         {"train.shaping", settings->train_shaping, shapings, &shaping},
-        {"train.void_turns", settings->train_void_turns, masks, &void_turns},
-        {"train.failed_turns", settings->train_failed_turns, masks, &failed_turns},
         {"train.band", settings->train_band, ended(rl_level_names, RL_LEVELS, levels), &level},
-        {"train.veto_unit", settings->train_veto_unit, units, &veto_rollout},
         {"train.coverage", settings->train_coverage, coverages, &coverage},
-        {"train.coverage_turns", settings->train_coverage_turns, looked_at, &every_turn},
         {"train.filter", settings->train_filter, ended(rl_filter_names, RL_FILTERS, filters),
          &filter},
         {"train.importance", settings->train_importance, levels, &importance},
         {"train.aggregation", settings->train_aggregation,
          ended(rl_aggregation_names, RL_AGGREGATIONS, aggregations), &aggregation},
-        {"train.lone", settings->train_lone, lones, &lone_zero},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         int result = read_word(rows[i].path, rows[i].value, rows[i].words, rows[i].index, err);
@@ -116,34 +109,74 @@ static int read_words(struct rl_method *method, const struct settings *settings,
             return result;
     }
     method->returns.shaping = (enum rl_shaping)shaping;
-    method->mask_void = void_turns;
-    method->mask_failed = failed_turns;
     method->band.level = (enum rl_level)level;
-    method->band.veto_rollout = veto_rollout;
     method->coverage.enabled = coverage > 0;
     method->coverage.rollout = coverage > 1;
-    method->coverage.every_turn = every_turn;
     method->filter.kind = (enum rl_filter_kind)filter;
     method->importance = (enum rl_level)importance;
     method->normalisation.aggregation = (enum rl_aggregation)aggregation;
-    method->advantage.lone_zero = lone_zero;
     return 0;
 }
 
-/* -1 leaves what the preset has. */
-static void read_numbers(struct rl_method *method, const struct settings *settings)
+static int read_flags(struct rl_method *method, const struct settings *settings, struct err *err)
 {
     const struct {
+        const char *path, *value;
+        const char *const *words;
+        bool *flag;
+    } rows[] = {
+        {"train.void_turns", settings->train_void_turns, masks, &method->mask_void},
+        {"train.failed_turns", settings->train_failed_turns, masks, &method->mask_failed},
+        {"train.unjudged", settings->train_unjudged, outages, &method->unjudged_zero},
+        {"train.veto_unit", settings->train_veto_unit, units, &method->band.veto_rollout},
+        {"train.coverage_turns", settings->train_coverage_turns, looked_at,
+         &method->coverage.every_turn},
+        {"train.coverage_unknown", settings->train_coverage_unknown, unknowns,
+         &method->coverage.unknown_zero},
+        {"train.coverage_rewards", settings->train_coverage_rewards, payments, &method->lazy_paid},
+        {"train.rejected_turns", settings->train_rejected_turns, stays, &method->rejected_stay},
+        {"train.filter_values", settings->train_filter_values, values, &method->filter_rewards},
+        {"train.lone", settings->train_lone, lones, &method->advantage.lone_zero},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        int index = *rows[i].flag;
+        int result = read_word(rows[i].path, rows[i].value, rows[i].words, &index, err);
+        if (result < 0)
+            return result;
+        *rows[i].flag = index;
+    }
+    return 0;
+}
+
+/* A number that -1 leaves to a preset. */
+static int read_number(const char *path, double value, double *to, struct err *err)
+{
+    if (value == -1)
+        return 0;
+    if (!(value >= 0))
+        return err_set(err, ERR_INPUT, "%s: %g is neither -1 (as the preset has it) nor 0 or more",
+                       path, value);
+    *to = value;
+    return 0;
+}
+
+static int read_numbers(struct rl_method *method, const struct settings *settings, struct err *err)
+{
+    struct rl_coverage_options *coverage = &method->coverage;
+    const struct {
+        const char *path;
         double value, *to;
     } numbers[] = {
-        {settings->train_gamma, &method->returns.gamma},
-        {settings->train_band_upper, &method->band.upper},
-        {settings->train_veto, &method->band.veto},
-        {settings->train_coverage_threshold, &method->coverage.threshold},
-        {settings->train_coverage_factor, &method->coverage.factor},
-        {settings->train_filter_deviation, &method->filter.deviation},
-        {settings->train_importance_upper, &method->importance_upper},
-        {settings->train_scale, &method->normalisation.scale},
+        {"train.gamma", settings->train_gamma, &method->returns.gamma},
+        {"train.band_lower", settings->train_band_lower, &method->band.lower},
+        {"train.band_upper", settings->train_band_upper, &method->band.upper},
+        {"train.veto", settings->train_veto, &method->band.veto},
+        {"train.coverage_threshold", settings->train_coverage_threshold, &coverage->threshold},
+        {"train.coverage_factor", settings->train_coverage_factor, &coverage->factor},
+        {"train.coverage_speedup", settings->train_coverage_speedup, &coverage->speedup_threshold},
+        {"train.filter_deviation", settings->train_filter_deviation, &method->filter.deviation},
+        {"train.importance_upper", settings->train_importance_upper, &method->importance_upper},
+        {"train.scale", settings->train_scale, &method->normalisation.scale},
     };
     const struct {
         int64_t value;
@@ -152,57 +185,104 @@ static void read_numbers(struct rl_method *method, const struct settings *settin
         {settings->train_filter_rollouts, &method->filter.rollouts_least},
         {settings->train_nominal_rows, &method->normalisation.nominal_rows},
         {settings->train_nominal_tokens, &method->normalisation.nominal_tokens},
+        {settings->train_pad_rows, &method->normalisation.pad_rows},
     };
-    for (size_t i = 0; i < COUNT(numbers); i++)
-        if (numbers[i].value >= 0)
-            *numbers[i].to = numbers[i].value;
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        int result = read_number(numbers[i].path, numbers[i].value, numbers[i].to, err);
+        if (result < 0)
+            return result;
+    }
     for (size_t i = 0; i < COUNT(counts); i++)
         if (counts[i].value >= 0)
             *counts[i].to = (size_t)counts[i].value;
-    if (settings->train_band_lower >= 0)
-        method->band.lower = settings->train_band_lower > 0 ? settings->train_band_lower : NAN;
+    if (settings->train_band_lower == 0)
+        method->band.lower = NAN; /* 1 / upper */
+    if (settings->train_coverage_speedup == 0)
+        coverage->speedup_threshold = NAN;
+    return 0;
+}
+
+/* Settings from which no step could learn anything: every answer is alone, or every problem goes.
+ */
+static int check_plan(const struct rl_method *method, const struct rl_plan *plan, struct err *err)
+{
+    const struct rl_estimator *estimator = method->estimator;
+    bool single = plan->samples == 1, turns_alone = estimator->by == RL_BY_TURN || plan->turns == 1;
+    bool alone = single && estimator->by != RL_BY_BATCH && (turns_alone || estimator->last_turn);
+    if ((alone && method->filter.kind == RL_FILTER_TURNS) ||
+        (single && method->filter.kind == RL_FILTER_LAST_TURN))
+        return err_set(err, ERR_INPUT,
+                       "train.samples: the only answer to a problem has no other to be compared "
+                       "with, and train.filter leaves out all problems; take 2 or more, or "
+                       "train.estimator=return train.filter=none");
+    if (alone && method->advantage.lone_zero)
+        return err_set(err, ERR_INPUT,
+                       "train.samples: with train.lone zero the only answer to a problem teaches "
+                       "nothing; take 2 or more, or train.estimator=return");
+    if (method->filter.rollouts_least > plan->samples)
+        return err_set(err, ERR_INPUT,
+                       "train.filter_rollouts: %zu usable episodes of each problem are wanted, and "
+                       "train.samples is %zu: all problems would be left out",
+                       method->filter.rollouts_least, plan->samples);
+    return 0;
 }
 
 static int read_method(struct rl_method *method, const struct settings *settings, struct err *err)
 {
+    const struct rl_plan plan = {.prompts = (size_t)settings->train_prompts,
+                                 .samples = (size_t)settings->train_samples,
+                                 .turns = (size_t)settings->gym_turns};
     int result = rl_method_preset(settings->train_method, method, err);
     if (result < 0)
         return err_prefix(err, "train.method");
+    rl_method_plan(method, &plan);
     result = read_estimator(method, settings->train_estimator, err);
     if (result == 0)
         result = read_rule(method, settings->train_returns, err);
     if (result == 0)
-        result = read_words(method, settings, err);
+        result = read_kinds(method, settings, err);
+    if (result == 0)
+        result = read_flags(method, settings, err);
+    if (result == 0)
+        result = read_numbers(method, settings, err);
     if (result < 0)
         return result;
-    read_numbers(method, settings);
     result = rl_method_check(method, err);
-    return result < 0 ? err_prefix(err, "train.*") : 0;
+    if (result < 0)
+        return err_prefix(err, "train.*");
+    if (method->estimator->baseline == RL_BASELINE_OPTIMAL &&
+        (strcmp(settings->train_learner, "engine") != 0 || !settings->train_rescore))
+        return err_set(err, ERR_INPUT,
+                       "train.estimator: %s needs the whole distribution of each token, which only "
+                       "the engine tells, and only with train.rescore",
+                       method->estimator->name);
+    return settings->train_steps > 0 ? check_plan(method, &plan, err) : 0;
 }
 
 /* ----------------------------------------------------------------------------------------- loss */
 
-static double own(double value)
-{
-    return value < 0 ? NAN : value;
-}
-
 static int read_loss(struct train_config *config, const struct settings *settings, struct err *err)
 {
+    struct loss_config *to = &config->loss_config;
     config->loss = loss_find(settings->train_loss);
     if (!config->loss || !config->loss->ratio)
         return err_set(err, ERR_INPUT,
                        "train.loss: '%.60s' is none of importance_sampling, ppo, cispo, dro",
                        settings->train_loss);
-    config->loss_config = (struct loss_config){
-        .clip_low = own(settings->train_clip_low),
-        .clip_high = own(settings->train_clip_high),
-        .dual_clip = settings->train_dual_clip > 0 ? settings->train_dual_clip : NAN,
-        .beta = own(settings->train_dro_beta),
-        .entropy = settings->train_entropy > 0 ? settings->train_entropy : NAN,
-    };
-    struct loss_config checked = config->loss_config;
-    int result = loss_config_check(config->loss, &checked, err);
+    *to = loss_config_defaults;
+    int result = read_number("train.clip_low", settings->train_clip_low, &to->clip_low, err);
+    if (result == 0)
+        result = read_number("train.clip_high", settings->train_clip_high, &to->clip_high, err);
+    if (result == 0)
+        result = read_number("train.dro_beta", settings->train_dro_beta, &to->beta, err);
+    if (result < 0)
+        return result;
+    if (settings->train_dual_clip > 0)
+        to->dual_clip = settings->train_dual_clip;
+    if (settings->train_entropy > 0)
+        to->entropy = settings->train_entropy;
+    struct loss_config checked = *to;
+    result = loss_config_check(config->loss, &checked, err);
     return result < 0 ? err_prefix(err, "train.loss") : 0;
 }
 
@@ -257,6 +337,10 @@ static int check_learner(const struct settings *settings, struct err *err)
     if (tinker && (settings->train_entropy > 0 || settings->train_dual_clip > 0))
         return err_set(err, ERR_INPUT, "%s: only the engine has it",
                        settings->train_entropy > 0 ? "train.entropy" : "train.dual_clip");
+    if (tinker && strcmp(settings->train_loss, "dro") == 0)
+        return err_set(err, ERR_INPUT,
+                       "train.loss: only the engine has dro; a service would pull at the tokens of "
+                       "prompts, too");
     if (tinker && !settings->train_tokenizer[0])
         return err_set(err, ERR_INPUT,
                        "train.tokenizer: name the directory of the model's tokenizer; the service "

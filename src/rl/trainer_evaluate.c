@@ -1,20 +1,13 @@
-/* What is measured besides training: held-out problems, and whether any can be judged at all. */
+/* Held-out problems: how good the policy is on what it is not trained on. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "gym/episode_config.h"
 #include "rl/evaluate.h"
 #include "rl/random.h"
 #include "rl/trainer_parts.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
-#define PROBLEMS_TRIED 16 /* until one passes */
-
-/* ---------------------------------------------------------------------------------- evaluations */
 
 static bool is_due(const struct trainer *trainer)
 {
@@ -23,14 +16,6 @@ static bool is_due(const struct trainer *trainer)
     return every > 0 && json_array_size(trainer->data.held_out) > 0 && trainer->step >= first &&
            ((trainer->step - first) % every == 0 || trainer->step == trainer->steps) &&
            !trainer->evaluation;
-}
-
-static void hear_turn(void *context, const struct play_rollout *rollout,
-                      const struct play_turn *turn)
-{
-    (void)rollout;
-    (void)turn;
-    trainer_tell(context, 1, NULL);
 }
 
 static int play_held_out(struct trainer *trainer, struct play **play, struct err *err)
@@ -53,7 +38,7 @@ static int play_held_out(struct trainer *trainer, struct play **play, struct err
         .jobs = (size_t)settings->train_jobs,
         .wait_ms = settings->train_wait_ms,
         .cancelled = trainer->options->cancelled,
-        .tell = hear_turn,
+        .tell = trainer_hear_turn,
         .context = trainer,
     };
     trainer_begin_phase(trainer, "evaluate",
@@ -62,6 +47,20 @@ static int play_held_out(struct trainer *trainer, struct play **play, struct err
     int result = play_start(play, &options, err);
     json_decref(configuration);
     return result;
+}
+
+/* Figures of nothing would be kept for good. */
+static int check_played(const struct trainer *trainer, const struct play_rollout *rollouts,
+                        size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rollouts[i].trajectory)
+            return 0;
+    return count == 0 ? 0
+                      : err_set(err, ERR_INPUT,
+                                "step %" PRIu64 ": no episode could be played of those that are "
+                                "held out: %s",
+                                trainer->step, rollouts[0].why.text);
 }
 
 static int write_evaluation(const struct trainer *trainer, const struct play_rollout *rollouts,
@@ -105,6 +104,8 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
     if (result == 0)
         result = play_wait(play, &rollouts, &count, err);
     if (result == 0)
+        result = check_played(trainer, rollouts, count, err);
+    if (result == 0)
         result = write_evaluation(trainer, rollouts, count, err);
     if (result == 0) {
         trainer->evaluation = json_object();
@@ -116,72 +117,4 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
     }
     play_free(play);
     return result;
-}
-
-/* --------------------------------------------------------------------------------- the problems */
-
-/* The reference as an answer: a native one is written as answers are; a torch one has another
- * class. */
-static json_t *candidate_of(const struct problem *problem)
-{
-    json_t *candidate = json_object();
-    bool native = problem->format == PROBLEM_NATIVE;
-    char *text = native ? mem_strdup(problem->reference_text)
-                        : mem_printf("%s\n\nclass ModelNew(Model):\n    pass\n",
-                                     problem->reference_text);
-    json_put(candidate, "source", json_text(text));
-    json_put(candidate, "language", json_string(native ? "c" : "python"));
-    mem_free(text);
-    return candidate;
-}
-
-/* *why: what the judge says against it; "" where it passes. That an answer leaves the work to the
- * reference's operators is no fault here. */
-static int judge_reference(struct trainer *trainer, const json_t *task, char *why, size_t why_bytes,
-                           struct err *err)
-{
-    struct problem problem = {0};
-    json_t *request = json_object(), *verdict = NULL;
-    json_put(request, "problem", json_incref(json_object_get(task, "problem")));
-    int result = episode_config_problem(trainer->gym, request, &problem, err);
-    if (result == 0) {
-        json_put(request, "candidate", candidate_of(&problem));
-        json_put(request, "timing", json_false());
-        result = evaluator_evaluate(trainer->evaluator, request, &verdict, err);
-    }
-    if (result == 0) {
-        const char *status = json_text_at(verdict, "status");
-        const char *message = json_text_at(json_object_get(verdict, "error"), "message");
-        bool passes = json_is_true(json_object_get(verdict, "correct")) ||
-                      strcmp(status, "violation") == 0;
-        snprintf(why, why_bytes, "%s%s%s%s%s", passes ? "" : problem.id, passes ? "" : ": ",
-                 passes ? "" : status, !passes && *message ? ": " : "", passes ? "" : message);
-    }
-    json_decref(verdict);
-    json_decref(request);
-    problem_deinit(&problem);
-    return result;
-}
-
-int trainer_check_problems(struct trainer *trainer, struct err *err)
-{
-    const json_t *tasks = trainer->data.train;
-    char why[ERR_TEXT_MAX] = "";
-    size_t tried = 0;
-    if (trainer->settings->train_steps == 0)
-        return 0;
-    for (; tried < json_array_size(tasks) && tried < PROBLEMS_TRIED; tried++) {
-        char one[ERR_TEXT_MAX] = "";
-        int result = judge_reference(trainer, json_array_get(tasks, tried), one, sizeof one, err);
-        if (result < 0 && result != ERR_INPUT && result != ERR_MISSING)
-            return err_prefix(err, "a problem's own reference could not be judged");
-        if (result == 0 && !*one)
-            return 0;
-        if (!*why)
-            snprintf(why, sizeof why, "%s", result < 0 ? err->text : one);
-    }
-    return err_set(err, ERR_INPUT,
-                   "train.problems: not even a problem's own reference passes, of %zu that were "
-                   "tried (`warpgym problem check` says more); %s",
-                   tried, why);
 }

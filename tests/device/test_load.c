@@ -1,10 +1,15 @@
 /* What /proc says of processors and memory. */
 #include "device/load.h"
 
+#include "base/file.h"
+#include "base/mem.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -60,13 +65,68 @@ static void this_machine(void **state)
     assert_in_range(load.memory_available, 1, load.memory);
 }
 
+/* PATH=TEXT below `root`. */
+static void write_below(const char *root, const char *pair)
+{
+    const char *equals = strchr(pair, '=');
+    char *path = mem_printf("%s/%.*s", root, (int)(equals - pair), pair);
+    char *slash = strrchr(path, '/');
+    struct err err = {0};
+    *slash = '\0';
+    assert_int_equal(file_make_directories(path, 0755, &err), 0);
+    *slash = '/';
+    assert_int_equal(file_write_atomic(path, equals + 1, strlen(equals + 1), 0644, &err), 0);
+    mem_free(path);
+}
+
+#define V2 "sys/fs/cgroup/"
+#define V1 "sys/fs/cgroup/memory/"
+
+static void groups(void **state)
+{
+    static const struct {
+        const char *files[8];
+        uint64_t available;
+    } rows[] = {
+        {{NULL}, UINT64_MAX},
+        /* A container with a name space of its own. */
+        {{"proc/self/cgroup=0::/\n", V2 "memory.max=1000\n", V2 "memory.current=400\n",
+          V2 "memory.stat=anon 7\ninactive_file 100\nactive_file 50\n"},
+         750},
+        {{"proc/self/cgroup=0::/\n", V2 "memory.max=max\n"}, UINT64_MAX},
+        /* The least of all that it lies in. */
+        {{"proc/self/cgroup=0::/a/b\n", V2 "a/b/memory.max=900", V2 "a/memory.max=300",
+          V2 "memory.max=800", V2 "a/b/memory.current=10", V2 "a/memory.current=20"},
+         280},
+        /* A path of the host's that nobody sees here: what is mounted counts. */
+        {{"proc/self/cgroup=0::/../host/pod\n", V2 "memory.max=500"}, 500},
+        {{"proc/self/cgroup=9:name=systemd:/x\n8:memory:/x\n0::/\n",
+          V1 "x/memory.limit_in_bytes=2000\n", V1 "x/memory.usage_in_bytes=1500\n",
+          V1 "x/memory.stat=cache 1\ninactive_file 1\ntotal_inactive_file 400\n"
+             "total_active_file 100\n"},
+         1000},
+        /* More than it may have is in use. */
+        {{"proc/self/cgroup=0::/\n", V2 "memory.max=100", V2 "memory.current=400"}, 0},
+        {{"proc/self/cgroup=nonsense\n::\n0:\n"}, UINT64_MAX},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char root[] = "/tmp/warpgym-load-XXXXXX";
+        assert_non_null(mkdtemp(root));
+        for (size_t f = 0; f < 8 && rows[i].files[f]; f++)
+            write_below(root, rows[i].files[f]);
+        uint64_t available = load_group_available(root);
+        if (available != rows[i].available)
+            fail_msg("row %zu: %llu", i, (unsigned long long)available);
+        file_remove_tree(root);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stat_text),
-        cmocka_unit_test(meminfo_text),
-        cmocka_unit_test(between),
-        cmocka_unit_test(this_machine),
+        cmocka_unit_test(stat_text),    cmocka_unit_test(meminfo_text), cmocka_unit_test(between),
+        cmocka_unit_test(this_machine), cmocka_unit_test(groups),
     };
     return cmocka_run_group_tests_name("load", tests, NULL, NULL);
 }

@@ -286,7 +286,7 @@ static void test_facts(void **state)
         json_t *verdict = json_loads(verdicts[i].verdict, 0, NULL);
         struct reward_facts facts;
         assert_non_null(verdict);
-        reward_facts_read(verdict, NULL, &facts);
+        reward_facts_read(verdict, NULL, COVERAGE_TIME, &facts);
         int flags = (facts.format_ok ? FORMAT : 0) | (facts.compiled ? COMPILED : 0) |
                     (facts.correct ? CORRECT : 0) | (facts.completed ? COMPLETED : 0) |
                     (facts.cheated ? CHEATED : 0) | (facts.excluded ? EXCLUDED : 0);
@@ -311,17 +311,17 @@ static void test_answers(void **state)
     json_t *failed = json_loads("{\"status\": \"load_error\", \"compiled\": true}", 0, NULL);
     (void)state;
     /* What was judged correct has an entry point, whatever the parser thought. */
-    reward_facts_read(passed, &parsed, &facts);
+    reward_facts_read(passed, &parsed, COVERAGE_TIME, &facts);
     assert_true(facts.format_ok && facts.code_chars == 1 && facts.thought_chars == 7);
-    reward_facts_read(failed, &parsed, &facts);
+    reward_facts_read(failed, &parsed, COVERAGE_TIME, &facts);
     assert_false(facts.format_ok);
     /* No code: a failure. Code that nobody judged: nothing is known. */
-    reward_facts_read(NULL, &none, &facts);
+    reward_facts_read(NULL, &none, COVERAGE_TIME, &facts);
     assert_false(facts.format_ok || facts.excluded || facts.compiled || facts.completed);
     assert_int_equal(facts.thought_chars, 3);
-    reward_facts_read(NULL, NULL, &facts);
+    reward_facts_read(NULL, NULL, COVERAGE_TIME, &facts);
     assert_false(facts.excluded || facts.completed);
-    reward_facts_read(NULL, &parsed, &facts);
+    reward_facts_read(NULL, &parsed, COVERAGE_TIME, &facts);
     assert_true(facts.excluded);
     json_decref(passed);
     json_decref(failed);

@@ -203,8 +203,7 @@ static void test_a_tokenizer_without_turns(void **state)
     learned_open(&learned);
     assert_int_equal(tokenizer_learn(learned.directory, corpus, counts, 1, &small, &err), 0);
     assert_int_equal(tokenizer_open(&tokenizer, learned.directory, &err), 0);
-    assert_int_equal(chat_encode(tokenizer, &message, 1, &options, &ids, NULL, &err),
-                     ERR_UNSUPPORTED);
+    assert_int_equal(chat_encode(tokenizer, &message, 1, &options, &ids, NULL, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "<|im_start|>"));
     assert_int_equal(chat_end_token(tokenizer), -1);
     tokens_deinit(&ids);

@@ -2,6 +2,7 @@
  * differ. */
 #include "lm/train/sft.h"
 
+#include "../support/small_model.h"
 #include "../support/tiny_lm.h"
 #include "base/file.h"
 #include "base/limits.h"
@@ -103,7 +104,7 @@ static void bench_open(struct bench *bench)
     must(tokenizer_open(&bench->tokenizer, bench->directory, &err), &err);
     char *file = path_in(bench, "data.jsonl");
     must(file_write_atomic(file, lines, sizeof lines - 1, 0644, &err), &err);
-    how.max_tokens = TINY_POSITIONS;
+    how.max_tokens = SMALL_POSITIONS;
     must(dataset_open(&bench->data, (const char *const *)&file, 1, bench->tokenizer, &how, &err),
          &err);
     must(lm_backend_open(&bench->backend, "reference", 1, &err), &err);
@@ -140,7 +141,7 @@ static char *content(const struct bench *bench, const char *name, size_t *count)
 {
     char *path = path_in(bench, name), *bytes = NULL;
     struct err err = {0};
-    must(file_read(path, LIMIT_LM_FILE_BYTES, &bytes, count, &err), &err);
+    must(file_read(path, LIMIT_LM_COMPANION_BYTES, &bytes, count, &err), &err);
     mem_free(path);
     return bytes;
 }

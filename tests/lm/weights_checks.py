@@ -48,7 +48,7 @@ def done(*words):
 
 def refused(*words):
     run = warpgym(*words)
-    assert run.returncode in (2, 3), run.stderr
+    assert run.returncode == 2, run.stderr
     assert run.stderr.count("\n") == 1, run.stderr
     return run.stderr
 
@@ -265,6 +265,9 @@ def test_info(tmp_path):
     (base / "model.safetensors").unlink()
     assert "no weights here" in done("info", base)
     assert "no such file" in refused("info", tmp_path)
+    config = json.loads((base / "config.json").read_text())
+    (base / "config.json").write_text(json.dumps({**config, "model_type": "mamba"}))
+    assert "'model_type' is 'mamba'; the engine knows" in refused("info", base)
 
 
 @pytest.mark.parametrize("family", ["qwen2", "qwen3", "llama"])

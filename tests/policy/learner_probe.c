@@ -316,7 +316,8 @@ static json_t *do_save(struct learner *learner, const json_t *line, struct err *
 static json_t *do_load(struct learner *learner, const json_t *line, struct err *err)
 {
     return learner_load(learner, json_text_at(line, "directory"), json_text_at(line, "where"),
-                        json_is_true(json_object_get(line, "optimizer")), err) == 0
+                        json_is_true(json_object_get(line, "optimizer")),
+                        (uint64_t)number(line, "steps", 0), err) == 0
                ? json_object()
                : NULL;
 }

@@ -430,7 +430,7 @@ static void check_resume(size_t rank)
     assert_int_equal(refresh(fixture.learner), 6);
     struct learner_answer one = sample(fixture.learner, &fixture.prompt, 6);
     struct learner *other = learner_of(&fixture, "cpu", rank);
-    must(learner_load(other, directory, where, true, &err), &err);
+    must(learner_load(other, directory, where, true, 0, &err), &err);
     assert_int_equal(refresh(other), 3);
     for (size_t i = 0; i < 3; i++)
         found = train(other, &fixture.prompt, &goal);
@@ -440,7 +440,7 @@ static void check_resume(size_t rank)
     assert_true(is_same(&one, &two));
     must(learner_forget(other, directory, where, &err), &err);
     must(learner_forget(other, directory, where, &err), &err);
-    assert_int_equal(learner_load(other, directory, where, true, &err), ERR_MISSING);
+    assert_int_equal(learner_load(other, directory, where, true, 0, &err), ERR_MISSING);
     learner_answer_deinit(&one);
     learner_answer_deinit(&two);
     learner_answer_deinit(&goal);
@@ -527,13 +527,13 @@ static void test_torn(void **state)
     must(learner_save(fixture.learner, directory, "torn", &torn, &err), &err);
     char *path = mem_printf("%s/%s/model.safetensors", directory, torn);
     must(file_write_atomic(path, "x", 1, 0600, &err), &err);
-    assert_true(learner_load(fixture.learner, directory, torn, true, &err) < 0);
+    assert_true(learner_load(fixture.learner, directory, torn, true, 0, &err) < 0);
     assert_int_equal(learner_refresh(fixture.learner, &version, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "could not be read to its end"));
     double norm = NAN; /* that of gradients that are not finite, which is another matter */
     assert_int_equal(learner_step(fixture.learner, &lm_adam_defaults, &norm, &err), ERR_INPUT);
     assert_true(norm == 0);
-    must(learner_load(fixture.learner, directory, whole, true, &err), &err);
+    must(learner_load(fixture.learner, directory, whole, true, 0, &err), &err);
     assert_int_equal(refresh(fixture.learner), 0);
     mem_free(path);
     mem_free(whole);

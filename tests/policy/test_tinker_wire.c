@@ -104,8 +104,9 @@ static void test_sample(void **state)
     (void)state;
     for (sampling.top_k = 0; sampling.top_k < 10; sampling.top_k += 5) {
         struct buf body;
-        buf_init(&body, 4096);
-        tinker_put_sample(&body, &question);
+        tinker_begin(&body);
+        tinker_add_sample(&body, &question);
+        tinker_end(&body);
         json_t *sample = parse(&body);
         const json_t *params = json_object_get(sample, "sampling_params");
         json_int_t top_k = json_integer_value(json_object_get(params, "top_k"));

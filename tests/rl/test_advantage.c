@@ -97,7 +97,7 @@ static void test_rows(void **state)
 
 struct asked {
     const struct rl_batch *batch;
-    const double *energy, *given;
+    const double *given;
 };
 
 static bool counts(const struct asked *asked, size_t row)
@@ -170,6 +170,7 @@ static const struct {
     {"reinforce", "B", 'd'}, {"rloo", "L", 'o'},
     {"grpo_last", "L", 'm'}, {"grpo_std_last", "L", 'd'},
     {"return", "", 'g'},     {"reinforce_plus_plus", "BLN", 'w'},
+    {"egae", "BN", 'w'},
 };
 
 static double defined_at(const struct asked *asked, size_t row, const char *scope, char kind)
@@ -230,7 +231,7 @@ static void test_definitions(void **state)
         double *given = arena_alloc(&arena, batch.rows * sizeof *given);
         for (size_t row = 0; row < batch.rows; row++)
             given[row] = rl_test_number(&seed);
-        struct asked asked = {&batch, NULL, given};
+        struct asked asked = {&batch, given};
         options.baseline = given;
         for (size_t e = 0; e < sizeof definitions / sizeof *definitions; e++) {
             const char *name = definitions[e].name;
@@ -252,22 +253,19 @@ static void test_definitions(void **state)
 /* ------------------------------------------------------------------------------------ properties
  * */
 
-static void fill_energy(const struct rl_batch *batch, double *energy)
+/* Some distribution for each token, for the optimal baselines: a score of 0.1 and more. */
+static void fill_collisions(struct rl_batch *batch)
 {
-    for (size_t row = 0; row < batch->rows; row++)
-        energy[row] = 0.1 + batch->coverage[row];
+    for (size_t i = 0; i < batch->tokens; i++)
+        batch->collision[i] = 2 * expf(batch->trained[i]) - 0.9F + 0.1F * fabsf(batch->trained[i]);
 }
 
-static void compute(struct rl_batch *batch, const struct rl_estimator *estimator,
-                    struct arena *arena)
+static void compute(struct rl_batch *batch, const struct rl_estimator *estimator)
 {
-    struct rl_advantage_options options = rl_advantage_defaults;
     struct err err = {0};
-    double *energy = arena_alloc(arena, batch->rows * sizeof *energy);
-    fill_energy(batch, energy);
-    options.energy = energy;
+    fill_collisions(batch);
     rl_returns(batch, &rl_return_defaults);
-    assert_int_equal(rl_advantages(batch, estimator, &options, &err), 0);
+    assert_int_equal(rl_advantages(batch, estimator, &rl_advantage_defaults, &err), 0);
 }
 
 static void test_order_of_rollouts_is_nothing(void **state)
@@ -282,8 +280,8 @@ static void test_order_of_rollouts_is_nothing(void **state)
         size_t *place = arena_alloc(&arena, batch.rows * sizeof *place);
         rl_test_permute(&batch, &other, &arena, &seed, place);
         for (const struct rl_estimator *estimator = rl_estimators; estimator->name; estimator++) {
-            compute(&batch, estimator, &arena);
-            compute(&other, estimator, &arena);
+            compute(&batch, estimator);
+            compute(&other, estimator);
             for (size_t row = 0; row < batch.rows; row++) {
                 double wanted = batch.advantage[row];
                 double got = other.advantage[place[row]];
@@ -306,13 +304,11 @@ static void test_dropped_rows_are_nothing(void **state)
         double *before = arena_alloc(&arena, batch.rows * sizeof *before);
         double *rewards = arena_alloc(&arena, batch.rows * sizeof *rewards);
         memcpy(rewards, batch.reward, batch.rows * sizeof *rewards);
-        double *energy = arena_alloc(&arena, batch.rows * sizeof *energy);
-        struct rl_advantage_options options = rl_advantage_defaults;
+        const struct rl_advantage_options options = rl_advantage_defaults;
         struct rl_return_options returns = rl_return_defaults;
         /* Some rejected turns' rewards reach the turns before them: not here. */
         returns.without = RL_ANY;
-        options.energy = energy;
-        fill_energy(&batch, energy);
+        fill_collisions(&batch);
         for (const struct rl_estimator *estimator = rl_estimators; estimator->name; estimator++) {
             rl_returns(&batch, &returns);
             assert_int_equal(rl_advantages(&batch, estimator, &options, NULL), 0);
@@ -361,7 +357,7 @@ static void test_equal_rewards_teach_nothing(void **state)
         struct rl_batch batch;
         rl_test_rows(&batch, &arena, 5, (const uint32_t[5]){0}, turns, rewards);
         if (strcmp(estimator->name, "return") != 0) {
-            compute(&batch, estimator, &arena);
+            compute(&batch, estimator);
             for (size_t i = 0; i < 5; i++)
                 assert_true(batch.advantage[i] == 0);
         }
@@ -377,14 +373,13 @@ static void test_optimal_baseline(void **state)
     static const uint32_t turns[3] = {0};
     static const double rewards[3] = {3, 0, 1};
     /* A token of probability 1/2 of two: 1 - 2/2 + (1/4 + 1/4) = 1/2. */
-    static const float square_sum[3] = {0.5F, 0.5F, 0.82F};
+    static const float collision[3] = {0.5F, 0.5F, 0.82F};
     static const float trained[3] = {-0.6931471805599453F, -0.6931471805599453F,
                                      -0.10536051565782628F};
-    struct rl_advantage_options options = rl_advantage_defaults;
+    const struct rl_advantage_options options = rl_advantage_defaults;
     struct arena arena = {0};
     struct rl_batch batch;
     struct err err = {0};
-    double energy[3];
     (void)state;
     rl_test_rows(&batch, &arena, 3, (const uint32_t[3]){0}, turns, rewards);
     memcpy(batch.trained, trained, sizeof trained);
@@ -392,9 +387,12 @@ static void test_optimal_baseline(void **state)
     const struct rl_estimator *estimator = rl_estimator("turn_optimal_baseline");
     assert_int_equal(rl_advantages(&batch, estimator, &options, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "turn_optimal_baseline"));
-    rl_score_energy(&batch, square_sum, energy);
-    assert_true(fabs(energy[0] - 0.5) < 1e-6 && fabs(energy[2] - 0.02) < 1e-6);
-    options.energy = energy;
+    memcpy(batch.collision, collision, sizeof collision);
+    batch.drop[2] = RL_VETO; /* what is not trained on needs none */
+    batch.collision[2] = NAN;
+    assert_int_equal(rl_advantages(&batch, estimator, &options, &err), 0);
+    batch.drop[2] = 0;
+    batch.collision[2] = collision[2];
     assert_int_equal(rl_advantages(&batch, estimator, &options, &err), 0);
     double baseline = (0.5 * 3 + 0.5 * 0 + 0.02 * 1) / 1.02;
     for (size_t i = 0; i < 3; i++)
@@ -402,29 +400,41 @@ static void test_optimal_baseline(void **state)
     arena_deinit(&arena);
 }
 
-/* One row of three tokens, the second of them masked, written out. */
+/* egae by its own recursion: the return on a row's last token, GAE with γ = λ = 1 and a critic of
+ * 0, whitened over the tokens of the batch. */
 static void test_egae(void **state)
 {
-    static const float value[3] = {0.5F, 100, 0.25F};
-    const struct rl_gae plain = {.gamma = 0.9, .lambda = 0.8};
-    const struct rl_gae white = {.gamma = 0.9, .lambda = 0.8, .whiten = true};
-    struct arena arena = {0};
-    struct rl_batch batch;
-    double got[3];
+    uint64_t seed = 13;
     (void)state;
-    rl_batch_alloc(&batch, &arena, 1, 3);
-    batch.first[1] = 3;
-    batch.mask[1] = false;
-    batch.returns[0] = 2;
-    rl_egae(&batch, &plain, value, got);
-    double last = 2 - 0.25;
-    double first = 0.9 * 0.25 - 0.5 + 0.9 * 0.8 * last;
-    assert_true(fabs(got[0] - first) < CLOSE && got[1] == 0 && fabs(got[2] - last) < CLOSE);
-    rl_egae(&batch, &white, value, got);
-    double half = (last - first) / 2; /* deviation of two: half · √2 */
-    assert_true(fabs(got[2] - half / sqrt(2 * half * half + 1e-8)) < CLOSE);
-    assert_true(fabs(got[0] + got[2]) < CLOSE && got[1] == 0);
-    arena_deinit(&arena);
+    for (size_t trial = 0; trial < 20; trial++) {
+        struct arena arena = {0};
+        struct rl_batch batch;
+        double count = 0, mean = 0, squares = 0;
+        rl_test_batch(&batch, &arena, &seed, 2, 3, 3, true);
+        double *gae = arena_alloc(&arena, batch.tokens * sizeof *gae);
+        compute(&batch, rl_estimator("egae"));
+        for (size_t row = 0; row < batch.rows; row++) {
+            double reward = batch.returns[row], next = 0;
+            for (size_t i = batch.first[row + 1]; i-- > batch.first[row];) {
+                if (batch.drop[row] || !batch.mask[i])
+                    continue;
+                gae[i] = next = reward + next; /* δ = r + 0 - 0 */
+                reward = 0;
+                mean += gae[i];
+                count++;
+            }
+        }
+        mean /= count;
+        for (size_t row = 0; row < batch.rows; row++)
+            for (size_t i = batch.first[row]; i < batch.first[row + 1]; i++)
+                squares += batch.drop[row] || !batch.mask[i] ? 0 : pow(gae[i] - mean, 2);
+        for (size_t row = 0; row < batch.rows; row++)
+            for (size_t i = batch.first[row]; i < batch.first[row + 1]; i++)
+                if (!batch.drop[row] && batch.mask[i])
+                    assert_true(fabs(batch.advantage[row] -
+                                     (gae[i] - mean) / sqrt(squares / (count - 1) + 1e-8)) < 1e-6);
+        arena_deinit(&arena);
+    }
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Keep probabilities of the papers' page, draws that come again, and the original's coverage. */
+/* Keep probabilities of the papers' page, and draws that come again. */
 #include "rl/coverage.h"
 #include "rl/random.h"
 
@@ -22,19 +22,19 @@ static const struct {
     bool correct;
     double speedup, keep;
 } probabilities[] = {
-    {{true, 0.3, 0.1, NAN, false, false}, 0.3, true, 1, 0},
-    {{true, 0.3, 0.1, NAN, false, false}, 0.35, true, 1, 0.5},
-    {{true, 0.3, 0.1, NAN, false, false}, 0.4, true, 1, 1},
-    {{true, 0.3, 0.1, NAN, false, false}, 0, true, 9, 0},
-    {{true, 0.3, 0.1, NAN, false, false}, 1, true, 1, 1},
-    {{true, 0.3, 0.1, NAN, false, false}, 0, false, NAN, 1},
-    {{true, 0.3, 0.1, NAN, false, true}, 0, false, NAN, 0}, /* the paper's */
-    {{true, 0.3, 0.1, NAN, false, false}, NAN, true, 1, 1},
-    {{true, 0.3, 0, NAN, false, false}, 0.299, true, 1, 0},
-    {{true, 0.3, 0, NAN, false, false}, 0.3, true, 1, 1},
-    {{true, 0.3, 0.1, 1.5, false, false}, 0, true, 1.5, 1},
-    {{true, 0.3, 0.1, 1.5, false, false}, 0.35, true, 1.4, 0.5},
-    {{true, 0.3, 0.1, 1.5, false, false}, 0, true, NAN, 0},
+    {{true, 0.3, 0.1, NAN, false, false, false}, 0.3, true, 1, 0},
+    {{true, 0.3, 0.1, NAN, false, false, false}, 0.35, true, 1, 0.5},
+    {{true, 0.3, 0.1, NAN, false, false, false}, 0.4, true, 1, 1},
+    {{true, 0.3, 0.1, NAN, false, false, false}, 0, true, 9, 0},
+    {{true, 0.3, 0.1, NAN, false, false, false}, 1, true, 1, 1},
+    {{true, 0.3, 0.1, NAN, false, false, false}, 0, false, NAN, 1},
+    {{true, 0.3, 0.1, NAN, false, true, false}, 0, false, NAN, 0}, /* the paper's */
+    {{true, 0.3, 0.1, NAN, false, false, false}, NAN, true, 1, 1},
+    {{true, 0.3, 0, NAN, false, false, false}, 0.299, true, 1, 0},
+    {{true, 0.3, 0, NAN, false, false, false}, 0.3, true, 1, 1},
+    {{true, 0.3, 0.1, 1.5, false, false, false}, 0, true, 1.5, 1},
+    {{true, 0.3, 0.1, 1.5, false, false, false}, 0.35, true, 1.4, 0.5},
+    {{true, 0.3, 0.1, 1.5, false, false, false}, 0, true, NAN, 0},
 };
 
 static void test_probabilities(void **state)
@@ -116,6 +116,13 @@ static void test_metrics(void **state)
     assert_true(fabs(metrics.coverage_rs_correct_only_masked_fraction - 0.25) < CLOSE);
     assert_true(fabs(metrics.coverage_rs_mean_coverage - 0.45) < CLOSE);
     assert_true(metrics.coverage_rs_min_coverage == 0.1 && metrics.coverage_rs_max_coverage == 0.9);
+    /* The original's: what is not known is 0. */
+    memset(batch.drop, 0, 5);
+    options.unknown_zero = true;
+    rl_coverage_reject(&batch, &options, 0, 0, &metrics);
+    assert_int_equal(batch.drop[4], RL_COVERAGE);
+    assert_true(fabs(metrics.coverage_rs_masked_fraction - 0.4) < CLOSE);
+    assert_true(metrics.coverage_rs_min_coverage == 0);
     arena_deinit(&arena);
 }
 
@@ -142,24 +149,6 @@ static void test_whole_rollouts(void **state)
         assert_int_equal(batch.drop[2], RL_VETO);
     }
     arena_deinit(&arena);
-}
-
-static void test_names_deceive(void **state)
-{
-    static const struct rl_profile_row profile[] = {
-        {"add_kernel", 10, 10},
-        {"void at::native::vectorized_elementwise_kernel<Add_Kernel>", 60, 10},
-        {"aten::mm", 5, 5},
-    };
-    const char *const own[] = {"add_kernel"};
-    const char *const long_name[] = {"my_ATEN::MM_fast"};
-    (void)state;
-    struct rl_named_coverage by_name = rl_coverage_by_name(profile, 3, own, 1);
-    assert_true(fabs(by_name.time - 0.7) < CLOSE && fabs(by_name.count - 2. / 3) < CLOSE);
-    by_name = rl_coverage_by_name(profile, 3, long_name, 1);
-    assert_true(fabs(by_name.time - 0.05) < CLOSE && fabs(by_name.count - 1. / 3) < CLOSE);
-    by_name = rl_coverage_by_name(NULL, 0, own, 1);
-    assert_true(by_name.time == 0 && by_name.count == 0);
 }
 
 /* The last figure is SplitMix64's finaliser worked out by hand: every machine must draw it. */
@@ -195,7 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_probabilities), cmocka_unit_test(test_draws),
         cmocka_unit_test(test_metrics),       cmocka_unit_test(test_whole_rollouts),
-        cmocka_unit_test(test_names_deceive), cmocka_unit_test(test_numbers_stay),
+        cmocka_unit_test(test_numbers_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

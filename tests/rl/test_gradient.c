@@ -5,12 +5,10 @@
  * A rollout is a way down a binary tree: at each node the policy says 1 with probability
  * σ(θ[node]), the next turn is the next node, and some ways end early, so that later turns have
  * fewer members.
+ * Everything goes through rl/method.h, as in a run.
  */
 #include "lm/train/loss.h"
-#include "rl/advantage.h"
-#include "rl/mismatch.h"
-#include "rl/returns.h"
-#include "rl/tokens.h"
+#include "rl/method.h"
 
 #include "../support/rl_batches.h"
 
@@ -49,6 +47,8 @@ static const struct world uneven = {
     .turns = 3,
     .ends = {{false, true}, {true, false}},
     .reward = {{0.5, 1}, {1, 0.25}, {0, 2}, {1, 0}, {0.5, 3}, {0, 0.75}, {1.25, 0}}};
+/* Solved at once, or at the second turn, for the same return. */
+static const struct world tied = {.turns = 2, .ends = {{false, true}}, .reward = {{0, 1}, {1, 2}}};
 static const struct world outcome = {
     .turns = 3, .reward = {[3] = {1, 0}, [4] = {0.5, 3}, [5] = {0, 0.75}, [6] = {1.25, 0}}};
 
@@ -134,6 +134,9 @@ struct setup {
     double importance_upper;
     double baseline; /* of `return` */
     bool lone_zero;
+    const char *rule;        /* of returns; NULL: sum */
+    double gamma;            /* 0: 1 */
+    bool filtered;           /* constant prompts are dropped */
     const struct loss *loss; /* NULL: Σ A ∇log π */
     bool counted;            /* the mean over the rows that there are; else their sum / N */
 };
@@ -156,47 +159,43 @@ static void fill_batch(const struct setup *setup, const struct way *const *chose
             batch->reward[row] = setup->world->reward[nodes[row]][tokens[row]];
             batch->trained[row] = (float)log(probability(theta, nodes[row], tokens[row]));
             batch->sampled[row] = (float)log(probability(sampler, nodes[row], tokens[row]));
+            double one = probability(theta, nodes[row], 1);
+            batch->collision[row] = (float)(one * one + (1 - one) * (1 - one));
             batch->first[row + 1] = row + 1;
         }
 }
 
-/* Σ over the two tokens of π², which goes into optimal baselines. */
-static const double *energies(const struct rl_batch *batch, struct arena *arena)
+static void set_method(const struct setup *setup, const struct rl_batch *batch, struct arena *arena,
+                       struct rl_method *method)
 {
-    float *squares = arena_alloc(arena, batch->tokens * sizeof *squares);
-    double *energy = arena_alloc(arena, batch->rows * sizeof *energy);
-    for (size_t i = 0; i < batch->tokens; i++) {
-        double p = exp((double)batch->trained[i]);
-        squares[i] = (float)(p * p + (1 - p) * (1 - p));
-    }
-    rl_score_energy(batch, squares, energy);
-    return energy;
+    double *given = arena_alloc(arena, batch->rows * sizeof *given);
+    assert_int_equal(rl_method_preset("trloo", method, NULL), 0);
+    for (size_t row = 0; row < batch->rows; row++)
+        given[row] = setup->baseline;
+    method->normalisation = (struct rl_normalisation){
+        .aggregation = RL_SEQ_MEAN_TOKEN_SUM,
+        .nominal_rows = setup->counted ? 0 : setup->samples,
+        .scale = 1,
+    };
+    method->estimator = rl_estimator(setup->estimator);
+    method->advantage.baseline = given;
+    method->advantage.lone_zero = setup->lone_zero;
+    method->returns.rule = rl_return_rule(setup->rule ? setup->rule : "sum");
+    method->returns.gamma = setup->gamma > 0 ? setup->gamma : 1;
+    method->filter.kind = setup->filtered ? RL_FILTER_TURNS : RL_FILTER_NONE;
+    method->importance = setup->importance;
+    method->importance_upper = setup->importance_upper;
 }
 
 /* How the objective changes with each token's log-probability: what is followed upwards. */
 static void slopes(const struct setup *setup, struct rl_batch *batch, struct arena *arena,
                    double *slope)
 {
-    struct rl_normalisation normalisation = {
-        .aggregation = RL_SEQ_MEAN_TOKEN_SUM,
-        .nominal_rows = setup->counted ? 0 : setup->samples,
-        .scale = 1,
-    };
-    struct rl_advantage_options options = rl_advantage_defaults;
-    double *weight = arena_alloc(arena, batch->tokens * sizeof *weight);
-    double *importance = arena_alloc(arena, batch->tokens * sizeof *importance);
-    double *given = arena_alloc(arena, batch->rows * sizeof *given);
-    for (size_t row = 0; row < batch->rows; row++)
-        given[row] = setup->baseline;
-    options.baseline = given;
-    options.energy = energies(batch, arena);
-    options.lone_zero = setup->lone_zero;
-    rl_returns(batch, &rl_return_defaults);
-    assert_int_equal(rl_advantages(batch, rl_estimator(setup->estimator), &options, NULL), 0);
-    rl_token_weights(batch, &normalisation, weight);
-    if (setup->importance)
-        rl_importance(batch, setup->importance, setup->importance_upper, importance);
-    rl_token_advantages(batch, weight, setup->importance ? importance : NULL, slope);
+    struct rl_step_report report;
+    struct rl_method method;
+    set_method(setup, batch, arena, &method);
+    rl_method_reject(batch, &method, 0, 0, &report);
+    assert_int_equal(rl_method_weigh(batch, &method, 0, 0, 0, slope, NULL), 0);
     if (!setup->loss)
         return;
     float *advantages = arena_alloc(arena, batch->tokens * sizeof *advantages);
@@ -327,6 +326,29 @@ static const struct row {
      NAN,
      true},
 
+    {"TRLOO, constant problems left out",
+     {&single, 3, .estimator = "trloo", .filtered = true},
+     1,
+     false},
+    {"TRLOO, three turns, constant problems left out",
+     {&even, 3, .estimator = "trloo", .filtered = true},
+     1,
+     false},
+    {"TRLOO, of two ways to the same return", {&tied, 2, .estimator = "trloo"}, 1, false},
+    {"and left out: a turn alone counts for constant",
+     {&tied, 2, .estimator = "trloo", .filtered = true},
+     NAN,
+     true},
+    {"TRLOO, a discount is of another objective",
+     {&even, 3, .estimator = "trloo", .gamma = 0.4},
+     NAN,
+     true},
+    {"the best that still comes, too", {&even, 3, .estimator = "trloo", .rule = "max"}, NAN, true},
+    {"kernel_rl: one total for all turns",
+     {&even, 3, .estimator = "grpo_last", .rule = "kernel_rl", .gamma = 0.4},
+     NAN,
+     true},
+
     {"off policy, as if it were not",
      {&single, 3, .estimator = "trloo", .sampler = behaviour},
      1,
@@ -382,6 +404,56 @@ static void test_expectations(void **state)
         check(rows[i].what, &rows[i].setup, rows[i].factor, rows[i].differs);
 }
 
+/* Whatever is credited, a baseline of others takes nothing away from REINFORCE's expectation, and
+ * one of all the Nth part. */
+static void test_baselines_are_no_bias(void **state)
+{
+    static const struct setup credits[] = {
+        {&even, 3, .gamma = 0.4},
+        {&uneven, 3, .gamma = 0.4},
+        {&uneven, 3, .rule = "max"},
+        {&even, 3, .rule = "turn"},
+        {&uneven, 3, .sampler = behaviour, .importance = RL_SEQUENCE, .gamma = 0.4},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof credits / sizeof *credits; i++) {
+        struct setup setup = credits[i];
+        double plain[NODES], others[NODES], all[NODES];
+        double grpo = setup.world == &even ? 2. / 3 : NAN;
+        setup.estimator = "return";
+        expected_gradient(&setup, plain);
+        setup.estimator = "trloo";
+        expected_gradient(&setup, others);
+        setup.estimator = "grpo";
+        expected_gradient(&setup, all);
+        for (size_t n = 0; n < NODES; n++) {
+            assert_true(fabs(others[n] - plain[n]) < CLOSE);
+            assert_true(isnan(grpo) || fabs(all[n] - grpo * plain[n]) < CLOSE);
+        }
+    }
+}
+
+/* At the first node of `delay` the first token solves it at once, the second a turn later, as
+ * surely. Nothing is to be learned there; kernel_rl's totals teach to wait. */
+static void test_delay_is_paid_for(void **state)
+{
+    static const struct world delay = {.turns = 2,
+                                       .ends = {{true, false}},
+                                       .reward = {{1, 0}, {0, 0}, {1, 1}}};
+    const struct setup repaired = {&delay, 3, .estimator = "trloo"};
+    const struct setup discounted = {&delay, 3, .estimator = "trloo", .gamma = 0.4};
+    const struct setup original = {&delay, 3, .estimator = "grpo_last", .rule = "kernel_rl",
+                                   .gamma = 0.4};
+    double gradient[NODES];
+    (void)state;
+    expected_gradient(&repaired, gradient);
+    assert_true(fabs(gradient[0]) < CLOSE);
+    expected_gradient(&discounted, gradient);
+    assert_true(gradient[0] < -APART); /* sooner is better */
+    expected_gradient(&original, gradient);
+    assert_true(gradient[0] > APART);
+}
+
 /* On policy, the first step of each loss that weighs by π/π_old is Σ A ∇log π. */
 static void test_first_steps(void **state)
 {
@@ -421,6 +493,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ways),
         cmocka_unit_test(test_expectations),
+        cmocka_unit_test(test_baselines_are_no_bias),
+        cmocka_unit_test(test_delay_is_paid_for),
         cmocka_unit_test(test_first_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

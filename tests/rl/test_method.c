@@ -1,5 +1,5 @@
-/* Whole methods: the order of their parts, the originals' defects one by one, and what is refused.
- * */
+/* Whole methods: presets, the release worked out, and what is refused. The originals' defects, one
+ * by one: test_defects.c. */
 #include "rl/method.h"
 
 #include "../support/rl_batches.h"
@@ -24,197 +24,12 @@ static void preset(const char *name, struct rl_method *method)
         fail_msg("%s: %s", name, err.text);
 }
 
-/* Each changes one thing of `trloo`. */
-static void unchanged(struct rl_method *method)
-{
-    (void)method;
-}
-
-static void void_masked(struct rl_method *method)
-{
-    method->mask_void = true;
-}
-
-static void failed_masked(struct rl_method *method)
-{
-    method->mask_failed = true;
-}
-
-static void paid_for_delay(struct rl_method *method)
-{
-    method->returns.rule = rl_return_rule("kernel_rl");
-    method->returns.gamma = 0.4;
-    method->estimator = rl_estimator("grpo_last");
-}
-
-static void rejected_in_groups(struct rl_method *method)
-{
-    method->band = (struct rl_band){RL_TURN_GEO, 0.9, 1.1, 0, false};
-    method->advantage.out = RL_EXCLUDED | RL_VOID | RL_FAILED;
-}
-
-static void banded(struct rl_method *method)
-{
-    method->band = (struct rl_band){RL_TURN_GEO, 0.9, 1.1, 0, false};
-}
-
-static void covered(struct rl_method *method)
-{
-    method->coverage.enabled = true;
-    method->coverage.factor = 0;
-}
-
-static void covered_and_paid(struct rl_method *method)
-{
-    covered(method);
-    method->returns.without = RL_VOID;
-}
-
-static void last_turn_filter(struct rl_method *method)
-{
-    method->filter.kind = RL_FILTER_LAST_TURN;
-    method->filter_rewards = true;
-}
-
-static void no_filter(struct rl_method *method)
-{
-    method->filter.kind = RL_FILTER_NONE;
-}
-
-static const struct row {
-    const char *what;
-    void (*change)(struct rl_method *method);
+struct row {
     size_t count;
     uint32_t turns[ROWS];
     double rewards[ROWS];
-    double coverage[ROWS];  /* of correct turns; 0 is 1 */
+    double coverage[ROWS];  /* 0 is 1 */
     double log_ratio[ROWS]; /* one token each */
-    uint8_t given[ROWS];
-    uint8_t drop[ROWS];
-    double advantages[ROWS];
-} rows[] = {
-    {"a regression is punished",
-     unchanged,
-     4,
-     {0, 1, 0, 1},
-     {1, 0, 1, 2},
-     {0},
-     {0},
-     {0},
-     {0},
-     {-2, -2, 2, 2}},
-    {"the original does not",
-     void_masked,
-     4,
-     {0, 1, 0, 1},
-     {1, 0, 1, 2},
-     {0},
-     {0},
-     {0},
-     {0, RL_VOID},
-     {-2, 0, 2, 2}},
-    {"an outage is nobody's",
-     unchanged,
-     4,
-     {0, 1, 0, 1},
-     {1, 0, 1, 2},
-     {0},
-     {0},
-     {0, RL_EXCLUDED},
-     {0, RL_EXCLUDED},
-     {-2, 0, 2, 2}},
-    {"the original masks its rollout",
-     failed_masked,
-     4,
-     {0, 1, 0, 1},
-     {1, 0, 1, 2},
-     {0},
-     {0},
-     {0, RL_EXCLUDED},
-     {RL_FAILED, RL_EXCLUDED, RL_CONSTANT, RL_CONSTANT},
-     {0}},
-    {"solved at once, and late",
-     unchanged,
-     3,
-     {0, 0, 1},
-     {1, 0, 1},
-     {0},
-     {0},
-     {0},
-     {RL_CONSTANT, RL_CONSTANT, RL_CONSTANT},
-     {0}},
-    {"the original pays for delay",
-     paid_for_delay,
-     3,
-     {0, 0, 1},
-     {1, 0, 1},
-     {0},
-     {0},
-     {0},
-     {0},
-     {-0.2, 0.2, 0.2}},
-    {"rejected turns leave the baseline",
-     banded,
-     3,
-     {0, 0, 0},
-     {3, 1, 5},
-     {0},
-     {0, 0, 0.5},
-     {0},
-     {0, 0, RL_MISMATCH},
-     {2, -2, 0}},
-    {"the original's stay",
-     rejected_in_groups,
-     3,
-     {0, 0, 0},
-     {3, 1, 5},
-     {0},
-     {0, 0, 0.5},
-     {0},
-     {0, 0, RL_MISMATCH},
-     {0, -3, 0}},
-    {"a lazy turn pays nobody",
-     covered,
-     4,
-     {0, 1, 0, 1},
-     {1, 4, 2, 1},
-     {0, 0.1},
-     {0},
-     {0},
-     {0, RL_COVERAGE},
-     {-2, 0, 2, 1}},
-    {"the original's pays those before",
-     covered_and_paid,
-     4,
-     {0, 1, 0, 1},
-     {1, 4, 2, 1},
-     {0, 0.1},
-     {0},
-     {0},
-     {0, RL_COVERAGE},
-     {2, 0, -2, 1}},
-    {"early turns tell",
-     unchanged,
-     4,
-     {0, 1, 0, 1},
-     {0, 1, 2, 1},
-     {0},
-     {0},
-     {0},
-     {0},
-     {-2, 0, 2, 0}},
-    {"the original does not look",
-     last_turn_filter,
-     4,
-     {0, 1, 0, 1},
-     {0, 1, 2, 1},
-     {0},
-     {0},
-     {0},
-     {RL_CONSTANT, RL_CONSTANT, RL_CONSTANT, RL_CONSTANT},
-     {0}},
-    {"all alike", unchanged, 2, {0, 0}, {1, 1}, {0}, {0}, {0}, {RL_CONSTANT, RL_CONSTANT}, {0}},
-    {"the original trains on it", no_filter, 2, {0, 0}, {1, 1}, {0}, {0}, {0}, {0}, {0}},
 };
 
 static void fill(const struct row *row, struct rl_batch *batch, struct arena *arena)
@@ -223,36 +38,6 @@ static void fill(const struct row *row, struct rl_batch *batch, struct arena *ar
     for (size_t i = 0; i < row->count; i++) {
         batch->coverage[i] = row->coverage[i] > 0 ? row->coverage[i] : 1;
         batch->trained[i] = (float)row->log_ratio[i];
-        batch->drop[i] = row->given[i];
-    }
-}
-
-static void test_defects(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct rl_step_report report;
-        struct rl_method method;
-        struct arena arena = {0};
-        struct rl_batch batch;
-        struct err err = {0};
-        double advantage[ROWS];
-        preset("trloo", &method);
-        rows[i].change(&method);
-        fill(&rows[i], &batch, &arena);
-        rl_method_reject(&batch, &method, 1, 2, &report);
-        assert_int_equal(rl_method_weigh(&batch, &method, 0, 1, 2, advantage, &err), 0);
-        double trained = 0;
-        for (size_t row = 0; row < batch.rows; row++)
-            trained += batch.drop[row] == 0;
-        for (size_t row = 0; row < batch.rows; row++) {
-            if (batch.drop[row] != rows[i].drop[row])
-                fail_msg("%s, row %zu: bits %d", rows[i].what, row, batch.drop[row]);
-            if (!(fabs(batch.advantage[row] - rows[i].advantages[row]) < CLOSE))
-                fail_msg("%s, row %zu: %g", rows[i].what, row, batch.advantage[row]);
-            assert_true(fabs(advantage[row] * fmax(trained, 1) - batch.advantage[row]) < CLOSE);
-        }
-        arena_deinit(&arena);
     }
 }
 
@@ -372,6 +157,8 @@ static void test_filter_follows_the_estimator(void **state)
         {"erloo", {0, 1, 0, 1}, true}, /* all returns are 1 */
         {"erloo", {1, 1, 1, 1}, false},
         {"reinforce", {0, 1, 0, 1}, false},
+        {"reinforce_plus_plus", {0, 1, 0, 1}, false},
+        {"egae", {0, 1, 0, 1}, false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -415,6 +202,47 @@ static void test_original_release(void **state)
     }
 }
 
+/* Weights are of what was sampled: that a turn is lazy, or a token too far off, changes no ratio of
+ * the others. Two turns of one rollout, and another rollout. */
+static void test_weights_are_of_all(void **state)
+{
+    static const struct row row = {.count = 3,
+                                   .turns = {0, 1, 0},
+                                   .rewards = {2, 1, 0},
+                                   .coverage = {0, 0.1},
+                                   .log_ratio = {0.5, 0.25, 0}};
+    static const struct {
+        enum rl_level band;
+        bool coverage;
+        uint8_t drop; /* of the second turn */
+        bool counts;  /* whether its token does */
+    } cases[] = {{RL_NO_LEVEL, false, 0, true},
+                 {RL_NO_LEVEL, true, RL_COVERAGE, false},
+                 {RL_TURN, false, RL_MISMATCH, false},
+                 {RL_TOKEN, false, 0, false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rl_method method;
+        struct arena arena = {0};
+        struct rl_batch batch;
+        double advantage[ROWS];
+        preset("trloo", &method);
+        method.normalisation.aggregation = RL_SEQ_SUM;
+        method.importance = RL_SEQUENCE;
+        method.lazy_paid = true;
+        method.coverage.enabled = cases[i].coverage;
+        method.band = (struct rl_band){cases[i].band, 0.9, 2, 0, false};
+        struct row changed = row;
+        changed.log_ratio[1] = cases[i].band == RL_NO_LEVEL ? 0.25 : -0.25;
+        play(&method, &changed, (const uint32_t[3]){0}, 0, &batch, &arena, advantage);
+        assert_int_equal(batch.drop[1], cases[i].drop);
+        double weight = exp(0.5 + changed.log_ratio[1]);
+        assert_true(fabs(advantage[0] - 3 * weight) < 1e-6); /* 3 to nothing */
+        assert_true(fabs(advantage[1] - (cases[i].counts ? 1 * weight : 0)) < 1e-6);
+        arena_deinit(&arena);
+    }
+}
+
 static void test_settings_are_checked(void **state)
 {
     struct rl_method method;
@@ -449,12 +277,12 @@ static void test_settings_are_checked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defects),
         cmocka_unit_test(test_presets),
         cmocka_unit_test(test_release),
         cmocka_unit_test(test_weights_and_surplus),
         cmocka_unit_test(test_filter_follows_the_estimator),
         cmocka_unit_test(test_original_release),
+        cmocka_unit_test(test_weights_are_of_all),
         cmocka_unit_test(test_settings_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

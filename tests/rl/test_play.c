@@ -74,10 +74,14 @@ int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, json_
         return 0;
     }
     bool right = number && strtoull(number + 3, NULL, 10) % 2 == 0;
-    *verdict = json_pack("{s:s, s:b, s:b, s:{s:i, s:i}, s:{s:f}}", "status",
-                         right ? "passed" : "wrong", "compiled", 1, "correct", right, "correctness",
-                         "trials", 3, "passed", right ? 3 : 0, "profile", "own_time_fraction",
-                         0.25);
+    *verdict =
+        json_pack("{s:s, s:b, s:b, s:{s:i, s:i}, s:{s:f, s:f, s:[{s:s, s:f, s:b}, {s:s, s:f, "
+                  "s:b}, {s:s, s:f, s:b}]}}",
+                  "status", right ? "passed" : "wrong", "compiled", 1, "correct", right,
+                  "correctness", "trials", 3, "passed", right ? 3 : 0, "profile",
+                  "own_time_fraction", 0.25, "time_us", 100.0, "kernels", "name", "add_kernel",
+                  "time_us", 25.0, "own", 1, "name", "functor<Add_Kernel>", "time_us", 50.0, "own",
+                  0, "name", "sgemm", "time_us", 25.0, "own", 0);
     return 0;
 }
 
@@ -186,6 +190,7 @@ struct way {
     enum mood mood;
     size_t jobs, first_task;
     int64_t turns, wait_ms;
+    const char *reward; /* NULL: kevin */
     uint64_t seed;
     const _Atomic int *cancelled;
 };
@@ -201,7 +206,7 @@ static int play(struct world *world, const struct way *way)
     for (size_t i = 0; i < TASKS; i++)
         json_array_append_new(tasks, json_pack("{s:{s:s}}", "problem", "id", problems[i]));
     json_t *configuration = json_pack("{s:I, s:s, s:f}", "turns", (json_int_t)way->turns, "reward",
-                                      "kevin", "gamma", 1.0);
+                                      way->reward ? way->reward : "kevin", "gamma", 1.0);
     const struct play_options options = {.gym = gym,
                                          .learner = &world->learner,
                                          .evaluator = &world->evaluator,
@@ -262,6 +267,43 @@ static void test_rollouts(void **state)
     }
     assert_string_equal(world.rollouts[0].problem, "relu");
     end(&world);
+}
+
+/* One setting for the reward and for what rejects lazy turns. */
+static void test_coverage(void **state)
+{
+    static const struct {
+        const char *measure;
+        double coverage;
+    } rows[] = {{"time", 0.25}, {"named_time", 0.75}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct way way = {.say = write_code, .jobs = 2, .turns = 2, .reward = "drkernel"};
+        struct world world;
+        struct err err = {0};
+        char *pair = mem_printf("gym.coverage=%s", rows[i].measure);
+        size_t correct = 0;
+        assert_int_equal(settings_assign(&settings, pair, &err), 0);
+        assert_int_equal(play(&world, &way), 0);
+        for (size_t r = 0; r < world.count; r++)
+            for (size_t t = 0; t < 2; t++) {
+                const struct play_turn *turn = &world.rollouts[r].turns[t];
+                assert_true(turn->coverage == rows[i].coverage);
+                assert_true(turn->reward == (turn->correct ? 0.5 + 0.5 * rows[i].coverage : 0));
+                correct += turn->correct;
+            }
+        assert_true(correct > 0);
+        end(&world);
+        mem_free(pair);
+    }
+    struct world world;
+    struct err err = {0};
+    assert_int_equal(settings_assign(&settings, "gym.coverage=times", &err), 0);
+    assert_int_equal(play(&world, &(struct way){.say = write_code, .jobs = 1, .turns = 1}),
+                     ERR_INPUT);
+    assert_non_null(strstr(world.err.text, "gym.coverage: there is no coverage 'times'"));
+    end(&world);
+    assert_int_equal(settings_assign(&settings, "gym.coverage=time", &err), 0);
 }
 
 /* Whatever runs beside an episode, and in whatever order. */
@@ -377,6 +419,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rollouts),
+        cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_answers_depend_on_their_numbers_alone),
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_interrupted),

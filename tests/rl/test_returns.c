@@ -49,6 +49,7 @@ static const struct row {
     {"sum", 1, RL_RESIDUAL, 3, {0.5, 0, 1.25}, {0}, {1.25, 0.75, 1.25}},
     {"sum", 1, RL_RESIDUAL, 3, {0.5, 9, 1.25}, {0, RL_EXCLUDED}, {1.25, 0.75, 0.75}},
     {"sum", 0.5, RL_RESIDUAL_UNBIASED, 2, {0.5, 1}, {0}, {0.5, 0}},
+    {"sum", 0.4, RL_RESIDUAL_UNBIASED, 2, {0.5, 1}, {0}, {0.54, 0.1}}, /* of 0.5 and 0.6 - 0.5 */
     /* A void turn's reward is no more than 0 either way; a lazy one's is not passed on. */
     {"sum", 1, RL_UNSHAPED, 3, {1, -1, 2}, {0, RL_VOID}, {3, 2, 2}},
     {"sum", 1, RL_UNSHAPED, 3, {1, 1, 2}, {0, 0, RL_COVERAGE}, {2, 1, 0}},

@@ -196,26 +196,6 @@ static void test_surplus_prompts(void **state)
         assert_true(p == 2 || (stayed[p] > 160 && stayed[p] < 240));
 }
 
-static void test_surplus_rollouts(void **state)
-{
-    struct arena arena = {0};
-    struct rl_batch batch;
-    (void)state;
-    rl_test_rows(&batch, &arena, 8, (const uint32_t[8]){1, 1, 1, 1, 1, 2, 2, 2},
-                 (const uint32_t[8]){0, 0, 1, 0, 1, 0, 0, 0}, (const double[8]){0});
-    rl_keep_rollouts(&batch, 2, 1, 1);
-    /* The longer two of the first prompt; two of the three of the second. */
-    assert_int_equal(batch.drop[0], RL_SURPLUS);
-    for (size_t row = 1; row < 5; row++)
-        assert_int_equal(batch.drop[row], 0);
-    assert_int_equal(batch.drop[5] + batch.drop[6] + batch.drop[7], RL_SURPLUS);
-    rl_keep_rollouts(&batch, 2, 2, 2); /* once more changes nothing */
-    assert_int_equal(batch.drop[5] + batch.drop[6] + batch.drop[7], RL_SURPLUS);
-    rl_keep_prompts(&batch, 2, 2, 2);
-    assert_int_equal(batch.drop[1], 0);
-    arena_deinit(&arena);
-}
-
 static void test_choice_knows_no_order(void **state)
 {
     uint64_t seed = 21;
@@ -234,8 +214,6 @@ static void test_choice_knows_no_order(void **state)
         assert_memory_equal(&counts, &other_counts, sizeof counts);
         rl_keep_prompts(&batch, 3, 9, trial);
         rl_keep_prompts(&other, 3, 9, trial);
-        rl_keep_rollouts(&batch, 2, 9, trial);
-        rl_keep_rollouts(&other, 2, 9, trial);
         for (size_t row = 0; row < batch.rows; row++)
             assert_int_equal(batch.drop[row], other.drop[place[row]]);
         arena_deinit(&arena);
@@ -245,13 +223,9 @@ static void test_choice_knows_no_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_filter_counts),
-        cmocka_unit_test(test_draw_more),
-        cmocka_unit_test(test_surplus_prompts),
-        cmocka_unit_test(test_surplus_rollouts),
-        cmocka_unit_test(test_choice_knows_no_order),
+        cmocka_unit_test(test_masks),           cmocka_unit_test(test_filters),
+        cmocka_unit_test(test_filter_counts),   cmocka_unit_test(test_draw_more),
+        cmocka_unit_test(test_surplus_prompts), cmocka_unit_test(test_choice_knows_no_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,16 +35,22 @@ static const struct {
     struct rl_normalisation normalisation;
     double weights[2]; /* of a token of the first row, and of the second */
 } rows[] = {
-    {{RL_TOKEN_MEAN, 0, 0, 1}, {1. / 6, 1. / 6}},
-    {{RL_SEQ_MEAN_TOKEN_SUM, 0, 0, 1}, {1. / 2, 1. / 2}},
-    {{RL_SEQ_MEAN_TOKEN_SUM, 0, 0, 1000}, {1. / 2000, 1. / 2000}},
-    {{RL_SEQ_MEAN_TOKEN_SUM, 4, 0, 1000}, {1. / 4000, 1. / 4000}},
-    {{RL_SEQ_MEAN_TOKEN_MEAN, 0, 0, 1}, {1. / 4, 1. / 8}},
-    {{RL_SEQ_MEAN_TOKEN_MEAN, 4, 0, 1}, {1. / 8, 1. / 16}},
-    {{RL_SEQ_MEAN_TOKEN_SUM_NORM, 0, 0, 1}, {1. / 8, 1. / 8}},
-    {{RL_SEQ_MEAN_TOKEN_SUM_NORM, 0, 100, 1}, {1. / 200, 1. / 200}},
-    {{RL_SEQ_SUM, 4, 100, 1}, {1, 1}},
-    {{RL_SEQ_SUM, 0, 0, 2}, {0.5, 0.5}},
+    {{RL_TOKEN_MEAN, 0, 0, 1, 0}, {1. / 6, 1. / 6}},
+    {{RL_SEQ_MEAN_TOKEN_SUM, 0, 0, 1, 0}, {1. / 2, 1. / 2}},
+    {{RL_SEQ_MEAN_TOKEN_SUM, 0, 0, 1000, 0}, {1. / 2000, 1. / 2000}},
+    {{RL_SEQ_MEAN_TOKEN_SUM, 4, 0, 1000, 0}, {1. / 4000, 1. / 4000}},
+    {{RL_SEQ_MEAN_TOKEN_MEAN, 0, 0, 1, 0}, {1. / 4, 1. / 8}},
+    {{RL_SEQ_MEAN_TOKEN_MEAN, 4, 0, 1, 0}, {1. / 8, 1. / 16}},
+    {{RL_SEQ_MEAN_TOKEN_SUM_NORM, 0, 0, 1, 0}, {1. / 8, 1. / 8}},
+    {{RL_SEQ_MEAN_TOKEN_SUM_NORM, 0, 100, 1, 0}, {1. / 200, 1. / 200}},
+    {{RL_SEQ_SUM, 4, 100, 1, 0}, {1, 1}},
+    {{RL_SEQ_SUM, 0, 0, 2, 0}, {0.5, 0.5}},
+    /* Two rows: padded to three the first counts twice, to five it does three times. */
+    {{RL_SEQ_MEAN_TOKEN_SUM, 0, 0, 1, 2}, {1. / 2, 1. / 2}},
+    {{RL_SEQ_MEAN_TOKEN_SUM, 0, 0, 1, 3}, {2. / 3, 1. / 3}},
+    {{RL_SEQ_MEAN_TOKEN_MEAN, 0, 0, 1, 5}, {3. / 10, 2. / 20}},
+    {{RL_TOKEN_MEAN, 0, 0, 1, 3}, {2. / 8, 1. / 8}},
+    {{RL_SEQ_MEAN_TOKEN_SUM, 4, 0, 1, 3}, {2. / 4, 1. / 4}},
 };
 
 static void test_weights(void **state)

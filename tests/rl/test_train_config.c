@@ -54,7 +54,8 @@ static void test_standard(void **state)
     SAME(config.method.band.lower, standard.band.lower);
     SAME(config.method.normalisation.aggregation, standard.normalisation.aggregation);
     SAME(config.method.filter.kind, standard.filter.kind);
-    SAME(config.method.advantage.out, standard.advantage.out);
+    SAME(config.method.rejected_stay, false);
+    assert_true(isnan(config.method.coverage.speedup_threshold));
     assert_string_equal(config.loss->name, "importance_sampling");
     assert_true(isnan(config.loss_config.clip_low) && isnan(config.loss_config.dual_clip));
     SAME(config.adam.rate, 1e-5);
@@ -70,6 +71,7 @@ static const char *const all_pairs[] = {"train.method=grpo",
                                         "train.shaping=residual",
                                         "train.void_turns=mask",
                                         "train.failed_turns=mask",
+                                        "train.unjudged=zero",
                                         "train.band=turn",
                                         "train.band_lower=0.25",
                                         "train.band_upper=3",
@@ -79,6 +81,12 @@ static const char *const all_pairs[] = {"train.method=grpo",
                                         "train.coverage_threshold=0.2",
                                         "train.coverage_factor=0.05",
                                         "train.coverage_turns=every",
+                                        "train.coverage_unknown=zero",
+                                        "train.coverage_speedup=1.5",
+                                        "train.coverage_rewards=pay",
+                                        "train.rejected_turns=stay",
+                                        "train.filter_values=rewards",
+                                        "train.pad_rows=17",
                                         "train.filter=last_turn",
                                         "train.filter_deviation=0.01",
                                         "train.filter_rollouts=3",
@@ -117,6 +125,7 @@ static void test_fields(void **state)
     SAME(method->returns.shaping, RL_RESIDUAL);
     SAME(method->mask_void, true);
     SAME(method->mask_failed, true);
+    SAME(method->unjudged_zero, true);
     SAME(method->band.level, RL_TURN);
     SAME(method->band.lower, 0.25);
     SAME(method->band.upper, 3);
@@ -125,6 +134,12 @@ static void test_fields(void **state)
     SAME(method->coverage.enabled, true);
     SAME(method->coverage.rollout, true);
     SAME(method->coverage.every_turn, true);
+    SAME(method->coverage.unknown_zero, true);
+    SAME(method->coverage.speedup_threshold, 1.5);
+    SAME(method->lazy_paid, true);
+    SAME(method->rejected_stay, true);
+    SAME(method->filter_rewards, true);
+    SAME(method->normalisation.pad_rows, 17);
     SAME(method->coverage.threshold, 0.2);
     SAME(method->coverage.factor, 0.05);
     SAME(method->filter.kind, RL_FILTER_LAST_TURN);
@@ -148,6 +163,22 @@ static void test_fields(void **state)
     SAME(config.measure, TRAIN_FAST_1);
     SAME(config.learner.lora_rank, 8);
     SAME(config.evaluation.top_p, 0.9);
+    settings_deinit(&settings);
+}
+
+/* What of the release's preset goes by the size of a step. */
+static void test_plan(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"train.method=drkernel_original", "train.prompts=4",
+                                        "train.samples=6", "gym.turns=2", NULL};
+    struct settings settings;
+    struct train_config config;
+    struct err err = {0};
+    if (read(pairs, &settings, &config, &err) < 0)
+        fail_msg("%s", err.text);
+    SAME(config.method.filter.rollouts_least, 4);
+    SAME(config.method.normalisation.nominal_rows, 48);
     settings_deinit(&settings);
 }
 
@@ -178,7 +209,9 @@ static void test_refused(void **state)
     } rows[] = {
         {{"train.method=trlo"}, "train.method: there is no method 'trlo'; did you mean 'trloo'?"},
         {{"train.estimator=grpo_sdt"}, "train.estimator: 'grpo_sdt' is none of"},
-        {{"train.estimator=optimal_baseline"}, "no learner tells"},
+        {{"train.estimator=optimal_baseline", "train.learner=tinker", "train.tokenizer=t"},
+         "only the engine tells"},
+        {{"train.estimator=turn_optimal_baseline", "train.rescore=false"}, "with train.rescore"},
         {{"train.returns=min"}, "train.returns: 'min' is none of sum, max, final, turn"},
         {{"train.band=tokens"}, "did you mean 'token'?"},
         {{"train.importance=geometric"}, "not 'geometric'"},
@@ -202,6 +235,26 @@ static void test_refused(void **state)
         {{"train.problems="}, "train.problems: name what is trained on"},
         {{"train.steps=0"}, "there is nothing to do"},
         {{"train.kl=0.1", "train.rescore=false"}, "train.kl needs train.rescore"},
+        {{"train.unjudged=keep"}, "train.unjudged: 'keep' is none of leave, zero"},
+        {{"train.rejected_turns=sty"}, "did you mean 'stay'?"},
+        /* A number that is no choice of anybody: not taken for "the method's". */
+        {{"train.gamma=-0.5"}, "train.gamma: -0.5 is neither -1 (as the preset has it) nor 0 or"},
+        {{"train.veto=-0.001"}, "train.veto: -0.001 is neither"},
+        {{"train.loss=ppo", "train.clip_low=-0.2"}, "train.clip_low: -0.2 is neither"},
+        {{"train.loss=cispo", "train.clip_high=-0.28"}, "train.clip_high: -0.28 is neither"},
+        {{"train.loss=dro", "train.dro_beta=-0.5"}, "train.dro_beta: -0.5 is neither"},
+        {{"train.scale=0"}, "the loss's scale must be above 0, not 0"},
+        {{"train.band=turn", "train.band_upper=0"}, "the band's upper bound must be above 0"},
+        {{"train.veto=1"}, "the veto's ratio must be from 0 (none) to below 1, not 1"},
+        /* Steps that nobody could learn from. */
+        {{"train.samples=1"}, "train.samples: the only answer to a problem has no other"},
+        {{"train.samples=1", "train.estimator=rloo"}, "take 2 or more"},
+        {{"train.samples=1", "train.estimator=erloo", "gym.turns=1"}, "take 2 or more"},
+        {{"train.samples=1", "train.estimator=return", "train.filter=last_turn"}, "take 2 or more"},
+        {{"train.samples=1", "train.filter=none", "train.lone=zero"}, "teaches nothing"},
+        {{"train.samples=4", "train.filter_rollouts=5"},
+         "train.filter_rollouts: 5 usable episodes of each problem are wanted, and train.samples "
+         "is 4"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct settings settings;
@@ -210,6 +263,58 @@ static void test_refused(void **state)
         int result = read(rows[i].pairs, &settings, &config, &err);
         if (result != ERR_INPUT || !strstr(err.text, rows[i].complaint))
             fail_msg("%s: %d %s", rows[i].pairs[0], result, err.text);
+        settings_deinit(&settings);
+    }
+}
+
+/* What one answer a problem can be learned from with. */
+static void test_single_samples(void **state)
+{
+    (void)state;
+    static const char *const rows[][5] = {
+        {"train.samples=1", "train.filter=none", NULL},
+        {"train.samples=1", "train.estimator=return", NULL},
+        {"train.samples=1", "train.estimator=reinforce", NULL},
+        {"train.samples=1", "train.estimator=reinforce_plus_plus", NULL},
+        {"train.samples=1", "train.estimator=erloo", "gym.turns=4", NULL},
+        {"train.samples=1", "train.steps=0", "train.sft_data=d.jsonl", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct settings settings;
+        struct train_config config;
+        struct err err = {0};
+        if (read(rows[i], &settings, &config, &err) < 0)
+            fail_msg("%s: %s", rows[i][1], err.text);
+        settings_deinit(&settings);
+    }
+}
+
+/* What no setting can be, whatever the method. */
+static void test_odd_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pair, *complaint;
+    } rows[] = {
+        {"train.gamma=2", "train.gamma: '2' is outside -1 to 1"},
+        {"train.gamma=nan", "train.gamma: 'nan' is not"},
+        {"train.samples=0", "train.samples: '0' is outside 1 to 65536"},
+        {"train.prompts=-1", "train.prompts: '-1' is outside 1 to 65536"},
+        {"train.samples=1.5", "train.samples: '1.5' is not a whole number"},
+        {"train.clip_low=-2", "train.clip_low: '-2' is outside -1 to 1"},
+        {"train.clip_high=inf", "train.clip_high: 'inf' is not"},
+        {"train.substeps=0", "train.substeps: '0' is outside 1 to 4096"},
+        {"train.coverage_threshold=1.5", "train.coverage_threshold: '1.5' is outside -1 to 1"},
+        {"train.scale=99999999999", "train.scale"},
+        {"train.rate=-1", "train.rate: '-1' is outside 0 to 1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct settings settings;
+        struct err err = {0};
+        settings_init(&settings);
+        int result = settings_assign(&settings, rows[i].pair, &err);
+        if (result != ERR_INPUT || !strstr(err.text, rows[i].complaint))
+            fail_msg("%s: %d %s", rows[i].pair, result, err.text);
         settings_deinit(&settings);
     }
 }
@@ -240,8 +345,10 @@ static void test_configs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_standard), cmocka_unit_test(test_fields),  cmocka_unit_test(test_off),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_configs),
+        cmocka_unit_test(test_standard),    cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_plan),        cmocka_unit_test(test_off),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_single_samples),
+        cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_configs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,12 +151,19 @@ int learner_save(struct learner *learner, const char *directory, const char *nam
     return 0;
 }
 
+uint64_t learner_steps(const struct learner *learner)
+{
+    return learner->version;
+}
+
 int learner_load(struct learner *learner, const char *directory, const char *where, bool optimizer,
-                 struct err *err)
+                 uint64_t steps, struct err *err)
 {
     (void)learner;
+    (void)steps;
     (void)directory;
     (void)optimizer;
+    (void)steps;
     return err_set(err, ERR_MISSING, "%s", where);
 }
 

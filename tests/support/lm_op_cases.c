@@ -78,17 +78,18 @@ static void add_indices(struct lm_op_case *c, const char *name, size_t count, si
         array->start[i] = floor((noise(c, i) + 1) * 0.5 * (double)bound * 0.999);
 }
 
-/* `count` + 1 borders from 0 to `rows`, in steps that differ. */
+/* The i-th of `count` + 1 borders from 0 to `rows`, in steps that differ. */
+static size_t border(size_t i, size_t count, size_t rows)
+{
+    size_t wide = rows * i * (i + 1) / (count * (count + 1));
+    return i < count && wide < i ? i : wide;
+}
+
 static void add_starts(struct lm_op_case *c, size_t count, size_t rows)
 {
     struct lm_op_array *array = add(c, "starts", LM_OP_INDEX, 0, NULL, count + 1);
-    for (size_t i = 0; i <= count; i++) {
-        size_t border = rows * i * (i + 1) / (count * (count + 1));
-        array->start[i] = (double)border;
-    }
-    for (size_t i = 1; i < count; i++)
-        if (array->start[i] <= array->start[i - 1])
-            array->start[i] = array->start[i - 1] + 1;
+    for (size_t i = 0; i <= count; i++)
+        array->start[i] = (double)border(i, count, rows);
 }
 
 static void *at(const struct lm_op_case *c, const char *name)
@@ -101,7 +102,7 @@ static void *at(const struct lm_op_case *c, const char *name)
 
 /* ----------------------------------------------------------------------------- one op at a time */
 
-enum { BIAS = 1, ADDEND = 2, IN_PLACE = 4, ADD_DX = 8, ENTROPY = 16 };
+enum { BIAS = 1, ADDEND = 2, IN_PLACE = 4, ADD_DX = 8, ENTROPY = 16, LARGE = 32 };
 
 static void run_embed(const struct lm_op_case *c, struct lm_backend *b, bool backward)
 {
@@ -121,6 +122,7 @@ static void make_embed(struct lm_op_case *c, int flags)
     (void)flags;
     size_t rows = c->sizes[0], width = c->sizes[1], vocab = c->sizes[2];
     c->run = run_embed;
+    c->bound = 1e-6;
     add_indices(c, "tokens", rows, vocab);
     add_element(c, "table", vocab * width);
     add_output(c, "y", "dy", rows * width);
@@ -148,6 +150,7 @@ static void make_rmsnorm(struct lm_op_case *c, int flags)
 {
     size_t rows = c->sizes[0], width = c->sizes[1];
     c->run = run_rmsnorm;
+    c->bound = 2e-5;
     c->numbers[0] = 1e-3;
     c->backward = !(flags & IN_PLACE);
     add(c, "x", LM_OP_ELEMENT, flags & IN_PLACE ? LM_OP_OUTPUT : 0, NULL, rows * width);
@@ -185,6 +188,7 @@ static void make_linear(struct lm_op_case *c, int flags)
 {
     size_t rows = c->sizes[0], in = c->sizes[1], out = c->sizes[2];
     c->run = run_linear;
+    c->bound = 1e-5;
     c->sizes[3] = (flags & IN_PLACE) != 0;
     c->numbers[0] = flags & (ADDEND | IN_PLACE) ? 0.75 : 1;
     add_element(c, "x", rows * in);
@@ -220,6 +224,7 @@ static void make_rope(struct lm_op_case *c, int flags)
     size_t count = c->sizes[0] * c->sizes[1] * c->sizes[2];
     size_t table = c->sizes[3] * c->sizes[2] / 2;
     c->run = run_rope;
+    c->bound = 1e-6;
     add_indices(c, "positions", c->sizes[0], c->sizes[3]);
     add(c, "cosine", LM_OP_F32, 0, NULL, table);
     add(c, "sine", LM_OP_F32, 0, NULL, table);
@@ -264,6 +269,7 @@ static void make_attention(struct lm_op_case *c, int flags)
     (void)flags;
     size_t rows = c->sizes[0], q = c->sizes[2] * c->sizes[4], kv = c->sizes[3] * c->sizes[4];
     c->run = run_attention;
+    c->bound = 3e-5;
     c->numbers[0] = 0.5;
     add_starts(c, c->sizes[1], rows);
     add_element(c, "q", rows * q);
@@ -281,20 +287,27 @@ static void add_pages(struct lm_op_case *c, size_t sequences, size_t max_pages)
 {
     size_t all = sequences * max_pages;
     struct lm_op_array *pages = add(c, "pages", LM_OP_INDEX, 0, NULL, all);
-    for (size_t i = 0; i < all; i++)
-        pages->start[i] = (double)(all - 1 - i);
+    for (size_t i = 0; i < all; i++) {
+        size_t j = (size_t)((noise(c, i) + 1) * 0.4999 * (double)(i + 1));
+        pages->start[i] = pages->start[j];
+        pages->start[j] = (double)i;
+    }
 }
 
-/* New rows of each sequence: its last `rows / sequences` positions. */
+/* New rows of each sequence, one or several of them: the first sequence's end with its cache, the
+ * others' earlier. */
 static void add_places(struct lm_op_case *c, size_t rows, size_t sequences, size_t positions)
 {
-    size_t each = rows / sequences;
     struct lm_op_array *sequence = add(c, "sequence", LM_OP_INDEX, 0, NULL, rows);
     struct lm_op_array *places = add(c, "positions", LM_OP_INDEX, 0, NULL, rows);
-    for (size_t i = 0; i < rows; i++) {
-        size_t s = i / each < sequences ? i / each : sequences - 1;
-        sequence->start[i] = (double)s;
-        places->start[i] = (double)(positions - (rows - i) + (sequences - 1 - s) * each - s);
+    for (size_t s = 0; s < sequences; s++) {
+        size_t first = border(s, sequences, rows), end = border(s + 1, sequences, rows);
+        size_t before = positions - (end - first);
+        before -= before * s / sequences;
+        for (size_t i = first; i < end; i++) {
+            sequence->start[i] = (double)s;
+            places->start[i] = (double)(before + i - first);
+        }
     }
 }
 
@@ -321,6 +334,7 @@ static void make_cache_write(struct lm_op_case *c, int flags)
     (void)flags;
     size_t row = c->sizes[3] * c->sizes[4], all = c->sizes[1] * c->sizes[6] * c->sizes[5] * row;
     c->run = run_cache_write;
+    c->bound = 1e-6;
     c->backward = false;
     add_places(c, c->sizes[0], c->sizes[1], c->sizes[5] * c->sizes[6]);
     add_pages(c, c->sizes[1], c->sizes[6]);
@@ -356,6 +370,7 @@ static void make_attention_paged(struct lm_op_case *c, int flags)
     size_t row = c->sizes[3] * c->sizes[4], all = c->sizes[1] * c->sizes[6] * c->sizes[5] * row;
     size_t q = c->sizes[0] * c->sizes[2] * c->sizes[4];
     c->run = run_attention_paged;
+    c->bound = 3e-5;
     c->backward = false;
     c->numbers[0] = 0.5;
     add_places(c, c->sizes[0], c->sizes[1], c->sizes[5] * c->sizes[6]);
@@ -387,6 +402,7 @@ static void make_swiglu(struct lm_op_case *c, int flags)
     bool in_place = flags & IN_PLACE;
     size_t count = c->sizes[0];
     c->run = run_swiglu;
+    c->bound = 1e-5;
     c->sizes[1] = in_place;
     c->backward = !(flags & ADDEND);
     if (!c->backward) {
@@ -417,6 +433,7 @@ static void run_logprob(const struct lm_op_case *c, struct lm_backend *b, bool b
                             .lse = at(c, "lse"),
                             .logprob = at(c, "logprob"),
                             .entropy = at(c, "entropy"),
+                            .collision = at(c, "collision"),
                             .dlogprob = at(c, "dlogprob"),
                             .dentropy = at(c, "dentropy"),
                             .dx = at(c, "dx"),
@@ -430,17 +447,19 @@ static void make_logprob(struct lm_op_case *c, int flags)
     size_t rows = c->sizes[0], width = c->sizes[1], vocab = c->sizes[2];
     size_t targets = rows * c->sizes[3];
     c->run = run_logprob;
+    c->bound = 3e-5;
     c->numbers[0] = flags & ENTROPY ? 1.25 : 1;
     add_element(c, "x", rows * width);
     add_element(c, "weight", vocab * width);
     add_indices(c, "targets", targets, vocab);
-    add_element(c, "logits", rows * vocab);
+    add(c, "logits", LM_OP_ELEMENT, LM_OP_SCRATCH, NULL, rows * vocab);
     add(c, "lse", LM_OP_F32, LM_OP_OUTPUT, NULL, rows);
     add(c, "logprob", LM_OP_F32, LM_OP_OUTPUT, "dlogprob", targets);
     add(c, "dlogprob", LM_OP_F32, 0, NULL, targets);
     if (flags & ENTROPY) {
         add(c, "entropy", LM_OP_F32, LM_OP_OUTPUT, "dentropy", rows);
         add(c, "dentropy", LM_OP_F32, LM_OP_OPTIONAL, NULL, rows);
+        add(c, "collision", LM_OP_F32, LM_OP_OUTPUT, NULL, rows);
     }
     add_gradient(c, "dx", "x", LM_OP_OPTIONAL, rows * width);
     add_parameter(c, "dweight", "weight", vocab * width);
@@ -456,6 +475,7 @@ static void make_square_sum(struct lm_op_case *c, int flags)
 {
     (void)flags;
     c->run = run_square_sum;
+    c->bound = 1e-6;
     c->backward = false;
     add_element(c, "x", c->sizes[0]);
     add(c, "sum", LM_OP_F64, LM_OP_OUTPUT, NULL, 1);
@@ -483,24 +503,28 @@ static void make_adamw(struct lm_op_case *c, int flags)
 {
     (void)flags;
     c->run = run_adamw;
+    c->bound = 1e-6;
     c->backward = false;
     add_output(c, "weight", NULL, c->sizes[0]);
     add_element(c, "gradient", c->sizes[0]);
     add(c, "m", LM_OP_F32, LM_OP_OUTPUT, NULL, c->sizes[0]);
     struct lm_op_array *v = add(c, "v", LM_OP_F32, LM_OP_OUTPUT, NULL, c->sizes[0]);
     for (size_t i = 0; i < v->count; i++)
-        v->start[i] = fabs(v->start[i]);
+        v->start[i] = fabs(v->start[i]) + 0x1p-6; /* no step is huge */
 }
 
 static const struct row rows[] = {
     {"embed", "one", make_embed, {1, 1, 1}, 0},
     {"embed", "tokens more than once", make_embed, {23, 17, 5}, 0},
     {"embed", "wide", make_embed, {9, 130, 40}, 0},
+    {"embed", "parts", make_embed, {257, 257, 63}, LARGE},
     {"rmsnorm", "one", make_rmsnorm, {1, 1}, 0},
     {"rmsnorm", "odd", make_rmsnorm, {7, 13}, 0},
     {"rmsnorm", "added", make_rmsnorm, {33, 129}, ADD_DX},
     {"rmsnorm", "heads", make_rmsnorm, {50, 8}, 0},
     {"rmsnorm", "in place", make_rmsnorm, {5, 37}, IN_PLACE},
+    {"rmsnorm", "many heads", make_rmsnorm, {3000, 16}, LARGE},
+    {"rmsnorm", "parts", make_rmsnorm, {257, 257}, ADD_DX | LARGE},
     {"linear", "one", make_linear, {1, 1, 1}, 0},
     {"linear", "odd", make_linear, {3, 5, 7}, BIAS},
     {"linear", "one row", make_linear, {1, 67, 131}, BIAS | ADD_DX},
@@ -508,32 +532,64 @@ static const struct row rows[] = {
     {"linear", "scaled", make_linear, {17, 33, 65}, BIAS | ADDEND | ADD_DX},
     {"linear", "low rank, in place", make_linear, {40, 4, 50}, IN_PLACE},
     {"linear", "blocks", make_linear, {64, 96, 80}, 0},
+    {"linear", "one row, wide", make_linear, {1, 63, 257}, BIAS | ADDEND | LARGE},
+    {"linear", "few rows in parts", make_linear, {7, 257, 257}, BIAS | IN_PLACE | LARGE},
+    {"linear", "few rows", make_linear, {16, 63, 65}, ADDEND | ADD_DX | LARGE},
+    {"linear", "one input", make_linear, {17, 1, 63}, LARGE},
+    {"linear", "many inputs", make_linear, {63, 257, 17}, BIAS | LARGE},
+    {"linear", "parts", make_linear, {257, 129, 63}, BIAS | ADDEND | ADD_DX | LARGE},
+    {"linear", "parts of outputs", make_linear, {65, 63, 1025}, BIAS | IN_PLACE | LARGE},
+    {"linear", "adapter", make_linear, {300, 256, 8}, ADD_DX | LARGE},
     {"rope", "one", make_rope, {1, 1, 2, 1}, 0},
     {"rope", "odd", make_rope, {11, 3, 10, 29}, 0},
     {"rope", "wide", make_rope, {5, 2, 64, 7}, 0},
+    {"rope", "parts", make_rope, {257, 3, 64, 50}, LARGE},
     {"attention", "one", make_attention, {1, 1, 1, 1, 1}, 0},
     {"attention", "grouped", make_attention, {13, 3, 6, 2, 5}, 0},
     {"attention", "one key head", make_attention, {37, 1, 4, 1, 16}, 0},
     {"attention", "all heads", make_attention, {70, 5, 3, 3, 24}, 0},
     {"attention", "sequences of one", make_attention, {4, 4, 2, 2, 8}, 0},
+    {"attention", "shared keys", make_attention, {300, 5, 6, 2, 16}, LARGE},
+    {"attention", "one key head, long", make_attention, {260, 3, 7, 1, 8}, LARGE},
+    {"attention", "several pieces", make_attention, {1650, 2, 2, 1, 17}, LARGE},
     {"cache_write", "one", make_cache_write, {1, 1, 0, 1, 2, 1, 1}, 0},
     {"cache_write", "pages", make_cache_write, {15, 3, 0, 2, 6, 4, 5}, 0},
+    {"cache_write", "many", make_cache_write, {304, 3, 0, 3, 17, 16, 44}, LARGE},
     {"attention_paged", "one", make_attention_paged, {1, 1, 1, 1, 2, 1, 1}, 0},
     {"attention_paged", "decoding", make_attention_paged, {5, 5, 6, 2, 10, 4, 7}, 0},
     {"attention_paged", "prompts", make_attention_paged, {21, 3, 4, 4, 16, 16, 3}, 0},
+    {"attention_paged", "one of many", make_attention_paged, {1, 1, 1, 1, 1, 16, 1}, LARGE},
+    {"attention_paged", "small pages", make_attention_paged, {7, 7, 6, 2, 17, 3, 21}, LARGE},
+    {"attention_paged",
+     "decoding over several pieces",
+     make_attention_paged,
+     {3, 3, 3, 3, 16, 17, 77},
+     LARGE},
+    {"attention_paged", "long prompts", make_attention_paged, {304, 3, 6, 3, 17, 16, 44}, LARGE},
+    {"attention_paged",
+     "a page beyond a piece",
+     make_attention_paged,
+     {20, 3, 2, 1, 16, 600, 3},
+     LARGE},
     {"swiglu", "one", make_swiglu, {1}, 0},
     {"swiglu", "odd", make_swiglu, {1003}, 0},
     {"swiglu", "gradients in place", make_swiglu, {77}, IN_PLACE},
     {"swiglu", "forward in place", make_swiglu, {77}, ADDEND},
+    {"swiglu", "parts", make_swiglu, {70001}, LARGE},
     {"logprob", "one", make_logprob, {1, 1, 1, 1}, ENTROPY},
     {"logprob", "odd", make_logprob, {9, 7, 37, 1}, 0},
     {"logprob", "entropy", make_logprob, {6, 5, 23, 1}, ENTROPY},
     {"logprob", "soft targets", make_logprob, {5, 8, 61, 4}, ENTROPY},
     {"logprob", "blocks", make_logprob, {33, 24, 300, 2}, 0},
+    {"logprob", "wide", make_logprob, {17, 63, 257, 1}, ENTROPY | LARGE},
+    {"logprob", "several pieces and parts", make_logprob, {19, 17, 5001, 1}, ENTROPY | LARGE},
+    {"logprob", "more soft targets", make_logprob, {63, 17, 63, 3}, ENTROPY | LARGE},
     {"square_sum", "one", make_square_sum, {1}, 0},
     {"square_sum", "odd", make_square_sum, {4099}, 0},
+    {"square_sum", "parts", make_square_sum, {200003}, LARGE},
     {"adamw", "one", make_adamw, {1}, 0},
     {"adamw", "odd", make_adamw, {1027}, 0},
+    {"adamw", "parts", make_adamw, {70001}, LARGE},
 };
 const size_t lm_op_case_count = sizeof rows / sizeof *rows;
 
@@ -543,6 +599,7 @@ void lm_op_case_init(struct lm_op_case *c, size_t index)
     *c = (struct lm_op_case){.op = row->op, .variant = row->variant, .backward = true};
     memcpy(c->sizes, row->sizes, sizeof c->sizes);
     c->add_dx = row->flags & ADD_DX;
+    c->large = row->flags & LARGE;
     row->make(c, row->flags);
 }
 
@@ -611,11 +668,13 @@ static void get(struct lm_backend *backend, const struct lm_op_array *array)
     mem_free(floats);
 }
 
-static int get_all(struct lm_op_case *c, struct lm_backend *backend, int flag, struct err *err)
+/* Arrays that have one of `flags`, or, `others`, none of them. */
+static int get_all(struct lm_op_case *c, struct lm_backend *backend, int flags, bool others,
+                   struct err *err)
 {
     int result = lm_backend_wait(backend, err);
     for (size_t i = 0; i < c->count && result == 0; i++)
-        if ((c->arrays[i].flags & flag) && !c->arrays[i].absent)
+        if (((c->arrays[i].flags & flags) == 0) == others && !c->arrays[i].absent)
             get(backend, &c->arrays[i]);
     return result;
 }
@@ -634,23 +693,29 @@ int lm_op_case_run(struct lm_op_case *c, struct lm_backend *backend, bool backwa
     }
     if (result == 0) {
         c->run(c, backend, false);
-        result = get_all(c, backend, LM_OP_OUTPUT, err);
+        result = get_all(c, backend, LM_OP_OUTPUT, false, err);
     }
-    if (result == 0 && backward && c->backward) {
+    if (result == 0 && backward && c->backward)
         c->run(c, backend, true);
-        result = get_all(c, backend, LM_OP_GRADIENT, err);
-    }
+    if (result == 0 && backward)
+        result = get_all(c, backend, LM_OP_OUTPUT | LM_OP_SCRATCH, true, err);
     for (size_t i = 0; i < c->count; i++)
         backend->free(backend, c->arrays[i].memory);
     return result;
 }
 
-double lm_op_case_distance(const double *a, const double *b, size_t count)
+long lm_op_array_far(const struct lm_op_array *wanted, const struct lm_op_array *found,
+                     double bound)
 {
-    double apart = 0, size = 0;
-    for (size_t i = 0; i < count; i++) {
-        apart += (a[i] - b[i]) * (a[i] - b[i]);
-        size += b[i] * b[i];
-    }
-    return apart == 0 ? 0 : sqrt(apart / size);
+    const double *a = wanted->found, *b = found->found;
+    double squares = 0;
+    for (size_t i = 0; i < wanted->count; i++)
+        squares += a[i] * a[i];
+    /* What was drawn is of size 1: sums that cancel keep its rounding. */
+    double size = fmax(sqrt(squares / (double)wanted->count), 0.05);
+    for (size_t i = 0; i < wanted->count; i++)
+        if (bound == 0 ? memcmp(&a[i], &b[i], sizeof *a) != 0
+                       : !(fabs(a[i] - b[i]) <= bound * (size + fabs(a[i]))))
+            return (long)i;
+    return -1;
 }

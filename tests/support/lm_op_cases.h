@@ -1,9 +1,10 @@
 /* lm_op_cases: every operation of lm/ops/ops.h as instances of odd shapes, with random values, that
- * run on any backend: against differences (tests/lm/test_ops.c) and one backend against another.
+ * run on any backend: against differences (tests/lm/test_ops.c) and one backend against another
+ * (tests/lm/test_backends.c).
  *
  * A case is a list of arrays by the names of the op's members. Values are kept as doubles, each a
  * number that its type holds exactly. One run uploads all arrays with their `start`, goes forward
- * (outputs are found), then backward where there is one (gradients are found), and frees all.
+ * (outputs are found), then backward where there is one (all else is found), and frees all.
  */
 #ifndef WARPGYM_TESTS_LM_OP_CASES_H
 #define WARPGYM_TESTS_LM_OP_CASES_H
@@ -20,6 +21,7 @@ enum {
     LM_OP_GRADIENT = 2, /* backward writes it ... */
     LM_OP_ADDED = 4,    /* ... by adding to what is there */
     LM_OP_OPTIONAL = 8, /* may be NULL */
+    LM_OP_SCRATCH = 16, /* never found */
 };
 
 struct lm_op_array {
@@ -37,7 +39,9 @@ struct lm_op_case {
     const char *op, *variant;
     size_t sizes[LM_OP_SIZES];
     double numbers[2]; /* scale, epsilon, temperature */
+    double bound;      /* of what two backends in f32 may differ by, for lm_op_array_far */
     bool add_dx, backward;
+    bool large; /* of a size that fast backends cut into parts: too much for differences */
     void (*run)(const struct lm_op_case *c, struct lm_backend *backend, bool backward);
     struct lm_op_array arrays[LM_OP_ARRAYS];
     size_t count;
@@ -50,11 +54,13 @@ void lm_op_case_init(struct lm_op_case *c, size_t index);
 void lm_op_case_deinit(struct lm_op_case *c);
 struct lm_op_array *lm_op_case_find(struct lm_op_case *c, const char *name);
 
-/* Forward alone with `backward` false. 0, or the backend's complaint. */
+/* Forward alone with `backward` false: only outputs are found. 0, or the backend's complaint. */
 NODISCARD int lm_op_case_run(struct lm_op_case *c, struct lm_backend *backend, bool backward,
                              struct err *err);
 
-/* |a - b| / |b|, norms; 0 where both are 0. */
-double lm_op_case_distance(const double *a, const double *b, size_t count);
+/* The first place that is further off than `bound` in the array's size (its root mean square, and
+ * the value itself); with 0, that differs in any bit. -1: there is none. */
+long lm_op_array_far(const struct lm_op_array *wanted, const struct lm_op_array *found,
+                     double bound);
 
 #endif

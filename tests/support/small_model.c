@@ -46,18 +46,24 @@ struct lm_backend *small_backend(const char *name)
     return backend;
 }
 
-struct lm_model *small_fresh(struct lm_backend *backend, const struct lm_config *config,
-                             enum lm_training training, size_t rank)
+struct lm_model *small_seeded(struct lm_backend *backend, const struct lm_config *config,
+                              enum lm_training training, size_t rank, uint64_t seed)
 {
     struct lm_model_options options = {
         .training = training,
-        .seed = 7,
+        .seed = seed,
         .lora = {.rank = rank, .alpha = 6, .targets = rank > 0 ? SMALL_TARGETS : 0},
     };
     struct lm_model *model;
     struct err err;
     small_must(lm_model_fresh(&model, config, backend, &options, &err), &err);
     return model;
+}
+
+struct lm_model *small_fresh(struct lm_backend *backend, const struct lm_config *config,
+                             enum lm_training training, size_t rank)
+{
+    return small_seeded(backend, config, training, rank, 7);
 }
 
 void small_disturb(struct lm_model *model)

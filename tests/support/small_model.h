@@ -1,5 +1,5 @@
-/* small_model: models of a few thousand parameters for tests of lm/model. A failure of theirs fails
- * the test. */
+/* small_model: models of a few thousand parameters for tests of lm/. A failure of theirs fails the
+ * test. */
 #ifndef WARPGYM_TESTS_SUPPORT_SMALL_MODEL_H
 #define WARPGYM_TESTS_SUPPORT_SMALL_MODEL_H
 
@@ -14,7 +14,10 @@ void small_must(int result, const struct err *err);
 /* Qwen3: 3 layers, width 12, 4 heads and 2 of keys of width 6, head of its own. */
 struct lm_config small_config(void);
 struct lm_backend *small_backend(const char *name);
-/* Fresh with seed 7; rank 0: no adapter. */
+/* Rank 0: no adapter. */
+struct lm_model *small_seeded(struct lm_backend *backend, const struct lm_config *config,
+                              enum lm_training training, size_t rank, uint64_t seed);
+/* Seed 7. */
 struct lm_model *small_fresh(struct lm_backend *backend, const struct lm_config *config,
                              enum lm_training training, size_t rank);
 /* Norms, biases and an adapter's B begin as ones and zeros, where many a wrong sum is right: moves

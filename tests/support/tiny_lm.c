@@ -1,54 +1,25 @@
 #include "tiny_lm.h"
 
 #include "base/mem.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "small_model.h"
 
 struct lm_config tiny_lm_config(size_t vocab)
 {
-    return (struct lm_config){
-        .family = LM_QWEN3,
-        .vocab = vocab,
-        .width = 16,
-        .inner = 24,
-        .layers = 2,
-        .heads = 2,
-        .kv_heads = 1,
-        .head_width = 8,
-        .positions = TINY_POSITIONS,
-        .norm_epsilon = 1e-6F,
-        .init_range = 0.2F,
-        .rope = {.kind = LM_ROPE_DEFAULT, .theta = 10000},
-        .qk_norm = true,
-        .begin_token = -1,
-        .pad_token = -1,
-    };
-}
-
-static void must(int result, const struct err *err)
-{
-    if (result < 0)
-        fail_msg("%s", err->text);
+    struct lm_config config = small_config();
+    config.vocab = vocab;
+    config.init_range = 0.2F;
+    return config;
 }
 
 void tiny_lm_open(struct tiny_lm *tiny, uint64_t seed, size_t rank, size_t batch_tokens)
 {
-    const struct lm_model_options options = {.training = rank > 0 ? LM_TRAIN_ADAPTER : LM_TRAIN_ALL,
-                                             .lora = {.rank = rank,
-                                                      .alpha = 8,
-                                                      .targets = (1U << LM_LORA_TARGET_COUNT) - 1},
-                                             .seed = seed};
     const struct lm_trainer_options trainer = {.batch_tokens = batch_tokens};
     const struct lm_config config = tiny_lm_config(TINY_VOCAB);
     struct err err = {0};
-    must(lm_backend_open(&tiny->backend, "reference", 1, &err), &err);
-    must(lm_model_fresh(&tiny->model, &config, tiny->backend, &options, &err), &err);
-    must(lm_trainer_open(&tiny->trainer, tiny->model, &trainer, &err), &err);
+    tiny->backend = small_backend("reference");
+    tiny->model = small_seeded(tiny->backend, &config, rank > 0 ? LM_TRAIN_ADAPTER : LM_TRAIN_ALL,
+                               rank, seed);
+    small_must(lm_trainer_open(&tiny->trainer, tiny->model, &trainer, &err), &err);
 }
 
 void tiny_lm_close(struct tiny_lm *tiny)
@@ -136,9 +107,10 @@ void tiny_lm_step(struct tiny_lm *tiny, uint64_t seed, struct loss_sums *sums, d
     struct err err = {0};
     for (size_t i = 0; i < 3; i++)
         datums[i] = tiny_datum(3 * seed + i, 5 + i, 1);
-    must(lm_trainer_forward_backward(tiny->trainer, datums, 3, loss_find("ppo"), NULL, sums, &err),
-         &err);
-    must(lm_trainer_step(tiny->trainer, &adam, norm, &err), &err);
+    small_must(lm_trainer_forward_backward(tiny->trainer, datums, 3, loss_find("ppo"), NULL, sums,
+                                           &err),
+               &err);
+    small_must(lm_trainer_step(tiny->trainer, &adam, norm, &err), &err);
     for (size_t i = 0; i < 3; i++)
         tiny_datum_free(&datums[i]);
 }

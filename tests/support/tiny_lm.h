@@ -1,12 +1,11 @@
-/* tiny_lm: a model small enough for many steps in a test, and datums made of numbers. Failures fail
- * the test. */
+/* tiny_lm: a small model (small_model.h) with its trainer, and datums made of numbers. A failure of
+ * theirs fails the test. */
 #ifndef WARPGYM_TESTS_SUPPORT_TINY_LM_H
 #define WARPGYM_TESTS_SUPPORT_TINY_LM_H
 
 #include "lm/train/trainer.h"
 
 #define TINY_VOCAB 48
-#define TINY_POSITIONS 32
 
 struct tiny_lm {
     struct lm_backend *backend;
@@ -14,7 +13,7 @@ struct tiny_lm {
     struct lm_trainer *trainer;
 };
 
-/* The model's shape, with another vocabulary. */
+/* The model's shape, with a vocabulary of the caller's. */
 struct lm_config tiny_lm_config(size_t vocab);
 
 /* Rank 0: all of it is trained; else an adapter of that rank. */

@@ -1,6 +1,7 @@
 #include "tiny_model.h"
 
 #include "base/mem.h"
+#include "small_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,32 +12,15 @@
 
 void tiny_open(struct tiny *tiny, const char *backend)
 {
-    const struct lm_config config = {
-        .family = LM_QWEN3,
-        .vocab = TINY_VOCAB,
-        .width = 16,
-        .inner = 24,
-        .layers = 2,
-        .heads = 4,
-        .kv_heads = 2,
-        .head_width = 4,
-        .positions = TINY_POSITIONS,
-        .norm_epsilon = 1e-6f,
-        .init_range = .5f,
-        .rope = {.theta = 10000},
-        .tied = true,
-        .qk_norm = true,
-        .begin_token = -1,
-        .pad_token = -1,
-        .stop_tokens = {3},
-        .stop_count = 1,
-    };
-    const struct lm_model_options options = {.seed = 1};
-    struct err err = {0};
-    *tiny = (struct tiny){0};
-    if (lm_backend_open(&tiny->backend, backend, 1, &err) < 0 ||
-        lm_model_fresh(&tiny->model, &config, tiny->backend, &options, &err) < 0)
-        fail_msg("%s", err.text);
+    struct lm_config config = small_config();
+    config.vocab = TINY_VOCAB;
+    config.positions = TINY_POSITIONS;
+    config.init_range = 0.5F;
+    config.tied = true;
+    config.stop_tokens[0] = 3;
+    config.stop_count = 1;
+    tiny->backend = small_backend(backend);
+    tiny->model = small_seeded(tiny->backend, &config, LM_FROZEN, 0, 1);
 }
 
 void tiny_close(struct tiny *tiny)
@@ -47,11 +31,7 @@ void tiny_close(struct tiny *tiny)
 
 void tiny_change(struct tiny *tiny, uint64_t seed)
 {
-    struct lm_model *other = NULL;
-    struct err err = {0};
-    const struct lm_model_options options = {.seed = seed};
-    if (lm_model_fresh(&other, &tiny->model->config, tiny->backend, &options, &err) < 0)
-        fail_msg("%s", err.text);
+    struct lm_model *other = small_seeded(tiny->backend, &tiny->model->config, LM_FROZEN, 0, seed);
     for (size_t i = 0; i < other->parameter_count; i++) {
         const struct lm_parameter *from = &other->parameters[i];
         tiny->backend->copy(tiny->backend, tiny->model->parameters[i].value, from->value,

@@ -1,5 +1,5 @@
-/* tiny_model: a random model, small enough that a step takes microseconds; and what a request
- * brings, kept for a look at the end. */
+/* tiny_model: a small model (small_model.h) for samplers; and what a request brings, kept for a
+ * look at the end. */
 #ifndef WARPGYM_TESTS_TINY_MODEL_H
 #define WARPGYM_TESTS_TINY_MODEL_H
 

@@ -4,31 +4,43 @@
         server.faults = [Fault("/api/v1/asample", "status", 429, times=2)]
 
 Each model of the protocol is a process of its own, with an adapter whose alpha is ALPHA. What was
-asked is kept in `server.calls` as (path, body). A fault is taken by the first requests of its path:
+asked is kept in `server.calls` as (path, body). Requests of a model are done once, in the order of
+their numbers: one that leaves a number out is refused (400), and so is another one with a number
+that was there before (409).
+
+A fault is taken by the first requests of its path, behind the `skip` first ones; one with `of`
+by polls for what that path has promised:
 
     status   that status, with `body`, and nothing is done
     drop     the connection is closed without an answer; with `after`, when it was done
-    hang     no answer, as long as the server lives
+    hang     no answer, until the fault is taken back
     again    (of a poll) try_again
     junk     a success whose body is `body`
-    until    it is done when `until` is true
+    call     `call` is called; then it is done
+
+A server may `leave` its address and `come_back`, and `restart`: then all that it has left are
+checkpoints.
 
 With `skyrl` it does as SkyRL's server does: one model at a time, failures of promises as 400, no
-names twice, and neither metrics nor long polls.
+names twice, no numbers of saves and loads, and neither metrics nor long polls.
 """
 
+import contextlib
 import http.server
 import json
 import pathlib
+import socket
 import subprocess
 import threading
+import time
 
-from support import HOUSE, wait_until
+from support import HOUSE
 
 PROBE = HOUSE / "build" / "tests" / "policy" / "learner_probe"
 ALPHA = 32
 KEY = "tml-secret-of-the-tests"
 BASE = "base/tiny"
+NUMBERED_BY_SKYRL = ("forward", "forward_backward", "optim_step")
 
 
 class Probe:
@@ -76,10 +88,12 @@ class Probe:
 
 class Fault:
     def __init__(
-        self, path, kind, status=0, body="{}", *, times=1, after=False, headers=(), until=None
-    ):
+        self, path, kind, status=0, body="{}", *,
+        times=1, after=False, headers=(), call=None, skip=0, of=None,
+    ):  # fmt: skip
         self.path, self.kind, self.status, self.body = path, kind, status, body
-        self.times, self.after, self.headers, self.until = times, after, headers, until
+        self.times, self.after, self.headers, self.call = times, after, headers, call
+        self.skip, self.of = skip, of
 
 
 class Refused(Exception):
@@ -90,7 +104,8 @@ class Refused(Exception):
 
 class Model:
     def __init__(self, probe, rank):
-        self.probe, self.rank, self.version, self.requests = probe, rank, 0, 0
+        self.probe, self.rank, self.version = probe, rank, 0
+        self.requests, self.bodies = 0, {}  # the last number; what each stands for
 
 
 class FakeTinker:
@@ -100,7 +115,9 @@ class FakeTinker:
         self.config = {"pjwt_auth_enabled": False} if config is None else config
         self.faults, self.calls = [], []
         self.promises, self.asked, self.models, self.samplers = {}, {}, {}, {}
-        self.checkpoints, self.sessions = {}, []
+        self.checkpoints, self.sessions = {}, {}
+        self.origins = {}  # of promises: the path that made them
+        self.made = 0  # models, in all
         self.keeps = False  # what it has
         config = json.loads((self.directory / "config.json").read_text())
         self.context = config["max_position_embeddings"]
@@ -109,44 +126,72 @@ class FakeTinker:
         self.ended = threading.Event()
 
     def __enter__(self):
+        self.port = 0
+        self.come_back()
+        self.url = f"http://127.0.0.1:{self.port}"
+        return self
+
+    def __exit__(self, *exception):
+        self.ended.set()
+        self.leave()
+        self.restart()
+
+    def come_back(self):
         fake = self
 
         class Handler(_Handler):
             server_of_all = fake
 
-        self.server = _Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.server = _Server(("127.0.0.1", self.port), Handler)
+        self.port = self.server.server_address[1]
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True)
         self.thread.start()
-        return self
 
-    def __exit__(self, *exception):
-        self.ended.set()
+    def leave(self):
+        """Nobody is there, and nobody is who was there."""
         self.server.shutdown()
         self.server.server_close()
+        self.server.hang_up()
         self.thread.join()
-        for model in self.models.values():
-            model.probe.close()
+
+    def restart(self):
+        """All that it held is lost, but for checkpoints."""
+        with self.work:
+            for model in self.models.values():
+                model.probe.close()
+            for held in (self.models, self.samplers, self.promises, self.asked, self.sessions):
+                held.clear()
+
+    def held(self):
+        """Paths of the checkpoints that it has."""
+        return [path for path in self.checkpoints if "/weights/" in path]
 
     def count(self, path):
         return sum(called == path for called, _ in self.calls)
 
-    def fault_of(self, path):
+    def fault_of(self, path, body):
+        origin = self.origins.get(body.get("request_id"))
         with self.lock:
             for fault in self.faults:
-                if fault.path == path and fault.times > 0:
-                    fault.times -= 1
-                    return fault
+                fits = fault.path in (None, path) and fault.of in (None, origin)
+                if not fits or fault.times == 0:
+                    continue
+                if fault.skip > 0:
+                    fault.skip -= 1
+                    continue
+                fault.times -= 1
+                return fault
         return None
 
     # --- what is promised ---
 
-    def promise(self, key, run):
+    def promise(self, path, key, run):
         """The id of what `run` gives; the same for a key that was asked for before."""
         with self.work:
             if key not in self.asked:
-                number = str(len(self.promises) + 1)
+                number = str(len(self.origins) + 1)
                 self.asked[key] = number
+                self.origins[number] = path
                 try:
                     self.promises[number] = (200, run())
                 except Refused as refused:
@@ -170,14 +215,20 @@ class FakeTinker:
             raise Refused(404, f"no model {body['model_id']}")
         return self.models[body["model_id"]]
 
+    def session_of(self, body):
+        if body["session_id"] not in self.sessions:
+            raise Refused(404, f"no session {body['session_id']}")
+
     def create_model(self, body):
         lora = body["lora_config"]
+        self.session_of(body)
         if self.skyrl and self.models:
             raise Refused(400, "there is a model already")
         if body["base_model"] != BASE:
             raise Refused(400, f"no model {body['base_model']}")
         options = [f"rank={lora['rank']}", f"seed={lora['seed']}", f"alpha={ALPHA}", "backend=cpu"]
-        name = f"model_{len(self.asked):08x}"
+        self.made += 1
+        name = f"model_{self.made:08x}"
         self.models[name] = Model(Probe("engine", self.directory, *options), lora["rank"])
         return {"model_id": name, "type": "create_model"}
 
@@ -186,17 +237,22 @@ class FakeTinker:
         del self.models[body["model_id"]]
         return {"model_id": body["model_id"], "type": "unload_model"}
 
-    def numbered(self, body, run):
+    def numbered(self, path, body, run):
         """Requests of a model are done once, in order."""
-        model = self.model_of(body)
-
-        def once():
-            if not self.skyrl:
-                assert body["seq_id"] == model.requests + 1, (body, model.requests)
-            model.requests = body["seq_id"]
-            return run(model)
-
-        return self.promise((body["model_id"], body["seq_id"]), once)
+        with self.work:
+            model, number = self.model_of(body), body["seq_id"]
+            key = (body["model_id"], number)
+            if self.skyrl and path not in NUMBERED_BY_SKYRL:
+                key += (len(self.asked),)
+            elif key in self.asked:
+                if model.bodies[number] != body:
+                    raise Refused(409, f"number {number} is another request's")
+            elif number != model.requests + 1 and not self.skyrl:
+                raise Refused(400, f"number {number} comes behind {model.requests}")
+            else:
+                model.requests = number
+                model.bodies[number] = body
+            return self.promise(path, key, lambda: run(model))
 
     def told(self, answer):
         if "error" in answer:
@@ -241,7 +297,7 @@ class FakeTinker:
             kind = "scalar" if self.skyrl else "array"
             return {"loss_fn_output_type": kind, "loss_fn_outputs": outputs, "metrics": metrics}
 
-        return self.numbered(body, run)
+        return self.numbered("forward_backward" if gradients else "forward", body, run)
 
     def optim_step(self, body):
         adam = body["adam_params"]
@@ -258,7 +314,7 @@ class FakeTinker:
             norm = self.told(model.probe.ask("step", **values))["norm"]
             return {"metrics": {"skyrl.ai/grad_norm" if self.skyrl else "grad_norm": norm}}
 
-        return self.numbered(body, run)
+        return self.numbered("optim_step", body, run)
 
     # --- sampling ---
 
@@ -273,9 +329,10 @@ class FakeTinker:
             self.checkpoints[f"tinker://{name}"] = name
             return {"path": f"tinker://{name}", "type": "save_weights_for_sampler"}
 
-        return self.numbered(body, run)
+        return self.numbered("save_weights_for_sampler", body, run)
 
     def create_sampling_session(self, body):
+        self.session_of(body)
         return {"sampling_session_id": self.checkpoints[body["model_path"]]}
 
     def asample(self, body):
@@ -295,13 +352,14 @@ class FakeTinker:
             sequence = {"stop_reason": reason} | {k: answer[k] for k in ("tokens", "logprobs")}
             return {"sequences": [sequence], "prompt_cache_hit_tokens": 0}
 
-        return self.promise((name, body["seq_id"]), run)
+        return self.promise("asample", (name, body["seq_id"]), run)
 
     # --- checkpoints ---
 
     def save_weights(self, body):
         path = f"tinker://{body['model_id']}/weights/{body['path']}"
-        if path in self.checkpoints:
+        known = (body["model_id"], body["seq_id"]) in self.asked
+        if path in self.checkpoints and not known:
             raise Refused(409, "there is a checkpoint of that name")
 
         def run(model):
@@ -310,7 +368,7 @@ class FakeTinker:
             self.checkpoints[path] = (where, model.rank)
             return {"path": path, "type": "save_weights"}
 
-        return self.numbered(body, run)
+        return self.numbered("save_weights", body, run)
 
     def load_weights(self, body):
         def run(model):
@@ -325,7 +383,7 @@ class FakeTinker:
             )
             return {"path": body["path"], "type": "load_weights"}
 
-        return self.numbered(body, run)
+        return self.numbered("load_weights", body, run)
 
     def weights_info(self, body):
         if body["tinker_path"] not in self.checkpoints:
@@ -343,8 +401,13 @@ class FakeTinker:
     # --- all of it ---
 
     def create_session(self, body):
-        self.sessions.append(body)
-        return {"session_id": f"session-{len(self.sessions)}", "type": "create_session"}
+        name = f"session-{self.count('/api/v1/create_session')}"
+        self.sessions[name] = body
+        return {"session_id": name, "type": "create_session"}
+
+    def beat(self, body):
+        self.session_of(body)
+        return {"type": "session_heartbeat"}
 
     def answer(self, path, body):
         name = path.removeprefix("/api/v1/")
@@ -354,15 +417,15 @@ class FakeTinker:
                 "supported_models": [{"model_name": BASE, "max_context_length": self.context}]
             },
             "create_session": lambda: self.create_session(body),
-            "session_heartbeat": lambda: {"type": "session_heartbeat"},
+            "session_heartbeat": lambda: self.beat(body),
             "retrieve_future": lambda: self.retrieve(body),
             "create_sampling_session": lambda: self.create_sampling_session(body),
             "weights_info": lambda: self.weights_info(body),
             "create_model": lambda: self.promise(
-                (body["session_id"], body["model_seq_id"]), lambda: self.create_model(body)
+                name, (body["session_id"], body["model_seq_id"]), lambda: self.create_model(body)
             ),
             "unload_model": lambda: self.promise(
-                ("unload", body["model_id"]), lambda: self.unload_model(body)
+                name, ("unload", body["model_id"]), lambda: self.unload_model(body)
             ),
             "forward_backward": lambda: self.forward(body, True),
             "forward": lambda: self.forward(body, False),
@@ -380,6 +443,23 @@ class FakeTinker:
 class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 256
+
+    def __init__(self, *arguments):
+        self.open = set()
+        super().__init__(*arguments)
+
+    def process_request(self, request, client_address):
+        self.open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request):
+        self.open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self):
+        for request in list(self.open):
+            with contextlib.suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request, client_address):
         pass  # the other side may well be gone
@@ -418,13 +498,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         fake = self.server_of_all
         data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         body = json.loads(data) if data else {}
-        fault = fake.fault_of(self.path)
+        fault = fake.fault_of(self.path, body)
         with fake.lock:
             fake.calls.append((self.path, body))
-        if fault and fault.kind == "hang":
-            fake.ended.wait()
-        if fault and fault.kind == "until":
-            wait_until(fault.until, f"what {self.path} waits for")
+        while fault and fault.kind == "hang" and fault in fake.faults and not fake.ended.is_set():
+            time.sleep(0.01)
+        if fault and fault.kind == "call":
+            fault.call()
             fault = None
         if fault and fault.kind == "status":
             self.send(fault.status, fault.body, fault.headers)

@@ -116,11 +116,14 @@ CALLS = {
     ),
 }  # fmt: skip
 
+# This call's and the next one's: of an odd number of slots, the last is alone.
+PAIR = "compute(x, y, n, place >= 0 && (size_t)place + 1 < known ? 2 : 1);"
+
 # They write where nobody has called yet.
 AHEAD = {
     "all at once": "if (place <= 0) compute(x, y, n, all);",
-    "two at once": "if (place < 0 || place % 2 == 0) compute(x, y, n, place < 0 ? 1 : 2);",
-    "the next one": "compute(x, y, n, place >= 0 && (size_t)place + 1 < known ? 2 : 1);",
+    "two at once": "if (place < 0 || place % 2 == 0) " + PAIR,
+    "the next one": PAIR,
 }
 
 

@@ -19,6 +19,7 @@ QUICK = ("policy.backoff_ms=10ms", "policy.patience_ms=2s", "policy.timeout_ms=5
 SAMPLE, POLL, PASS = "/api/v1/asample", "/api/v1/retrieve_future", "/api/v1/forward_backward"
 STEP, SAVE, CREATE = "/api/v1/optim_step", "/api/v1/save_weights", "/api/v1/create_model"
 HEART = "/api/v1/session_heartbeat"
+FREEZE, FORWARD = "/api/v1/save_weights_for_sampler", "/api/v1/forward"
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +142,7 @@ def test_protocol(model, tmp_path):
         given = bodies[PASS]["forward_backward_input"]
         assert given["loss_fn_config"] == {"clip_low_threshold": 0.8, "clip_high_threshold": 1.3}
         assert all(None not in (body or {}).values() for _, body in server.calls)
-        assert server.sessions[0]["tags"] == ["warpgym"]
+        assert server.sessions["session-1"]["tags"] == ["warpgym"]
 
 
 @pytest.mark.parametrize("skyrl", [False, True])
@@ -241,13 +242,12 @@ REFUSED = {
     ),
     "403 without words": (sample, Fault(SAMPLE, "status", 403), "set TINKER_API_KEY or"),
     "402": (sample, Fault(SAMPLE, "status", 402, '{"detail": "pay"}', times=MANY), "pay (402)"),
-    "404": (train, Fault(PASS, "status", 404), "is that a Tinker server's address? (404)"),
+    "404": (train, Fault(PASS, "status", 404), "or has no /api/v1/forward_backward; go on from"),
     "422": (train, Fault(PASS, "status", 422, '{"detail": [{"msg": "no dro"}]}'), "no dro (422)"),
     "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', times=MANY), "(429); asked"),
     "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', times=MANY), None),
     "502": (train, Fault(POLL, "status", 502, "<html>", times=MANY), "answers (502); asked"),
     "hangs": (sample, Fault(SAMPLE, "hang", times=MANY), "no whole answer in 1 s"),
-    "hangs while polled": (train, Fault(POLL, "hang", times=MANY), "no whole answer in 1 s"),
     "drops": (train, Fault(PASS, "drop", times=MANY), "asked"),
     "400 for ever": (train, Fault(POLL, "status", 400, '{"detail": "no"}', times=MANY), "asked 4"),
     "a lost pass": (train, Fault(POLL, "status", 410), "has lost what came of /api"),
@@ -296,6 +296,68 @@ def test_refused(model, tmp_path, name):
         learner.must("refresh")
         assert "error" not in sample(learner)
         assert KEY not in learner.close()
+
+
+def save(learner):
+    return learner.ask("save", directory="", name="one")
+
+
+def refresh(learner):
+    return learner.ask("refresh")
+
+
+def forward(learner):
+    datum = {"tokens": [1, 2, 3], "targets": [2, 3, 4], "weights": [1, 1, 1]}
+    return learner.ask("pass", datums=[datum], loss="cross_entropy", gradients=False)
+
+
+# What happens to a request, and to the same one when it is sent again before the next.
+OPEN = {
+    "never seen": ([("drop", 0, False)], []),
+    "done": ([("drop", 0, True)], []),
+    "refused after all": ([("drop", 0, False), ("status", 400, False)], []),
+    "refused later": ([("drop", 0, False)], [("status", 400, False)]),
+    "busy later": ([("drop", 0, True)], [("status", 429, False), ("status", 429, False)]),
+}
+
+
+@pytest.mark.parametrize("skyrl", [False, True])
+def test_no_number_is_left_out(model, tmp_path, skyrl):
+    """A request without an answer costs no number, and none is used twice: the server would say."""
+
+    def faults(path, kinds, last):
+        times = [1] * len(kinds)
+        if kinds and last:
+            times[-1] = MANY
+        return [
+            Fault(path, kind, status, times=n, after=after)
+            for (kind, status, after), n in zip(kinds, times, strict=True)
+        ]
+
+    with (
+        FakeTinker(model, tmp_path, skyrl) as server,
+        client(server, model, "policy.patience_ms=50ms") as learner,
+    ):
+        sample(learner)
+        for path, do in ((SAVE, save), (FREEZE, refresh), (FORWARD, forward)):
+            for name, (first, again) in OPEN.items():
+                server.faults = faults(path, first, last=True)
+                assert "error" in do(learner), (path, name)
+                server.faults = faults(path, again, last=False)
+                assert "error" not in train(learner), (path, name)
+                assert all(fault.times == 0 for fault in server.faults), (path, name)
+        assert "error" not in learner.ask("step", rate=0.1)
+        assert "error" not in save(learner)
+
+
+def test_a_promise_that_is_not_kept(model, tmp_path):
+    with (
+        FakeTinker(model, tmp_path) as server,
+        client(server, model, "policy.promise_timeout_ms=300ms") as learner,
+    ):
+        server.faults = [Fault(POLL, "again", times=MANY, of="asample")]
+        says = "nothing came of /api/v1/asample in 0.3 s (policy.promise_timeout_ms)"
+        assert says in sample(learner)["error"]
 
 
 NOT_OPENED = {
@@ -364,9 +426,13 @@ def test_samples_beside_a_pass(model, tmp_path):
         (answer,) = samples_of(learner, [1], prompt)
         datums = [datum_of(prompt, answer, 1.0)]
         asked = server.count(SAMPLE)
+
+        def both_asked():
+            return server.count(SAMPLE) >= asked + 2
+
         server.faults = [
-            Fault(SAMPLE, "until", until=lambda: server.count(PASS) > 0),
-            Fault(PASS, "until", until=lambda: server.count(SAMPLE) >= asked + 2),
+            Fault(SAMPLE, "call", call=lambda: wait_until(lambda: server.count(PASS), "a pass")),
+            Fault(PASS, "call", call=lambda: wait_until(both_asked, "the other sample")),
         ]
         wanted = [{"ids": prompt, "max_tokens": 4, "seed": seed} for seed in (2, 3)]
         took = learner.must("pass", datums=datums, gradients=True, loss="ppo", meanwhile=wanted)

@@ -108,3 +108,34 @@ def make(warpgym, folder, epochs=60, more=(), positions=MODEL["max_position_embe
     assert run.status == support.PASSED, run
     model = folder / "base" / "model"
     return support.write(folder / "run.yaml", CONFIG.format(model=model, folder=folder))
+
+
+# --- runs, as far as two of them can be the same -------------------------------------------------
+
+
+def arguments(world, out, *pairs):
+    return ("train", world, "--out", out, "--quiet", *pairs)
+
+
+def without_times(line):
+    return {name: value for name, value in line.items() if not name.startswith("time/")}
+
+
+def metrics(out):
+    return [without_times(line) for line in support.read_lines(out / "metrics.jsonl")]
+
+
+def traces(out):
+    """But for verdicts, which say when and how long."""
+    lines = support.read_lines(out / "traces.jsonl")
+    return [{key: value for key, value in line.items() if key != "verdict"} for line in lines]
+
+
+def events(out):
+    return [line["event"] for line in support.read_lines(out / "train.log")]
+
+
+def state(checkpoint):
+    """Of a line of checkpoints.jsonl."""
+    evaluation = checkpoint["state"]["evaluation"]
+    return checkpoint["state"] | {"evaluation": evaluation and without_times(evaluation)}

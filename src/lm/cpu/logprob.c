@@ -10,6 +10,15 @@ struct logprob_work {
     size_t parts;
 };
 
+/* In a loop of its own: hardly anybody asks. */
+static float collision_of(const float *logits, size_t count, double lse)
+{
+    double sum = 0;
+    for (size_t v = 0; v < count; v++)
+        sum += exp(2 * ((double)logits[v] - lse));
+    return (float)sum;
+}
+
 static void forward_task(const void *data, size_t task, size_t thread)
 {
     const struct logprob_work *work = data;
@@ -25,6 +34,8 @@ static void forward_task(const void *data, size_t task, size_t thread)
         op->lse[r] = (float)lse;
         if (op->entropy)
             op->entropy[r] = (float)(lse - sums.weighted / sums.sum);
+        if (op->collision)
+            op->collision[r] = collision_of(logits, op->vocab, lse);
         for (size_t j = 0; j < targets; j++)
             op->logprob[r * targets + j] = (float)((double)logits[op->targets[r * targets + j]] -
                                                    lse);

@@ -77,10 +77,9 @@ static const struct array pass_arrays[] = {
     {PASS(dgated), INNER, ELEMENT, BACKWARD},  {PASS(dlow), RANK, ELEMENT, BACK_ADAPTER},
 };
 static const struct array head_arrays[] = {
-    {PASS(logits), VOCAB, ELEMENT, ALWAYS},
-    {PASS(head_lse), ONE, FLOAT, ALWAYS},
-    {PASS(head_entropy), ONE, FLOAT, ALWAYS},
-    {PASS(head_dentropy), ONE, FLOAT, BACKWARD},
+    {PASS(logits), VOCAB, ELEMENT, ALWAYS},     {PASS(head_lse), ONE, FLOAT, ALWAYS},
+    {PASS(head_entropy), ONE, FLOAT, ALWAYS},   {PASS(head_dentropy), ONE, FLOAT, BACKWARD},
+    {PASS(head_collision), ONE, FLOAT, ALWAYS},
 };
 static const struct array input_array = {LAYER(input), WIDTH, ELEMENT, ALWAYS};
 static const struct array output_array = {PASS(output), WIDTH, ELEMENT, ALWAYS};

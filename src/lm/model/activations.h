@@ -40,8 +40,8 @@ struct lm_activations {
     void *dgated;       /* [rows, inner] */
     void *dlow;         /* [rows, rank] */
     /* of the head's blocks */
-    void *logits;                                   /* [head_rows, vocab] */
-    float *head_lse, *head_entropy, *head_dentropy; /* [head_rows] */
+    void *logits;                                                    /* [head_rows, vocab] */
+    float *head_lse, *head_entropy, *head_dentropy, *head_collision; /* [head_rows] */
 };
 
 /* Bytes of one allocation that holds it all. `options` are with head_rows set. */

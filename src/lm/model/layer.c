@@ -1,5 +1,7 @@
 #include "lm/model/layer.h"
 
+#include "lm/model/apply.h"
+
 #include <math.h>
 
 /* One projection of one layer, with the array that its adapter needs. */
@@ -17,43 +19,17 @@ static struct projecting projecting(const struct lm_flow *flow, size_t index,
                                .low = flow->all.layers[index].low[target]};
 }
 
-static struct lm_linear linear_of(const struct lm_flow *flow, const struct lm_parameter *weight,
-                                  const void *x, void *y)
-{
-    return (struct lm_linear){.rows = flow->rows,
-                              .in = weight->columns,
-                              .out = weight->rows,
-                              .scale = 1,
-                              .x = x,
-                              .weight = weight->value,
-                              .y = y,
-                              .dweight = weight->gradient};
-}
-
 /* `y` NULL: only what backward needs. */
 static void project(struct projecting to, const void *x, const void *addend, void *y)
 {
-    struct lm_backend *backend = to.flow->model->backend;
-    struct lm_linear base = linear_of(to.flow, to.p->weight, x, y);
-    base.bias = to.p->bias ? to.p->bias->value : NULL;
-    base.addend = addend;
-    if (y)
-        backend->ops->linear.forward(backend, &base);
-    if (!to.p->a)
-        return;
-    struct lm_linear down = linear_of(to.flow, to.p->a, x, to.low);
-    struct lm_linear up = linear_of(to.flow, to.p->b, to.low, y);
-    up.scale = (float)lm_lora_scale(&to.flow->model->lora);
-    up.addend = y;
-    backend->ops->linear.forward(backend, &down);
-    if (y)
-        backend->ops->linear.forward(backend, &up);
+    lm_project(to.flow->model, to.p, to.flow->rows, x, addend, to.low, y);
 }
 
 static void project_back(struct projecting to, const void *x, const void *dy, void *dx, bool add_dx)
 {
     struct lm_backend *backend = to.flow->model->backend;
-    struct lm_linear base = linear_of(to.flow, to.p->weight, x, NULL);
+    const size_t rows = to.flow->rows;
+    struct lm_linear base = lm_linear_of(to.p->weight, rows, x, NULL);
     base.dbias = to.p->bias ? to.p->bias->gradient : NULL;
     base.dy = dy;
     base.dx = dx;
@@ -61,8 +37,8 @@ static void project_back(struct projecting to, const void *x, const void *dy, vo
     backend->ops->linear.backward(backend, &base);
     if (!to.p->a)
         return;
-    struct lm_linear up = linear_of(to.flow, to.p->b, to.low, NULL);
-    struct lm_linear down = linear_of(to.flow, to.p->a, x, NULL);
+    struct lm_linear up = lm_linear_of(to.p->b, rows, to.low, NULL);
+    struct lm_linear down = lm_linear_of(to.p->a, rows, x, NULL);
     up.scale = (float)lm_lora_scale(&to.flow->model->lora);
     up.dy = dy;
     up.dx = to.flow->all.dlow;
@@ -76,14 +52,9 @@ static void project_back(struct projecting to, const void *x, const void *dy, vo
 struct lm_rmsnorm lm_stream_norm(const struct lm_flow *flow, const struct lm_parameter *weight,
                                  const void *x, void *y, float *inverse)
 {
-    return (struct lm_rmsnorm){.rows = flow->rows,
-                               .width = weight->columns,
-                               .epsilon = flow->model->config.norm_epsilon,
-                               .x = x,
-                               .weight = weight->value,
-                               .y = y,
-                               .inverse = inverse,
-                               .dweight = weight->gradient};
+    struct lm_rmsnorm norm = lm_norm_of(flow->model, weight, flow->rows, x, y);
+    norm.inverse = inverse;
+    return norm;
 }
 
 /* Queries or keys: what is done to their heads between projection and attention. */

@@ -52,7 +52,7 @@ static int check_tensor(const char *path, const struct lm_tensor *tensor,
         fits = tensor->dimensions == 2 && tensor->shape[0] == parameter->rows &&
                tensor->shape[1] == parameter->columns;
     if (!is_float)
-        return err_set(err, ERR_UNSUPPORTED,
+        return err_set(err, ERR_INPUT,
                        "%s: '%s' is of type %s; the engine reads F32, BF16 "
                        "and F16",
                        path, tensor->name, tensor->dtype_name);

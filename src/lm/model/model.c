@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "lm/model/build.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -294,6 +295,18 @@ struct lm_parameter *lm_model_find(const struct lm_model *model, const char *nam
         if (strcmp(model->parameters[i].name, name) == 0)
             return &model->parameters[i];
     return NULL;
+}
+
+int lm_model_check_ids(const struct lm_model *model, const int32_t *ids, size_t count,
+                       size_t per_row, const char *what, struct err *err)
+{
+    size_t vocab = model->config.vocab;
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] < 0 || (size_t)ids[i] >= vocab)
+            return err_set(err, ERR_INPUT,
+                           "row %zu: %s %" PRId32 " is not in the vocabulary of %zu", i / per_row,
+                           what, ids[i], vocab);
+    return 0;
 }
 
 void lm_model_zero_gradients(struct lm_model *model)

@@ -94,6 +94,10 @@ uint64_t lm_model_trained(const struct lm_model *model);
 /* NULL: no such name. */
 struct lm_parameter *lm_model_find(const struct lm_model *model, const char *name);
 
+/* Whether all of them are tokens of the model, `per_row` to a row; `what` says what they are. */
+NODISCARD int lm_model_check_ids(const struct lm_model *model, const int32_t *ids, size_t count,
+                                 size_t per_row, const char *what, struct err *err);
+
 void lm_model_zero_gradients(struct lm_model *model);
 
 /* Writes DIRECTORY/config.json and model.safetensors in `dtype`; with `merge` each adapter is added

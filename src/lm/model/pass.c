@@ -1,6 +1,7 @@
 #include "lm/model/pass.h"
 
 #include "base/mem.h"
+#include "lm/model/apply.h"
 #include "lm/model/layer.h"
 #include "lm/model/value.h"
 
@@ -22,8 +23,8 @@ struct lm_pass {
     struct lm_flow flow;
     void *memory; /* all arrays of flow */
     struct targets targets;
-    float *entropy, *dentropy; /* the host's [head_rows] */
-    int32_t *positions;        /* the host's [rows] */
+    float *entropy, *dentropy, *collision; /* the host's [head_rows] */
+    int32_t *positions;                    /* the host's [rows] */
 };
 
 static struct lm_pass_options filled(const struct lm_model *model,
@@ -69,6 +70,7 @@ int lm_pass_open(struct lm_pass **out, struct lm_model *model,
     lm_activations_carve(&pass->flow.all, layers, model, &pass->options, pass->memory);
     pass->entropy = mem_alloc(pass->options.head_rows * sizeof *pass->entropy);
     pass->dentropy = mem_alloc(pass->options.head_rows * sizeof *pass->dentropy);
+    pass->collision = mem_alloc(pass->options.head_rows * sizeof *pass->collision);
     pass->positions = mem_alloc(pass->options.rows * sizeof *pass->positions);
     *out = pass;
     return 0;
@@ -94,18 +96,9 @@ void lm_pass_close(struct lm_pass *pass)
     mem_free(pass->flow.all.layers);
     mem_free(pass->entropy);
     mem_free(pass->dentropy);
+    mem_free(pass->collision);
     mem_free(pass->positions);
     mem_free(pass);
-}
-
-static int check_ids(const struct lm_model *model, const int32_t *ids, size_t count, size_t per_row,
-                     const char *what, struct err *err)
-{
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= model->config.vocab)
-            return err_set(err, ERR_INPUT, "the %s of row %zu is %d; the vocabulary has %zu", what,
-                           i / per_row, ids[i], model->config.vocab);
-    return 0;
 }
 
 /* Checks the batch, and fills in the positions of its rows. */
@@ -136,7 +129,7 @@ static int check_batch(struct lm_pass *pass, const struct lm_batch *batch, struc
     pass->flow.rows = batch->rows;
     pass->flow.sequences = batch->sequences;
     pass->flow.longest = longest;
-    return check_ids(pass->flow.model, batch->tokens, batch->rows, 1, "token", err);
+    return lm_model_check_ids(pass->flow.model, batch->tokens, batch->rows, 1, "token", err);
 }
 
 /* Room for a block's targets; their number for each row is only known by now. */
@@ -174,8 +167,9 @@ static int prepare(struct lm_pass *pass, const struct lm_batch *batch, const str
     if (!(head->temperature > 0))
         return err_set(err, ERR_INPUT, "a temperature of %g; it must be above 0",
                        (double)head->temperature);
-    result = check_ids(pass->flow.model, head->targets, batch->rows * head->targets_per_row,
-                       head->targets_per_row, "target", err);
+    result = lm_model_check_ids(pass->flow.model, head->targets,
+                                batch->rows * head->targets_per_row, head->targets_per_row,
+                                "target", err);
     return result < 0 ? result : prepare_targets(pass, head->targets_per_row, err);
 }
 
@@ -270,6 +264,7 @@ static struct lm_logprob logprob_of(const struct lm_pass *pass, const struct lm_
         .lse = all->head_lse,
         .logprob = pass->targets.logprob,
         .entropy = head->entropy ? all->head_entropy : NULL,
+        .collision = head->collision ? all->head_collision : NULL,
         .dlogprob = pass->targets.dlogprob,
         .dentropy = head->entropy ? all->head_dentropy : NULL,
         .dx = train ? rows_of(flow, all->dnormed, first) : NULL,
@@ -291,6 +286,7 @@ static void head_block(struct lm_pass *pass, const struct lm_head *head, size_t 
                                   .targets_per_row = head->targets_per_row,
                                   .logprob = t->host_logprob,
                                   .entropy = head->entropy ? pass->entropy : NULL,
+                                  .collision = head->collision ? pass->collision : NULL,
                                   .dlogprob = train ? t->host_dlogprob : NULL,
                                   .dentropy = train && head->entropy ? pass->dentropy : NULL};
     backend->upload(backend, t->ids, head->targets + first * head->targets_per_row,
@@ -299,6 +295,8 @@ static void head_block(struct lm_pass *pass, const struct lm_head *head, size_t 
     backend->download(backend, t->host_logprob, t->logprob, count * sizeof(float));
     if (head->entropy)
         backend->download(backend, pass->entropy, all->head_entropy, rows * sizeof(float));
+    if (head->collision)
+        backend->download(backend, pass->collision, all->head_collision, rows * sizeof(float));
     memset(t->host_dlogprob, 0, count * sizeof(float));
     memset(pass->dentropy, 0, rows * sizeof(float));
     head->loss(head->context, &block);
@@ -359,13 +357,9 @@ int lm_pass_logits(struct lm_pass *pass, const struct lm_batch *batch, float *ou
     for (size_t first = 0; first < batch->rows; first += pass->options.head_rows) {
         size_t left = batch->rows - first;
         size_t rows = left < pass->options.head_rows ? left : pass->options.head_rows;
-        struct lm_linear linear = {.rows = rows,
-                                   .in = model->config.width,
-                                   .out = model->config.vocab,
-                                   .scale = 1,
-                                   .x = rows_of(flow, flow->all.hidden, first),
-                                   .weight = model->head->value,
-                                   .y = flow->all.logits};
+        struct lm_linear linear = lm_linear_of(model->head, rows,
+                                               rows_of(flow, flow->all.hidden, first),
+                                               flow->all.logits);
         backend->ops->linear.forward(backend, &linear);
         lm_value_get(backend, flow->all.logits, 0, out + first * model->config.vocab,
                      rows * model->config.vocab);

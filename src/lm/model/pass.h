@@ -39,19 +39,20 @@ struct lm_batch {
  * in them (set to 0 before the call). */
 struct lm_head_block {
     size_t first, rows, targets_per_row;
-    const float *logprob; /* [rows, targets_per_row] */
-    const float *entropy; /* [rows]; NULL where it was not asked for */
-    float *dlogprob;      /* [rows, targets_per_row]; NULL: nobody asks for gradients */
-    float *dentropy;      /* [rows]; NULL likewise, and where entropy is */
+    const float *logprob;   /* [rows, targets_per_row] */
+    const float *entropy;   /* [rows]; NULL where it was not asked for */
+    const float *collision; /* likewise */
+    float *dlogprob;        /* [rows, targets_per_row]; NULL: nobody asks for gradients */
+    float *dentropy;        /* [rows]; NULL likewise, and where entropy is */
 };
 typedef void lm_loss_function(void *context, const struct lm_head_block *block);
 
 struct lm_head {
-    const int32_t *targets; /* [rows, targets_per_row] */
-    size_t targets_per_row; /* at least 1 */
-    float temperature;      /* of the distribution; 1 */
-    bool entropy;           /* wanted */
-    lm_loss_function *loss; /* sees each block once, first to last */
+    const int32_t *targets;  /* [rows, targets_per_row] */
+    size_t targets_per_row;  /* at least 1 */
+    float temperature;       /* of the distribution; 1 */
+    bool entropy, collision; /* wanted (lm/ops/ops.h) */
+    lm_loss_function *loss;  /* sees each block once, first to last */
     void *context;
 };
 

@@ -130,6 +130,7 @@ struct lm_swiglu {
  * call them in pairs on one block. logits = x · weightᵀ / temperature;
  *   logprob[r][j] = logits[r][target[r][j]] - lse[r],  lse = log Σ exp logits
  *   entropy[r]    = lse - Σ p·logits,  p = exp(logits - lse)
+ *   collision[r]  = Σ p², the chance that two draws agree
  * Several targets for a row (targets_per_row > 1) are for soft targets: their gradients add up. */
 struct lm_logprob {
     size_t rows, width, vocab, targets_per_row;
@@ -141,6 +142,7 @@ struct lm_logprob {
     float *lse;             /* [rows] */
     float *logprob;         /* [rows, targets_per_row] */
     float *entropy;         /* [rows], or NULL: not wanted */
+    float *collision;       /* likewise */
     const float *dlogprob;  /* [rows, targets_per_row] */
     const float *dentropy;  /* [rows], or NULL: all 0 */
     void *dx;               /* [rows, width], written */

@@ -86,7 +86,7 @@ void reference_logprob(struct lm_backend *backend, const struct lm_logprob *op)
     const float *x = op->x, *weight = op->weight;
     for (size_t row = 0; row < op->rows; row++) {
         float *logits = (float *)op->logits + row * op->vocab;
-        double most = -INFINITY, sum = 0, weighted = 0;
+        double most = -INFINITY, sum = 0, weighted = 0, squares = 0;
         for (size_t v = 0; v < op->vocab; v++) {
             double dot = reference_dot(x + row * op->width, 1, weight + v * op->width, 1,
                                        op->width);
@@ -97,6 +97,7 @@ void reference_logprob(struct lm_backend *backend, const struct lm_logprob *op)
             double power = exp((double)logits[v] - most);
             sum += power;
             weighted += power * (double)logits[v];
+            squares += power * power;
         }
         double lse = most + log(sum);
         op->lse[row] = (float)lse;
@@ -104,6 +105,8 @@ void reference_logprob(struct lm_backend *backend, const struct lm_logprob *op)
             op->logprob[j] = (float)((double)logits[op->targets[j]] - lse);
         if (op->entropy)
             op->entropy[row] = (float)(lse - weighted / sum);
+        if (op->collision)
+            op->collision[row] = (float)(squares / (sum * sum));
     }
 }
 

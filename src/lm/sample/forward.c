@@ -1,6 +1,7 @@
 #include "lm/sample/forward.h"
 
 #include "base/mem.h"
+#include "lm/model/apply.h"
 
 #include <math.h>
 
@@ -144,60 +145,16 @@ void forward_close(struct forward *forward)
 
 /* --------------------------------------------------------------------------------------- layers */
 
-/* y = x·Wᵀ + b + addend, and the adapter's part. */
 static void project(struct forward *forward, const struct lm_projection *projection, const void *x,
                     const void *addend, void *y)
 {
-    struct lm_backend *backend = forward->backend;
-    const size_t rows = forward->batch.rows;
-    const struct lm_linear linear = {
-        .rows = rows,
-        .in = projection->weight->columns,
-        .out = projection->weight->rows,
-        .scale = 1,
-        .x = x,
-        .weight = projection->weight->value,
-        .bias = projection->bias ? projection->bias->value : NULL,
-        .addend = addend,
-        .y = y,
-    };
-    backend->ops->linear.forward(backend, &linear);
-    if (!projection->a)
-        return;
-    const struct lm_linear down = {
-        .rows = rows,
-        .in = projection->a->columns,
-        .out = projection->a->rows,
-        .scale = 1,
-        .x = x,
-        .weight = projection->a->value,
-        .y = forward->low,
-    };
-    const struct lm_linear up = {
-        .rows = rows,
-        .in = projection->b->columns,
-        .out = projection->b->rows,
-        .scale = (float)lm_lora_scale(&forward->model->lora),
-        .x = forward->low,
-        .weight = projection->b->value,
-        .addend = y,
-        .y = y,
-    };
-    backend->ops->linear.forward(backend, &down);
-    backend->ops->linear.forward(backend, &up);
+    lm_project(forward->model, projection, forward->batch.rows, x, addend, forward->low, y);
 }
 
 static void norm(struct forward *forward, const struct lm_parameter *weight, size_t rows,
                  const void *x, void *y)
 {
-    const struct lm_rmsnorm op = {
-        .rows = rows,
-        .width = weight->columns,
-        .epsilon = forward->model->config.norm_epsilon,
-        .x = x,
-        .weight = weight->value,
-        .y = y,
-    };
+    const struct lm_rmsnorm op = lm_norm_of(forward->model, weight, rows, x, y);
     forward->backend->ops->rmsnorm.forward(forward->backend, &op);
 }
 
@@ -328,15 +285,8 @@ int forward_logits(struct forward *forward, const int32_t *rows, size_t count, c
         backend->copy(backend, (char *)forward->picked + i * bytes,
                       (const char *)forward->hidden + (size_t)rows[i] * bytes, bytes);
     norm(forward, forward->model->final_norm, count, forward->picked, forward->picked);
-    const struct lm_linear head = {
-        .rows = count,
-        .in = config->width,
-        .out = config->vocab,
-        .scale = 1,
-        .x = forward->picked,
-        .weight = forward->model->head->value,
-        .y = forward->scores,
-    };
+    const struct lm_linear head = lm_linear_of(forward->model->head, count, forward->picked,
+                                               forward->scores);
     backend->ops->linear.forward(backend, &head);
     backend->download(backend, forward->logits, forward->scores,
                       count * config->vocab * sizeof *forward->logits);

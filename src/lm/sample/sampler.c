@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #define PAGE_STANDARD 16
+#define PROMPT_ROWS 256 /* of a step, beside those that decode */
 
 const struct lm_sampling lm_sampling_defaults = {.temperature = 1, .top_p = 1};
 
@@ -35,6 +36,24 @@ struct lm_sampler {
 };
 
 /* ---------------------------------------------------------------------------------- open, close */
+
+uint64_t lm_cache_position_bytes(const struct lm_config *config, enum lm_dtype dtype)
+{
+    return 2 * (uint64_t)config->layers * config->kv_heads * config->head_width *
+           lm_dtype_bytes(dtype);
+}
+
+struct lm_sampler_options lm_sampler_room(const struct lm_config *config, enum lm_dtype dtype,
+                                          size_t sequences, size_t tokens, uint64_t cache_bytes)
+{
+    const uint64_t least = (tokens + PAGE_STANDARD - 1) / PAGE_STANDARD, all = sequences * least;
+    const uint64_t most = cache_bytes / (lm_cache_position_bytes(config, dtype) * PAGE_STANDARD);
+    const uint64_t pages = all < most ? all : most > least ? most : least;
+    return (struct lm_sampler_options){.sequences = sequences,
+                                       .rows = sequences + PROMPT_ROWS,
+                                       .page = PAGE_STANDARD,
+                                       .cache_tokens = (size_t)pages * PAGE_STANDARD};
+}
 
 static int check_options(const struct lm_model *model, const struct lm_sampler_options *options,
                          struct err *err)

@@ -40,6 +40,15 @@ struct lm_sampler_options {
     size_t cache_tokens; /* positions that all pages hold together */
 };
 
+#define LM_CACHE_BYTES ((uint64_t)4 << 30) /* of a cache, where nobody says how much */
+
+/* Keys and values of one position, in all layers. */
+uint64_t lm_cache_position_bytes(const struct lm_config *config, enum lm_dtype dtype);
+/* For `sequences` of `tokens` positions each at once, as far as `cache_bytes` allow: one of them
+ * fits in any case, and the others wait for each other. Pieces of prompts go beside them. */
+struct lm_sampler_options lm_sampler_room(const struct lm_config *config, enum lm_dtype dtype,
+                                          size_t sequences, size_t tokens, uint64_t cache_bytes);
+
 /* temperature 0 is greedy; top_k 0, top_p 1 and min_p 0 take nothing away. */
 struct lm_sampling {
     double temperature, top_p, min_p;

@@ -82,7 +82,7 @@ static void put_special(struct writer *writer, const char *text)
         return;
     int32_t id = tokenizer_id(writer->tokenizer, text);
     if (id < 0)
-        writer->result = err_set(writer->err, ERR_UNSUPPORTED,
+        writer->result = err_set(writer->err, ERR_INPUT,
                                  "the tokenizer has no token %s: it knows no conversations", text);
     else
         writer->result = tokens_add(writer->tokens, id, writer->err);

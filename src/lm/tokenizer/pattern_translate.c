@@ -75,7 +75,7 @@ struct translation {
 static int refuse(const struct translation *t, size_t length, const char *why)
 {
     size_t left = t->count - t->at;
-    return err_set(t->err, ERR_UNSUPPORTED, "'%.*s' in a pattern %s",
+    return err_set(t->err, ERR_INPUT, "'%.*s' in a pattern %s",
                    (int)(length < left ? length : left), t->text + t->at, why);
 }
 

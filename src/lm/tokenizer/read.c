@@ -21,7 +21,7 @@ int tokenizer_read_part(struct tokenizer *tokenizer, const json_t *part, const c
         if (strcmp(kinds[i].type, type) == 0)
             return kinds[i].read(tokenizer, part, err);
     if (strcmp(type, "Sequence") != 0)
-        return err_set(err, ERR_UNSUPPORTED, "type '%.64s' is not known", type);
+        return err_set(err, ERR_INPUT, "type '%.64s' is not known", type);
     result = json_get_array(part, list, &inner, err);
     for (size_t i = 0; result == 0 && i < json_array_size(inner); i++)
         result = tokenizer_read_part(tokenizer, json_array_get(inner, i), list, kinds, count, err);
@@ -88,7 +88,7 @@ static int read_template(struct tokenizer *tokenizer, const json_t *part, struct
     bool behind = false;
     int result = json_get_array(part, "single", &items, err);
     if (tokenizer->before_count + tokenizer->after_count > 0)
-        return err_set(err, ERR_UNSUPPORTED, "more than one TemplateProcessing");
+        return err_set(err, ERR_INPUT, "more than one TemplateProcessing");
     for (size_t i = 0; result == 0 && i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
         const json_t *token = json_object_get(item, "SpecialToken");
@@ -123,7 +123,7 @@ static int read_byte_level(struct tokenizer *tokenizer, const json_t *part, stru
 {
     (void)part;
     if (!tokenizer->byte_level)
-        return err_set(err, ERR_UNSUPPORTED, "ByteLevel, but the pre_tokenizer is not");
+        return err_set(err, ERR_INPUT, "ByteLevel, but the pre_tokenizer is not");
     tokenizer->decodes = true;
     return 0;
 }
@@ -133,7 +133,7 @@ static int read_byte_fallback(struct tokenizer *tokenizer, const json_t *part, s
 {
     (void)part;
     if (tokenizer->byte_level)
-        return err_set(err, ERR_UNSUPPORTED, "ByteFallback behind a pre_tokenizer ByteLevel");
+        return err_set(err, ERR_INPUT, "ByteFallback behind a pre_tokenizer ByteLevel");
     tokenizer->decodes = true;
     for (int byte = 0; byte < 256; byte++) {
         int32_t id = tokenizer->byte_ids[byte];
@@ -323,7 +323,7 @@ int tokenizer_read(struct tokenizer *tokenizer, const json_t *document, struct e
     if (result == 0)
         result = PART("decoder", decoders, "decoders");
     if (result == 0 && !tokenizer->decodes)
-        result = err_set(err, ERR_UNSUPPORTED, "decoder: it must be ByteLevel or ByteFallback");
+        result = err_set(err, ERR_INPUT, "decoder: it must be ByteLevel or ByteFallback");
     if (result == 0)
         result = in_part("added_tokens", read_added(tokenizer, added, vocab, err), err);
     if (result == 0)

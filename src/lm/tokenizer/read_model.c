@@ -138,16 +138,16 @@ static int refuse_others(const json_t *model, struct err *err)
     double dropout = 0;
     int result = json_find_string(model, "type", &type, err);
     if (result == 0 && strcmp(type, "BPE") != 0)
-        return err_set(err, ERR_UNSUPPORTED, "type '%.64s' is not known: it must be BPE", type);
+        return err_set(err, ERR_INPUT, "type '%.64s' is not known: it must be BPE", type);
     if (result == 0)
         result = json_find_double(model, "dropout", &dropout, err);
     if (result == 0 && dropout != 0)
-        return err_set(err, ERR_UNSUPPORTED, "'dropout' is not known: ids would be random");
+        return err_set(err, ERR_INPUT, "'dropout' is not known: ids would be random");
     for (size_t i = 0; result == 0 && i < COUNT(affixes); i++) {
         const char *affix = "";
         result = json_find_string(model, affixes[i], &affix, err);
         if (result == 0 && affix[0])
-            return err_set(err, ERR_UNSUPPORTED, "'%s' is not known", affixes[i]);
+            return err_set(err, ERR_INPUT, "'%s' is not known", affixes[i]);
     }
     return result;
 }
@@ -201,7 +201,7 @@ static const char byte_level_words[] =
 static int check_room(const struct tokenizer *tokenizer, struct err *err)
 {
     if (tokenizer->byte_level)
-        return err_set(err, ERR_UNSUPPORTED, "a part behind ByteLevel is not known");
+        return err_set(err, ERR_INPUT, "a part behind ByteLevel is not known");
     if (tokenizer->split_count == LIMIT_TOKENIZER_STEPS)
         return err_set(err, ERR_LIMIT, "more than %d parts", LIMIT_TOKENIZER_STEPS);
     return 0;
@@ -252,8 +252,7 @@ static int read_behavior(struct split *split, const json_t *part, struct err *er
             split->behavior = behaviors[i].behavior;
             return 0;
         }
-    return result < 0 ? result
-                      : err_set(err, ERR_UNSUPPORTED, "behavior '%.64s' is not known", name);
+    return result < 0 ? result : err_set(err, ERR_INPUT, "behavior '%.64s' is not known", name);
 }
 
 static int read_split(struct tokenizer *tokenizer, const json_t *part, struct err *err)

@@ -2,78 +2,51 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "lm/weights/companions.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PREVIOUS ".previous"
 
-static const char *const parts[] = {CHECKPOINT_STATE,
-                                    CHECKPOINT_OPTIMIZER,
-                                    "config.json",
-                                    "generation_config.json",
-                                    "model.safetensors",
-                                    "adapter_config.json",
-                                    "adapter_model.safetensors",
-                                    "tokenizer.json",
-                                    "tokenizer_config.json",
-                                    "chat_template.jinja"};
+static const char *const parts[] = {
+    CHECKPOINT_STATE,      CHECKPOINT_OPTIMIZER,        "config.json", "model.safetensors",
+    "adapter_config.json", "adapter_model.safetensors", NULL};
 
-/* One of the parts, or a temporary file that a dead writer left of one. */
-static bool is_part(const char *name)
+/* `name` itself, or a temporary file that a dead writer left of it. */
+static bool is_among(const char *const *names, const char *name)
 {
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return true;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        size_t length = strlen(parts[i]);
-        if (strncmp(name, parts[i], length) == 0 && (name[length] == '\0' || name[length] == '.'))
+    for (; *names; names++) {
+        size_t length = strlen(*names);
+        if (strncmp(name, *names, length) == 0 && (name[length] == '\0' || name[length] == '.'))
             return true;
     }
     return false;
 }
 
-/* Calls `visit` for each name; 0 where there is no such directory. */
-static int each_part(const char *path, int (*visit)(DIR *directory, const char *name),
-                     struct err *err)
+static bool is_part(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || is_among(parts, name) ||
+           is_among(lm_companions, name);
+}
+
+/* 0 where there is no such directory. */
+static int check_parts(const char *path, struct err *err)
 {
     DIR *directory = opendir(path);
     if (!directory)
         return errno == ENOENT ? 0 : err_sys(err, errno, "%s: cannot open the directory", path);
     int result = 0;
-    for (struct dirent *entry; result == 0 && (entry = readdir(directory));) {
-        result = visit(directory, entry->d_name);
-        if (result == ERR_INPUT)
-            err_set(err, result,
-                    "%s: holds %s, which is no part of a checkpoint; nothing is replaced there, "
-                    "name another directory",
-                    path, entry->d_name);
-        else if (result < 0)
-            err_sys(err, errno, "%s/%s: cannot write it to the disk", path, entry->d_name);
-    }
+    for (struct dirent *entry; result == 0 && (entry = readdir(directory));)
+        if (!is_part(entry->d_name))
+            result = err_set(err, ERR_INPUT,
+                             "%s: holds %s, which is no part of a checkpoint; nothing is replaced "
+                             "there, name another directory",
+                             path, entry->d_name);
     closedir(directory);
-    return result;
-}
-
-static int visit_known(DIR *directory, const char *name)
-{
-    (void)directory;
-    return is_part(name) ? 0 : ERR_INPUT;
-}
-
-static int visit_sync(DIR *directory, const char *name)
-{
-    if (strcmp(name, "..") == 0)
-        return 0;
-    int fd = openat(dirfd(directory), name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    int result = fd < 0 || fsync(fd) < 0 ? ERR_IO : 0;
-    int failure = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = failure;
     return result;
 }
 
@@ -87,15 +60,6 @@ static char *without_slash(const char *directory)
     return copy;
 }
 
-static char *parent_of(const char *directory)
-{
-    const char *slash = strrchr(directory, '/');
-    if (!slash)
-        return mem_strdup(".");
-    return slash == directory ? mem_strdup("/")
-                              : mem_printf("%.*s", (int)(slash - directory), directory);
-}
-
 static void checkpoint_deinit(struct checkpoint *checkpoint)
 {
     mem_free(checkpoint->directory);
@@ -107,9 +71,9 @@ int checkpoint_begin(struct checkpoint *checkpoint, const char *directory, struc
 {
     checkpoint->directory = without_slash(directory);
     checkpoint->path = mem_printf("%s" CHECKPOINT_SAVING, checkpoint->directory);
-    int result = each_part(checkpoint->directory, visit_known, err);
+    int result = check_parts(checkpoint->directory, err);
     if (result == 0)
-        result = each_part(checkpoint->path, visit_known, err);
+        result = check_parts(checkpoint->path, err);
     if (result == 0) {
         file_remove_tree(checkpoint->path);
         result = file_make_directories(checkpoint->path, 0755, err);
@@ -151,33 +115,20 @@ static int put_in_place(const struct checkpoint *checkpoint)
     return 0;
 }
 
-static int sync_directory(const char *path, struct err *err)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int result = 0;
-    if (fd < 0 || fsync(fd) < 0)
-        result = err_sys(err, errno, "%s: cannot write it to the disk", path);
-    if (fd >= 0)
-        close(fd);
-    return result;
-}
-
 int checkpoint_commit(struct checkpoint *checkpoint, struct err *err)
 {
-    int result = each_part(checkpoint->path, visit_sync, err);
-    char *parent = parent_of(checkpoint->directory);
+    int result = file_sync_files(checkpoint->path, err);
     char *previous = mem_printf("%s" PREVIOUS, checkpoint->directory);
     if (result == 0 && put_in_place(checkpoint) < 0)
         result = err_sys(err, errno, "%s: cannot put the new checkpoint in its place",
                          checkpoint->directory);
     if (result == 0)
-        result = sync_directory(parent, err);
+        result = file_sync_parent(checkpoint->directory, err);
     /* What was there before has the other name now. */
     file_remove_tree(checkpoint->path);
     if (result == 0)
         file_remove_tree(previous);
     mem_free(previous);
-    mem_free(parent);
     checkpoint_deinit(checkpoint);
     return result;
 }

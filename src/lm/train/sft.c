@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "lm/train/checkpoint.h"
 #include "lm/train/sft_directory.h"
+#include "lm/weights/companions.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -342,22 +343,6 @@ static int resume(struct run *run, struct err *err)
 
 /* ----------------------------------------------------------------------------------- the export */
 
-static int copy_files(const char *const *files, const char *directory, struct err *err)
-{
-    int result = 0;
-    for (; files && *files && result == 0; files++) {
-        const char *slash = strrchr(*files, '/');
-        char *to = mem_printf("%s/%s", directory, slash ? slash + 1 : *files), *bytes = NULL;
-        size_t count;
-        result = file_read(*files, LIMIT_LM_FILE_BYTES, &bytes, &count, err);
-        if (result == 0)
-            result = file_write_atomic(to, bytes, count, 0644, err);
-        mem_free(bytes);
-        mem_free(to);
-    }
-    return result;
-}
-
 static bool trains_all(const struct lm_model *model)
 {
     for (size_t i = 0; i < model->parameter_count; i++)
@@ -394,8 +379,8 @@ static int export(struct run *run, struct err *err)
     result = all ? lm_model_save(run->model, checkpoint.path, LM_F32, run->model->lora.rank > 0,
                                  err)
                  : lm_model_save_adapter(run->model, checkpoint.path, err);
-    if (result == 0 && all)
-        result = copy_files(run->options->files, checkpoint.path, err);
+    if (result == 0 && all && run->options->companions)
+        result = lm_companions_copy(run->options->companions, checkpoint.path, err);
     if (result < 0)
         checkpoint_abort(&checkpoint);
     else

@@ -55,7 +55,7 @@ struct sft_options {
     uint64_t checkpoint_every, evaluate_every; /* steps; 0: at the end alone */
     uint64_t keep;                             /* checkpoints; at least 1 */
     const json_t *configuration;  /* what else must be as it was on a resume, or NULL */
-    const char *const *files;     /* to lie beside an exported model (tokenizer.json), NULL-ended */
+    const char *companions;       /* the directory of those of an exported model, or NULL */
     const _Atomic int *cancelled; /* other than 0: save and end; or NULL */
     void (*tell)(void *context, const struct sft_news *news); /* or NULL */
     void *context;

@@ -76,17 +76,6 @@ void lm_trainer_close(struct lm_trainer *trainer)
 
 /* ------------------------------------------------------------------------------------- checking */
 
-static int check_ids(const int32_t *ids, size_t count, size_t per_row, size_t vocab,
-                     const char *what, struct err *err)
-{
-    for (size_t i = 0; i < count * per_row; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= vocab)
-            return err_set(err, ERR_INPUT,
-                           "row %zu: %s %" PRId32 " is not in the vocabulary of %zu", i / per_row,
-                           what, ids[i], vocab);
-    return 0;
-}
-
 static int check_finite(const float *values, size_t count, size_t per_row, const char *what,
                         struct err *err)
 {
@@ -138,16 +127,17 @@ static int check_size(const struct lm_trainer *trainer, const struct lm_datum *d
 static int check_datum(const struct lm_trainer *trainer, const struct lm_datum *datum,
                        const struct loss *loss, struct err *err)
 {
-    size_t vocab = trainer->model->config.vocab;
+    const size_t per_row = targets_of(datum);
     int result = check_size(trainer, datum, err);
     if (result == 0)
-        result = check_ids(datum->tokens, datum->count, 1, vocab, "token", err);
+        result = lm_model_check_ids(trainer->model, datum->tokens, datum->count, 1, "token", err);
     if (result == 0)
-        result = check_ids(datum->targets, datum->count, targets_of(datum), vocab, "target", err);
+        result = lm_model_check_ids(trainer->model, datum->targets, datum->count * per_row, per_row,
+                                    "target", err);
     if (result == 0 && loss->ratio)
         return check_sampled(datum, loss->name, err);
     if (result == 0)
-        result = check_finite(datum->weights, datum->count, targets_of(datum), "weight", err);
+        result = check_finite(datum->weights, datum->count, per_row, "weight", err);
     return result;
 }
 
@@ -176,6 +166,8 @@ static void take_rows(struct work *work, const struct lm_head_block *block, stru
         memcpy(datum->logprob + from * k, input.logprob, count * k * sizeof(float));
     if (datum->entropy && block->entropy)
         memcpy(datum->entropy + from, block->entropy + at, count * sizeof(float));
+    if (datum->collision && block->collision)
+        memcpy(datum->collision + from, block->collision + at, count * sizeof(float));
 }
 
 static void take_block(void *context, const struct lm_head_block *block)
@@ -222,9 +214,11 @@ static void pack(struct lm_trainer *trainer, const struct lm_datum *datums, size
 
 static int compute(struct lm_trainer *trainer, struct work *work, bool gradients, struct err *err)
 {
-    bool entropy = work->config.entropy != 0;
-    for (size_t i = 0; i < work->count; i++)
+    bool entropy = work->config.entropy != 0, collision = false;
+    for (size_t i = 0; i < work->count; i++) {
         entropy |= work->datums[i].entropy != NULL;
+        collision |= work->datums[i].collision != NULL;
+    }
     pack(trainer, work->datums, work->count);
     work->starts = trainer->starts;
     const struct lm_batch batch = {.rows = (size_t)trainer->starts[work->count],
@@ -235,6 +229,7 @@ static int compute(struct lm_trainer *trainer, struct work *work, bool gradients
                                  .targets_per_row = targets_of(work->datums),
                                  .temperature = 1,
                                  .entropy = entropy,
+                                 .collision = collision,
                                  .loss = take_block,
                                  .context = work};
     return (gradients ? lm_pass_train : lm_pass_score)(trainer->pass, &batch, &head, err);

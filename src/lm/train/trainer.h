@@ -30,6 +30,7 @@ struct lm_datum {
     const float *advantages; /* [count] */
     float *logprob;          /* [count, targets_per_row], written; NULL: not wanted */
     float *entropy;          /* [count], written; NULL: not wanted */
+    float *collision;        /* [count] Σ p² over the vocabulary, likewise */
 };
 
 struct lm_trainer_options {

@@ -95,7 +95,7 @@ static int check_initialisation(const json_t *document, struct err *err)
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
         if (strcmp(harmless[i], name) == 0)
             return 0;
-    return err_set(err, ERR_UNSUPPORTED,
+    return err_set(err, ERR_INPUT,
                    "'init_lora_weights' is '%.64s', which changes the base model; convert the "
                    "adapter to a plain one with PEFT",
                    name);
@@ -113,12 +113,12 @@ static int refuse_others(const json_t *document, struct err *err)
         if (result < 0)
             return result;
         if (strcmp(value, words[i].standard) != 0)
-            return err_set(err, ERR_UNSUPPORTED, "'%s' is '%.64s'; the engine knows %s",
-                           words[i].key, value, words[i].standard);
+            return err_set(err, ERR_INPUT, "'%s' is '%.64s'; the engine knows %s", words[i].key,
+                           value, words[i].standard);
     }
     for (size_t i = 0; i < sizeof unknown_when_set / sizeof *unknown_when_set; i++)
         if (!is_unset(json_object_get(document, unknown_when_set[i])))
-            return err_set(err, ERR_UNSUPPORTED, "'%s' is set, which the engine does not know",
+            return err_set(err, ERR_INPUT, "'%s' is set, which the engine does not know",
                            unknown_when_set[i]);
     return check_initialisation(document, err);
 }
@@ -161,7 +161,7 @@ static int add_target(struct lm_lora *lora, const char *name, struct err *err)
             lora->targets |= 1U << i;
             return 0;
         }
-    return err_set(err, ERR_UNSUPPORTED,
+    return err_set(err, ERR_INPUT,
                    "'target_modules' has '%.64s'; the engine knows q_proj, k_proj, v_proj, o_proj, "
                    "gate_proj, up_proj and down_proj",
                    name);
@@ -177,7 +177,7 @@ static int read_targets(struct lm_lora *lora, const json_t *document, struct err
         return 0;
     }
     if (word)
-        return err_set(err, ERR_UNSUPPORTED,
+        return err_set(err, ERR_INPUT,
                        "'target_modules' is the pattern '%.64s'; the engine wants a list of names, "
                        "or all-linear",
                        word);

@@ -35,7 +35,7 @@ static int read_family(struct lm_config *config, const json_t *document, struct 
             config->family = (enum lm_family)i;
             return 0;
         }
-    return err_set(err, ERR_UNSUPPORTED,
+    return err_set(err, ERR_INPUT,
                    "'model_type' is '%.64s'; the engine knows qwen2, qwen3 and llama", name);
 }
 
@@ -102,7 +102,7 @@ static int read_rest(struct lm_config *config, const json_t *document, struct er
     bool attention_bias = false, mlp_bias = false;
     int result = json_find_string(document, "hidden_act", &activation, err);
     if (result == 0 && strcmp(activation, "silu") != 0)
-        result = err_set(err, ERR_UNSUPPORTED, "'hidden_act' is '%.64s'; the engine knows silu",
+        result = err_set(err, ERR_INPUT, "'hidden_act' is '%.64s'; the engine knows silu",
                          activation);
     if (result == 0)
         result = json_find_double(document, "rms_norm_eps", &epsilon, err);
@@ -127,7 +127,7 @@ static int read_rest(struct lm_config *config, const json_t *document, struct er
 static int refuse_others(const struct lm_config *config, const json_t *document, struct err *err)
 {
     if (json_object_size(json_object_get(document, "quantization_config")) > 0)
-        return err_set(err, ERR_UNSUPPORTED,
+        return err_set(err, ERR_INPUT,
                        "'quantization_config': the engine reads no quantised "
                        "weights; take the original checkpoint");
     json_t *types = NULL;
@@ -137,7 +137,7 @@ static int refuse_others(const struct lm_config *config, const json_t *document,
     for (size_t i = 0; i < json_array_size(types); i++) {
         const char *type = json_string_value(json_array_get(types, i));
         if (!type || strcmp(type, "full_attention") != 0)
-            return err_set(err, ERR_UNSUPPORTED,
+            return err_set(err, ERR_INPUT,
                            "'layer_types' has '%.64s' for layer %zu; the engine knows "
                            "full_attention",
                            type ? type : "no name", i);
@@ -153,7 +153,7 @@ static int refuse_others(const struct lm_config *config, const json_t *document,
         return result;
     if (whole_layers >= (int64_t)config->layers)
         return 0;
-    return err_set(err, ERR_UNSUPPORTED,
+    return err_set(err, ERR_INPUT,
                    "'use_sliding_window' is on (windows of %lld from layer %lld on); the engine "
                    "knows full attention only",
                    (long long)window, (long long)whole_layers);

@@ -26,7 +26,7 @@ static int check_rope(const json_t *document, const json_t *rope, struct err *er
         if (result < 0)
             return result;
         if (share != 1)
-            return err_set(err, ERR_UNSUPPORTED,
+            return err_set(err, ERR_INPUT,
                            "'partial_rotary_factor' is %g; the engine turns whole heads", share);
     }
     const char *key;
@@ -34,7 +34,7 @@ static int check_rope(const json_t *document, const json_t *rope, struct err *er
     json_object_foreach((json_t *)rope, key, value)
     {
         if (json_is_object(value))
-            return err_set(err, ERR_UNSUPPORTED,
+            return err_set(err, ERR_INPUT,
                            "the rope has parameters for '%.64s' alone; the engine knows one rope "
                            "for all layers",
                            key);
@@ -55,7 +55,7 @@ static int read_rope_kind(struct lm_rope_config *rope, const json_t *object, str
             return 0;
         }
     return result < 0 ? result
-                      : err_set(err, ERR_UNSUPPORTED,
+                      : err_set(err, ERR_INPUT,
                                 "the rope's type is '%.64s'; the engine knows default, linear, "
                                 "llama3 and yarn",
                                 name);

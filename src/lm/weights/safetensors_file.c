@@ -79,7 +79,7 @@ static int read_kind(struct lm_tensor *tensor, const json_t *object, uint64_t *b
             *bytes = kinds[i].bytes;
             return 0;
         }
-    return err_set(err, ERR_UNSUPPORTED, "its type '%.32s' is not known", name);
+    return err_set(err, ERR_INPUT, "its type '%.32s' is not known", name);
 }
 
 static int read_shape(struct lm_tensor *tensor, const json_t *object, uint64_t element,
@@ -302,7 +302,7 @@ int lm_tensor_read(const struct lm_tensor *tensor, uint64_t first, uint64_t coun
                    struct err *err)
 {
     if (!tensor->readable)
-        return err_set(err, ERR_UNSUPPORTED,
+        return err_set(err, ERR_INPUT,
                        "%s: tensor '%.128s' is %s; the engine reads F32, "
                        "BF16 and F16",
                        tensor->path, tensor->name, tensor->dtype_name);

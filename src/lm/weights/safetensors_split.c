@@ -26,7 +26,7 @@ static int plan(struct split *split, uint64_t most, struct err *err)
     for (size_t i = 0; i < safetensors_count(split->set); i++) {
         const struct lm_tensor *tensor = safetensors_at(split->set, i);
         if (!tensor->readable)
-            return err_set(err, ERR_UNSUPPORTED, "tensor '%.128s' is %s, which cannot be copied",
+            return err_set(err, ERR_INPUT, "tensor '%.128s' is %s, which cannot be copied",
                            tensor->name, tensor->dtype_name);
         if (held > 0 && tensor->bytes > 0 && (held > most || tensor->bytes > most - held)) {
             split->files++;

@@ -178,23 +178,6 @@ int safetensors_writer_put(struct safetensors_writer *writer, const float *value
     return 0;
 }
 
-/* The name is on disk once its directory is. */
-static int sync_directory(const char *path, struct err *err)
-{
-    char *directory = mem_strdup(path);
-    char *slash = strrchr(directory, '/');
-    if (slash)
-        slash[slash == directory] = '\0';
-    int result = 0;
-    int fd = open(slash ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) < 0)
-        result = err_sys(err, errno, "%s: cannot sync its directory", path);
-    if (fd >= 0)
-        close(fd);
-    mem_free(directory);
-    return result;
-}
-
 int safetensors_writer_finish(struct safetensors_writer *writer, struct err *err)
 {
     skip_full(writer);
@@ -210,7 +193,7 @@ int safetensors_writer_finish(struct safetensors_writer *writer, struct err *err
         result = err_sys(err, errno, "%s: cannot replace", writer->path);
     if (result == 0) {
         writer->temporary[0] = '\0';
-        result = sync_directory(writer->path, err);
+        result = file_sync_parent(writer->path, err);
     }
     safetensors_writer_abort(writer);
     return result;

@@ -1,0 +1,145 @@
+#include "policy/tinker_checkpoint.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "policy/tinker_wire.h"
+
+#include <string.h>
+
+#define NAMES 9 /* that are tried for a checkpoint of a name that is taken */
+
+/* --------------------------------------------------------------------------------------- saving */
+
+static int read_path(const json_t *result, char **where, struct err *err)
+{
+    const char *text = json_text_at(result, "path");
+    struct tinker_path path;
+    int code = tinker_path_parse(&path, text, err);
+    tinker_path_deinit(&path);
+    if (code < 0)
+        return err_set(err, ERR_PROTOCOL, "the server's answer to save_weights has no 'path'");
+    *where = mem_strdup(text);
+    return 0;
+}
+
+/* *taken: there is one of that name. */
+static int save_as(struct tinker_model *model, const char *name, bool *taken, char **where,
+                   struct err *err)
+{
+    const bool over = model->cancelled && *model->cancelled;
+    const struct tinker_request request = {over ? model->parting : model->link,
+                                           "/api/v1/save_weights", 409};
+    struct buf body;
+    struct tinker_sent sent;
+    json_t *result = NULL;
+    int code = tinker_model_begin(model, &request, &body, err);
+    if (code < 0)
+        return code;
+    tinker_add_text(&body, "path", name);
+    tinker_add_text(&body, "type", "save_weights");
+    code = tinker_model_do(model, &request, &body, &result, &sent, err);
+    *taken = code == 0 && sent.status == 409;
+    if (code == 0 && !*taken)
+        code = read_path(result, where, err);
+    json_decref(result);
+    buf_deinit(&body);
+    return code;
+}
+
+/* A name may be taken by ourselves: by a request whose answer got lost. What that one saved may not
+ * be whole, so another name it is. */
+int tinker_checkpoint_save(struct tinker_model *model, const char *name, char **where,
+                           struct err *err)
+{
+    bool taken = true;
+    int result = 0;
+    for (unsigned i = 0; i < NAMES && taken && result == 0; i++) {
+        char *plain = tinker_name(name, i);
+        result = save_as(model, plain, &taken, where, err);
+        mem_free(plain);
+    }
+    if (result == 0 && taken)
+        result = err_set(err, ERR_INPUT, "the server has a checkpoint '%.100s' already", name);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------- loading */
+
+/* What a checkpoint is of becomes what the next model is. */
+static int look_at(struct tinker_model *model, const char *where, struct err *err)
+{
+    struct buf body;
+    json_t *answer = NULL;
+    tinker_begin(&body);
+    tinker_add_text(&body, "tinker_path", where);
+    tinker_end(&body);
+    const struct tinker_call call = {.method = "POST",
+                                     .target = "/api/v1/weights_info",
+                                     .body = &body};
+    int result = tinker_ask(model->link, &call, &answer, NULL, err);
+    const char *base = json_text_at(answer, "base_model");
+    const json_t *rank = json_object_get(answer, "lora_rank");
+    if (result == 0 && base[0] && strcmp(base, model->base) != 0)
+        result = err_set(err, ERR_INPUT, "%.200s is of the model '%.100s', not of '%.100s'", where,
+                         base, model->base);
+    if (result == 0 && json_is_integer(rank) && json_integer_value(rank) > 0)
+        model->rank = (size_t)json_integer_value(rank);
+    json_decref(answer);
+    buf_deinit(&body);
+    return result;
+}
+
+static int fill(struct tinker_model *model, const char *where, bool optimizer, struct err *err)
+{
+    const struct tinker_request request = {model->link, "/api/v1/load_weights", 0};
+    struct buf body;
+    json_t *found;
+    int result = tinker_model_begin(model, &request, &body, err);
+    if (result < 0)
+        return result;
+    tinker_add_text(&body, "path", where);
+    tinker_add_key(&body, "optimizer");
+    buf_puts(&body, optimizer ? "true" : "false");
+    tinker_add_text(&body, "type", "load_weights");
+    result = tinker_model_do(model, &request, &body, &found, NULL, err);
+    json_decref(found);
+    buf_deinit(&body);
+    return result;
+}
+
+int tinker_checkpoint_load(struct tinker_model *model, struct tinker_sampler *sampler,
+                           const char *where, bool optimizer, struct err *err)
+{
+    struct tinker_path path;
+    int result = tinker_path_parse(&path, where, err);
+    tinker_path_deinit(&path);
+    if (result == 0)
+        result = look_at(model, where, err);
+    if (result < 0)
+        return result;
+    tinker_model_unload(model); /* some servers hold one at a time */
+    tinker_sampler_forget(sampler);
+    model->torn = false;
+    result = fill(model, where, optimizer, err);
+    model->torn = result < 0; /* a model that holds nothing is not to be trained, either */
+    return result;
+}
+
+/* ----------------------------------------------------------------------------------- forgetting */
+
+int tinker_checkpoint_forget(struct tinker_model *model, const char *where, struct err *err)
+{
+    struct tinker_path path;
+    json_t *answer = NULL;
+    int result = tinker_path_parse(&path, where, err);
+    if (result == 0) {
+        char *target = mem_printf("/api/v1/training_runs/%s/checkpoints/weights/%s", path.run,
+                                  path.name);
+        const struct tinker_call call = {.method = "DELETE", .target = target, .fine = 404};
+        result = tinker_ask(model->link, &call, &answer, NULL, err);
+        mem_free(target);
+    }
+    json_decref(answer);
+    tinker_path_deinit(&path);
+    return result;
+}

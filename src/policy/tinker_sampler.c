@@ -1,0 +1,175 @@
+#include "policy/tinker_sampler.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "policy/tinker_wire.h"
+
+#define LOST_MOST 3 /* promises of one sample that a server may lose */
+
+void tinker_sampler_init(struct tinker_sampler *sampler, struct tinker_model *model,
+                         const struct tokens *stops)
+{
+    pthread_mutex_init(&sampler->lock, NULL);
+    sampler->model = model;
+    sampler->stop_count = stops->count;
+    for (size_t i = 0; i < stops->count; i++)
+        sampler->stops[i] = stops->ids[i];
+}
+
+void tinker_sampler_deinit(struct tinker_sampler *sampler)
+{
+    mem_free(sampler->id);
+    pthread_mutex_destroy(&sampler->lock);
+}
+
+/* `id` becomes ours. */
+static void set_id(struct tinker_sampler *sampler, char *id)
+{
+    pthread_mutex_lock(&sampler->lock);
+    mem_free(sampler->id);
+    sampler->id = id;
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+void tinker_sampler_forget(struct tinker_sampler *sampler)
+{
+    set_id(sampler, NULL);
+}
+
+static char *copy_id(struct tinker_sampler *sampler)
+{
+    pthread_mutex_lock(&sampler->lock);
+    char *id = sampler->id ? mem_strdup(sampler->id) : NULL;
+    pthread_mutex_unlock(&sampler->lock);
+    return id;
+}
+
+/* ----------------------------------------------------------------------------------- the copies */
+
+/* A server that did not make the sampler itself has named what one is made of. */
+static int open_path(struct tinker_sampler *sampler, const char *path, char **id, struct err *err)
+{
+    struct buf body;
+    struct tinker_sent sent;
+    json_t *answer = NULL;
+    tinker_begin(&body);
+    tinker_add_text(&body, "session_id", sampler->model->session.id);
+    tinker_add_number(&body, "sampling_session_seq_id", sampler->samplers);
+    tinker_add_text(&body, "model_path", path);
+    tinker_add_text(&body, "type", "create_sampling_session");
+    tinker_end(&body);
+    const struct tinker_call call = {.method = "POST",
+                                     .target = "/api/v1/create_sampling_session",
+                                     .body = &body,
+                                     .ours = true};
+    int result = tinker_ask(sampler->model->link, &call, &answer, &sent, err);
+    const char *found = json_text_at(answer, "sampling_session_id");
+    sampler->samplers += sent.unknown || tinker_was_taken(&sent);
+    if (result == 0 && !found[0])
+        result =
+            err_set(err, ERR_PROTOCOL,
+                    "the server's answer to create_sampling_session has no 'sampling_session_id'");
+    if (result == 0)
+        *id = mem_strdup(found);
+    json_decref(answer);
+    buf_deinit(&body);
+    return result;
+}
+
+static int read_frozen(struct tinker_sampler *sampler, const json_t *result, char **id,
+                       struct err *err)
+{
+    const char *found = json_text_at(result, "sampling_session_id");
+    const char *path = json_text_at(result, "path");
+    if (found[0]) {
+        *id = mem_strdup(found);
+        return 0;
+    }
+    if (path[0])
+        return open_path(sampler, path, id, err);
+    return err_set(err, ERR_PROTOCOL,
+                   "the server's answer to save_weights_for_sampler names no sampler");
+}
+
+int tinker_sampler_freeze(struct tinker_sampler *sampler, struct err *err)
+{
+    struct tinker_model *model = sampler->model;
+    const struct tinker_request request = {model->link, "/api/v1/save_weights_for_sampler", 0};
+    struct buf body;
+    struct tinker_sent sent;
+    json_t *result = NULL;
+    char *id = NULL;
+    int code = tinker_model_begin(model, &request, &body, err);
+    if (code < 0)
+        return code;
+    tinker_add_number(&body, "sampling_session_seq_id", sampler->samplers);
+    tinker_add_text(&body, "type", "save_weights_for_sampler");
+    code = tinker_model_do(model, &request, &body, &result, &sent, err);
+    sampler->samplers += sent.unknown || tinker_was_taken(&sent);
+    if (code == 0)
+        code = read_frozen(sampler, result, &id, err);
+    if (code == 0)
+        set_id(sampler, id);
+    json_decref(result);
+    buf_deinit(&body);
+    return code;
+}
+
+/* -------------------------------------------------------------------------------------- samples */
+
+static int find_id(struct tinker_sampler *sampler, char **id, struct err *err)
+{
+    int result = 0;
+    *id = copy_id(sampler);
+    if (*id)
+        return 0;
+    pthread_mutex_lock(&sampler->model->lock);
+    *id = copy_id(sampler); /* another thread may have been here before */
+    if (!*id)
+        result = tinker_sampler_freeze(sampler, err);
+    if (!*id && result == 0)
+        *id = copy_id(sampler);
+    pthread_mutex_unlock(&sampler->model->lock);
+    return result;
+}
+
+static int ask(struct tinker_sampler *sampler, struct tinker_question *question,
+               struct learner_answer *answer, struct err *err)
+{
+    struct buf body;
+    json_t *found = NULL;
+    question->number = sampler->questions++;
+    tinker_begin(&body);
+    tinker_add_sample(&body, question);
+    tinker_end(&body);
+    const struct tinker_call call = {.method = "POST",
+                                     .target = "/api/v1/asample",
+                                     .body = &body,
+                                     .ours = true};
+    int result = tinker_do(sampler->model->link, &call, &found, NULL, err);
+    if (result == 0)
+        result = tinker_read_sample(found, question->sampling->max_tokens, answer, err);
+    json_decref(found);
+    buf_deinit(&body);
+    return result;
+}
+
+int tinker_sampler_sample(struct tinker_sampler *sampler, const struct tokens *prompt,
+                          const struct learner_sampling *sampling, struct learner_answer *answer,
+                          struct err *err)
+{
+    char *id;
+    int result = find_id(sampler, &id, err);
+    if (result < 0)
+        return result;
+    struct tinker_question question = {.prompt = prompt,
+                                       .sampling = sampling,
+                                       .stops = sampler->stops,
+                                       .stop_count = sampler->stop_count,
+                                       .sampler = id};
+    result = ERR_MISSING;
+    for (unsigned lost = 0; lost < LOST_MOST && result == ERR_MISSING; lost++)
+        result = ask(sampler, &question, answer, err);
+    mem_free(id);
+    return result;
+}

@@ -1,0 +1,37 @@
+/* tinker_sampler: samples of a model on a Tinker server, from a copy of its weights that the server
+ * has frozen.
+ *
+ * Ownership: the model is the caller's, and outlives it. Threads: any number sample at once, beside
+ * requests of the model; freeze and forget with the model's lock held.
+ */
+#ifndef WARPGYM_POLICY_TINKER_SAMPLER_H
+#define WARPGYM_POLICY_TINKER_SAMPLER_H
+
+#include "policy/learner_maker.h"
+#include "policy/tinker_model.h"
+
+struct tinker_sampler {
+    struct tinker_model *model;
+    int32_t stops[LEARNER_STOPS_MAX];
+    size_t stop_count;
+    uint64_t samplers; /* that the session was asked for; with the model's lock */
+    _Atomic uint64_t questions;
+
+    pthread_mutex_t lock; /* a sample must not wait for a pass; taken behind the model's */
+    char *id;             /* NULL: there is none yet */
+};
+
+void tinker_sampler_init(struct tinker_sampler *sampler, struct tinker_model *model,
+                         const struct tokens *stops);
+void tinker_sampler_deinit(struct tinker_sampler *sampler);
+
+/* Samples are of the weights as they are now. */
+NODISCARD int tinker_sampler_freeze(struct tinker_sampler *sampler, struct err *err);
+/* The model is gone, and its copies with it. */
+void tinker_sampler_forget(struct tinker_sampler *sampler);
+/* Before the first freeze samples are of the weights that the model begins with. */
+NODISCARD int tinker_sampler_sample(struct tinker_sampler *sampler, const struct tokens *prompt,
+                                    const struct learner_sampling *sampling,
+                                    struct learner_answer *answer, struct err *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* Directories: whose a path is, and what is on the disk. */
+#include "base/file.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void test_parent(void **state)
+{
+    static const struct {
+        const char *path, *parent;
+    } rows[] = {
+        {"a", "."}, {"a/b", "a"}, {"/a", "/"}, {"/a/b/c", "/a/b"}, {"../a", ".."}, {"", "."},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *parent = file_parent(rows[i].path);
+        assert_string_equal(parent, rows[i].parent);
+        mem_free(parent);
+    }
+}
+
+/* A directory may be a link; what lies in one may not: nobody's files elsewhere are meant. */
+static void test_sync(void **state)
+{
+    char directory[] = "/tmp/warpgym-file-XXXXXX";
+    struct err err = {0};
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    char *file = mem_printf("%s/file", directory), *link = mem_printf("%s/link", directory);
+    char *inner = mem_printf("%s/inner", directory), *none = mem_printf("%s/none/x", directory);
+    assert_int_equal(file_write_atomic(file, "x", 1, 0600, &err), 0);
+    assert_int_equal(mkdir(inner, 0700), 0);
+    assert_int_equal(file_sync_files(directory, &err), 0);
+    assert_int_equal(file_sync_directory(directory, &err), 0);
+    assert_int_equal(file_sync_parent(file, &err), 0);
+    assert_int_equal(file_sync_directory(file, &err), ERR_IO);
+    assert_non_null(strstr(err.text, "/file: cannot write it to the disk"));
+    assert_int_equal(file_sync_parent(none, &err), ERR_IO);
+    assert_int_equal(file_sync_files(none, &err), ERR_IO);
+    assert_int_equal(symlink(inner, link), 0);
+    assert_int_equal(file_sync_directory(link, &err), 0);
+    assert_int_equal(file_sync_files(directory, &err), ERR_IO);
+    assert_non_null(strstr(err.text, "/link: cannot write it to the disk"));
+    file_remove_tree(directory);
+    mem_free(file);
+    mem_free(link);
+    mem_free(inner);
+    mem_free(none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parent),
+        cmocka_unit_test(test_sync),
+    };
+    return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/* Each estimator that a run can choose, from settings to the gradients of a real (tiny) model: two
+ * problems, three episodes each, of one or two turns. */
+#include "rl/step.h"
+#include "rl/train_config.h"
+
+#include "../support/learned.h"
+#include "../support/tiny_lm.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ROLLOUTS 6
+#define TURNS 2
+#define CONTEXT 64
+#define ANSWER 5
+
+struct world {
+    struct learned_tokenizer learned; /* its directory holds the model, too */
+    struct learner *learner;
+    struct play_rollout rollouts[ROLLOUTS];
+    struct play_turn turns[ROLLOUTS][TURNS];
+    json_t *trajectory;
+};
+
+static void must(int result, const struct err *err)
+{
+    if (result < 0)
+        fail_msg("%s", err->text);
+}
+
+static void write_model(const struct world *world)
+{
+    struct lm_config config = tiny_lm_config(tokenizer_size(world->learned.tokenizer));
+    const struct lm_model_options options = {.seed = 1};
+    struct lm_backend *backend = NULL;
+    struct lm_model *model = NULL;
+    struct err err = {0};
+    config.positions = CONTEXT;
+    must(lm_backend_open(&backend, "reference", 1, &err), &err);
+    must(lm_model_fresh(&model, &config, backend, &options, &err), &err);
+    must(lm_model_save(model, world->learned.directory, LM_F32, false, &err), &err);
+    lm_model_close(model);
+    lm_backend_close(backend);
+}
+
+static void play_turn(struct world *world, size_t rollout, size_t turn, double reward)
+{
+    struct play_turn *to = &world->turns[rollout][turn];
+    const struct learner_sampling sampling = {.max_tokens = ANSWER,
+                                              .temperature = 1,
+                                              .top_p = 1,
+                                              .seed = 10 * rollout + turn};
+    json_t *messages = json_pack("[{s:s, s:s}]", "role", "user", "content", "the question");
+    struct err err = {0};
+    *to =
+        (struct play_turn){.reward = reward, .correct = reward > 0, .speedup = NAN, .coverage = 1};
+    must(learner_prompt(world->learner, messages, true, &to->prompt, &err), &err);
+    must(learner_sample(world->learner, &to->prompt, &sampling, &to->answer, &err), &err);
+    json_decref(messages);
+}
+
+static int begin(void **state)
+{
+    /* NAN: the episode was over. All three of a problem have a first turn, two a second one. */
+    static const double rewards[ROLLOUTS][TURNS] = {{1, NAN},  {0, 2},   {0.5, 0},
+                                                    {0, 0.25}, {0, NAN}, {1.5, 1}};
+    struct world *world = mem_alloc(sizeof *world);
+    struct err err = {0};
+    learned_open(&world->learned);
+    write_model(world);
+    const struct learner_options options = {.kind = "engine",
+                                            .model = world->learned.directory,
+                                            .seed = 3,
+                                            .context = CONTEXT,
+                                            .at_once = 4,
+                                            .backend = "reference",
+                                            .threads = 1};
+    must(learner_open(&world->learner, &options, &err), &err);
+    world->trajectory = json_object();
+    for (size_t i = 0; i < ROLLOUTS; i++) {
+        struct play_rollout *rollout = &world->rollouts[i];
+        *rollout = (struct play_rollout){.problem = "p",
+                                         .task = i / 3,
+                                         .sample = i % 3,
+                                         .turns = world->turns[i],
+                                         .trajectory = world->trajectory};
+        for (size_t t = 0; t < TURNS && !isnan(rewards[i][t]); t++, rollout->count++)
+            play_turn(world, i, t, rewards[i][t]);
+    }
+    *state = world;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct world *world = *state;
+    for (size_t i = 0; i < ROLLOUTS; i++)
+        for (size_t t = 0; t < world->rollouts[i].count; t++) {
+            tokens_deinit(&world->turns[i][t].prompt);
+            learner_answer_deinit(&world->turns[i][t].answer);
+        }
+    learner_close(world->learner);
+    json_decref(world->trajectory);
+    learned_close(&world->learned);
+    mem_free(world);
+    return 0;
+}
+
+/* Of a whole step, at a rate of 0: the next one meets the same weights. */
+static struct step_trained train(struct world *world, const char *const *pairs)
+{
+    struct settings settings;
+    struct train_config config;
+    struct step step;
+    struct step_trained trained;
+    struct err err = {0};
+    settings_init(&settings);
+    must(settings_assign(&settings, "train.model=m", &err), &err);
+    must(settings_assign(&settings, "train.problems=p", &err), &err);
+    must(settings_assign(&settings, "train.samples=3", &err), &err);
+    must(settings_assign(&settings, "train.rate=0", &err), &err);
+    for (; *pairs; pairs++)
+        must(settings_assign(&settings, *pairs, &err), &err);
+    must(train_config_read(&config, &settings, &err), &err);
+    const struct step_options options = {.method = &config.method,
+                                         .loss = config.loss,
+                                         .config = config.loss_config,
+                                         .ratio_trained = config.ratio_trained,
+                                         .samples = 3,
+                                         .substeps = 1};
+    step_init(&step, &options);
+    must(step_gather(&step, world->rollouts, ROLLOUTS, &err), &err);
+    must(step_score(&step, world->learner, &err), &err);
+    step_reject(&step);
+    must(step_weigh(&step, 0, &err), &err);
+    must(step_train(&step, world->learner, &config.adam, NULL, &trained, &err), &err);
+    assert_true(step.datum_count > 0);
+    step_deinit(&step);
+    settings_deinit(&settings);
+    return trained;
+}
+
+static double norm_of(struct world *world, const char *const *pairs)
+{
+    struct step_trained trained = train(world, pairs);
+    if (trained.not_finite || trained.changes != 1 || !isfinite(trained.sums.loss) ||
+        !isfinite(trained.norm) || !(trained.norm > 0))
+        fail_msg("%s: loss %g, norm %g", pairs[0], trained.sums.loss, trained.norm);
+    return trained.norm;
+}
+
+static void test_every_estimator_trains(void **state)
+{
+    for (const struct rl_estimator *estimator = rl_estimators; estimator->name; estimator++) {
+        char pair[64];
+        const char *const pairs[] = {pair, NULL};
+        snprintf(pair, sizeof pair, "train.estimator=%s", estimator->name);
+        norm_of(*state, pairs);
+    }
+}
+
+static void test_every_method_and_rule_trains(void **state)
+{
+    for (size_t i = 0; rl_method_name(i); i++) {
+        char pair[64];
+        const char *const pairs[] = {pair, NULL};
+        snprintf(pair, sizeof pair, "train.method=%s", rl_method_name(i));
+        norm_of(*state, pairs);
+    }
+    for (const struct rl_return_rule *rule = rl_return_rules; rule->name; rule++) {
+        char pair[64];
+        const char *const pairs[] = {pair, NULL};
+        snprintf(pair, sizeof pair, "train.returns=%s", rule->name);
+        norm_of(*state, pairs);
+    }
+}
+
+/* Of first turns alone, where all groups have three members: N/(N-1) in the gradient itself. */
+static void test_factor(void **state)
+{
+    static const char *const rloo[] = {"train.estimator=rloo", NULL};
+    static const char *const grpo[] = {"train.estimator=grpo_last", NULL};
+    double factor = norm_of(*state, rloo) / norm_of(*state, grpo);
+    assert_true(fabs(factor - 1.5) < 1e-4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_estimator_trains),
+        cmocka_unit_test(test_every_method_and_rule_trains),
+        cmocka_unit_test(test_factor),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

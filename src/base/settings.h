@@ -194,9 +194,9 @@
       "Whether each round draws train.prompts again, as Dr. Kernel's code does, and not just "     \
       "what is missing")                                                                           \
     X(train_jobs, "train.jobs", INT, "32", 1, 4096, "Episodes at the same time")                   \
-    X(train_lag, "train.lag", INT, "0", 0, 16,                                                     \
-      "Steps that are played ahead while an earlier one is trained; 0: none, the same numbers "    \
-      "for a seed")                                                                                \
+    X(train_lag, "train.lag", INT, "0", 0, 1,                                                      \
+      "Steps that are played ahead while one is trained, but for those behind a checkpoint or an " \
+      "evaluation; 0: none")                                                                       \
     X(train_seed, "train.seed", INT, "0", 0, 9007199254740992,                                     \
       "Of the order of problems, of all answers and draws")                                        \
     X(train_max_tokens, "train.max_tokens", INT, "4096", 0, 16777216,                              \

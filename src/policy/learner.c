@@ -86,6 +86,25 @@ int learner_open(struct learner **out, const struct learner_options *options, st
     return 0;
 }
 
+int learner_open_base(struct learner **out, const struct learner *of,
+                      const struct learner_options *options, struct err *err)
+{
+    *out = NULL;
+    if (!of->maker->base)
+        return learner_open(out, options, err);
+    struct learner *base = mem_alloc(sizeof *base);
+    base->maker = of->maker;
+    base->context = of->context;
+    pthread_mutex_init(&base->lock, NULL);
+    pthread_cond_init(&base->moved, NULL);
+    int result = base->maker->base(&base->state, of->state, options, err);
+    if (result < 0)
+        learner_close(base);
+    else
+        *out = base;
+    return result;
+}
+
 void learner_close(struct learner *learner)
 {
     if (!learner)

@@ -70,6 +70,11 @@ struct learner_answer {
 
 NODISCARD int learner_open(struct learner **out, const struct learner_options *options,
                            struct err *err);
+/* What `of`, which was opened with these options and has neither learned nor loaded anything yet,
+ * is then: for learner_forward alone. The engine keeps a copy of what is trained, and shares the
+ * rest: `of` is closed after it. */
+NODISCARD int learner_open_base(struct learner **out, const struct learner *of,
+                                const struct learner_options *options, struct err *err);
 /* NULL is fine. */
 void learner_close(struct learner *learner);
 const char *learner_kind(const struct learner *learner);
@@ -82,7 +87,8 @@ NODISCARD int learner_sample(struct learner *learner, const struct tokens *promp
                              struct err *err);
 void learner_answer_deinit(struct learner_answer *answer);
 
-/* As lm_trainer_forward_backward and lm_trainer_forward. tinker: one target a row, no dual clip and
+/* As lm_trainer_forward_backward and lm_trainer_forward: the engine keeps no gradients of a loss
+ * that is not finite; a service does. tinker: one target a row, no dual clip and
  * no entropy (ERR_INPUT; a datum's entropy and collision become NAN); sums are worked out here from
  * the server's log-probabilities. */
 NODISCARD int learner_forward_backward(struct learner *learner, struct lm_datum *datums,

@@ -56,14 +56,15 @@ static int open_models(struct engine *engine, const struct learner_options *opti
     return result;
 }
 
-static int open_trainer(struct engine *engine, const struct learner_options *options,
+static int open_trainer(struct engine *engine, const struct learner_options *options, bool forward,
                         struct err *err)
 {
     const size_t rows = options->batch_tokens > 0 ? options->batch_tokens
                                                   : engine->model->positions;
     return lm_trainer_open(&engine->trainer, engine->model,
                            &(struct lm_trainer_options){.batch_tokens = rows,
-                                                        .recompute = options->recompute},
+                                                        .recompute = options->recompute,
+                                                        .forward = forward},
                            err);
 }
 
@@ -102,7 +103,7 @@ static int engine_open(void **state, const struct learner_options *options,
     engine->tokenizer = mem_strdup(apart ? options->tokenizer : options->model);
     int result = open_models(engine, options, err);
     if (result == 0)
-        result = open_trainer(engine, options, err);
+        result = open_trainer(engine, options, false, err);
     if (result == 0)
         result = open_sampler(engine, options, err);
     if (result < 0) {
@@ -112,6 +113,23 @@ static int engine_open(void **state, const struct learner_options *options,
     *context = engine->model->positions;
     *state = engine;
     return 0;
+}
+
+/* Another twin, which nobody updates. It computes on the training's backend: whoever trains asks it
+ * between two passes. */
+static int engine_base(void **state, const void *of, const struct learner_options *options,
+                       struct err *err)
+{
+    const struct engine *from = of;
+    struct engine *engine = mem_alloc(sizeof *engine);
+    int result = lm_model_twin(&engine->model, from->model, from->training, err);
+    if (result == 0)
+        result = open_trainer(engine, options, true, err);
+    if (result < 0)
+        engine_close(engine);
+    else
+        *state = engine;
+    return result;
 }
 
 /* ------------------------------------------------------------------------------------- sampling */
@@ -275,6 +293,7 @@ static int engine_export(void *state, const char *directory, struct err *err)
 const struct learner_maker learner_engine = {
     .kind = "engine",
     .open = engine_open,
+    .base = engine_base,
     .close = engine_close,
     .sample = engine_sample,
     .pass = engine_pass,

@@ -19,6 +19,9 @@ struct learner_maker {
      * what it is. */
     int (*open)(void **state, const struct learner_options *options, const struct tokens *stops,
                 size_t *context, struct err *err);
+    /* learner_open_base; NULL: another one is opened. */
+    int (*base)(void **state, const void *of, const struct learner_options *options,
+                struct err *err);
     void (*close)(void *state);
     int (*sample)(void *state, const struct tokens *prompt, const struct learner_sampling *sampling,
                   struct learner_answer *answer, struct err *err);

@@ -24,10 +24,10 @@ static void add_up(struct learner_memory *memory, const struct learner_options *
 {
     const struct lm_config *config = &model->config;
     size_t context = options->context > 0 ? options->context : (size_t)config->positions;
-    const struct lm_pass_options pass = {.rows = options->batch_tokens > 0 ? options->batch_tokens
-                                                                           : context,
-                                         .backward = true,
-                                         .recompute = options->recompute};
+    struct lm_pass_options pass = {.rows = options->batch_tokens > 0 ? options->batch_tokens
+                                                                     : context,
+                                   .backward = true,
+                                   .recompute = options->recompute};
     uint64_t element = lm_dtype_bytes(model->backend->dtype), base = lm_config_parameters(config);
     uint64_t adapter = model->lora.rank > 0 ? lm_lora_parameters(&model->lora, config) : 0;
     uint64_t trained = model->lora.rank > 0 ? adapter : base;
@@ -40,6 +40,8 @@ static void add_up(struct learner_memory *memory, const struct learner_options *
     memory->training = trained * (element + 2 * sizeof(float));
     memory->activations = lm_pass_bytes(model, &pass);
     memory->cache = room.cache_tokens * lm_cache_position_bytes(config, model->backend->dtype);
+    pass.backward = false;
+    memory->base = trained * element + lm_pass_bytes(model, &pass);
 }
 
 int learner_memory(struct learner_memory *memory, const struct learner_options *options,
@@ -62,22 +64,25 @@ int learner_memory(struct learner_memory *memory, const struct learner_options *
     return 0;
 }
 
-int learner_memory_check(const struct learner_options *options, size_t models, struct err *err)
+int learner_memory_check(const struct learner_options *options, bool base, struct err *err)
 {
     struct learner_memory memory;
+    char kept[64] = "";
     int result = learner_memory(&memory, options, err);
-    if (result < 0 || models == 0)
+    if (result < 0)
         return result;
-    uint64_t all = memory.weights * models + memory.training * models +
-                   memory.activations * models + memory.cache;
+    uint64_t all = memory.weights + memory.training + memory.activations + memory.cache +
+                   (base ? memory.base : 0);
     if (memory.available == 0 || all <= memory.available)
         return 0;
+    if (base)
+        snprintf(kept, sizeof kept, ", %.1f for train.kl", (double)memory.base / GB);
     return err_set(err, ERR_LIMIT,
                    "training would take %.1f GB of memory, and %.1f GB are free: %.1f for weights, "
                    "%.1f for gradients and optimiser, %.1f for a pass of train.batch_tokens, %.1f "
-                   "for samples; lower train.batch_tokens, train.context or train.jobs, set "
+                   "for samples%s; lower train.batch_tokens, train.context or train.jobs, set "
                    "train.lora_rank, or take a smaller model",
-                   (double)all / GB, (double)memory.available / GB,
-                   (double)(memory.weights * models) / GB, (double)(memory.training * models) / GB,
-                   (double)(memory.activations * models) / GB, (double)memory.cache / GB);
+                   (double)all / GB, (double)memory.available / GB, (double)memory.weights / GB,
+                   (double)memory.training / GB, (double)memory.activations / GB,
+                   (double)memory.cache / GB, kept);
 }

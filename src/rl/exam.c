@@ -62,7 +62,7 @@ static int open_all(struct exam *exam, struct err *err)
         result = remote ? evaluator_open_remote(&exam->evaluator, from->server, &evaluator, err)
                         : evaluator_open_local(&exam->evaluator, &evaluator, err);
     if (result == 0)
-        result = learner_memory_check(&learner, 1, err);
+        result = learner_memory_check(&learner, false, err);
     if (result == 0)
         result = learner_open(&exam->learner, &learner, err);
     if (result == 0 && from->where)

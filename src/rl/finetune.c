@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "rl/guard.h"
 
 #include <math.h>
 #include <string.h>
@@ -141,9 +142,7 @@ static int learn(struct plan *plan, struct learner *learner, const struct lm_ada
     if (result < 0)
         return result;
     figures->loss = sums.loss;
-    result = learner_step(learner, adam, &figures->norm, err);
-    figures->not_finite = !isfinite(sums.loss) || (result == ERR_INPUT && !isfinite(figures->norm));
-    return figures->not_finite && result == ERR_INPUT ? 0 : result;
+    return guard_step(learner, sums.loss, adam, &figures->norm, &figures->not_finite, err);
 }
 
 int finetune_step(struct finetune *finetune, struct learner *learner,

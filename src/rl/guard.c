@@ -1,6 +1,23 @@
 #include "rl/guard.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+int guard_step(struct learner *learner, double loss, const struct lm_adam *adam, double *norm,
+               bool *not_finite, struct err *err)
+{
+    *norm = NAN;
+    *not_finite = !isfinite(loss);
+    if (*not_finite)
+        return strcmp(learner_kind(learner), "engine") == 0
+                   ? 0
+                   : err_set(err, ERR_INPUT,
+                             "the loss is %g, and a service would step with its gradient", loss);
+    int result = learner_step(learner, adam, norm, err);
+    *not_finite = result == ERR_INPUT && !isfinite(*norm);
+    return *not_finite ? 0 : result;
+}
 
 int guard_see(struct guard *guard, const struct settings *settings, uint64_t step,
               const struct guard_figures *figures, struct err *err)

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/settings.h"
+#include "policy/learner.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +25,12 @@ struct guard_figures {
     bool not_finite;
     double norm, kl; /* NAN: not known */
 };
+
+/* learner_step, where the loss of its gradients is finite and so are they: else no weight is
+ * changed, and no gradient is left. ERR_INPUT: the loss is not, and the gradients are a service's,
+ * which would step with them. */
+NODISCARD int guard_step(struct learner *learner, double loss, const struct lm_adam *adam,
+                         double *norm, bool *not_finite, struct err *err);
 
 /* ERR_INPUT: a sentence about what ran away, and what to do. */
 NODISCARD int guard_see(struct guard *guard, const struct settings *settings, uint64_t step,

@@ -1,5 +1,6 @@
 #include "rl/step.h"
 
+#include "rl/guard.h"
 #include "rl/random.h"
 
 #include <math.h>
@@ -168,6 +169,12 @@ static bool has_advantage(const struct step *step, size_t row)
     return false;
 }
 
+/* What a part's tokens weigh, so that it is a mean as the whole step would be. */
+static float part_scale(const struct step *step)
+{
+    return step->options.method->normalisation.aggregation == RL_SEQ_SUM ? 1 : (float)step->parts;
+}
+
 static struct lm_datum train_datum(struct step *step, size_t row)
 {
     const struct rl_batch *batch = &step->batch;
@@ -177,12 +184,13 @@ static struct lm_datum train_datum(struct step *step, size_t row)
     float *sampled = arena_alloc(&step->arena, datum.count * sizeof *sampled);
     float *advantages = arena_alloc(&step->arena, datum.count * sizeof *advantages);
     size_t first = batch->first[row], behind = turn->prompt.count - 1;
+    const float scale = part_scale(step);
     for (size_t i = 0; i < behind; i++)
         sampled[i] = NAN;
     for (size_t i = 0; i < turn->answer.count; i++) {
         /* What is not trained on must not pull, either (dro). */
         sampled[behind + i] = step->advantage[first + i] != 0 ? against[first + i] : NAN;
-        advantages[behind + i] = (float)step->advantage[first + i];
+        advantages[behind + i] = (float)step->advantage[first + i] * scale;
     }
     datum.sampled = sampled;
     datum.advantages = advantages;
@@ -193,9 +201,12 @@ static struct lm_datum train_datum(struct step *step, size_t row)
  * that no change has all of one prompt. */
 static void make_datums(struct step *step)
 {
-    size_t *order = mem_alloc((step->batch.rows + 1) * sizeof *order);
-    for (size_t i = 0; i < step->batch.rows; i++)
+    size_t *order = mem_alloc((step->batch.rows + 1) * sizeof *order), count = 0;
+    for (size_t i = 0; i < step->batch.rows; i++) {
         order[i] = i;
+        count += has_advantage(step, i);
+    }
+    step->parts = step->options.substeps < count ? step->options.substeps : count;
     if (step->options.substeps > 1)
         rl_shuffle(step->options.seed, step->options.step, RL_STREAM_SUBSTEPS, order,
                    step->batch.rows);
@@ -240,17 +251,10 @@ static int train_part(struct step *step, struct learner *learner, const struct l
     if (result < 0)
         return result;
     loss_sums_add(&trained->sums, &sums);
-    if (!isfinite(sums.loss) && strcmp(learner_kind(learner), "engine") != 0)
-        return err_set(err, ERR_INPUT, "the loss is %g, and a service would step with its gradient",
-                       sums.loss);
-    /* With a gradient that is not finite this changes nothing but the gradients. */
-    result = learner_step(learner, adam, &norm, err);
-    if (!isfinite(sums.loss) || (result == ERR_INPUT && !isfinite(norm))) {
-        trained->not_finite = true;
-        return result == ERR_INPUT || result == 0 ? 0 : result;
-    }
-    if (result == 0)
-        trained->changes++;
+    result = guard_step(learner, sums.loss, adam, &norm, &trained->not_finite, err);
+    if (result < 0 || trained->not_finite)
+        return result;
+    trained->changes++;
     if (!(trained->norm >= norm))
         trained->norm = norm;
     return result;
@@ -259,14 +263,16 @@ static int train_part(struct step *step, struct learner *learner, const struct l
 int step_train(struct step *step, struct learner *learner, const struct lm_adam *adam,
                const _Atomic int *cancelled, struct step_trained *trained, struct err *err)
 {
-    size_t parts = step->options.substeps < step->datum_count ? step->options.substeps
-                                                              : step->datum_count;
+    size_t parts = step->parts;
     int result = 0;
     *trained = (struct step_trained){.norm = NAN};
     if (cancelled && *cancelled)
         return err_set(err, ERR_CANCELLED, "interrupted");
+    trained->begun = parts > 0;
     for (size_t i = 0; i < parts && result == 0 && !trained->not_finite; i++)
         result = train_part(step, learner, adam, i * step->datum_count / parts,
                             (i + 1) * step->datum_count / parts, trained, err);
+    if (parts > 0)
+        trained->sums.loss /= (double)part_scale(step); /* the mean of the parts' means */
     return result;
 }

@@ -43,6 +43,7 @@ struct step {
     double kl;         /* mean log π_sampled - log π_base */
     struct lm_datum *datums;
     size_t datum_count;
+    size_t parts; /* changes of the weights that they are for; 0: there is no datum */
 };
 
 void step_init(struct step *step, const struct step_options *options);
@@ -57,7 +58,8 @@ NODISCARD int step_score(struct step *step, struct learner *learner, struct err 
 /* The same by the model that the run began with, for the penalty. */
 NODISCARD int step_score_base(struct step *step, struct learner *base, struct err *err);
 void step_reject(struct step *step);
-/* `wanted` prompts; 0: all. Makes the datums. */
+/* `wanted` prompts; 0: all. Makes the datums. Where the loss is a mean, each part of them is a mean
+ * of its own, so that bounds of the gradient's norm mean the same for any number of parts. */
 NODISCARD int step_weigh(struct step *step, size_t wanted, struct err *err);
 
 struct step_trained {
@@ -65,10 +67,10 @@ struct step_trained {
     double norm;     /* the largest of the substeps, before clipping; NAN: not told */
     size_t changes;  /* of the weights */
     bool not_finite; /* the loss or its gradient: what is left of the step was not done */
+    bool begun;      /* else nothing was asked of the learner */
 };
 
-/* forward_backward and step, `substeps` times. `cancelled` counts until the first change of the
- * weights. */
+/* forward_backward and guard_step, `parts` times. `cancelled` counts until the first of them. */
 NODISCARD int step_train(struct step *step, struct learner *learner, const struct lm_adam *adam,
                          const _Atomic int *cancelled, struct step_trained *trained,
                          struct err *err);

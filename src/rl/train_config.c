@@ -351,9 +351,22 @@ static int check_learner(const struct settings *settings, struct err *err)
     if (settings->train_steps > 0 && !settings->train_problems[0])
         return err_set(err, ERR_INPUT,
                        "train.problems: name what is trained on (ids, native, level1, all, @FILE)");
-    if (settings->train_kl > 0 && !settings->train_rescore)
-        return err_set(err, ERR_INPUT, "train.kl needs train.rescore");
     return 0;
+}
+
+/* What has nothing to compare without the trainer's log-probabilities. */
+static int check_unscored(const struct train_config *config, struct err *err)
+{
+    const struct rl_band *band = &config->method.band;
+    const char *what = band->level != RL_NO_LEVEL ? "train.band"
+                       : band->veto > 0           ? "train.veto"
+                       : config->ratio_trained    ? "train.ratio=trained"
+                                                  : NULL;
+    return what ? err_set(err, ERR_INPUT,
+                          "train.rescore=false: the sampler's log-probabilities count as the "
+                          "trainer's, and %s has nothing to compare; leave one of them out",
+                          what)
+                : 0;
 }
 
 int train_config_read(struct train_config *config, const struct settings *settings, struct err *err)
@@ -385,6 +398,8 @@ int train_config_read(struct train_config *config, const struct settings *settin
         result = read_method(&config->method, settings, err);
     if (result == 0)
         result = read_loss(config, settings, err);
+    if (result == 0 && !settings->train_rescore)
+        result = check_unscored(config, err);
     if (result == 0 && config->method.importance != RL_NO_LEVEL && !config->ratio_trained)
         result = err_set(err, ERR_INPUT,
                          "train.importance: with train.ratio sampled the loss's own ratio is an "

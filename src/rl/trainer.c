@@ -17,6 +17,7 @@ static int finetune(struct trainer *trainer, struct err *err)
     struct finetune_figures figures;
     trainer_begin_phase(trainer, "sft", 0);
     trainer->torn = true;
+    trainer->fresh = false;
     int result = finetune_step(&trainer->finetune, trainer->learner, &trainer->config,
                                trainer->step, &figures, err);
     const struct guard_figures seen = {.not_finite = figures.not_finite,
@@ -24,8 +25,6 @@ static int finetune(struct trainer *trainer, struct err *err)
                                        .kl = NAN};
     if (result == 0)
         result = guard_see(&trainer->guard, trainer->settings, trainer->step, &seen, err);
-    if (result == 0 && trainer->step + 1 == trainer->finetune.steps)
-        result = learner_refresh(trainer->learner, &trainer->version, err);
     if (result < 0)
         return result;
     json_t *metrics = json_object();
@@ -45,6 +44,16 @@ static int finetune(struct trainer *trainer, struct err *err)
     return result;
 }
 
+static bool saves_at(const struct trainer *trainer, uint64_t step)
+{
+    return step % (uint64_t)trainer->settings->train_save_every == 0 || step == trainer->steps;
+}
+
+bool trainer_rests_at(const struct trainer *trainer, uint64_t step)
+{
+    return saves_at(trainer, step) || trainer_evaluates_at(trainer, step);
+}
+
 /* Between two steps: evaluations and checkpoints that are due. *why: it is over. */
 static int arrive(struct trainer *trainer, const char **why, struct err *err)
 {
@@ -55,8 +64,7 @@ static int arrive(struct trainer *trainer, const char **why, struct err *err)
         return result;
     bool tired = settings->train_patience > 0 &&
                  trainer->worse >= (uint64_t)settings->train_patience;
-    bool due = trainer->step % (uint64_t)settings->train_save_every == 0 || improved || tired ||
-               last;
+    bool due = saves_at(trainer, trainer->step) || improved || tired;
     if (due && trainer->step > 0 && trainer->saved != trainer->step)
         result = trainer_save(trainer, err);
     if (last || tired)
@@ -71,6 +79,7 @@ static int take_step(struct trainer *trainer, struct err *err)
     if (result == 0) { /* its line is written */
         json_decref(trainer->evaluation);
         trainer->evaluation = NULL;
+        trainer_mark(trainer);
     }
     return result;
 }

@@ -3,15 +3,17 @@
  *   problems ─► play ─► rollouts ─► struct rl_batch ─► rl/method ─► datums ─► learner ─► weights
  *     └ order of (seed, epoch)          └ traces            └ metrics
  *
- * With train.lag = 0 a step plays, then trains: the same numbers for a seed (on the CPU), also
- * when it was killed and goes on. With train.lag = n up to n steps are played ahead while an
- * earlier one is trained; each trace says the policy's version, each step's metrics the lag that
- * it had.
+ * A step plays, then trains. With train.lag the next one is played meanwhile, from the weights that
+ * this one began with, so never from any that are more than one step old; each trace says the
+ * policy's version, each step's metrics the lag that it had. Behind a checkpoint or an evaluation
+ * nothing is played ahead. So which weights write an answer is no matter of time: the same numbers
+ * for a seed (on the CPU), also when it was killed and goes on.
  *
  * Every train.evaluate_every steps the held-out problems are played greedily, or with a few
  * samples, and measured as `warpgym report` does. Training ends after train.steps, when a measure
  * has not improved for train.patience evaluations, or with a clear sentence when loss, gradients
- * or the mismatch run away.
+ * or the mismatch run away. An evaluation of which something could not be judged may be the best,
+ * and never counts as one without progress.
  *
  * Errors of a whole run: the policy or the judge is away for longer than train.wait_ms, a full
  * disk. Nothing is lost: the next call goes on from the last checkpoint. An interruption is no

@@ -17,13 +17,14 @@ static json_t *place_json(uint64_t epoch, size_t index)
  * (seed, step, …). */
 static json_t *state_of(const struct trainer *trainer)
 {
-    struct data_place place = trainer->ahead_count > 0 ? trainer->ahead[0].before : trainer->place;
+    struct data_place place = trainer->ahead ? trainer->ahead->place : trainer->place;
     json_t *state = json_object();
     json_put(state, "data", place_json(place.epoch, place.index));
     json_put(state, "sft",
              place_json(trainer->finetune.place.epoch, trainer->finetune.place.index));
     json_put(state, "changes", json_integer((json_int_t)learner_steps(trainer->learner)));
     json_put(state, "stage", stages_state(&trainer->stages));
+    json_put(state, "changes", json_integer((json_int_t)learner_steps(trainer->learner)));
     json_put(state, "skips", json_integer((json_int_t)trainer->guard.skips));
     json_put(state, "best", json_number(trainer->best));
     json_put(state, "best_step", json_integer((json_int_t)trainer->best_step));
@@ -31,6 +32,12 @@ static json_t *state_of(const struct trainer *trainer)
     json_put(state, "evaluation",
              trainer->evaluation ? json_incref(trainer->evaluation) : json_null());
     return state;
+}
+
+void trainer_mark(struct trainer *trainer)
+{
+    json_decref(trainer->mark);
+    trainer->mark = state_of(trainer);
 }
 
 static int read_place(const json_t *state, const char *key, uint64_t *epoch, size_t *index,
@@ -140,19 +147,17 @@ static int forget_old(struct trainer *trainer, struct err *err)
 int trainer_save(struct trainer *trainer, struct err *err)
 {
     char name[RUN_NAME_BYTES], *where = NULL;
-    json_t *state = state_of(trainer);
     int64_t begun_ns = clock_now_ns();
     snprintf(name, sizeof name, "step-%06" PRIu64, trainer->step);
     trainer_begin_phase(trainer, "checkpoint", 0);
     int result = learner_save(trainer->learner, run_directory(trainer->run), name, &where, err);
     if (result == 0)
-        result = run_checkpoint(trainer->run, name, trainer->step, where, state, err);
+        result = run_checkpoint(trainer->run, name, trainer->step, where, trainer->mark, err);
     if (result == 0) {
         trainer->saved = trainer->step;
         result = forget_old(trainer, err);
     }
     trainer->saving_s += clock_ms_since(begun_ns) * 1e-3;
-    json_decref(state);
     mem_free(where);
     return result;
 }
@@ -177,5 +182,7 @@ int trainer_resume(struct trainer *trainer, struct err *err)
         result = trainer_check_problems(trainer, err);
     }
     json_decref(checkpoint.state);
-    return result < 0 ? result : learner_refresh(trainer->learner, &trainer->version, err);
+    if (result == 0)
+        trainer_mark(trainer);
+    return result;
 }

@@ -9,44 +9,27 @@
 
 #include <inttypes.h>
 
-static bool is_due(const struct trainer *trainer)
+bool trainer_evaluates_at(const struct trainer *trainer, uint64_t step)
 {
-    const struct settings *settings = trainer->settings;
-    uint64_t every = (uint64_t)settings->train_evaluate_every, first = trainer->finetune.steps;
-    return every > 0 && json_array_size(trainer->data.held_out) > 0 && trainer->step >= first &&
-           ((trainer->step - first) % every == 0 || trainer->step == trainer->steps) &&
-           !trainer->evaluation;
+    uint64_t every = (uint64_t)trainer->settings->train_evaluate_every;
+    uint64_t first = trainer->finetune.steps;
+    return every > 0 && json_array_size(trainer->data.held_out) > 0 && step >= first &&
+           ((step - first) % every == 0 || step == trainer->steps);
 }
 
-static int play_held_out(struct trainer *trainer, struct play **play, struct err *err)
+static int play_held_out(struct trainer *trainer, struct round **round, struct err *err)
 {
     const struct settings *settings = trainer->settings;
-    json_t *configuration = trainer_configuration(trainer, settings->gym_reward);
-    const struct play_options options = {
-        .gym = trainer->gym,
-        .learner = trainer->learner,
-        .evaluator = trainer->evaluator,
-        .configuration = configuration,
+    const struct play_options which = {
         .sampling = trainer->config.evaluation,
-        .thinking = settings->train_thinking,
-        .thinking_open = settings->policy_thinking_open,
         .seed = rl_number((uint64_t)settings->train_seed, 0, RL_STREAM_HELD_OUT, 0),
         .step = trainer->step,
         .name = "evaluate",
         .tasks = trainer->data.held_out,
         .samples = (size_t)settings->train_evaluate_samples,
-        .jobs = (size_t)settings->train_jobs,
-        .wait_ms = settings->train_wait_ms,
-        .cancelled = trainer->options->cancelled,
-        .tell = trainer_hear_turn,
-        .context = trainer,
     };
-    trainer_begin_phase(trainer, "evaluate",
-                        json_array_size(options.tasks) * options.samples *
-                            (size_t)settings->gym_turns);
-    int result = play_start(play, &options, err);
-    json_decref(configuration);
-    return result;
+    int result = trainer_refresh(trainer, err);
+    return result < 0 ? result : trainer_start(round, trainer, &which, settings->gym_reward, err);
 }
 
 /* Figures of nothing would be kept for good. */
@@ -76,13 +59,15 @@ static int write_evaluation(const struct trainer *trainer, const struct play_rol
     return result;
 }
 
-static bool see_best(struct trainer *trainer)
+/* An answer that could not be judged is not solved, as in all reports: so what is better though
+ * some are lost is better, and what is not better says nothing. */
+static bool see_best(struct trainer *trainer, size_t lost)
 {
     static const char *const names[] = {"eval/correct_rate", "eval/fast_1", "eval/return"};
-    double value = json_number_value(
-        json_object_get(trainer->evaluation, names[trainer->config.measure]));
-    if (value <= trainer->best) {
-        trainer->worse++;
+    const json_t *measure = json_object_get(trainer->evaluation, names[trainer->config.measure]);
+    double value = json_number_value(measure);
+    if (!json_is_number(measure) || value <= trainer->best) {
+        trainer->worse += lost == 0;
         return false;
     }
     trainer->best = value;
@@ -91,30 +76,79 @@ static bool see_best(struct trainer *trainer)
     return true;
 }
 
+/* The judge said nothing of any turn. */
+static bool is_lost(const struct play_rollout *rollout)
+{
+    size_t excluded = 0;
+    for (size_t i = 0; i < rollout->count; i++)
+        excluded += rollout->turns[i].excluded;
+    return rollout->count > 0 && excluded == rollout->count;
+}
+
+static size_t count_lost(const struct play_rollout *rollouts, size_t count, const json_t **record)
+{
+    size_t lost = 0;
+    for (size_t i = 0; i < count; i++)
+        if (rollouts[i].trajectory && is_lost(&rollouts[i])) {
+            lost++;
+            *record = rollouts[i].turns[0].record;
+        }
+    return lost;
+}
+
+static int log_lost(struct trainer *trainer, size_t lost, size_t count, const json_t *record,
+                    struct err *err)
+{
+    char why[ERR_TEXT_MAX];
+    json_t *facts = json_object();
+    trainer_why_unjudged(record, why, sizeof why);
+    json_put(facts, "step", json_integer((json_int_t)trainer->step));
+    json_put(facts, "lost", json_integer((json_int_t)lost));
+    json_put(facts, "samples", json_integer((json_int_t)count));
+    json_put(facts, "why", json_text(why));
+    int result = run_log(trainer->run, "evaluation was not judged", facts, err);
+    json_decref(facts);
+    return result;
+}
+
+/* Where nothing was judged there is nothing to say but that. */
+static int measure(struct trainer *trainer, const struct play_rollout *rollouts, size_t count,
+                   size_t *lost, struct err *err)
+{
+    const json_t *record = NULL;
+    *lost = count_lost(rollouts, count, &record);
+    trainer->evaluation = json_object();
+    if (*lost < count)
+        evaluate_measure(rollouts, count, (size_t)trainer->settings->train_evaluate_samples,
+                         trainer->evaluation);
+    json_put(trainer->evaluation, "eval/lost", json_real((double)*lost / (double)count));
+    return *lost > 0 ? log_lost(trainer, *lost, count, record, err) : 0;
+}
+
 int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
 {
     const struct play_rollout *rollouts;
-    struct play *play = NULL;
-    size_t count;
+    struct round *round = NULL;
+    size_t count, lost;
     int64_t begun_ns = clock_now_ns();
     *improved = false;
-    if (!is_due(trainer))
+    if (trainer->evaluation || !trainer_evaluates_at(trainer, trainer->step))
         return 0;
-    int result = play_held_out(trainer, &play, err);
+    int result = play_held_out(trainer, &round, err);
     if (result == 0)
-        result = play_wait(play, &rollouts, &count, err);
+        result = trainer_wait(round, "evaluate", &rollouts, &count, err);
     if (result == 0)
         result = check_played(trainer, rollouts, count, err);
     if (result == 0)
         result = write_evaluation(trainer, rollouts, count, err);
+    if (result == 0)
+        result = measure(trainer, rollouts, count, &lost, err);
     if (result == 0) {
-        trainer->evaluation = json_object();
-        evaluate_measure(rollouts, count, (size_t)trainer->settings->train_evaluate_samples,
-                         trainer->evaluation);
         json_put(trainer->evaluation, "time/evaluate", json_real(clock_ms_since(begun_ns) * 1e-3));
-        *improved = see_best(trainer);
+        *improved = see_best(trainer, lost);
+        trainer_mark(trainer);
         trainer_tell(trainer, 0, trainer->evaluation);
     }
-    play_free(play);
+    trainer_end(round);
     return result;
 }

@@ -113,12 +113,13 @@ static void put(json_t *metrics, const char *name, double value)
     json_put(metrics, name, json_number(value));
 }
 
-/* How old the weights were that wrote the answers, in changes of the weights. */
-static void put_lag(const struct trainer *trainer, const struct step *step, json_t *metrics)
+/* How old the weights were that wrote the answers, in changes until the step began. */
+static void put_lag(const struct trainer *trainer, const struct step *step, size_t changes,
+                    json_t *metrics)
 {
-    double sum = 0, most = 0;
+    double begun = (double)learner_steps(trainer->learner) - (double)changes, sum = 0, most = 0;
     for (size_t row = 0; row < step->batch.rows; row++) {
-        double lag = (double)trainer->version - (double)step->turns[row]->answer.version;
+        double lag = begun - (double)step->turns[row]->answer.version;
         sum += lag;
         most = fmax(most, lag);
     }
@@ -163,7 +164,7 @@ json_t *trainer_metrics(struct trainer *trainer, const struct step *step,
     }
     if (trainer->stages.count > 0)
         put(metrics, "progress/stage", (double)trainer->stages.at + 1);
-    put_lag(trainer, step, metrics);
+    put_lag(trainer, step, trained->changes, metrics);
     put_times(step, times, metrics);
     put(metrics, "time/save_checkpoint", trainer->saving_s);
     trainer->saving_s = 0;

@@ -15,13 +15,20 @@ static void tell(struct trainer *trainer, const json_t *metrics)
         trainer->options->tell(trainer->options->context, &news);
 }
 
+static void begin(struct trainer *trainer, const char *phase, const struct round *round,
+                  size_t done, size_t all)
+{
+    trainer->phase = phase;
+    trainer->awaited = round;
+    trainer->done = done;
+    trainer->all = all;
+    tell(trainer, NULL);
+}
+
 void trainer_begin_phase(struct trainer *trainer, const char *phase, size_t all)
 {
     pthread_mutex_lock(&trainer->lock);
-    trainer->phase = phase;
-    trainer->done = 0;
-    trainer->all = all;
-    tell(trainer, NULL);
+    begin(trainer, phase, NULL, 0, all);
     pthread_mutex_unlock(&trainer->lock);
 }
 
@@ -33,10 +40,32 @@ void trainer_tell(struct trainer *trainer, size_t done, const json_t *metrics)
     pthread_mutex_unlock(&trainer->lock);
 }
 
-void trainer_hear_turn(void *trainer, const struct play_rollout *rollout,
+void trainer_begin_waiting(struct trainer *trainer, const char *phase, const struct round *round)
+{
+    pthread_mutex_lock(&trainer->lock);
+    begin(trainer, phase, round, round->done, round->all);
+    pthread_mutex_unlock(&trainer->lock);
+}
+
+void trainer_end_waiting(struct trainer *trainer)
+{
+    pthread_mutex_lock(&trainer->lock);
+    trainer->awaited = NULL;
+    pthread_mutex_unlock(&trainer->lock);
+}
+
+void trainer_hear_turn(void *context, const struct play_rollout *rollout,
                        const struct play_turn *turn)
 {
+    struct round *round = context;
+    struct trainer *trainer = round->trainer;
     (void)rollout;
     (void)turn;
-    trainer_tell(trainer, 1, NULL);
+    pthread_mutex_lock(&trainer->lock);
+    round->done++;
+    if (trainer->awaited == round) {
+        trainer->done = round->done;
+        tell(trainer, NULL);
+    }
+    pthread_mutex_unlock(&trainer->lock);
 }

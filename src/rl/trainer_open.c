@@ -82,8 +82,7 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
         result = check_model(&trainer->config.learner, strcmp(settings->train_learner, "engine") == 0,
                              err);
     if (result == 0)
-        result = learner_memory_check(&trainer->config.learner, settings->train_kl > 0 ? 2 : 1,
-                                      err);
+        result = learner_memory_check(&trainer->config.learner, settings->train_kl > 0, err);
     if (result == 0)
         result = finetune_open(&trainer->finetune, settings, err);
     if (result == 0)
@@ -107,13 +106,14 @@ int trainer_open_learners(struct trainer *trainer, struct err *err)
     int result = learner_open(&trainer->learner, &options, err);
     options.at_once = 1;
     if (result == 0 && trainer->settings->train_kl > 0)
-        result = learner_open(&trainer->base, &options, err);
+        result = learner_open_base(&trainer->base, trainer->learner, &options, err);
     return result;
 }
 
 void trainer_close(struct trainer *trainer)
 {
     trainer_drop_ahead(trainer);
+    json_decref(trainer->mark);
     json_decref(trainer->evaluation);
     json_decref(trainer->forgotten);
     learner_close(trainer->base);

@@ -27,15 +27,17 @@
 
 #include <pthread.h>
 
-#define LAG_MOST 16
-#define ROUNDS_MOST 1000
 #define TRAINER_NEVER UINT64_MAX
 
-/* A step whose episodes are under way. */
-struct ahead {
+/* Episodes that are played together: the first of a step, or more of the same one (train.rounds),
+ * or an evaluation's. */
+struct round {
+    struct trainer *trainer;
     struct play *play;
-    uint64_t step;
-    struct data_place before; /* where its problems begin */
+    struct round *before;    /* of the same step */
+    struct data_place place; /* where its problems begin */
+    size_t number, tasks;    /* of the step: rounds and problems, this one's included */
+    size_t done, all;        /* turns, `all` at most; the trainer's lock */
 };
 
 struct trainer {
@@ -48,9 +50,10 @@ struct trainer {
     struct run *run;
     struct data data;
     struct finetune finetune;
-    uint64_t version; /* of the weights that sample */
+    bool fresh; /* samples are of the newest weights */
 
-    /* What goes with a checkpoint. */
+    /* What goes with a checkpoint; `mark` is what went with one of `step`, before that began. */
+    json_t *mark;
     uint64_t step; /* that is next: so many are done */
     struct data_place place;
     struct stages stages;
@@ -59,25 +62,17 @@ struct trainer {
     double best;               /* of train.measure; NAN: never measured */
     uint64_t best_step, worse; /* evaluations since */
 
-    uint64_t steps;    /* all: of fine-tuning, then of reinforcement */
-    uint64_t saved;    /* the step of the last checkpoint; UINT64_MAX: there is none */
-    double saving_s;   /* since the last step's line */
-    json_t *forgotten; /* {WHERE: true}: checkpoints that this process has removed */
-    struct ahead ahead[LAG_MOST + 1]; /* the first is the one that is trained next */
-    size_t ahead_count;
-    bool torn; /* the weights are between two steps */
+    uint64_t steps;      /* all: of fine-tuning, then of reinforcement */
+    uint64_t saved;      /* the step of the last checkpoint; UINT64_MAX: there is none */
+    double saving_s;     /* since the last step's line */
+    json_t *forgotten;   /* {WHERE: true}: checkpoints that this process has removed */
+    struct round *ahead; /* of the next step, while one is trained; NULL: none */
+    bool torn;           /* the weights are between two steps */
 
     pthread_mutex_t lock; /* of the rest: news come from several threads */
     const char *phase;
-    uint64_t phase_step; /* that the episodes belong to */
+    const struct round *awaited; /* whose turns are news; NULL: nobody's */
     size_t done, all;
-};
-
-/* The plays of one step: the first is trainer->ahead[0]'s, the others are of further rounds. */
-struct rounds {
-    struct play *more[ROUNDS_MOST];
-    size_t more_count;
-    size_t tasks; /* that were drawn */
 };
 
 /* Seconds of each part of a step. */
@@ -91,63 +86,87 @@ static inline bool trainer_is_cancelled(const struct trainer *trainer)
     return trainer->options->cancelled && *trainer->options->cancelled;
 }
 
+/* Whether something is done between the steps there: an evaluation, a checkpoint, the end. */
+bool trainer_rests_at(const struct trainer *trainer, uint64_t step);
+
 /* ------------------------------------------------------------------------------ trainer_news.c */
 
 void trainer_begin_phase(struct trainer *trainer, const char *phase, size_t all);
 void trainer_tell(struct trainer *trainer, size_t done, const json_t *metrics);
-/* play_options.tell: one more is done. */
-void trainer_hear_turn(void *trainer, const struct play_rollout *rollout,
+/* A phase whose news are the round's turns, those that are over included. */
+void trainer_begin_waiting(struct trainer *trainer, const char *phase, const struct round *round);
+void trainer_end_waiting(struct trainer *trainer);
+/* play_options.tell; the context is a round. */
+void trainer_hear_turn(void *context, const struct play_rollout *rollout,
                        const struct play_turn *turn);
 
-/* ----------------------------------------------------------------------------- trainer_open.c */
+/* ------------------------------------------------------------------------------ trainer_open.c */
 
 /* What can be wrong before there is a directory. */
 NODISCARD int trainer_prepare(struct trainer *trainer, struct err *err);
 NODISCARD int trainer_open_learners(struct trainer *trainer, struct err *err);
 void trainer_close(struct trainer *trainer);
 
-/* ---------------------------------------------------------------------------- trainer_check.c */
+/* ----------------------------------------------------------------------------- trainer_check.c */
 
 /* Whether at least one problem's own reference passes as an answer. ERR_INPUT with what the judge
  * says of one that does not. */
 NODISCARD int trainer_check_problems(struct trainer *trainer, struct err *err);
 
-/* ----------------------------------------------------------------------- trainer_checkpoint.c */
+/* ------------------------------------------------------------------------ trainer_checkpoint.c */
 
+/* Between two steps: what a checkpoint of this one is made with, whatever is begun after it. */
+void trainer_mark(struct trainer *trainer);
 NODISCARD int trainer_save(struct trainer *trainer, struct err *err);
 /* From the last checkpoint, or the beginning. */
 NODISCARD int trainer_resume(struct trainer *trainer, struct err *err);
 
-/* ------------------------------------------------------------------------- trainer_evaluate.c */
+/* -------------------------------------------------------------------------- trainer_evaluate.c */
 
+bool trainer_evaluates_at(const struct trainer *trainer, uint64_t step);
 /* Plays the held-out problems, where that is due at this step and was not done; keeps the metrics,
  * and sees whether they are the best so far. */
 NODISCARD int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err);
 
-/* ----------------------------------------------------------------------------- trainer_step.c */
+/* ------------------------------------------------------------------------------ trainer_step.c */
 
 /* One step of reinforcement learning; its line is in the run's files afterwards. */
 NODISCARD int trainer_step(struct trainer *trainer, struct err *err);
 
-/* ----------------------------------------------------------------------------- trainer_play.c */
+/* ------------------------------------------------------------------------------ trainer_play.c */
 
 /* Configuration of episodes: what train.* says beside gym.*. A new reference. */
 json_t *trainer_configuration(const struct trainer *trainer, const char *reward);
-NODISCARD int trainer_start_play(struct trainer *trainer, uint64_t step, const json_t *tasks,
-                                 size_t first_task, struct play **play, struct err *err);
-/* This step's, and those that may run ahead of it. */
-NODISCARD int trainer_start_ahead(struct trainer *trainer, struct err *err);
-/* Ends what was played ahead; the place is before it. */
+/* Samples are of the newest weights afterwards; nothing is played meanwhile. */
+NODISCARD int trainer_refresh(struct trainer *trainer, struct err *err);
+/* Episodes as `which` has them; what it leaves out is the same for all. */
+NODISCARD int trainer_start(struct round **out, struct trainer *trainer,
+                            const struct play_options *which, const char *reward, struct err *err);
+/* play_wait, and news. */
+NODISCARD int trainer_wait(struct round *round, const char *phase,
+                           const struct play_rollout **rollouts, size_t *count, struct err *err);
+/* With all rounds before it; NULL is fine. */
+void trainer_end(struct round *round);
+/* More problems of a step, behind *round (NULL: its first), which becomes the new one. */
+NODISCARD int trainer_start_round(struct trainer *trainer, uint64_t step, size_t problems,
+                                  struct round **round, struct err *err);
+/* The first round of a step, from the newest weights. */
+NODISCARD int trainer_start_step(struct trainer *trainer, uint64_t step, struct round **round,
+                                 struct err *err);
+/* Where train.lag says so: the next step begins to be played, from the weights of this one. */
+NODISCARD int trainer_play_ahead(struct trainer *trainer, struct err *err);
+/* Ends what is played ahead. */
 void trainer_drop_ahead(struct trainer *trainer);
 
-/* ----------------------------------------------------------------------------- trainer_rows.c */
+/* ------------------------------------------------------------------------------ trainer_rows.c */
 
-NODISCARD int trainer_take(struct trainer *trainer, struct step *step, struct play *play,
+/* What the judge says of a turn that it could not judge; of its record. */
+void trainer_why_unjudged(const json_t *record, char *why, size_t why_bytes);
+/* The step's rows, from as many rounds as it takes; *round is the last one. */
+NODISCARD int trainer_play(struct trainer *trainer, struct step *step, struct round **round,
                            struct err *err);
-NODISCARD int trainer_draw_more(struct trainer *trainer, struct step *step, struct rounds *rounds,
-                                struct err *err);
 
-/* ---------------------------------------------------------------------------- trainer_lines.c */
+/* ----------------------------------------------------------------------------- trainer_lines.c */
 
 NODISCARD int trainer_write_traces(struct trainer *trainer, const struct step *step,
                                    struct err *err);

@@ -3,6 +3,7 @@
 #include "rl/trainer_parts.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static int log_unplayed(struct trainer *trainer, const struct play_rollout *rollouts, size_t count,
@@ -23,6 +24,18 @@ static int log_unplayed(struct trainer *trainer, const struct play_rollout *roll
     return result;
 }
 
+void trainer_why_unjudged(const json_t *record, char *why, size_t why_bytes)
+{
+    const char *text = json_text_at(record, "verdict");
+    json_t *verdict = NULL;
+    struct err ignored;
+    if (*text && json_parse("verdict", text, strlen(text), &verdict, &ignored) < 0)
+        verdict = NULL;
+    const char *message = json_text_at(json_object_get(verdict, "error"), "message");
+    snprintf(why, why_bytes, "%s", *message ? message : json_text_at(record, "status"));
+    json_decref(verdict);
+}
+
 /* A step that no verdict says anything about is no step. */
 static int check_judged(const struct trainer *trainer, const struct step *step,
                         const struct play_rollout *rollouts, size_t count, struct err *err)
@@ -37,23 +50,18 @@ static int check_judged(const struct trainer *trainer, const struct step *step,
             return 0;
         record = step->turns[row]->record;
     }
-    const char *text = json_text_at(record, "verdict");
-    json_t *verdict = NULL;
-    struct err ignored;
-    if (*text && json_parse("verdict", text, strlen(text), &verdict, &ignored) < 0)
-        verdict = NULL;
-    const char *why = json_text_at(json_object_get(verdict, "error"), "message");
-    err_set(err, ERR_IO, "step %" PRIu64 ": no answer could be judged: %s", trainer->step,
-            *why ? why : json_text_at(record, "status"));
-    json_decref(verdict);
-    return ERR_IO;
+    char why[ERR_TEXT_MAX];
+    trainer_why_unjudged(record, why, sizeof why);
+    return err_set(err, ERR_IO, "step %" PRIu64 ": no answer could be judged: %s", trainer->step,
+                   why);
 }
 
-int trainer_take(struct trainer *trainer, struct step *step, struct play *play, struct err *err)
+/* A round's rollouts become rows, with all that is known of them. */
+static int take(struct trainer *trainer, struct step *step, struct round *round, struct err *err)
 {
     const struct play_rollout *rollouts;
     size_t count;
-    int result = play_wait(play, &rollouts, &count, err);
+    int result = trainer_wait(round, "rollout", &rollouts, &count, err);
     if (result == 0)
         result = log_unplayed(trainer, rollouts, count, err);
     if (result == 0)
@@ -69,8 +77,7 @@ int trainer_take(struct trainer *trainer, struct step *step, struct play *play, 
     return result;
 }
 
-int trainer_draw_more(struct trainer *trainer, struct step *step, struct rounds *rounds,
-                      struct err *err)
+int trainer_play(struct trainer *trainer, struct step *step, struct round **round, struct err *err)
 {
     const struct settings *settings = trainer->settings;
     const struct rl_draw draw = {.wanted = (size_t)settings->train_prompts,
@@ -78,22 +85,18 @@ int trainer_draw_more(struct trainer *trainer, struct step *step, struct rounds 
                                  .rounds_most = (size_t)settings->train_rounds,
                                  .whole = settings->train_round_whole};
     int result = 0;
+    *round = trainer->ahead;
+    trainer->ahead = NULL;
+    if (!*round)
+        result = trainer_start_step(trainer, trainer->step, round, err);
     while (result == 0) {
-        size_t more = rl_draw_more(&draw, step->report.prompts.usable, rounds->tasks,
-                                   rounds->more_count + 1);
+        result = take(trainer, step, *round, err);
+        size_t more = result < 0 ? 0
+                                 : rl_draw_more(&draw, step->report.prompts.usable, (*round)->tasks,
+                                                (*round)->number);
         if (more == 0)
             break;
-        struct play **play = &rounds->more[rounds->more_count];
-        json_t *tasks = data_draw(&trainer->data, &trainer->place, more);
-        trainer_begin_phase(trainer, "rollout",
-                            more * (size_t)(settings->train_samples * settings->gym_turns));
-        result = trainer_start_play(trainer, trainer->step, tasks, rounds->tasks, play, err);
-        json_decref(tasks);
-        if (result < 0)
-            break;
-        rounds->more_count++;
-        rounds->tasks += more;
-        result = trainer_take(trainer, step, *play, err);
+        result = trainer_start_round(trainer, trainer->step, more, round, err);
     }
     return result;
 }

@@ -1,11 +1,9 @@
 /* One step: rows, weights, and the lines that tell of it. */
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "rl/trainer_parts.h"
 
 #include <math.h>
-#include <string.h>
 
 static double lap_s(int64_t *since_ns)
 {
@@ -45,9 +43,12 @@ static int train(struct trainer *trainer, struct step *step, const struct lm_ada
                  struct step_trained *trained, struct err *err)
 {
     trainer_begin_phase(trainer, "train", step->datum_count);
-    trainer->torn = !trainer_is_cancelled(trainer);
     int result = step_train(step, trainer->learner, adam, trainer->options->cancelled, trained,
                             err);
+    /* Without its lines a step is not whole, either. */
+    trainer->torn = result == 0 || trained->begun;
+    if (trained->begun)
+        trainer->fresh = false;
     const struct guard_figures figures = {.not_finite = trained->not_finite,
                                           .norm = trained->norm,
                                           .kl = step->report.mismatch.mismatch_k3_kl};
@@ -77,9 +78,7 @@ static int learn(struct trainer *trainer, struct step *step, struct times *times
         return result;
     times->train = lap_s(&lap_ns);
     json_t *metrics = trainer_metrics(trainer, step, &trained, adam.rate, times);
-    result = learner_refresh(trainer->learner, &trainer->version, err);
-    if (result == 0)
-        result = trainer_write_traces(trainer, step, err);
+    result = trainer_write_traces(trainer, step, err);
     if (result == 0)
         result = trainer_write_histograms(trainer, step, err);
     if (result == 0)
@@ -90,23 +89,18 @@ static int learn(struct trainer *trainer, struct step *step, struct times *times
     return result;
 }
 
-static int run_step(struct trainer *trainer, struct step *step, struct rounds *rounds,
+static int run_step(struct trainer *trainer, struct step *step, struct round **round,
                     struct err *err)
 {
     struct times times = {.begun_ns = clock_now_ns()};
     int64_t lap_ns = times.begun_ns;
-    size_t turns = (size_t)(trainer->settings->train_prompts * trainer->settings->train_samples *
-                            trainer->settings->gym_turns);
-    trainer_begin_phase(trainer, "rollout", turns);
-    int result = trainer_start_ahead(trainer, err);
-    if (result == 0)
-        result = trainer_take(trainer, step, trainer->ahead[0].play, err);
-    if (result == 0)
-        result = trainer_draw_more(trainer, step, rounds, err);
+    int result = trainer_play(trainer, step, round, err);
+    if (result == 0) {
+        see_rates(trainer, step); /* they say how the next step is rewarded */
+        result = trainer_play_ahead(trainer, err);
+    }
     times.rollout = lap_s(&lap_ns);
-    if (result == 0)
-        result = learn(trainer, step, &times, err);
-    return result;
+    return result < 0 ? result : learn(trainer, step, &times, err);
 }
 
 int trainer_step(struct trainer *trainer, struct err *err)
@@ -124,22 +118,15 @@ int trainer_step(struct trainer *trainer, struct err *err)
         .seed = (uint64_t)settings->train_seed,
         .step = trainer->step,
     };
-    struct rounds *rounds = mem_alloc(sizeof *rounds);
+    struct round *round = NULL;
     struct step step;
-    rounds->tasks = (size_t)settings->train_prompts;
     step_init(&step, &options);
-    int result = run_step(trainer, &step, rounds, err);
+    int result = run_step(trainer, &step, &round, err);
     if (result == 0) {
-        see_rates(trainer, &step);
-        play_free(trainer->ahead[0].play);
-        trainer->ahead_count--;
-        memmove(trainer->ahead, trainer->ahead + 1, trainer->ahead_count * sizeof *trainer->ahead);
         trainer->step++;
         trainer->torn = false;
     }
     step_deinit(&step);
-    for (size_t i = 0; i < rounds->more_count; i++)
-        play_free(rounds->more[i]);
-    mem_free(rounds);
+    trainer_end(round);
     return result;
 }

@@ -171,6 +171,22 @@ static void test_entropy_rises(void **state)
     tiny_lm_close(&tiny);
 }
 
+/* What would be stepped with is not there. */
+static void test_loss_that_is_not_finite(void **state)
+{
+    struct tiny_lm tiny;
+    struct lm_datum datum = tiny_datum(31, 6, 1);
+    (void)state;
+    tiny_lm_open(&tiny, 4, 0, 16);
+    work(&tiny, true, &datum, 1, "cross_entropy");
+    assert_true(has_gradients(&tiny));
+    ((float *)tiny.model->final_norm->value)[0] = NAN;
+    assert_false(isfinite(work(&tiny, true, &datum, 1, "cross_entropy").loss));
+    assert_false(has_gradients(&tiny));
+    tiny_datum_free(&datum);
+    tiny_lm_close(&tiny);
+}
+
 enum wrong {
     TOKEN,
     TARGET,
@@ -358,7 +374,7 @@ int main(void)
         cmocka_unit_test(test_batches),           cmocka_unit_test(test_accumulation),
         cmocka_unit_test(test_soft_targets),      cmocka_unit_test(test_entropy_rises),
         cmocka_unit_test(test_refused),           cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_wrong_checkpoints),
+        cmocka_unit_test(test_wrong_checkpoints), cmocka_unit_test(test_loss_that_is_not_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

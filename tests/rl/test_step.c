@@ -258,6 +258,43 @@ static void test_substeps(void **state)
     }
 }
 
+/* Each part of a mean is a mean; parts of a sum are parts of it. */
+static void test_scale_of_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        enum rl_aggregation aggregation;
+        size_t substeps;
+        double scale;
+    } rows[] = {{RL_SEQ_SUM, 2, 1},
+                {RL_TOKEN_MEAN, 1, 1},
+                {RL_TOKEN_MEAN, 2, 2},
+                {RL_TOKEN_MEAN, 100, 8},
+                {RL_SEQ_MEAN_TOKEN_SUM, 4, 4}};
+    static const double different[ROLLOUTS][TURNS] = {{1, 0}, {0, 2}, {2, 0}, {0, 0.5}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct world world;
+        struct err err = {0};
+        struct step_trained trained;
+        const struct step *step = &world.step;
+        double all = 0, sum = 0;
+        begin(&world, different, rows[i].substeps);
+        world.method.normalisation.aggregation = rows[i].aggregation;
+        weigh(&world, ROLLOUTS);
+        for (size_t k = 0; k < step->batch.tokens; k++)
+            sum += fabs(step->advantage[k]);
+        for (size_t d = 0; d < step->datum_count; d++)
+            for (size_t k = 0; k < step->datums[d].count; k++)
+                all += fabs((double)step->datums[d].advantages[k]);
+        assert_true(sum > 0 && fabs(all / sum - rows[i].scale) < 1e-6);
+        assert_int_equal(step_train(&world.step, &world.learner, &lm_adam_defaults, NULL, &trained,
+                                    &err),
+                         0);
+        assert_true(trained.begun && trained.sums.loss == -(double)trained.changes / rows[i].scale);
+        end(&world);
+    }
+}
+
 static void test_what_ends_it(void **state)
 {
     (void)state;
@@ -271,10 +308,11 @@ static void test_what_ends_it(void **state)
         {"engine", -1, 1, 0, 0, false, false, 2},
         {"engine", -1, 1, 0, ERR_CANCELLED, true, false, 0},
         {"engine", NAN, NAN, ERR_INPUT, 0, false, true, 0},
+        {"engine", INFINITY, 1, 0, 0, false, true, 0},
         {"engine", -1, INFINITY, ERR_INPUT, 0, false, true, 0},
         {"engine", -1, 1, ERR_INPUT, ERR_INPUT, false, false, 0},
         {"engine", -1, 1, ERR_IO, ERR_IO, false, false, 0},
-        {"tinker", NAN, NAN, 0, ERR_INPUT, false, false, 0},
+        {"tinker", NAN, NAN, 0, ERR_INPUT, false, true, 0},
         {"tinker", -1, NAN, 0, 0, false, false, 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -293,6 +331,7 @@ static void test_what_ends_it(void **state)
                          rows[i].result);
         assert_int_equal(trained.not_finite, rows[i].not_finite);
         assert_int_equal(trained.changes, rows[i].changes);
+        assert_int_equal(trained.begun, !rows[i].cancelled);
         end(&world);
     }
 }
@@ -343,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_without_scores),
         cmocka_unit_test(test_penalty),
         cmocka_unit_test(test_substeps),
+        cmocka_unit_test(test_scale_of_parts),
         cmocka_unit_test(test_what_ends_it),
         cmocka_unit_test(test_metrics),
     };

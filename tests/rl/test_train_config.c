@@ -200,6 +200,20 @@ static void test_off(void **state)
     settings_deinit(&settings);
 }
 
+/* The penalty is against the sampler's own log-probabilities. */
+static void test_unscored(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"train.kl=0.1", "train.rescore=false", NULL};
+    struct settings settings;
+    struct train_config config;
+    struct err err = {0};
+    if (read(pairs, &settings, &config, &err) < 0)
+        fail_msg("%s", err.text);
+    SAME(config.method.band.level, RL_NO_LEVEL);
+    settings_deinit(&settings);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -234,7 +248,6 @@ static void test_refused(void **state)
         {{"train.model="}, "train.model: name the model"},
         {{"train.problems="}, "train.problems: name what is trained on"},
         {{"train.steps=0"}, "there is nothing to do"},
-        {{"train.kl=0.1", "train.rescore=false"}, "train.kl needs train.rescore"},
         {{"train.unjudged=keep"}, "train.unjudged: 'keep' is none of leave, zero"},
         {{"train.rejected_turns=sty"}, "did you mean 'stay'?"},
         /* A number that is no choice of anybody: not taken for "the method's". */
@@ -255,6 +268,9 @@ static void test_refused(void **state)
         {{"train.samples=4", "train.filter_rollouts=5"},
          "train.filter_rollouts: 5 usable episodes of each problem are wanted, and train.samples "
          "is 4"},
+        {{"train.method=drkernel", "train.rescore=false"}, "train.band has nothing to compare"},
+        {{"train.veto=0.1", "train.rescore=false"}, "train.veto has nothing to compare"},
+        {{"train.ratio=trained", "train.rescore=false"}, "train.ratio=trained has nothing"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct settings settings;
@@ -345,10 +361,11 @@ static void test_configs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_standard),    cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_plan),        cmocka_unit_test(test_off),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_single_samples),
-        cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_configs),
+        cmocka_unit_test(test_standard),       cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_plan),           cmocka_unit_test(test_off),
+        cmocka_unit_test(test_unscored),       cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_single_samples), cmocka_unit_test(test_odd_numbers),
+        cmocka_unit_test(test_configs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

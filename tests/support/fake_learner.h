@@ -43,6 +43,13 @@ int learner_open(struct learner **out, const struct learner_options *options, st
     return err_set(err, ERR_UNSUPPORTED, "a fake");
 }
 
+int learner_open_base(struct learner **out, const struct learner *of,
+                      const struct learner_options *options, struct err *err)
+{
+    (void)of;
+    return learner_open(out, options, err);
+}
+
 void learner_close(struct learner *learner)
 {
     (void)learner;
@@ -134,6 +141,11 @@ int learner_step(struct learner *learner, const struct lm_adam *adam, double *no
     return 0;
 }
 
+uint64_t learner_steps(const struct learner *learner)
+{
+    return learner->steps;
+}
+
 int learner_refresh(struct learner *learner, uint64_t *version, struct err *err)
 {
     (void)err;
@@ -151,19 +163,12 @@ int learner_save(struct learner *learner, const char *directory, const char *nam
     return 0;
 }
 
-uint64_t learner_steps(const struct learner *learner)
-{
-    return learner->version;
-}
-
 int learner_load(struct learner *learner, const char *directory, const char *where, bool optimizer,
                  uint64_t steps, struct err *err)
 {
     (void)learner;
-    (void)steps;
     (void)directory;
     (void)optimizer;
-    (void)steps;
     return err_set(err, ERR_MISSING, "%s", where);
 }
 

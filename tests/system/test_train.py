@@ -1,6 +1,7 @@
 """`warpgym train` from end to end, with the real judge: it learns, dies and goes on to the same
 numbers, waits for who is away, and says in one sentence what cannot be."""
 
+import contextlib
 import json
 import os
 import random
@@ -10,9 +11,11 @@ import signal
 import subprocess
 import time
 
+import fake_tinker
 import pytest
 import support
 import tiny_world
+import v1_server
 from serving import Server
 from tiny_world import arguments, events, metrics, traces
 
@@ -23,6 +26,19 @@ EVERYTHING = "train.problems=plus minus twice half"
 @pytest.fixture(scope="module")
 def world(module_warpgym, tmp_path_factory):
     return tiny_world.make(module_warpgym, tmp_path_factory.mktemp("world"))
+
+
+def name_of(request):
+    """A server gets a problem whole: `name: plus` is its first line."""
+    return request["problem"]["yaml"].split()[1]
+
+
+def judged(request):
+    """As the real judge would, by the text alone."""
+    name, source = name_of(request), request["candidate"]["source"]
+    right = tiny_world.EXPRESSIONS[name] in source
+    status = "passed" if right else "wrong"
+    return v1_server.plain_verdict(request) | {"status": status, "correct": right}
 
 
 # --- learning ------------------------------------------------------------------------------------
@@ -94,24 +110,25 @@ def test_cold_start(warpgym, world, tmp_path):
 # All that has a state: fine-tuning, several turns, rounds, stages, evaluations, changes in a step.
 MANY = (
     EVERYTHING, "train.held_out=half", "train.steps=5", "train.prompts=2", "train.samples=4",
-    "train.rounds=3", "train.substeps=2", "train.evaluate_every=2", "train.save_every=2",
+    "train.rounds=3", "train.substeps=2", "train.evaluate_every=3", "train.save_every=3",
     "train.stages=staged1 formatted 0.2, kevin", "train.stage_steps=2", "train.loss=ppo",
     "train.method=drkernel", "gym.turns=2", "train.temperature=1.2",
     "train.sft_epochs=1", "train.sft_tokens=512", "train.kl=0.01", "train.schedule=linear",
 )  # fmt: skip
 
 
-def test_killed(warpgym, world, tmp_path):
+@pytest.mark.parametrize("lag", [0, 1])
+def test_killed(warpgym, world, tmp_path, lag):
     """At any instant, again and again: the same numbers, traces and weights."""
-    draw = random.Random(11)
+    draw = random.Random(11 + lag)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    more = (*MANY, f"train.sft_data={world.parent / 'sft.jsonl'}")
+    more = (*MANY, f"train.sft_data={world.parent / 'sft.jsonl'}", f"train.lag={lag}")
     began = time.monotonic()
     run = warpgym(*arguments(world, whole, *more))
     took_s = time.monotonic() - began
     assert run.status == support.PASSED, run
     kills = 0
-    while kills < KILLS:
+    while kills < KILLS / 2:
         process = warpgym.start(*arguments(world, parts, *more))
         try:
             process.wait(draw.uniform(0.05, 1 + took_s / 4))
@@ -132,6 +149,7 @@ def test_killed(warpgym, world, tmp_path):
     assert any(line["batch/num_groups"] > 2 for line in lines)  # further rounds
     stages = [line["progress/stage"] for line in metrics(whole) if "progress/stage" in line]
     assert stages[0] == 1 and stages[-1] == 2
+    assert max(line["lag/max"] for line in lines) == 2 * lag  # changes of a step
 
 
 def states(out):
@@ -149,7 +167,9 @@ def assert_same(one, two):
 
 def test_interrupted(warpgym, world, tmp_path):
     out = tmp_path / "run"
-    again = arguments(world, out, EVERYTHING, "train.steps=2000", "train.prompts=2")
+    again = arguments(
+        world, out, EVERYTHING, "train.steps=2000", "train.prompts=2", "train.lag=1"
+    )
     process = warpgym.start(*again, "train.save_every=1000")
     lines = out / "metrics.jsonl"
     support.wait_until(lambda: lines.exists() and lines.read_bytes().count(b"\n") >= 2, "steps")
@@ -184,17 +204,33 @@ def test_patience(warpgym, world, tmp_path):
     assert [line["step"] for line in metrics(out)] == [0, 1, 2]
 
 
-def test_played_ahead(warpgym, world, tmp_path):
-    out = tmp_path / "run"
-    run = warpgym(
-        *arguments(world, out, EVERYTHING, "train.lag=2", "train.steps=6", "train.prompts=2"),
-        "train.loss=ppo", "train.rate=0.0001",
-    )  # fmt: skip
+@pytest.mark.parametrize("learner", ["engine", "tinker"])
+def test_played_ahead(warpgym, world, tmp_path, learner):
+    """Which weights wrote an answer is no matter of time: where a step was played ahead, those that
+    the step before it began with."""
+    model, out = world.parent / "base" / "model", tmp_path / "run"
+    more = [EVERYTHING, "train.lag=1", "train.steps=7", "train.prompts=2", "train.samples=4",
+            "train.held_out=half", "train.evaluate_every=4", "train.save_every=3",
+            "train.loss=ppo", "train.lora_rank=4", "train.rate=0.01",
+            "train.context=160", "train.kl=0.01"]  # fmt: skip
+    with v1_server.Server(judged) as judge, fake_tinker.FakeTinker(model, tmp_path) as service:
+        if learner == "tinker":
+            more += ["train.learner=tinker", f"train.model={fake_tinker.BASE}",
+                     f"train.tokenizer={model}", f"train.url={service.url}"]  # fmt: skip
+        run = warpgym(*arguments(world, out, *more, "--server", judge.url))
     assert run.status == support.PASSED, run
-    lines = metrics(out)
-    assert len(lines) == 6 and lines[0]["lag/max"] == 0
-    assert 0 < max(line["lag/max"] for line in lines) <= 2
-    assert all(0 <= line["policy_version"] <= line["step"] for line in traces(out))
+    lines, wrote = metrics(out)[:7], {}
+    for line in traces(out):
+        wrote.setdefault(line["step"], set()).add(line["policy_version"])
+    trained = [sum(line["optim/changes"] for line in lines[:step]) for step in range(8)]
+    for step, line in enumerate(lines):
+        version = trained[step if step in (0, 3, 4, 6) else step - 1]
+        assert wrote[step] == {version}, step
+        assert line["lag/max"] == line["lag/mean"] == trained[step] - version
+    assert {line["lag/max"] for line in lines} == {0, 1}
+    # Nothing leads away from the model that the run began with but what was trained.
+    away = [abs(line["policy/kl_base"]) for line in lines]
+    assert away[0] < 1e-6 < max(away)
 
 
 def test_progress(warpgym, world, tmp_path):
@@ -208,26 +244,37 @@ def test_progress(warpgym, world, tmp_path):
 # --- who is away, and what is full ---------------------------------------------------------------
 
 
-def test_judge_that_goes_away(warpgym, world, tmp_path):
+SOME = (EVERYTHING, "train.steps=6", "train.prompts=2", "train.save_every=2", "train.rate=0.001")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(module_warpgym, world, tmp_path_factory):
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
+    run = module_warpgym(*arguments(world, out, *SOME))
+    assert run.status == support.PASSED, run
+    return out
+
+
+def test_judge_that_goes_away(warpgym, world, tmp_path, undisturbed):
+    """In the middle of a verdict: it is asked again, and nothing comes out another way."""
     out = tmp_path / "run"
     places = ("-s", f"problems.path={world.parent / 'problems'}")
     server = Server(warpgym, "--workers", "1", *places)
     url = f"http://127.0.0.1:{server.port}"
     process = warpgym.start(
-        *arguments(world, out, EVERYTHING, "train.steps=6", "train.prompts=2", "--server", url),
+        *arguments(world, out, *SOME, "--server", url),
         "client.patience_ms=100ms", "train.wait_ms=60s",
     )  # fmt: skip
     lines = out / "metrics.jsonl"
     support.wait_until(lambda: lines.exists() and lines.stat().st_size > 0, "a step")
-    server.stop()
+    server.stop(signal.SIGKILL)
     time.sleep(1)
     assert process.poll() is None
     again = Server(warpgym, "--workers", "1", "--listen", f"127.0.0.1:{server.port}", *places)
     run = warpgym.finish(process)
     again.stop()
     assert run.status == support.PASSED, run
-    assert [line["step"] for line in metrics(out)] == list(range(6))
-    assert all(line["batch/excluded"] == 0 for line in metrics(out))
+    assert_same(out, undisturbed)
 
 
 def test_judge_that_stays_away(warpgym, world, tmp_path):
@@ -243,6 +290,73 @@ def test_full_disk(warpgym, world, tmp_path, full_disk):
     run = warpgym(*arguments(world, out, EVERYTHING, "train.steps=2"))
     assert run.status == support.INFRASTRUCTURE, run
     assert "No space left" in run.complaint and str(full_disk) in run.complaint
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A folder on a file system of its own, that can be filled."""
+    folder = support.write(tmp_path / "disk" / "x", "").parent
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "warpgym-test", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("cannot mount a small file system here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill(path):
+    with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+
+
+def test_disk_that_fills_up(warpgym, world, small_disk, undisturbed):
+    """In the middle of a run: one sentence, and with room again the same numbers."""
+    out, filler = small_disk / "run", small_disk / "filler"
+    process = warpgym.start(*arguments(world, out, *SOME))
+    lines = out / "metrics.jsonl"
+    support.wait_until(lambda: lines.exists() and lines.read_bytes().count(b"\n") >= 3, "steps")
+    process.send_signal(signal.SIGSTOP)
+    fill(filler)
+    process.send_signal(signal.SIGCONT)
+    run = warpgym.finish(process)
+    assert run.status == support.INFRASTRUCTURE, run
+    complaint, *rest = run.err.splitlines()
+    assert "No space left" in complaint and str(small_disk) in complaint
+    assert rest == [f"warpgym: step 2 is saved; `warpgym runs resume {out}` goes on from there"]
+    filler.unlink()
+    run = warpgym("runs", "resume", out, "-q")
+    assert run.status == support.PASSED, run
+    assert_same(out, undisturbed)
+
+
+@pytest.mark.parametrize("held_out", ["half", "half twice"])
+def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
+    """It is no bad one: nothing was measured, or not all."""
+
+    def judge(request):
+        verdict = judged(request)
+        if name_of(request) == "half":
+            error = {"class": "device", "message": "the device is gone"}
+            lost = {"status": "infrastructure_error", "compiled": False, "correct": False}
+            verdict |= lost | {"error": error}
+        return verdict
+
+    out = tmp_path / "run"
+    with v1_server.Server(judge) as server:
+        run = warpgym(
+            *arguments(world, out, EVERYTHING, "train.steps=3", "train.prompts=1"),
+            f"train.held_out={held_out}", "train.evaluate_every=1", "train.patience=1",
+            "train.rate=0.000000001", "--server", server.url,
+        )  # fmt: skip
+    assert run.status == support.PASSED, run
+    lines = metrics(out)
+    assert [line["step"] for line in lines] == [0, 1, 2, 3]
+    assert all(("eval/correct_rate" in line) == ("twice" in held_out) for line in lines)
+    assert events(out).count("evaluation was not judged") == 4
+    told = next(line for line in support.read_lines(out / "train.log") if "lost" in line)
+    assert told["lost"] == 1 and told["why"] == "the device is gone"
+    state = support.read_lines(out / "checkpoints.jsonl")[-1]["state"]
+    assert state["worse"] == 0 and (state["best"] is None) == ("twice" not in held_out)
 
 
 # --- what cannot be ------------------------------------------------------------------------------
@@ -261,6 +375,7 @@ def test_full_disk(warpgym, world, tmp_path, full_disk):
         (["train.stages=staged1 compiled"], "train.stages"),
         (["gym.reward=kevn"], "kevn"),
         (["train.batch_tokens=16777216", "train.recompute=false"], "GB are free"),
+        (["train.batch_tokens=16777216", "train.kl=0.1"], " for train.kl; lower train.batch_tokens"),
         (["train.sft_data=nothing.jsonl"], "nothing.jsonl"),
         (["gym.style=tersse"], "tersse"),
         (["gym.coverage=named"], "there is no coverage 'named'"),

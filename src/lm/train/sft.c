@@ -209,8 +209,6 @@ static int learn(struct run *run, size_t count, struct sft_news *news, struct er
                                               run->steps, run->step);
     if (isfinite(sums.loss))
         result = lm_trainer_step(run->trainer, &adam, &news->norm, &why);
-    else
-        lm_model_zero_gradients(run->model);
     news->skipped = !isfinite(sums.loss) || !isfinite(news->norm);
     if (result < 0 && !news->skipped) {
         *err = why;

@@ -41,7 +41,7 @@ int lm_trainer_open(struct lm_trainer **out, struct lm_model *model,
                     const struct lm_trainer_options *options, struct err *err)
 {
     const struct lm_pass_options pass = {.rows = options->batch_tokens,
-                                         .backward = true,
+                                         .backward = !options->forward,
                                          .recompute = options->recompute};
     if (options->batch_tokens == 0 || options->batch_tokens > INT32_MAX)
         return err_set(err, ERR_INPUT, "a batch of %zu tokens: it must be from 1 to %d",
@@ -51,7 +51,7 @@ int lm_trainer_open(struct lm_trainer **out, struct lm_model *model,
     trainer->batch_tokens = options->batch_tokens;
     trainer->tokens = mem_alloc(options->batch_tokens * sizeof *trainer->tokens);
     trainer->starts = mem_alloc((options->batch_tokens + 1) * sizeof *trainer->starts);
-    int result = lm_optimizer_open(&trainer->optimizer, model, err);
+    int result = options->forward ? 0 : lm_optimizer_open(&trainer->optimizer, model, err);
     if (result == 0)
         result = lm_pass_open(&trainer->pass, model, &pass, err);
     if (result < 0) {
@@ -253,8 +253,8 @@ static int run(struct lm_trainer *trainer, struct lm_datum *datums, size_t count
         work.count = batch_of(trainer, work.datums, count - at);
         result = compute(trainer, &work, gradients, err);
     }
-    /* A part of a batch is no gradient of anything. */
-    if (result < 0 && gradients)
+    /* A part of a batch is no gradient of anything, nor is what comes of no number. */
+    if (gradients && (result < 0 || !isfinite(work.sums.loss)))
         lm_model_zero_gradients(trainer->model);
     *sums = work.sums;
     return result;

@@ -36,6 +36,7 @@ struct lm_datum {
 struct lm_trainer_options {
     size_t batch_tokens; /* rows of one pass; a longer datum is refused */
     bool recompute;
+    bool forward; /* lm_trainer_forward alone: without gradients, and so for a frozen model, too */
 };
 
 NODISCARD int lm_trainer_open(struct lm_trainer **out, struct lm_model *model,
@@ -43,7 +44,8 @@ NODISCARD int lm_trainer_open(struct lm_trainer **out, struct lm_model *model,
 void lm_trainer_close(struct lm_trainer *trainer);
 
 /* All datums are checked before the first is computed. `config` may be NULL (defaults). Gradients
- * are added to those that are there; an error while computing leaves none. */
+ * are added to those that are there; an error while computing leaves none, and neither does a loss
+ * that is not finite. */
 NODISCARD int lm_trainer_forward_backward(struct lm_trainer *trainer, struct lm_datum *datums,
                                           size_t count, const struct loss *loss,
                                           const struct loss_config *config, struct loss_sums *sums,

@@ -368,7 +368,8 @@ def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
         (["train.stepps=3"], "there is no setting 'train.stepps'; did you mean 'train.steps'?"),
         (["train.steps=many"], "train.steps: 'many' is not a whole number"),
         (["train.method=trlo"], "there is no method 'trlo'; did you mean 'trloo'?"),
-        (["train.model=nowhere"], "nowhere/config.json: no such file"),
+        (["train.model=nowhere"], "train.model: nowhere/config.json: no such file"),
+        (["train.tokenizer=nowhere"], "train.tokenizer: nowhere/tokenizer.json: no such file"),
         (["train.problems=plsu"], "no problem 'plsu'"),
         (["train.held_out=plus"], "nothing is left to train on"),
         (["train.stages=staged1 compiled"], "train.stages"),
@@ -409,6 +410,6 @@ def test_commands_without_a_run(warpgym, tmp_path):
         run = warpgym(*command)
         assert run.status == support.USAGE and "--help" in run.complaint
     run = warpgym("runs", "resume", tmp_path / "none")
-    assert run.status == support.USAGE and "none/config.yaml" in run.complaint
+    assert run.status == support.USAGE and "there is no run" in run.complaint
     run = warpgym("train", tmp_path / "none.yaml")
     assert run.status == support.USAGE and "none.yaml" in run.complaint

@@ -456,13 +456,15 @@ def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
         (["train.stepps=3"], "there is no setting 'train.stepps'; did you mean 'train.steps'?"),
         (["train.steps=many"], "train.steps: 'many' is not a whole number"),
         (["train.method=trlo"], "there is no method 'trlo'; did you mean 'trloo'?"),
-        (["train.model=nowhere"], "nowhere/config.json: no such file"),
+        (["train.model=nowhere"], "train.model: nowhere/config.json: no such file"),
+        (["train.tokenizer=nowhere"], "train.tokenizer: nowhere/tokenizer.json: no such file"),
         (["train.problems=plsu"], "no problem 'plsu'"),
         (["train.held_out=plus"], "nothing is left to train on"),
         (["train.stages=staged1 compiled"], "train.stages"),
         (["gym.reward=kevn"], "kevn"),
         (["train.batch_tokens=16777216", "train.recompute=false"], "GB are free"),
-        (["train.batch_tokens=16777216", "train.kl=0.1"], " train.kl; lower train.batch_tokens"),
+        (["train.batch_tokens=16777216", "train.kl=0.1"],
+         " for train.kl; lower train.batch_tokens"),
         (["train.sft_data=nothing.jsonl"], "nothing.jsonl"),
         (["gym.style=tersse"], "tersse"),
         (["gym.coverage=named"], "there is no coverage 'named'"),
@@ -492,6 +494,6 @@ def test_commands_without_a_run(warpgym, tmp_path):
         run = warpgym(*command)
         assert run.status == support.USAGE and "--help" in run.complaint
     run = warpgym("runs", "resume", tmp_path / "none")
-    assert run.status == support.USAGE and "none/config.yaml" in run.complaint
+    assert run.status == support.USAGE and "there is no run" in run.complaint
     run = warpgym("train", tmp_path / "none.yaml")
     assert run.status == support.USAGE and "none.yaml" in run.complaint

@@ -207,7 +207,8 @@ def test_patience(warpgym, world, tmp_path):
 @pytest.mark.parametrize("learner", ["engine", "tinker"])
 def test_played_ahead(warpgym, world, tmp_path, learner):
     """Which weights wrote an answer is no matter of time: where a step was played ahead, those that
-    the step before it began with."""
+    the step before it began with. And it is: the service does not train a step before answers of
+    the next one are judged."""
     model, out = world.parent / "base" / "model", tmp_path / "run"
     more = [EVERYTHING, "train.lag=1", "train.steps=7", "train.prompts=2", "train.samples=4",
             "train.held_out=half", "train.evaluate_every=4", "train.save_every=3",
@@ -217,7 +218,14 @@ def test_played_ahead(warpgym, world, tmp_path, learner):
         if learner == "tinker":
             more += ["train.learner=tinker", f"train.model={fake_tinker.BASE}",
                      f"train.tokenizer={model}", f"train.url={service.url}"]  # fmt: skip
+        first = 1 + 1 + 8  # a reference, the held-out problem, the first step's answers
+        held = fake_tinker.Fault(
+            "/api/v1/optim_step", "call",
+            call=lambda: support.wait_until(lambda: len(judge.jobs) > first, "the next step"),
+        )  # fmt: skip
+        service.faults = [held]
         run = warpgym(*arguments(world, out, *more, "--server", judge.url))
+        assert (held.times == 0) == (learner == "tinker")
     assert run.status == support.PASSED, run
     lines, wrote = metrics(out)[:7], {}
     for line in traces(out):
@@ -374,7 +382,7 @@ def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
         (["train.stages=staged1 compiled"], "train.stages"),
         (["gym.reward=kevn"], "kevn"),
         (["train.batch_tokens=16777216", "train.recompute=false"], "GB are free"),
-        (["train.batch_tokens=16777216", "train.kl=0.1"], " for train.kl; lower train.batch_tokens"),
+        (["train.batch_tokens=16777216", "train.kl=0.1"], " for train.kl; lower train.batch"),
         (["train.sft_data=nothing.jsonl"], "nothing.jsonl"),
         (["gym.style=tersse"], "tersse"),
         (["gym.coverage=named"], "there is no coverage 'named'"),

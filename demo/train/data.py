@@ -5,7 +5,7 @@
     train.txt, held_out.txt   names of those that `warpgym problem check` finds sound
     pairs.jsonl, pairs.txt    answers of a crowd to other kernels, to fine-tune on; the same as text
 
-The steps of a problem are those of no other problem and of no pair.
+What the steps of a problem come to, those of no other problem and of no pair do.
 """
 
 import json
@@ -31,7 +31,7 @@ def sound(warpgym, places):
 class Writer:
     def __init__(self, warpgym, folder, seed):
         self.warpgym, self.folder, self.rng = warpgym, folder, random.Random(seed)
-        self.seen = set()  # steps of problems
+        self.seen = set()  # what the steps of problems come to
         folder.mkdir(parents=True, exist_ok=True)
 
     def problem(self, name, kernel):
@@ -45,9 +45,10 @@ class Writer:
         places = []
         while len(places) < count + SPARE + count // 16:
             kernel = kernels.draw(self.rng, LEAST + 1, MOST)
-            if kernel[0] in self.seen:
+            meaning = kernels.meaning(kernel[0])
+            if meaning in self.seen:
                 continue
-            self.seen.add(kernel[0])
+            self.seen.add(meaning)
             places.append(self.problem(f"{kind}-{len(places):03}", kernel))
         good = sound(self.warpgym, places)
         kept = [place.name for place in places if place.name in good][:count]
@@ -59,7 +60,7 @@ class Writer:
         while True:
             kernel = kernels.draw(self.rng, LEAST, MOST)
             practised = answers.draw_steps(self.rng, len(kernels.LETTERS))
-            if kernel[0] not in self.seen and practised not in self.seen:
+            if not self.seen & {kernels.meaning(kernel[0]), kernels.meaning(practised)}:
                 break
         author = answers.draw_author(self.rng, *kernel)
         yield kernels.words(*kernel), answers.answer(self.rng, *kernel, author)

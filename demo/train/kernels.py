@@ -67,15 +67,27 @@ def worth_asking(steps, end, rows):
     )
 
 
+def draw_rows():
+    rng = random.Random(1)
+    return [[(rng.gauss(0, 1), rng.gauss(0, 1)) for _ in range(16)] for _ in range(12)]
+
+
+TESTS = draw_rows()
+
+
+def meaning(steps):
+    """What they make of some elements: the same where they come to the same, in another order,
+    say."""
+    return tuple(round(v, 4) for v in outputs(steps, "each", TESTS))
+
+
 def draw(rng, least, most):
     """A kernel of so many steps, none of them twice."""
-    test = random.Random(1)
-    rows = [[(test.gauss(0, 1), test.gauss(0, 1)) for _ in range(16)] for _ in range(12)]
     while True:
         names = rng.sample(sorted(STEPS), rng.randint(least, most))
         steps = tuple((n, rng.choice(CONSTANTS) if STEPS[n][0] == "C" else "") for n in names)
         end = rng.choice(("each", "each", *sorted(ROWS)))
-        if worth_asking(steps, end, rows):
+        if worth_asking(steps, end, TESTS):
             return steps, end
 
 

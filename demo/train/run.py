@@ -20,6 +20,7 @@ from pathlib import Path
 
 import data
 import figure
+import results
 
 HERE = Path(__file__).resolve().parent
 
@@ -152,41 +153,6 @@ class Demo:
         }
 
 
-# --- what came out -------------------------------------------------------------------------------
-
-FIGURES = (  # title, its name and p in the report's JSON, how it is written
-    ("right answers", "fast_p_samples", 0, "{:.1%}"),
-    ("right and as fast as the reference", "fast_p_samples", 1, "{:.1%}"),
-    ("speedup of a problem's best", "speedup_solved", None, "{:.2f}x"),
-)
-
-
-def cell(figures, name, p, form):
-    for row in figures:
-        if row["name"] == name and (p is None or row.get("p") == p):
-            values = [row[key] for key in ("value", "low", "high")]
-            if None in values:
-                return "-"
-            value, low, high = (form.format(v) for v in values)
-            return f"{value} [{low}, {high}]"
-    return "-"
-
-
-def table(found):
-    """Markdown: one line for each seed and figure, with 95 % intervals over problems."""
-    lines = ["| Seed | Figure | Before | After | Difference |", "|---|---|---|---|---|"]
-    for seed, report, _ in found:
-        for title, name, p, form in FIGURES:
-            columns = [cell(run["figures"], name, p, form) for run in report["runs"]]
-            columns.append(cell(report["comparisons"][0]["differences"], name, p, form))
-            lines.append(f"| {seed} | {title} | {' | '.join(columns)} |")
-    parts = list(found[0][2])
-    lines += ["", f"| Seed | {' | '.join(parts)} |", "|---" * (len(parts) + 1) + "|"]
-    for seed, _, seconds in found:
-        lines.append(f"| {seed} | {' | '.join(f'{seconds[part]:.0f} s' for part in parts)} |")
-    return "\n".join(lines) + "\n"
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -211,7 +177,7 @@ def main():
             demo.reinforce(model)
         found.append((seed, demo.report(), demo.split()))
         curves.append((seed, demo.metrics()))
-    text = table(found)
+    text = results.table(found)
     (arguments.out / "table.md").write_text(text, encoding="utf-8")
     (arguments.out / "curves.svg").write_text(figure.figure(curves), encoding="utf-8")
     print(text, end="")

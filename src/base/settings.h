@@ -323,6 +323,8 @@
     X(train_sft_max_tokens, "train.sft_max_tokens", INT, "2048", 1, 16777216,                      \
       "Tokens of one example; the rest is cut off")                                                \
     X(train_sft_rate, "train.sft_rate", FLOAT, "0.00001", 0, 1, "Its learning rate")               \
+    X(train_sft_beta2, "train.sft_beta2", FLOAT, "-1", -1, 0.999999,                               \
+      "AdamW's second there; -1: train.beta2")                                                     \
     X(train_sft_schedule, "train.sft_schedule", STRING, "cosine", 0, 0,                            \
       "constant, linear, cosine")                                                                  \
     X(train_sft_warmup, "train.sft_warmup", INT, "0", 0, 100000000, "Steps in which it rises")     \

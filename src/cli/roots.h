@@ -3,10 +3,16 @@
 #ifndef WARPGYM_CLI_ROOTS_H
 #define WARPGYM_CLI_ROOTS_H
 
+#include "base/buf.h"
 #include "base/paths.h"
 #include "base/settings.h"
 #include "cli/options.h"
 
+#define CLI_ROOTS_BYTES ((size_t)65536)
+
+/* The first two as the setting has them, "DIR:DIR"; `joined` is empty. */
+void cli_roots_join(const struct cli_words *named, const struct settings *settings,
+                    struct buf *joined);
 NODISCARD int cli_roots(const struct cli_words *named, const struct settings *settings,
                         struct paths_list *roots, struct err *err);
 

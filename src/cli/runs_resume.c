@@ -1,15 +1,18 @@
 /* runs resume: a run goes on with the settings that it began with. */
-#include "cli/cli.h"
+#include "cli/runs.h"
 
 #include "base/mem.h"
 #include "cli/train_run.h"
 #include "rl/run_settings.h"
 
-static int resume(const char *directory, const struct train_run *asked,
+static int resume(const char *word, const struct train_run *asked,
                   const struct cli_words *changes)
 {
     struct settings settings;
     struct err err = {0};
+    char *directory;
+    if (runs_find(word, &directory, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
     char *file = mem_printf("%s/" RUN_CONFIG, directory);
     char *command = mem_printf("warpgym runs resume %s", directory);
     struct train_run run = *asked;
@@ -24,6 +27,7 @@ static int resume(const char *directory, const struct train_run *asked,
     }
     mem_free(command);
     mem_free(file);
+    mem_free(directory);
     return status;
 }
 

@@ -105,19 +105,33 @@ static int say_end(const struct train_run *run, int result, const struct trainer
     return EXIT_PASSED;
 }
 
-int train_run(const struct train_run *run, const struct settings *settings)
+static int keep(const struct train_run *run, struct settings *settings, struct err *err)
+{
+    struct buf path;
+    int result = 0;
+    buf_init(&path, CLI_ROOTS_BYTES);
+    cli_roots_join(run->roots, settings, &path);
+    if (run->server)
+        result = settings_set(settings, "client.url", run->server, ORIGIN_COMMAND_LINE, err);
+    if (result == 0 && run->roots->count > 0)
+        result = settings_set(settings, "problems.path", path.data, ORIGIN_COMMAND_LINE, err);
+    buf_deinit(&path);
+    return result;
+}
+
+int train_run(const struct train_run *run, struct settings *settings)
 {
     struct told told = {.quiet = run->quiet};
+    const struct cli_words none = {0};
     struct paths_list roots;
     struct trainer_result end = {0};
     struct err err = {0};
-    if (cli_roots(run->roots, settings, &roots, &err) < 0)
+    if (keep(run, settings, &err) < 0 || cli_roots(&none, settings, &roots, &err) < 0)
         return cli_fail(cli_status(&err), "%s", err.text);
     const struct trainer_options options = {.settings = settings,
                                             .directory = run->directory,
                                             .roots = roots.items,
                                             .root_count = roots.count,
-                                            .server = run->server,
                                             .cancelled = &cli_cancelled,
                                             .tell = hear,
                                             .context = &told};

@@ -14,7 +14,8 @@ struct train_run {
     const char *again; /* the command that goes on: "warpgym train demo.yaml --out DIR" */
 };
 
-/* Returns the exit status. */
-int train_run(const struct train_run *run, const struct settings *settings);
+/* Returns the exit status. Server and roots become settings, and so part of the run, which goes on
+ * without being told them again. */
+int train_run(const struct train_run *run, struct settings *settings);
 
 #endif

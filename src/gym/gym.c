@@ -1,6 +1,7 @@
 #include "gym/gym.h"
 
 #include "base/mem.h"
+#include "gym/episode_config.h"
 #include "gym/prompt.h"
 #include "retrieval/retrieval.h"
 
@@ -21,6 +22,34 @@ int gym_open(struct gym **out, const struct gym_options *options, struct err *er
     gym->device = prompt_device(options->settings);
     *out = gym;
     return 0;
+}
+
+static int withhold(struct gym *gym, const struct problem *problem, struct err *err)
+{
+    int result = 0;
+    prompts_withhold(gym->prompts, problem->id, problem->reference_text);
+    if (gym->retrieval) {
+        char *title = retrieval_title(problem);
+        const struct retrieval_query query = {.text = problem->reference_text,
+                                              .title = title,
+                                              .problem_id = problem->id};
+        result = retrieval_withhold(gym->retrieval, &query, err);
+        mem_free(title);
+    }
+    return result;
+}
+
+int gym_withhold(struct gym *gym, const json_t *tasks, struct err *err)
+{
+    int result = 0;
+    for (size_t i = 0; i < json_array_size(tasks) && result == 0; i++) {
+        struct problem problem = {0};
+        result = episode_config_problem(gym, json_array_get(tasks, i), &problem, err);
+        if (result == 0)
+            result = withhold(gym, &problem, err);
+        problem_deinit(&problem);
+    }
+    return result;
 }
 
 void gym_close(struct gym *gym)

@@ -95,11 +95,17 @@ static bool same_text(const char *one, const char *other)
            other[length + strspn(other + length, blanks)] == '\0' && length > 0;
 }
 
-/* An example of the very problem that is asked would be its answer. */
-static bool leaks(const json_t *problem, const char *id, const char *reference)
+/* An example of the very problem that is asked would be its answer, and the model is measured on a
+ * withheld one. */
+static bool leaks(const struct prompts *prompts, const json_t *problem, const char *id,
+                  const char *reference)
 {
-    return strcmp(id, json_text_at(problem, "id")) == 0 ||
-           same_text(reference, json_text_at(problem, "reference"));
+    bool same = strcmp(id, json_text_at(problem, "id")) == 0 ||
+                same_text(reference, json_text_at(problem, "reference"));
+    for (size_t i = 0; i < prompts->withheld_count && !same; i++)
+        same = strcmp(id, prompts->withheld[i].id) == 0 ||
+               same_text(reference, prompts->withheld[i].reference);
+    return same;
 }
 
 /* Once is enough. */
@@ -115,7 +121,8 @@ static bool is_among(const struct prompt_example *example, const json_t *retriev
     return false;
 }
 
-static json_t *worked_examples(const struct prompt_language *language, int64_t shots,
+static json_t *worked_examples(const struct prompts *prompts,
+                               const struct prompt_language *language, int64_t shots,
                                const json_t *problem, const json_t *retrieved)
 {
     json_t *list = json_array();
@@ -123,7 +130,8 @@ static json_t *worked_examples(const struct prompt_language *language, int64_t s
         const struct prompt_example *example = &language->examples[i];
         if ((int64_t)json_array_size(list) == shots)
             break;
-        if (leaks(problem, example->problem, example->reference) || is_among(example, retrieved))
+        if (leaks(prompts, problem, example->problem, example->reference) ||
+            is_among(example, retrieved))
             continue;
         json_t *row = json_object();
         json_put(row, "problem", json_text(example->problem));
@@ -135,12 +143,14 @@ static json_t *worked_examples(const struct prompt_language *language, int64_t s
     return list;
 }
 
-static json_t *retrieved_examples(const json_t *examples, const json_t *problem)
+static json_t *retrieved_examples(const struct prompts *prompts, const json_t *examples,
+                                  const json_t *problem)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < json_array_size(examples); i++) {
         json_t *example = json_array_get(examples, i);
-        if (!leaks(problem, json_text_at(example, "problem"), json_text_at(example, "reference")))
+        if (!leaks(prompts, problem, json_text_at(example, "problem"),
+                   json_text_at(example, "reference")))
             json_array_append(list, example);
     }
     return list;
@@ -522,9 +532,10 @@ int prompts_messages(const struct prompts *prompts, const struct prompt_options 
     result = check_format(telling.language, problem, err);
     if (result < 0)
         return result;
-    telling.retrieved = retrieved_examples(examples, problem);
-    telling.worked = worked_examples(telling.language, larger(options->shots, telling.style->shots),
-                                     problem, telling.retrieved);
+    telling.retrieved = retrieved_examples(prompts, examples, problem);
+    telling.worked = worked_examples(prompts, telling.language,
+                                     larger(options->shots, telling.style->shots), problem,
+                                     telling.retrieved);
     telling.facts = shared_facts(options, telling.language, problem, device);
     struct plan plan = {
         .first_turn = first_turn(telling.style, turn_count),

@@ -15,9 +15,10 @@
  * ones, the least like first; then our own), then all of the last answer but its code; never the
  * system message, the task or the last feedback: where these alone are too much, ERR_LIMIT.
  *
- * No example is given whose problem is the asked one, or whose reference is its text.
+ * No example is given whose problem is the asked one, or a withheld one, or whose reference is its
+ * text.
  *
- * Threads: a struct prompts is immutable once open.
+ * Threads: a struct prompts is immutable once open and told what to withhold.
  */
 #ifndef WARPGYM_GYM_PROMPT_H
 #define WARPGYM_GYM_PROMPT_H
@@ -58,6 +59,8 @@ struct prompt_turn {
 /* `settings`: prompts.path. Reads every template once and checks it. */
 NODISCARD int prompts_open(struct prompts **out, const struct settings *settings, struct err *err);
 void prompts_close(struct prompts *prompts);
+/* From now on no example is of this problem, whichever is asked. */
+void prompts_withhold(struct prompts *prompts, const char *id, const char *reference);
 /* ERR_INPUT with the nearest style or language. */
 NODISCARD int prompts_check(const struct prompts *prompts, const struct prompt_options *options,
                             struct err *err);

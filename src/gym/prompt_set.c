@@ -402,8 +402,17 @@ void prompts_close(struct prompts *prompts)
     if (!prompts)
         return;
     arena_deinit(&prompts->arena);
+    mem_free(prompts->withheld);
     mem_free(prompts->files);
     mem_free(prompts);
+}
+
+void prompts_withhold(struct prompts *prompts, const char *id, const char *reference)
+{
+    size_t count = prompts->withheld_count++;
+    prompts->withheld = mem_resize(prompts->withheld, (count + 1) * sizeof *prompts->withheld);
+    prompts->withheld[count] = (struct prompt_withheld){arena_strdup(&prompts->arena, id),
+                                                        arena_strdup(&prompts->arena, reference)};
 }
 
 size_t prompts_describe(const struct prompts *prompts, struct buf *out)

@@ -1,5 +1,5 @@
 /* prompt_set: what prompts_open has read, for the files that make messages of it (prompt.c,
- * prompt_try.c). Private to gym/. Immutable once open. */
+ * prompt_try.c). Private to gym/. Immutable once open and told what to withhold. */
 #ifndef WARPGYM_GYM_PROMPT_SET_H
 #define WARPGYM_GYM_PROMPT_SET_H
 
@@ -32,6 +32,11 @@ struct prompt_example {
     const char *problem, *reference, *solution;
 };
 
+/* A problem of which no example is given. */
+struct prompt_withheld {
+    const char *id, *reference;
+};
+
 /* prompts/LANGUAGE/language.json */
 struct prompt_language {
     const char *name, *title; /* "cuda", "CUDA C++" */
@@ -48,6 +53,8 @@ struct prompts {
     struct prompt_style styles[PROMPT_KINDS];
     struct prompt_language languages[PROMPT_KINDS];
     size_t style_count, language_count;
+    struct prompt_withheld *withheld;
+    size_t withheld_count;
 };
 
 /* NULL: there is none. */

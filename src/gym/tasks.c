@@ -40,6 +40,8 @@ static int add(struct collection *collection, const char *what, struct err *err)
         json_put(task, "problem",
                  known ? json_pack("{s:s, s:s}", "id", problem.id, "hash", problem.hash)
                        : evaluation_problem_json(&problem));
+        if (!known)
+            json_put(task, "hash", json_string(problem.hash));
         if (start)
             json_put(task, "start", start);
         json_array_append_new(collection->tasks, task);

@@ -22,7 +22,8 @@ struct tasks_choice {
     const char *best;     /* where candidates to begin with are (gym/best.h); NULL: none */
 };
 
-/* [{"problem", "start"}, …] (gym/rollout.h), a new reference. */
+/* [{"problem", "start", "hash"}, …] (gym/rollout.h), a new reference. The hash is that of a problem
+ * that goes along whole; others have it in their "problem". */
 NODISCARD int tasks_of(const char *const *words, size_t count, const struct tasks_choice *choice,
                        json_t **tasks, struct err *err);
 

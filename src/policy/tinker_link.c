@@ -197,7 +197,9 @@ static int read_body(const struct tinker_link *link, const struct http_flow_answ
     if (result < 0) {
         *answer = NULL;
         struct err why = *err;
-        return err_set(err, ERR_PROTOCOL, "%.200s: %s", link->url, why.text);
+        return err_set(err, ERR_PROTOCOL,
+                       "%.200s: %.400s; only JSON is spoken here, as by SDKs up to 0.24", link->url,
+                       why.text);
     }
     return 0;
 }

@@ -53,6 +53,8 @@ struct retrieval {
     uint64_t examples;
     struct vectors vectors; /* no data: words alone */
     struct embeddings *embeddings;
+    struct guard *withheld;
+    size_t withheld_count;
 };
 
 /* -------------------------------------------------------------------------------------- opening */
@@ -140,6 +142,9 @@ void retrieval_close(struct retrieval *retrieval)
         sqlite3_finalize(retrieval->statements[i]);
     for (size_t i = 0; i < retrieval->language_count; i++)
         mem_free(retrieval->languages[i].name);
+    for (size_t i = 0; i < retrieval->withheld_count; i++)
+        guard_deinit(&retrieval->withheld[i]);
+    mem_free(retrieval->withheld);
     vectors_close(&retrieval->vectors);
     embeddings_close(retrieval->embeddings);
     index_db_close(&retrieval->db);
@@ -431,34 +436,67 @@ static int search_locked(struct search *search, json_t *examples, struct err *er
     return result == 0 ? take_best(search, examples, err) : result;
 }
 
+/* The guard has been set up; what it has learned is the caller's. */
+static int run_search(struct search *search, json_t *found, struct err *err)
+{
+    struct retrieval *retrieval = search->retrieval;
+    if (search->query->count == 0 || !find_language(search))
+        return 0;
+    search->candidates = mem_alloc(2 * CANDIDATES * sizeof *search->candidates);
+    int result = embed_question(search, err);
+    if (result == 0) {
+        pthread_mutex_lock(&retrieval->mutex);
+        result = search_locked(search, found, err);
+        pthread_mutex_unlock(&retrieval->mutex);
+    }
+    mem_free(search->candidates);
+    mem_free(search->vector);
+    return result;
+}
+
 int retrieval_search(struct retrieval *retrieval, const struct retrieval_query *query,
                      json_t **examples, struct err *err)
 {
     struct search search = {.retrieval = retrieval, .query = query};
-    int result = 0;
     *examples = NULL;
     if (query->count > LIMIT_EXAMPLES)
         return err_set(err, ERR_INPUT, "%zu examples are asked for; at most %d", query->count,
                        LIMIT_EXAMPLES);
     json_t *found = json_array();
-    if (query->count > 0 && find_language(&search)) {
-        search.candidates = mem_alloc(2 * CANDIDATES * sizeof *search.candidates);
-        guard_init(&search.guard, query);
-        result = embed_question(&search, err);
-        if (result == 0) {
-            pthread_mutex_lock(&retrieval->mutex);
-            result = search_locked(&search, found, err);
-            pthread_mutex_unlock(&retrieval->mutex);
-        }
-        guard_deinit(&search.guard);
-        mem_free(search.candidates);
-        mem_free(search.vector);
-    }
+    guard_init(&search.guard, query);
+    search.guard.withheld = retrieval->withheld;
+    search.guard.withheld_count = retrieval->withheld_count;
+    int result = run_search(&search, found, err);
+    guard_deinit(&search.guard);
     if (result < 0)
         json_decref(found);
     else
         *examples = found;
     return result;
+}
+
+/* A search for it tells its guard which solutions are known. */
+int retrieval_withhold(struct retrieval *retrieval, const struct retrieval_query *query,
+                       struct err *err)
+{
+    const struct retrieval_query one = {.text = query->text,
+                                        .title = query->title,
+                                        .problem_id = query->problem_id,
+                                        .count = 1};
+    struct search search = {.retrieval = retrieval, .query = &one};
+    json_t *found = json_array();
+    guard_init(&search.guard, &one);
+    int result = run_search(&search, found, err);
+    json_decref(found);
+    if (result < 0) {
+        guard_deinit(&search.guard);
+        return result;
+    }
+    size_t count = retrieval->withheld_count++;
+    retrieval->withheld = mem_resize(retrieval->withheld,
+                                     (count + 1) * sizeof *retrieval->withheld);
+    retrieval->withheld[count] = search.guard;
+    return 0;
 }
 
 char *retrieval_title(const struct problem *problem)

@@ -12,7 +12,8 @@
  * Of examples with one reference, only one comes back, the fastest of its language; and no two
  * solutions that are near each other.
  *
- * Threads: a struct retrieval may be used by any number of threads at once.
+ * Threads: a struct retrieval may be searched by any number of threads at once; retrieval_withhold
+ * comes before them.
  * Errors: ERR_MISSING (no index there), ERR_UNSUPPORTED (another format), ERR_IO, ERR_INPUT
  * (another model of embeddings than the index was built with, say).
  */
@@ -50,6 +51,11 @@ void retrieval_close(struct retrieval *retrieval);
  * reference. */
 NODISCARD int retrieval_search(struct retrieval *retrieval, const struct retrieval_query *query,
                                json_t **examples, struct err *err);
+
+/* No later search shows what would give the query's problem away, whichever it asks about: for one
+ * that a model is measured on, say. */
+NODISCARD int retrieval_withhold(struct retrieval *retrieval, const struct retrieval_query *query,
+                                 struct err *err);
 
 /* Name and summary of a problem: the title of a question. The caller's (mem_free). */
 char *retrieval_title(const struct problem *problem);

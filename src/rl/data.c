@@ -1,5 +1,6 @@
 #include "rl/data.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "gym/tasks.h"
 #include "rl/random.h"
@@ -26,11 +27,17 @@ int data_tasks(const char *text, const struct settings *settings, const char *co
     return result;
 }
 
+static const char *hash_of(const json_t *task)
+{
+    const char *hash = json_text_at(json_object_get(task, "problem"), "hash");
+    return *hash ? hash : json_text_at(task, "hash");
+}
+
+/* Whatever it is called: by an id or by a path. */
 static bool holds(const json_t *tasks, const json_t *task)
 {
-    const json_t *problem = json_object_get(task, "problem");
     for (size_t i = 0; i < json_array_size(tasks); i++)
-        if (json_equal(json_object_get(json_array_get(tasks, i), "problem"), problem))
+        if (strcmp(hash_of(json_array_get(tasks, i)), hash_of(task)) == 0)
             return true;
     return false;
 }

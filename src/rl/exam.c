@@ -19,7 +19,7 @@ struct exam {
     struct gym *gym;
     struct learner *learner;
     struct evaluator *evaluator;
-    json_t *tasks;
+    json_t *tasks, *held_out; /* that are played; that the run held out */
     size_t done, all;
 };
 
@@ -27,14 +27,15 @@ static int find_problems(struct exam *exam, struct err *err)
 {
     const struct exam_options *options = exam->options;
     struct data data;
-    if (options->problems[0])
-        return data_tasks(options->problems, options->settings, options->roots, options->root_count,
-                          &exam->tasks, err);
     int result = data_open(&data, options->settings, options->roots, options->root_count, err);
     if (result < 0)
         return result;
-    exam->tasks = json_incref(data.held_out);
+    exam->held_out = json_incref(data.held_out);
     data_close(&data);
+    if (options->problems[0])
+        return data_tasks(options->problems, options->settings, options->roots, options->root_count,
+                          &exam->tasks, err);
+    exam->tasks = json_incref(exam->held_out);
     return json_array_size(exam->tasks) > 0
                ? 0
                : err_set(err, ERR_INPUT, "the run held no problems out: name some");
@@ -55,6 +56,8 @@ static int open_all(struct exam *exam, struct err *err)
     uint64_t version;
     learner.cancelled = from->cancelled;
     int result = gym_open(&exam->gym, &gym, err);
+    if (result == 0)
+        result = gym_withhold(exam->gym, exam->held_out, err);
     if (result == 0)
         result = remote ? evaluator_open_remote(&exam->evaluator, from->server, &evaluator, err)
                         : evaluator_open_local(&exam->evaluator, &evaluator, err);
@@ -147,5 +150,6 @@ int exam_run(const struct exam_options *options, struct exam_result *result, str
         evaluator_close(exam.evaluator);
     gym_close(exam.gym);
     json_decref(exam.tasks);
+    json_decref(exam.held_out);
     return status;
 }

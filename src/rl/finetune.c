@@ -158,6 +158,8 @@ int finetune_step(struct finetune *finetune, struct learner *learner,
     adam.rate = lm_schedule_rate(config->sft_schedule, peak, peak * settings->train_sft_floor,
                                  (uint64_t)settings->train_sft_warmup, finetune->steps, step);
     figures->rate = adam.rate;
+    if (settings->train_sft_beta2 >= 0)
+        adam.beta2 = settings->train_sft_beta2;
     make_plan(finetune, &finetune->place, &plan);
     normalise(&plan, &arena, figures);
     int result = learn(&plan, learner, &adam, figures, err);

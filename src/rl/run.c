@@ -14,6 +14,7 @@
 #include "rl/run_settings.h"
 #include "rl/run_status.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -39,6 +40,30 @@ static int begun(const struct run *run, struct err *err)
 
 /* ---------------------------------------------------------------------------------- open, close */
 
+/* Files of a run are not strewn among others: but for hidden ones, and what a run has left that
+ * died at its first breath. */
+static int check_place(const char *directory, struct err *err)
+{
+    static const char *const first[] = {".", "lock", "checkpoints", RUN_CONFIG};
+    char *config = mem_printf("%s/" RUN_CONFIG, directory);
+    DIR *stream = file_exists(config) ? NULL : opendir(directory);
+    int result = 0;
+    for (struct dirent *entry; stream && result == 0 && (entry = readdir(stream));) {
+        bool known = false;
+        for (size_t i = 0; i < sizeof first / sizeof *first && !known; i++)
+            known = strncmp(entry->d_name, first[i], strlen(first[i])) == 0;
+        if (!known)
+            result = err_set(err, ERR_INPUT,
+                             "%s: holds something already ('%.60s'), and no run; name another "
+                             "directory",
+                             directory, entry->d_name);
+    }
+    if (stream)
+        closedir(stream);
+    mem_free(config);
+    return result;
+}
+
 static int take_lock(struct run *run, struct err *err)
 {
     char *path = mem_printf("%s/lock", run->directory);
@@ -58,7 +83,9 @@ int run_open(struct run **out, const char *directory, const struct settings *set
         run->directory[--length] = '\0';
     char *checkpoints = mem_printf("%s/checkpoints", run->directory);
     run_status_init(&run->status, run->directory);
-    int result = file_make_directories(checkpoints, 0755, err);
+    int result = check_place(run->directory, err);
+    if (result == 0)
+        result = file_make_directories(checkpoints, 0755, err);
     if (result == 0)
         result = take_lock(run, err);
     if (result == 0)

@@ -41,7 +41,6 @@ struct trainer_options {
     const char *directory;
     const char *const *roots; /* of problems */
     size_t root_count;
-    const char *server; /* that judges; NULL: this process */
     const _Atomic int *cancelled;
     /* One at a time, from any thread. May be NULL. */
     void (*tell)(void *context, const struct trainer_news *news);

@@ -1,8 +1,12 @@
 /* What can be wrong is said before there is a directory, and before a model is loaded. */
+#include "base/file.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "gym/episode_config.h"
 #include "policy/learner_memory.h"
 #include "rl/trainer_parts.h"
+
+#include <string.h>
 
 static int open_evaluator(struct trainer *trainer, struct err *err)
 {
@@ -11,9 +15,9 @@ static int open_evaluator(struct trainer *trainer, struct err *err)
                                               .roots = from->roots,
                                               .root_count = from->root_count,
                                               .cancelled = from->cancelled};
-    bool remote = from->server || trainer->settings->client_url[0];
-    return remote ? evaluator_open_remote(&trainer->evaluator, from->server, &options, err)
-                  : evaluator_open_local(&trainer->evaluator, &options, err);
+    return trainer->settings->client_url[0]
+               ? evaluator_open_remote(&trainer->evaluator, NULL, &options, err)
+               : evaluator_open_local(&trainer->evaluator, &options, err);
 }
 
 /* What no episode could be played with. */
@@ -35,6 +39,31 @@ static int check_episodes(const struct trainer *trainer, const json_t *tasks, st
     return result;
 }
 
+/* The files without which there is no model, or no tokenizer. */
+static int check_model(const struct learner_options *learner, bool engine, struct err *err)
+{
+    const struct {
+        const char *setting, *directory, *file;
+    } rows[] = {
+        {"train.model", engine ? learner->model : NULL, "config.json"},
+        {learner->tokenizer ? "train.tokenizer" : "train.model",
+         learner->tokenizer ? learner->tokenizer : learner->model, "tokenizer.json"},
+    };
+    int result = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && result == 0; i++) {
+        if (!rows[i].directory)
+            continue;
+        char *path = mem_printf("%s/%s", rows[i].directory, rows[i].file);
+        if (!file_exists(path))
+            result = err_set(err, ERR_MISSING,
+                             "%s: %s: no such file; name a model's directory as Transformers has it "
+                             "(docs/lm.md)",
+                             rows[i].setting, path);
+        mem_free(path);
+    }
+    return result;
+}
+
 /* What can be wrong before there is a directory. */
 int trainer_prepare(struct trainer *trainer, struct err *err)
 {
@@ -50,11 +79,16 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     if (result == 0)
         result = data_open(&trainer->data, settings, options->roots, options->root_count, err);
     if (result == 0)
+        result = check_model(&trainer->config.learner, strcmp(settings->train_learner, "engine") == 0,
+                             err);
+    if (result == 0)
         result = learner_memory_check(&trainer->config.learner, settings->train_kl > 0, err);
     if (result == 0)
         result = finetune_open(&trainer->finetune, settings, err);
     if (result == 0)
         result = gym_open(&trainer->gym, &gym, err);
+    if (result == 0)
+        result = gym_withhold(trainer->gym, trainer->data.held_out, err);
     if (result == 0)
         result = check_episodes(trainer, trainer->data.train, err);
     if (result == 0)

@@ -278,6 +278,30 @@ static void test_examples_do_not_leak(void **state)
     }
 }
 
+/* Nor is one of a problem that is withheld, whatever is asked. */
+static void test_withheld(void **state)
+{
+    (void)state;
+    static const char *const named[] = {"row_sum", "another name"};
+    const struct prompt_options options = {.style = "warpgym", .language = "c", .shots = 3};
+    struct prompts *shared = prompts;
+    json_t *facts = prompting_problem("row_sum");
+    json_t *messages = tell(&options, "softmax", NULL, NULL, 0);
+    check_example(messages, "row_sum", true);
+    json_decref(messages);
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        prompts = prompting_open(NULL);
+        prompts_withhold(prompts, named[i], json_string_value(json_object_get(facts, "reference")));
+        messages = tell(&options, "softmax", NULL, NULL, 0);
+        check_example(messages, "row_sum", false);
+        check_example(messages, "## Example 3: ", true);
+        json_decref(messages);
+        prompts_close(prompts);
+    }
+    prompts = shared;
+    json_decref(facts);
+}
+
 static void test_retrieved(void **state)
 {
     (void)state;
@@ -576,6 +600,7 @@ int main(void)
         cmocka_unit_test(test_device_facts),
         cmocka_unit_test(test_shots),
         cmocka_unit_test(test_examples_do_not_leak),
+        cmocka_unit_test(test_withheld),
         cmocka_unit_test(test_retrieved),
         cmocka_unit_test(test_kevin_layout),
         cmocka_unit_test(test_kevin_categories),

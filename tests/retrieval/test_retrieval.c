@@ -204,6 +204,34 @@ static void test_unguarded(void **state)
     retrieval_close(retrieval);
 }
 
+/* What gives a withheld problem away is shown to nobody, whatever is asked. */
+static void test_withheld(void **state)
+{
+    struct fixture *fixture = *state;
+    static const struct retrieval_query withheld[] = {
+        {.text = SOFTMAX, .title = "softmax", .problem_id = "level1/23"},
+        {.text = "nothing like it", .title = "another", .problem_id = "level1/23"},
+        {.text = SOFTMAX_AGAIN, .title = "softmax"},
+    };
+    static const char *const kept[] = {"", "stranger/triton ", ""}; /* where the id alone tells */
+    const struct retrieval_query query = {.text = LOG_SOFTMAX, .title = "softmax", .count = 9};
+    char found[512];
+    for (size_t i = 0; i < sizeof withheld / sizeof *withheld; i++) {
+        struct retrieval *retrieval;
+        struct err err;
+        assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
+        find(retrieval, &query, found, sizeof found);
+        assert_non_null(strstr(found, "thief/triton "));
+        assert_int_equal(retrieval_withhold(retrieval, &withheld[i], &err), 0);
+        find(retrieval, &query, found, sizeof found);
+        assert_null(strstr(found, "ours/triton "));
+        assert_null(strstr(found, "thief/triton "));
+        assert_int_equal(strstr(found, "stranger/triton ") != NULL, *kept[i] != '\0');
+        assert_non_null(strstr(found, "layer_norm/triton "));
+        retrieval_close(retrieval);
+    }
+}
+
 /* Of two solutions of one reference, the faster; all that an example has. */
 static void test_whole_example(void **state)
 {
@@ -374,10 +402,15 @@ static void test_other_directories(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finds),         cmocka_unit_test(test_unguarded),
-        cmocka_unit_test(test_whole_example), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_rare_language), cmocka_unit_test(test_duplicates_and_stats),
-        cmocka_unit_test(test_failed_builds), cmocka_unit_test(test_other_directories),
+        cmocka_unit_test(test_finds),
+        cmocka_unit_test(test_unguarded),
+        cmocka_unit_test(test_withheld),
+        cmocka_unit_test(test_whole_example),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_rare_language),
+        cmocka_unit_test(test_duplicates_and_stats),
+        cmocka_unit_test(test_failed_builds),
+        cmocka_unit_test(test_other_directories),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

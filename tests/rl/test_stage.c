@@ -237,6 +237,7 @@ static void test_held_out(void **state)
         {"relu softmax gemm", "", 0, 3, 0, NULL},
         {" relu  softmax\tgemm relu ", "gemm", 0, 2, 1, NULL},
         {"relu softmax", "gemm row_sum", 0, 2, 2, NULL},
+        {"relu softmax", "./problems/native/relu", 0, 1, 1, NULL},
         {"relu softmax gemm row_sum", "", 0.25, 3, 1, NULL},
         {"relu softmax", "", 0.01, 1, 1, NULL},
         {"relu softmax", "", 0.9, 1, 1, NULL},

@@ -7,7 +7,10 @@
  * A candidate's text holds words of these forms, each ended by a blank or a newline:
  *
  *   vector=correct.json  its verdict is that of tests/server/vectors/correct.json
- *   status=wrong         a verdict of that status and no more; "passed" where nothing is said
+ *   status=wrong         a verdict of that status and no more; "passed" where nothing is said, and
+ *                        "wrong" where there is no such status
+ *   speedup=1.5          and of that speedup
+ *   coverage=0.25        and with that share of the time in kernels of its own
  *   hold_ms=500          so long it takes, unless somebody cancels
  *   die=1                the process ends while it holds the job
  *
@@ -15,6 +18,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "judge/verdict.h"
 #include "queue/queue.h"
 
 #include <inttypes.h>
@@ -57,6 +61,14 @@ static bool find_word(const char *text, const char *key, char *out, size_t size)
     return true;
 }
 
+static bool is_status(const char *word)
+{
+    bool found = false;
+    for (int i = 0; i < STATUS_COUNT && !found; i++)
+        found = strcmp(word, verdict_status_name((enum verdict_status)i)) == 0;
+    return found;
+}
+
 static json_t *verdict_of(const struct queue_job *job, const char *source)
 {
     char word[128], path[256];
@@ -70,8 +82,15 @@ static json_t *verdict_of(const struct queue_job *job, const char *source)
     }
     if (!find_word(source, "status", word, sizeof word))
         snprintf(word, sizeof word, "passed");
-    return json_pack("{s:i, s:s, s:s, s:b, s:b}", "schema", 1, "id", job->id, "status", word,
-                     "compiled", 1, "correct", strcmp(word, "passed") == 0);
+    if (!is_status(word))
+        snprintf(word, sizeof word, "wrong");
+    json_t *verdict = json_pack("{s:i, s:s, s:s, s:b, s:b}", "schema", 1, "id", job->id, "status",
+                                word, "compiled", 1, "correct", strcmp(word, "passed") == 0);
+    if (find_word(source, "speedup", word, sizeof word))
+        json_put(verdict, "timing", json_pack("{s:f}", "speedup", strtod(word, NULL)));
+    if (find_word(source, "coverage", word, sizeof word))
+        json_put(verdict, "profile", json_pack("{s:f}", "own_time_fraction", strtod(word, NULL)));
+    return verdict;
 }
 
 static void finish(struct worker *worker, const struct queue_job *job, json_t *verdict)

@@ -714,7 +714,7 @@ long lm_op_array_far(const struct lm_op_array *wanted, const struct lm_op_array 
     /* What was drawn is of size 1: sums that cancel keep its rounding. */
     double size = fmax(sqrt(squares / (double)wanted->count), 0.05);
     for (size_t i = 0; i < wanted->count; i++)
-        if (bound == 0 ? memcmp(&a[i], &b[i], sizeof *a) != 0
+        if (bound == 0 ? a[i] != b[i] || signbit(a[i]) != signbit(b[i])
                        : !(fabs(a[i] - b[i]) <= bound * (size + fabs(a[i]))))
             return (long)i;
     return -1;

@@ -26,4 +26,4 @@ def test_with(package, server, tmp_path):
         "PYTHONPATH": python_path(package),
     }
     checks = f"tests/envs/{package}_checks.py"
-    gym_packages.run_checks(checks, server.warpgym.environment, variables, tmp_path)
+    gym_packages.run_checks([checks], server.warpgym.environment, variables, tmp_path)

@@ -1,23 +1,20 @@
 """The language-model engine against the packages that define its formats and figures (tests/lm):
 Transformers, tokenizers, PEFT, the OpenAI client.
 
-The packages are in .venv-gym; each list of checks is run by a Python of its own.
+The packages are in .venv-gym; each group of checks is run by a Python of its own, and shares what
+takes seconds to import.
 """
 
 import gym_packages
 import pytest
 
-CHECKS = [
-    "chat",
-    "learn",
-    "openai",
-    "sampler",
-    "tokenizer",
-    "transformers",
-    "weights",
-]
+GROUPS = {
+    "tokenizers": ("learn", "openai", "tokenizer"),
+    "transformers": ("chat", "sampler", "transformers", "weights"),
+}
 
 
-@pytest.mark.parametrize("checks", CHECKS)
-def test_with(checks, warpgym, tmp_path):
-    gym_packages.run_own_checks(f"tests/lm/{checks}_checks.py", warpgym, tmp_path)
+@pytest.mark.parametrize("group", GROUPS)
+def test_with(group, warpgym, tmp_path):
+    checks = [f"tests/lm/{name}_checks.py" for name in GROUPS[group]]
+    gym_packages.run_own_checks(checks, warpgym, tmp_path)

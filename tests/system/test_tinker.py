@@ -253,6 +253,11 @@ REFUSED = {
     "a lost pass": (train, Fault(POLL, "status", 410), "has lost what came of /api"),
     "lost samples": (sample, Fault(POLL, "status", 410, times=MANY), "it has lost what came of"),
     "junk": (sample, Fault(POLL, "junk", body="[]"), "has no 'sequences'"),
+    "protobuf": (
+        sample,
+        Fault(POLL, "junk", body="\n\x06\x08\x01\x12\x02", times=MANY),
+        "; only JSON is spoken here, as by SDKs up to 0.24; asked 4 times",
+    ),
     "no promise": (sample, Fault(SAMPLE, "junk", body="{}"), "has no 'request_id'"),
     "too many tokens": (
         sample,

@@ -252,26 +252,18 @@ def test_progress(warpgym, world, tmp_path):
 # --- who is away, and what is full ---------------------------------------------------------------
 
 
-SOME = (EVERYTHING, "train.steps=6", "train.prompts=2", "train.save_every=2", "train.rate=0.001")
+SOME = (EVERYTHING, "train.steps=4", "train.prompts=2", "train.samples=4", "train.save_every=2")
 
 
-@pytest.fixture(scope="module")
-def undisturbed(module_warpgym, world, tmp_path_factory):
-    out = tmp_path_factory.mktemp("undisturbed") / "run"
-    run = module_warpgym(*arguments(world, out, *SOME))
-    assert run.status == support.PASSED, run
-    return out
-
-
-def test_judge_that_goes_away(warpgym, world, tmp_path, undisturbed):
+def test_judge_that_goes_away(warpgym, world, tmp_path):
     """In the middle of a verdict: it is asked again, and nothing comes out another way."""
-    out = tmp_path / "run"
+    out, whole = tmp_path / "run", tmp_path / "whole"
     places = ("-s", f"problems.path={world.parent / 'problems'}")
     server = Server(warpgym, "--workers", "1", *places)
     url = f"http://127.0.0.1:{server.port}"
     process = warpgym.start(
         *arguments(world, out, *SOME, "--server", url),
-        "client.patience_ms=100ms", "train.wait_ms=60s",
+        "client.patience_ms=100ms", "train.wait_ms=60s", "train.jobs=1",
     )  # fmt: skip
     lines = out / "metrics.jsonl"
     support.wait_until(lambda: lines.exists() and lines.stat().st_size > 0, "a step")
@@ -282,7 +274,9 @@ def test_judge_that_goes_away(warpgym, world, tmp_path, undisturbed):
     run = warpgym.finish(process)
     again.stop()
     assert run.status == support.PASSED, run
-    assert_same(out, undisturbed)
+    run = warpgym(*arguments(world, whole, *SOME))
+    assert run.status == support.PASSED, run
+    assert_same(out, whole)
 
 
 def test_judge_that_stays_away(warpgym, world, tmp_path):
@@ -317,24 +311,27 @@ def fill(path):
             file.write(b"x" * 4096)
 
 
-def test_disk_that_fills_up(warpgym, world, small_disk, undisturbed):
-    """In the middle of a run: one sentence, and with room again the same numbers."""
+def test_disk_that_fills_up(warpgym, world, tmp_path, small_disk):
+    """While a step is played: one sentence, and with room again the same numbers."""
     out, filler = small_disk / "run", small_disk / "filler"
-    process = warpgym.start(*arguments(world, out, *SOME))
-    lines = out / "metrics.jsonl"
-    support.wait_until(lambda: lines.exists() and lines.read_bytes().count(b"\n") >= 3, "steps")
-    process.send_signal(signal.SIGSTOP)
-    fill(filler)
-    process.send_signal(signal.SIGCONT)
-    run = warpgym.finish(process)
-    assert run.status == support.INFRASTRUCTURE, run
-    complaint, *rest = run.err.splitlines()
-    assert "No space left" in complaint and str(small_disk) in complaint
-    assert rest == [f"warpgym: step 2 is saved; `warpgym runs resume {out}` goes on from there"]
-    filler.unlink()
-    run = warpgym("runs", "resume", out, "-q")
-    assert run.status == support.PASSED, run
-    assert_same(out, undisturbed)
+
+    def judge(request):
+        if len(server.jobs) > 1 + 3 * 8 and not filler.exists():
+            fill(filler)
+        return judged(request)
+
+    with v1_server.Server(judged) as calm, v1_server.Server(judge) as server:
+        run = warpgym(*arguments(world, tmp_path / "whole", *SOME, "--server", calm.url))
+        assert run.status == support.PASSED, run
+        run = warpgym(*arguments(world, out, *SOME, f"client.url={server.url}"))
+        assert run.status == support.INFRASTRUCTURE, run
+        complaint, *rest = run.err.splitlines()
+        assert "No space left" in complaint and str(small_disk) in complaint
+        assert rest == [f"warpgym: step 2 is saved; `warpgym runs resume {out}` goes on from there"]
+        filler.write_bytes(b"")
+        run = warpgym("runs", "resume", out, "-q")
+        assert run.status == support.PASSED, run
+    assert_same(out, tmp_path / "whole")
 
 
 @pytest.mark.parametrize("held_out", ["half", "half twice"])
@@ -376,13 +373,15 @@ def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
         (["train.stepps=3"], "there is no setting 'train.stepps'; did you mean 'train.steps'?"),
         (["train.steps=many"], "train.steps: 'many' is not a whole number"),
         (["train.method=trlo"], "there is no method 'trlo'; did you mean 'trloo'?"),
-        (["train.model=nowhere"], "nowhere/config.json: no such file"),
+        (["train.model=nowhere"], "train.model: nowhere/config.json: no such file"),
+        (["train.tokenizer=nowhere"], "train.tokenizer: nowhere/tokenizer.json: no such file"),
         (["train.problems=plsu"], "no problem 'plsu'"),
         (["train.held_out=plus"], "nothing is left to train on"),
         (["train.stages=staged1 compiled"], "train.stages"),
         (["gym.reward=kevn"], "kevn"),
         (["train.batch_tokens=16777216", "train.recompute=false"], "GB are free"),
-        (["train.batch_tokens=16777216", "train.kl=0.1"], " for train.kl; lower train.batch"),
+        (["train.batch_tokens=16777216", "train.kl=0.1"],
+         " for train.kl; lower train.batch_tokens"),
         (["train.sft_data=nothing.jsonl"], "nothing.jsonl"),
         (["gym.style=tersse"], "tersse"),
         (["gym.coverage=named"], "there is no coverage 'named'"),
@@ -416,6 +415,6 @@ def test_commands_without_a_run(warpgym, tmp_path):
         run = warpgym(*command)
         assert run.status == support.USAGE and "--help" in run.complaint
     run = warpgym("runs", "resume", tmp_path / "none")
-    assert run.status == support.USAGE and "none/config.yaml" in run.complaint
+    assert run.status == support.USAGE and "there is no run" in run.complaint
     run = warpgym("train", tmp_path / "none.yaml")
     assert run.status == support.USAGE and "none.yaml" in run.complaint

@@ -13,6 +13,7 @@ DEMO = ROOT / "demo" / "train"
 sys.path.insert(0, str(DEMO))
 import answers  # noqa: E402
 import kernels  # noqa: E402
+import results  # noqa: E402
 
 STEPS = (("at most", "0.5"), ("absolute", ""), ("times z", ""))
 PAIRS, LISTS = "pairs.jsonl", ("train.txt", "held_out.txt")
@@ -88,13 +89,17 @@ def test_mistakes_and_beliefs_do_not(warpgym, problems):
 
 
 def steps_of(text):
-    """What is in "x: A relu, B plus 3; sum of each row" between colon and semicolon."""
-    return text.split("x: ")[1].split(";")[0]
+    """Steps of "x: A relu, B plus 3; sum of each row"."""
+    steps = []
+    for told in text.split("x: ")[1].split(";")[0].split(", "):
+        name = max((name for name in kernels.STEPS if told[2:].startswith(name)), key=len)
+        steps.append((name, told[2 + len(name) :].strip()))
+    return tuple(steps)
 
 
 def test_data(tmp_path):
-    """The same for a seed, but for what the judge admits; and no steps of a problem are in the
-    pairs, or in two problems."""
+    """The same for a seed, but for what the judge admits; and what a problem's steps come to, no
+    pair and no other problem has, in whatever order."""
     script = "import data, pathlib, sys; data.write(sys.argv[1], pathlib.Path(sys.argv[2]), 7, "
     script += "{'pairs': 40, 'train': 3, 'held_out': 2})"
     folders = [tmp_path / "a", tmp_path / "b"]
@@ -105,13 +110,68 @@ def test_data(tmp_path):
     assert len(names) > 10
     for name in names:
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
-    problems = [
-        steps_of(path.read_text(encoding="utf-8").split('"')[1])
-        for path in folders[0].rglob("problem.yaml")
-    ]
-    taught = [steps_of(pair["messages"][0]["content"]) for pair in read_lines(folders[0] / PAIRS)]
+    asked = [p.read_text(encoding="utf-8").split('"')[1] for p in folders[0].rglob("*.yaml")]
+    told = [pair["messages"][0]["content"] for pair in read_lines(folders[0] / PAIRS)]
+    problems, taught = (
+        [kernels.meaning(steps_of(text)) for text in texts] for texts in (asked, told)
+    )
     assert len(taught) == 40 and len(set(problems)) == len(problems)
     assert not set(problems) & set(taught)
+
+
+def test_what_steps_come_to():
+    """Whatever their order, where it makes no difference."""
+    one = (("times", "2"), ("negated", ""))
+    assert kernels.meaning(one) == kernels.meaning(one[::-1])
+    assert kernels.meaning(STEPS) != kernels.meaning(STEPS[::-1])
+
+
+# --- what came out -------------------------------------------------------------------------------
+
+
+def figures(right):
+    """A report's, all of them alike."""
+    return [
+        {"name": name, "p": p, "value": right, "low": right - 0.05, "high": right + 0.05}
+        for name, p in (("fast_p_samples", 0), ("fast_p_samples", 1), ("speedup_solved", None))
+    ]
+
+
+def reports(*differences):
+    return [
+        (seed, {"runs": [{"figures": figures(0.25)}, {"figures": figures(0.25 + difference)}],
+                "comparisons": [{"differences": figures(difference)}]}, {"all": 1.0})
+        for seed, difference in enumerate(differences)
+    ]  # fmt: skip
+
+
+def test_interval_over_seeds():
+    """Student's: mean 4, deviation 2, of three; and the same of logarithms."""
+    mean, low, high = results.over_seeds([2, 4, 6])
+    assert mean == 4 and high - mean == pytest.approx(4.303 * 2 / 3**0.5)
+    assert mean - low == pytest.approx(high - mean)
+    mean, low, high = results.over_seeds([2, 2, 16], factor=True)
+    assert mean == pytest.approx(4) and mean / low == pytest.approx(high / mean) and low < 1
+    assert results.over_seeds([1.0], factor=True) == (pytest.approx(1.0), None, None)
+
+
+@pytest.mark.parametrize(
+    ("differences", "verdict"),
+    [
+        ((0.5, 0.45, 0.55), ": met, right answers 50.0% [37.6%, 62.4%]."),
+        ((0.5, 0.01, 0.1), ": NOT met, right answers 20.3% [-44.5%, 85.1%]."),
+        ((0.5, 0.5), "not judged"),
+    ],
+)
+def test_table_says_whether_the_bar_is_met(differences, verdict):
+    lines = results.table(reports(*differences)).splitlines()
+    (bar,) = [line for line in lines if line.startswith("The bar")]
+    assert verdict in bar
+    assert f"| all {len(differences)} | right answers | 25.0% |" in "\n".join(lines)
+    assert lines[2] == (
+        "| 0 | right answers | 25.0% [20.0%, 30.0%] | 75.0% [70.0%, 80.0%] | "
+        "50.0% [45.0%, 55.0%] |"
+    )
 
 
 def test_all_of_it_runs(warpgym):

@@ -329,7 +329,7 @@ def test_interrupted(warpgym, world, service, undisturbed, tmp_path):
         assert run.status == support.INTERRUPTED, (name, run)
         assert run.err.count("\n") == 1 and "interrupted" in run.err, (name, run)
         assert events(out)[-1] == "interrupted", name
-        assert service.models == {}, (name, "the model was not unloaded")
+        support.wait_until(lambda: not service.models, "the model's end")
         lines = [*support.read_lines(out / "checkpoints.jsonl"), {"step": 0}] if saved else []
         assert not saved or max(line["step"] for line in lines) == len(metrics(out)) > 0, name
     service.faults = []

@@ -72,8 +72,14 @@ def answer(expression):
     return f"<KERNEL>\n```c\n{source(expression)}```\n</KERNEL>"
 
 
-def make(warpgym, folder, epochs=60):
-    """Problems, prompts, data, tokenizer, model and CONFIG as run.yaml, all in the folder."""
+def talk(question, answered):
+    messages = [{"role": "user", "content": question}, {"role": "assistant", "content": answered}]
+    return {"messages": messages}
+
+
+def make(warpgym, folder, epochs=60, more=(), positions=MODEL["max_position_embeddings"]):
+    """Problems, prompts, data, tokenizer, model and CONFIG as run.yaml, all in the folder. `more`
+    is talk that the model learns besides."""
     for name, expression in EXPRESSIONS.items():
         problem = folder / "problems" / name
         support.write(problem / "problem.yaml", PROBLEM.format(name=name))
@@ -82,16 +88,16 @@ def make(warpgym, folder, epochs=60):
     for file, text in (("first", "problem.id"), ("later", "feedback"), ("feedback", "status")):
         support.write(folder / "prompts" / "terse" / f"{file}.txt", f"{{{{{text}}}}}\n")
     chats = [
-        {"messages": [{"role": "user", "content": name},
-                      {"role": "assistant", "content": answer(expression)}]}
+        talk(name, answer(expression))
         for name in EXPRESSIONS for expression in EXPRESSIONS.values()
-    ]  # fmt: skip
+    ] + list(more)  # fmt: skip
     support.write_lines(folder / "sft.jsonl", chats)
     support.write(
         folder / "corpus.c",
         "\n".join(message["content"] for chat in chats for message in chat["messages"]),
     )
-    support.write(folder / "config.json", json.dumps(MODEL))
+    model = MODEL | {"max_position_embeddings": positions}
+    support.write(folder / "config.json", json.dumps(model))
     run = warpgym("lm", "tokenizer", "--vocab", 320, "-o", folder / "tok", folder / "corpus.c")
     assert run.status == support.PASSED, run
     run = warpgym(

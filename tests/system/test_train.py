@@ -222,7 +222,8 @@ def test_patience(warpgym, world, tmp_path):
 @pytest.mark.parametrize("learner", ["engine", "tinker"])
 def test_played_ahead(warpgym, world, tmp_path, learner):
     """Which weights wrote an answer is no matter of time: where a step was played ahead, those that
-    the step before it began with."""
+    the step before it began with. And it is: the service does not train a step before answers of
+    the next one are judged."""
     model, out = world.parent / "base" / "model", tmp_path / "run"
     more = [EVERYTHING, "train.lag=1", "train.steps=7", "train.prompts=2", "train.samples=4",
             "train.held_out=half", "train.evaluate_every=4", "train.save_every=3",
@@ -232,7 +233,14 @@ def test_played_ahead(warpgym, world, tmp_path, learner):
         if learner == "tinker":
             more += ["train.learner=tinker", f"train.model={fake_tinker.BASE}",
                      f"train.tokenizer={model}", f"train.url={service.url}"]  # fmt: skip
+        first = 1 + 1 + 8  # a reference, the held-out problem, the first step's answers
+        held = fake_tinker.Fault(
+            "/api/v1/optim_step", "call",
+            call=lambda: support.wait_until(lambda: len(judge.jobs) > first, "the next step"),
+        )  # fmt: skip
+        service.faults = [held]
         run = warpgym(*arguments(world, out, *more, "--server", judge.url))
+        assert (held.times == 0) == (learner == "tinker")
     assert run.status == support.PASSED, run
     lines, wrote = metrics(out)[:7], {}
     for line in traces(out):
@@ -332,26 +340,18 @@ def test_compare_held_out(warpgym, timed):
 # --- who is away, and what is full ---------------------------------------------------------------
 
 
-SOME = (EVERYTHING, "train.steps=6", "train.prompts=2", "train.save_every=2", "train.rate=0.001")
+SOME = (EVERYTHING, "train.steps=4", "train.prompts=2", "train.samples=4", "train.save_every=2")
 
 
-@pytest.fixture(scope="module")
-def undisturbed(module_warpgym, world, tmp_path_factory):
-    out = tmp_path_factory.mktemp("undisturbed") / "run"
-    run = module_warpgym(*arguments(world, out, *SOME))
-    assert run.status == support.PASSED, run
-    return out
-
-
-def test_judge_that_goes_away(warpgym, world, tmp_path, undisturbed):
+def test_judge_that_goes_away(warpgym, world, tmp_path):
     """In the middle of a verdict: it is asked again, and nothing comes out another way."""
-    out = tmp_path / "run"
+    out, whole = tmp_path / "run", tmp_path / "whole"
     places = ("-s", f"problems.path={world.parent / 'problems'}")
     server = Server(warpgym, "--workers", "1", *places)
     url = f"http://127.0.0.1:{server.port}"
     process = warpgym.start(
         *arguments(world, out, *SOME, "--server", url),
-        "client.patience_ms=100ms", "train.wait_ms=60s",
+        "client.patience_ms=100ms", "train.wait_ms=60s", "train.jobs=1",
     )  # fmt: skip
     lines = out / "metrics.jsonl"
     support.wait_until(lambda: lines.exists() and lines.stat().st_size > 0, "a step")
@@ -362,7 +362,9 @@ def test_judge_that_goes_away(warpgym, world, tmp_path, undisturbed):
     run = warpgym.finish(process)
     again.stop()
     assert run.status == support.PASSED, run
-    assert_same(out, undisturbed)
+    run = warpgym(*arguments(world, whole, *SOME))
+    assert run.status == support.PASSED, run
+    assert_same(out, whole)
 
 
 def test_judge_that_stays_away(warpgym, world, tmp_path):
@@ -397,24 +399,27 @@ def fill(path):
             file.write(b"x" * 4096)
 
 
-def test_disk_that_fills_up(warpgym, world, small_disk, undisturbed):
-    """In the middle of a run: one sentence, and with room again the same numbers."""
+def test_disk_that_fills_up(warpgym, world, tmp_path, small_disk):
+    """While a step is played: one sentence, and with room again the same numbers."""
     out, filler = small_disk / "run", small_disk / "filler"
-    process = warpgym.start(*arguments(world, out, *SOME))
-    lines = out / "metrics.jsonl"
-    support.wait_until(lambda: lines.exists() and lines.read_bytes().count(b"\n") >= 3, "steps")
-    process.send_signal(signal.SIGSTOP)
-    fill(filler)
-    process.send_signal(signal.SIGCONT)
-    run = warpgym.finish(process)
-    assert run.status == support.INFRASTRUCTURE, run
-    complaint, *rest = run.err.splitlines()
-    assert "No space left" in complaint and str(small_disk) in complaint
-    assert rest == [f"warpgym: step 2 is saved; `warpgym runs resume {out}` goes on from there"]
-    filler.unlink()
-    run = warpgym("runs", "resume", out, "-q")
-    assert run.status == support.PASSED, run
-    assert_same(out, undisturbed)
+
+    def judge(request):
+        if len(server.jobs) > 1 + 3 * 8 and not filler.exists():
+            fill(filler)
+        return judged(request)
+
+    with v1_server.Server(judged) as calm, v1_server.Server(judge) as server:
+        run = warpgym(*arguments(world, tmp_path / "whole", *SOME, "--server", calm.url))
+        assert run.status == support.PASSED, run
+        run = warpgym(*arguments(world, out, *SOME, f"client.url={server.url}"))
+        assert run.status == support.INFRASTRUCTURE, run
+        complaint, *rest = run.err.splitlines()
+        assert "No space left" in complaint and str(small_disk) in complaint
+        assert rest == [f"warpgym: step 2 is saved; `warpgym runs resume {out}` goes on from there"]
+        filler.write_bytes(b"")
+        run = warpgym("runs", "resume", out, "-q")
+        assert run.status == support.PASSED, run
+    assert_same(out, tmp_path / "whole")
 
 
 @pytest.mark.parametrize("held_out", ["half", "half twice"])

@@ -55,10 +55,11 @@ static int check_model(const struct learner_options *learner, bool engine, struc
             continue;
         char *path = mem_printf("%s/%s", rows[i].directory, rows[i].file);
         if (!file_exists(path))
-            result = err_set(err, ERR_MISSING,
-                             "%s: %s: no such file; name a model's directory as Transformers has it "
-                             "(docs/lm.md)",
-                             rows[i].setting, path);
+            result =
+                err_set(err, ERR_MISSING,
+                        "%s: %s: no such file; name a model's directory as Transformers has it "
+                        "(docs/lm.md)",
+                        rows[i].setting, path);
         mem_free(path);
     }
     return result;
@@ -79,8 +80,8 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     if (result == 0)
         result = data_open(&trainer->data, settings, options->roots, options->root_count, err);
     if (result == 0)
-        result = check_model(&trainer->config.learner, strcmp(settings->train_learner, "engine") == 0,
-                             err);
+        result = check_model(&trainer->config.learner,
+                             strcmp(settings->train_learner, "engine") == 0, err);
     if (result == 0)
         result = learner_memory_check(&trainer->config.learner, settings->train_kl > 0, err);
     if (result == 0)

@@ -359,6 +359,44 @@ def test_cold_start_of_played_episodes(warpgym, world, tmp_path):
     assert targets["played"] == targets["alone"]
 
 
+# --- a disk that fills ---------------------------------------------------------------------------
+
+
+def fill(folder):
+    """To the last byte, which a write of zeros to a file of its own finds."""
+    with (folder / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(1 << 16))
+
+
+def test_disk_that_fills(warpgym, world, tmp_path, small_disk):
+    """Between two steps: one sentence; with room again, it goes on to the same numbers."""
+    out, alone = small_disk / "run", tmp_path / "alone"
+    task = ("train.problems=plus minus", "train.prompts=2", "train.samples=4")
+    process = warpgym.start(
+        "train", world, "--out", out, "--quiet", *task, "train.steps=1000", "train.save_every=1",
+        "train.keep=1",
+    )  # fmt: skip
+    checkpoints = out / "checkpoints.jsonl"
+    support.wait_until(lambda: checkpoints.exists() and checkpoints.stat().st_size > 0, "a step")
+    fill(small_disk)
+    run = warpgym.finish(process)
+    assert run.status == support.INFRASTRUCTURE, run
+    assert "No space left on device" in run.err.splitlines()[0] and str(out) in run.err
+    saved = support.read_lines(checkpoints)[-1]["step"]
+    assert f"step {saved} is saved; `warpgym runs resume {out}` goes on" in run.err
+    (small_disk / "filler").unlink()
+    steps = f"train.steps={saved + 2}"
+    run = warpgym("runs", "resume", out, "--quiet", steps)
+    assert run.status == support.PASSED, run
+    run = warpgym("train", world, "--out", alone, "--quiet", *task, steps)
+    assert run.status == support.PASSED, run
+    assert traces(out) == traces(alone)
+    done = "progress/done_frac"  # of a thousand steps, once
+    for one, two in zip(metrics(out), metrics(alone), strict=True):
+        assert one | {done: 0} == two | {done: 0}
+
+
 # --- judges over the network ---------------------------------------------------------------------
 
 

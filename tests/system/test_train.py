@@ -375,7 +375,7 @@ def test_evaluation_that_nobody_judges(warpgym, world, tmp_path, held_out):
         (["train.stages=staged1 compiled"], "train.stages"),
         (["gym.reward=kevn"], "kevn"),
         (["train.batch_tokens=16777216", "train.recompute=false"], "GB are free"),
-        (["train.batch_tokens=16777216", "train.kl=0.1"], " for train.kl; lower train.batch_tokens"),
+        (["train.batch_tokens=16777216", "train.kl=0.1"], "for train.kl; lower train.batch"),
         (["train.sft_data=nothing.jsonl"], "nothing.jsonl"),
         (["gym.style=tersse"], "tersse"),
         (["gym.coverage=named"], "there is no coverage 'named'"),

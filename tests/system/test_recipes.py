@@ -297,7 +297,7 @@ def test_retrieved_examples(warpgym, world, tmp_path):
     support.write(place / "reference.c", text)
     run = warpgym("index", "build", tmp_path / "index", "--format", "pairs", corpus(tmp_path))
     assert run.status == support.PASSED, run
-    whole, parts, open_ = tmp_path / "whole", tmp_path / "parts", tmp_path / "open"
+    whole, parts, open_ = (tmp_path / "runs" / name for name in ("whole", "parts", "open"))
     common = (
         "train.problems=plus", "train.prompts=1", "train.samples=4", "train.batch_tokens=640",
         "gym.style=warpgym", "gym.retrieve=3", "gym.turns=2",
@@ -318,9 +318,9 @@ def test_retrieved_examples(warpgym, world, tmp_path):
     for path in (whole / "evaluations").glob("*.jsonl"):
         turns = [turn for line in support.read_lines(path) for turn in line["turns"]]
         assert "another" in shown(turns) and "held out" not in " ".join(shown(turns))
-    # It goes on without being told where the problems are.
+    # It goes on by its name, without being told where the problems are.
     train(parts, "train.steps=1", *held_out)
-    run = warpgym("runs", "resume", parts, "train.steps=2", "--quiet")
+    run = warpgym("runs", "resume", "parts", "train.steps=2", "--quiet")
     assert run.status == support.PASSED, run
     assert traces(parts) == traces(whole)
     for one, two in zip(metrics(parts), metrics(whole), strict=True):

@@ -215,8 +215,8 @@ static void slopes(const struct setup *setup, struct rl_batch *batch, struct are
         slope[i] = -(double)change[i];
 }
 
-/* Adds chance · Σ over tokens of slope · ∇log π. */
-static void add_estimate(const struct setup *setup, const struct way *const *chosen, double chance,
+/* Adds Σ over tokens of slope · ∇log π. */
+static void add_estimate(const struct setup *setup, const struct way *const *chosen,
                          double *gradient)
 {
     struct arena arena = {0};
@@ -228,30 +228,42 @@ static void add_estimate(const struct setup *setup, const struct way *const *cho
     slopes(setup, &batch, &arena, slope);
     for (size_t i = 0; i < batch.rows; i++) {
         double score = (double)tokens[i] - probability(theta, nodes[i], 1);
-        gradient[nodes[i]] += chance * slope[i] * score;
+        gradient[nodes[i]] += slope[i] * score;
     }
     arena_deinit(&arena);
 }
 
-static void expected_gradient(const struct setup *setup, double *gradient)
+/* Every sample of N rollouts; of their estimates the mean, and the mean of the squared length. */
+static double moments(const struct setup *setup, double *mean)
 {
     const double *sampler = setup->sampler ? setup->sampler : theta;
     struct way ways[WAYS];
     size_t count = list_ways(setup->world, ways);
     size_t all = 1;
+    double square = 0;
     for (size_t i = 0; i < setup->samples; i++)
         all *= count;
-    memset(gradient, 0, NODES * sizeof *gradient);
+    memset(mean, 0, NODES * sizeof *mean);
     for (size_t code = 0; code < all; code++) {
         const struct way *chosen[SAMPLES];
-        double chance = 1;
+        double chance = 1, gradient[NODES] = {0};
         size_t rest = code;
         for (size_t i = 0; i < setup->samples; i++, rest /= count) {
             chosen[i] = &ways[rest % count];
             chance *= way_probability(chosen[i], sampler);
         }
-        add_estimate(setup, chosen, chance, gradient);
+        add_estimate(setup, chosen, gradient);
+        for (size_t n = 0; n < NODES; n++) {
+            mean[n] += chance * gradient[n];
+            square += chance * gradient[n] * gradient[n];
+        }
     }
+    return square;
+}
+
+static void expected_gradient(const struct setup *setup, double *gradient)
+{
+    (void)moments(setup, gradient);
 }
 
 /* Largest difference from factor · ∇J; NAN stands for the factor that fits best. */
@@ -433,6 +445,27 @@ static void test_baselines_are_no_bias(void **state)
     }
 }
 
+/* What optimal baselines are made of: no other constant has less variance than Σ e G / Σ e with the
+ * e of rl/advantage.h, which knows probabilities alone; here the squares of scores. */
+static void test_least_variance(void **state)
+{
+    struct setup setup = {&single, 2, .estimator = "return"};
+    double weighted = 0, weights = 0, mean[NODES];
+    (void)state;
+    for (size_t token = 0; token < 2; token++) {
+        double p = probability(theta, 0, token);
+        double e = 1 - 2 * p + p * p + (1 - p) * (1 - p);
+        weighted += p * e * single.reward[0][token];
+        weights += p * e;
+    }
+    setup.baseline = weighted / weights;
+    double least = moments(&setup, mean);
+    for (int i = -3; i <= 3; i++) {
+        setup.baseline = weighted / weights + 0.05 * i;
+        assert_true(i == 0 || moments(&setup, mean) > least + 1e-6);
+    }
+}
+
 /* At the first node of `delay` the first token solves it at once, the second a turn later, as
  * surely. Nothing is to be learned there; kernel_rl's totals teach to wait. */
 static void test_delay_is_paid_for(void **state)
@@ -494,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_ways),
         cmocka_unit_test(test_expectations),
         cmocka_unit_test(test_baselines_are_no_bias),
+        cmocka_unit_test(test_least_variance),
         cmocka_unit_test(test_delay_is_paid_for),
         cmocka_unit_test(test_first_steps),
     };

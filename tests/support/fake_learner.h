@@ -169,6 +169,7 @@ int learner_load(struct learner *learner, const char *directory, const char *whe
     (void)learner;
     (void)directory;
     (void)optimizer;
+    (void)steps;
     return err_set(err, ERR_MISSING, "%s", where);
 }
 

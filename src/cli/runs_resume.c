@@ -5,8 +5,7 @@
 #include "cli/train_run.h"
 #include "rl/run_settings.h"
 
-static int resume(const char *word, const struct train_run *asked,
-                  const struct cli_words *changes)
+static int resume(const char *word, const struct train_run *asked, const struct cli_words *changes)
 {
     struct settings settings;
     struct err err = {0};

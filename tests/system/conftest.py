@@ -1,5 +1,6 @@
 """Fixtures of the system tests: warpgym in an environment of its own, checked for leftovers."""
 
+import contextlib
 import os
 import subprocess
 from unittest import mock
@@ -73,13 +74,26 @@ def idle(warpgym):
         yield running
 
 
+@contextlib.contextmanager
+def disk_of(size, folder):
+    write(folder / "x", "")
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "warpgym-test", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("cannot mount a small file system here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
 @pytest.fixture
 def full_disk(tmp_path):
     """A folder on a file system of 8 KB, half of which is taken."""
-    folder = write(tmp_path / "disk" / "x", "").parent
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8k", "warpgym-test", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("cannot mount a small file system here")
-    (folder / "filler").write_bytes(b"x" * 4096)
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with disk_of("8k", tmp_path / "disk") as folder:
+        (folder / "filler").write_bytes(b"x" * 4096)
+        yield folder
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """One of 32 MB, for who fills it."""
+    with disk_of("32m", tmp_path / "disk") as folder:
+        yield folder

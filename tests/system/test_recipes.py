@@ -297,7 +297,7 @@ def test_retrieved_examples(warpgym, world, tmp_path):
     support.write(place / "reference.c", text)
     run = warpgym("index", "build", tmp_path / "index", "--format", "pairs", corpus(tmp_path))
     assert run.status == support.PASSED, run
-    whole, parts, open_ = tmp_path / "whole", tmp_path / "parts", tmp_path / "open"
+    whole, parts, open_ = (tmp_path / "runs" / name for name in ("whole", "parts", "open"))
     common = (
         "train.problems=plus", "train.prompts=1", "train.samples=4", "train.batch_tokens=640",
         "gym.style=warpgym", "gym.retrieve=3", "gym.turns=2",
@@ -318,9 +318,9 @@ def test_retrieved_examples(warpgym, world, tmp_path):
     for path in (whole / "evaluations").glob("*.jsonl"):
         turns = [turn for line in support.read_lines(path) for turn in line["turns"]]
         assert "another" in shown(turns) and "held out" not in " ".join(shown(turns))
-    # It goes on without being told where the problems are.
+    # It goes on by its name, without being told where the problems are.
     train(parts, "train.steps=1", *held_out)
-    run = warpgym("runs", "resume", parts, "train.steps=2", "--quiet")
+    run = warpgym("runs", "resume", "parts", "train.steps=2", "--quiet")
     assert run.status == support.PASSED, run
     assert traces(parts) == traces(whole)
     for one, two in zip(metrics(parts), metrics(whole), strict=True):
@@ -357,6 +357,44 @@ def test_cold_start_of_played_episodes(warpgym, world, tmp_path):
         assert run.status == support.PASSED, run
         targets[name] = sum(line["sft/targets"] for line in metrics(out))
     assert targets["played"] == targets["alone"]
+
+
+# --- a disk that fills ---------------------------------------------------------------------------
+
+
+def fill(folder):
+    """To the last byte, which a write of zeros to a file of its own finds."""
+    with (folder / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(1 << 16))
+
+
+def test_disk_that_fills(warpgym, world, tmp_path, small_disk):
+    """Between two steps: one sentence; with room again, it goes on to the same numbers."""
+    out, alone = small_disk / "run", tmp_path / "alone"
+    task = ("train.problems=plus minus", "train.prompts=2", "train.samples=4")
+    process = warpgym.start(
+        "train", world, "--out", out, "--quiet", *task, "train.steps=1000", "train.save_every=1",
+        "train.keep=1",
+    )  # fmt: skip
+    checkpoints = out / "checkpoints.jsonl"
+    support.wait_until(lambda: checkpoints.exists() and checkpoints.stat().st_size > 0, "a step")
+    fill(small_disk)
+    run = warpgym.finish(process)
+    assert run.status == support.INFRASTRUCTURE, run
+    assert "No space left on device" in run.err.splitlines()[0] and str(out) in run.err
+    saved = support.read_lines(checkpoints)[-1]["step"]
+    assert f"step {saved} is saved; `warpgym runs resume {out}` goes on" in run.err
+    (small_disk / "filler").unlink()
+    steps = f"train.steps={saved + 2}"
+    run = warpgym("runs", "resume", out, "--quiet", steps)
+    assert run.status == support.PASSED, run
+    run = warpgym("train", world, "--out", alone, "--quiet", *task, steps)
+    assert run.status == support.PASSED, run
+    assert traces(out) == traces(alone)
+    done = "progress/done_frac"  # of a thousand steps, once
+    for one, two in zip(metrics(out), metrics(alone), strict=True):
+        assert one | {done: 0} == two | {done: 0}
 
 
 # --- judges over the network ---------------------------------------------------------------------

@@ -62,13 +62,13 @@ static int write_evaluation(const struct trainer *trainer, const struct play_rol
 
 /* An answer that could not be judged is not solved, as in all reports: so what is better though
  * some are lost is better, and what is not better says nothing. */
-static bool see_best(struct trainer *trainer, bool lost)
+static bool see_best(struct trainer *trainer, bool unjudged)
 {
     static const char *const names[] = {"eval/correct_rate", "eval/fast_1", "eval/return"};
     const json_t *measure = json_object_get(trainer->evaluation, names[trainer->config.measure]);
     double value = json_number_value(measure);
     if (!json_is_number(measure) || value <= trainer->best) {
-        trainer->worse += !lost;
+        trainer->worse += !unjudged;
         return false;
     }
     trainer->best = value;
@@ -77,20 +77,34 @@ static bool see_best(struct trainer *trainer, bool lost)
     return true;
 }
 
+/* It was played, and the judge said nothing of any turn. */
+static bool is_unjudged(const struct play_rollout *rollout)
+{
+    size_t excluded = 0;
+    for (size_t i = 0; i < rollout->count; i++)
+        excluded += rollout->turns[i].excluded;
+    return rollout->trajectory && rollout->count > 0 && excluded == rollout->count;
+}
+
+/* Episodes that cannot be played are none of them: they are the same each time. */
+static bool any_unjudged(const struct play_rollout *rollouts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_unjudged(&rollouts[i]))
+            return true;
+    return false;
+}
+
 /* Of the first episode that says nothing of the policy. */
 static void find_why(const struct play_rollout *rollouts, size_t count, char *why, size_t why_bytes)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct play_rollout *rollout = &rollouts[i];
-        size_t excluded = 0;
-        for (size_t t = 0; t < rollout->count; t++)
-            excluded += rollout->turns[t].excluded;
-        if (!rollout->trajectory) {
-            snprintf(why, why_bytes, "%s", rollout->why.text);
+        if (!rollouts[i].trajectory) {
+            snprintf(why, why_bytes, "%s", rollouts[i].why.text);
             return;
         }
-        if (rollout->count > 0 && excluded == rollout->count) {
-            trainer_why_unjudged(rollout->turns[0].record, why, why_bytes);
+        if (is_unjudged(&rollouts[i])) {
+            trainer_why_unjudged(rollouts[i].turns[0].record, why, why_bytes);
             return;
         }
     }
@@ -133,7 +147,7 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
                          trainer->evaluation);
         json_put(trainer->evaluation, "time/evaluate", json_real(clock_ms_since(begun_ns) * 1e-3));
         const json_t *lost = json_object_get(trainer->evaluation, "eval/lost_samples");
-        *improved = see_best(trainer, json_number_value(lost) > 0);
+        *improved = see_best(trainer, any_unjudged(rollouts, count));
         trainer_mark(trainer);
         trainer_tell(trainer, 0, trainer->evaluation);
         if (json_number_value(lost) > 0)

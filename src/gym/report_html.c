@@ -37,15 +37,6 @@ static void put_source_hash(struct buf *out, const char *text)
 
 /* --------------------------------------------------------------------------------------- header */
 
-static void put_chip(struct buf *out, const char *label, const char *text)
-{
-    if (!*text)
-        return;
-    buf_printf(out, "<li><span>%s</span> ", label);
-    html_text(out, text);
-    buf_puts(out, "</li>");
-}
-
 static void put_remark(struct buf *out, size_t count, const char *text)
 {
     if (count > 0)
@@ -61,16 +52,16 @@ static void put_run(const struct report *report, size_t r, struct buf *out)
         buf_printf(out, "<i class=\"key s%zu\"></i>", r);
     html_text(out, run->name);
     buf_puts(out, "</h2><ul class=\"chips\">");
-    put_chip(out, "episodes", plot_words("%zu", run->episode_count).text);
-    put_chip(out, "problems", plot_words("%zu", all->problem_count).text);
-    put_chip(out, "samples of each", plot_words("%zu", run->sample_most).text);
-    put_chip(out, "turns", plot_words("%zu", run->turn_count).text);
-    put_chip(out, "model", run->models);
-    put_chip(out, "language", run->languages);
-    put_chip(out, "prompts", run->styles);
-    put_chip(out, "reward", run->rewards);
-    put_chip(out, "from", run->started_at);
-    put_chip(out, "to", run->ended_at);
+    html_chip(out, "episodes", plot_words("%zu", run->episode_count).text);
+    html_chip(out, "problems", plot_words("%zu", all->problem_count).text);
+    html_chip(out, "samples of each", plot_words("%zu", run->sample_most).text);
+    html_chip(out, "turns", plot_words("%zu", run->turn_count).text);
+    html_chip(out, "model", run->models);
+    html_chip(out, "language", run->languages);
+    html_chip(out, "prompts", run->styles);
+    html_chip(out, "reward", run->rewards);
+    html_chip(out, "from", run->started_at);
+    html_chip(out, "to", run->ended_at);
     put_remark(out, all->problem_count - all->problems_tried, "problems nobody came to");
     put_remark(out, all->samples_asked - all->samples_found, "samples are missing");
     put_remark(out, all->samples_lost, "samples lost to the infrastructure");

@@ -64,6 +64,15 @@ void html_text(struct buf *out, const char *text)
     }
 }
 
+void html_chip(struct buf *out, const char *label, const char *text)
+{
+    if (!*text)
+        return;
+    buf_printf(out, "<li><span>%s</span> ", label);
+    html_text(out, text);
+    buf_puts(out, "</li>");
+}
+
 struct plot_words plot_words(const char *format, ...)
 {
     struct plot_words words;

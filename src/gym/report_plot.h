@@ -29,6 +29,8 @@ enum plot_unit { PLOT_NUMBER, PLOT_PERCENT, PLOT_TIMES };
 /* Text of anybody as HTML: the five characters escaped; what is not UTF-8, a control character or
  * turns the direction of the text becomes U+FFFD. */
 void html_text(struct buf *out, const char *text);
+/* An item of a header's list; nothing where the text is empty. The label is ours. */
+void html_chip(struct buf *out, const char *label, const char *text);
 
 /* A short text made on the spot, for one call: plot_dot(…, plot_words("s%zu", i).text, …). */
 struct plot_words {

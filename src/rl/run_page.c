@@ -87,15 +87,6 @@ static void put_held_out(const struct page *page, struct buf *out)
 
 /* --------------------------------------------------------------------------------------- header */
 
-static void put_chip(struct buf *out, const char *label, const char *text)
-{
-    if (!*text)
-        return;
-    buf_printf(out, "<li><span>%s</span> ", label);
-    html_text(out, text);
-    buf_puts(out, "</li>");
-}
-
 /* Without the quotes that a text has there; "" where it is the standard. */
 static void put_setting(const struct page *page, struct buf *out, const char *label,
                         const char *name)
@@ -103,7 +94,7 @@ static void put_setting(const struct page *page, struct buf *out, const char *la
     const char *text = json_text_at(page->settings, name);
     size_t length = strlen(text), quoted = length >= 2 && *text == '"';
     char *plain = mem_printf("%.*s", (int)(length - 2 * quoted), text + quoted);
-    put_chip(out, label, plain);
+    html_chip(out, label, plain);
     mem_free(plain);
 }
 
@@ -145,16 +136,16 @@ static void put_head(void *context, struct buf *out)
     buf_puts(out, "<div class=\"training\"><h2>");
     html_text(out, view->name);
     buf_puts(out, "</h2><ul class=\"chips\">");
-    put_chip(out, "run", run_state_names[view->state]);
-    put_chip(out, "steps",
-             view->steps > 0 ? plot_words("%" PRIu64 " of %" PRIu64, view->step, view->steps).text
-                             : plot_words("%" PRIu64, view->step).text);
+    html_chip(out, "run", run_state_names[view->state]);
+    html_chip(out, "steps",
+              view->steps > 0 ? plot_words("%" PRIu64 " of %" PRIu64, view->step, view->steps).text
+                              : plot_words("%" PRIu64, view->step).text);
     put_setting(page, out, "model", "train.model");
     put_setting(page, out, "learner", "train.learner");
     put_setting(page, out, "method", "train.method");
     put_setting(page, out, "reward", "gym.reward");
     put_setting(page, out, "seed", "train.seed");
-    put_chip(out, "last checkpoint", json_text_at(last, "name"));
+    html_chip(out, "last checkpoint", json_text_at(last, "name"));
     put_times(page, out);
     buf_puts(out, "</ul></div>");
 }

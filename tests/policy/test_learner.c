@@ -57,21 +57,6 @@ static struct learner *learner_of(const struct fixture *fixture, const char *bac
     return learner;
 }
 
-static void write_model(const struct fixture *fixture)
-{
-    struct lm_config config = tiny_lm_config(tokenizer_size(fixture->learned.tokenizer));
-    const struct lm_model_options options = {.seed = 1};
-    struct lm_backend *backend = NULL;
-    struct lm_model *model = NULL;
-    struct err err = {0};
-    config.positions = CONTEXT;
-    must(lm_backend_open(&backend, "reference", 1, &err), &err);
-    must(lm_model_fresh(&model, &config, backend, &options, &err), &err);
-    must(lm_model_save(model, fixture->learned.directory, LM_F32, false, &err), &err);
-    lm_model_close(model);
-    lm_backend_close(backend);
-}
-
 static void ask(struct learner *learner, const char *text, struct tokens *prompt)
 {
     json_t *messages = json_pack("[{s:s, s:s}]", "role", "user", "content", text);
@@ -84,7 +69,7 @@ static void open_fixture(struct fixture *fixture, const char *backend, size_t ra
 {
     *fixture = (struct fixture){0};
     learned_open(&fixture->learned);
-    write_model(fixture);
+    tiny_lm_write(fixture->learned.directory, tokenizer_size(fixture->learned.tokenizer), CONTEXT);
     fixture->learner = learner_of(fixture, backend, rank);
     ask(fixture->learner, "the question", &fixture->prompt);
     assert_in_range(fixture->prompt.count, 5, CONTEXT - TOKENS);

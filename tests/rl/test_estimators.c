@@ -35,21 +35,6 @@ static void must(int result, const struct err *err)
         fail_msg("%s", err->text);
 }
 
-static void write_model(const struct world *world)
-{
-    struct lm_config config = tiny_lm_config(tokenizer_size(world->learned.tokenizer));
-    const struct lm_model_options options = {.seed = 1};
-    struct lm_backend *backend = NULL;
-    struct lm_model *model = NULL;
-    struct err err = {0};
-    config.positions = CONTEXT;
-    must(lm_backend_open(&backend, "reference", 1, &err), &err);
-    must(lm_model_fresh(&model, &config, backend, &options, &err), &err);
-    must(lm_model_save(model, world->learned.directory, LM_F32, false, &err), &err);
-    lm_model_close(model);
-    lm_backend_close(backend);
-}
-
 static void play_turn(struct world *world, size_t rollout, size_t turn, double reward)
 {
     struct play_turn *to = &world->turns[rollout][turn];
@@ -74,7 +59,7 @@ static int begin(void **state)
     struct world *world = mem_alloc(sizeof *world);
     struct err err = {0};
     learned_open(&world->learned);
-    write_model(world);
+    tiny_lm_write(world->learned.directory, tokenizer_size(world->learned.tokenizer), CONTEXT);
     const struct learner_options options = {.kind = "engine",
                                             .model = world->learned.directory,
                                             .seed = 3,

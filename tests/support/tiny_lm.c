@@ -11,6 +11,18 @@ struct lm_config tiny_lm_config(size_t vocab)
     return config;
 }
 
+void tiny_lm_write(const char *directory, size_t vocab, size_t positions)
+{
+    struct lm_config config = tiny_lm_config(vocab);
+    struct lm_backend *backend = small_backend("reference");
+    struct err err = {0};
+    config.positions = positions;
+    struct lm_model *model = small_seeded(backend, &config, LM_FROZEN, 0, 1);
+    small_must(lm_model_save(model, directory, LM_F32, false, &err), &err);
+    lm_model_close(model);
+    lm_backend_close(backend);
+}
+
 void tiny_lm_open(struct tiny_lm *tiny, uint64_t seed, size_t rank, size_t batch_tokens)
 {
     const struct lm_trainer_options trainer = {.batch_tokens = batch_tokens};

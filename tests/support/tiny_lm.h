@@ -16,6 +16,9 @@ struct tiny_lm {
 /* The model's shape, with a vocabulary of the caller's. */
 struct lm_config tiny_lm_config(size_t vocab);
 
+/* Writes such a model into a directory. */
+void tiny_lm_write(const char *directory, size_t vocab, size_t positions);
+
 /* Rank 0: all of it is trained; else an adapter of that rank. */
 void tiny_lm_open(struct tiny_lm *tiny, uint64_t seed, size_t rank, size_t batch_tokens);
 void tiny_lm_close(struct tiny_lm *tiny);

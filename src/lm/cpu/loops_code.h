@@ -376,15 +376,17 @@ static float loop_exp_shifted(size_t count, float shift, float *x)
     return sum;
 }
 
-/* In pieces that stay in the first cache between the look for the highest and the sum. */
+/* In pieces that stay in the first cache between the look for the highest and the sum, and of these
+ * in runs so short that a sum of floats is right whether or not a compiler makes lanes of it. */
 #define PIECE 2048
+#define RUN 256
 
 static void loop_exp_sums(size_t count, const float *x, struct lm_exp_sums *sums)
 {
     for (size_t first = 0; first < count; first += PIECE) {
         size_t n = count - first < PIECE ? count - first : PIECE;
         const float *piece = x + first;
-        float highest = loop_highest(n, piece), sum = 0, weighted = 0;
+        float highest = loop_highest(n, piece);
         if (highest > sums->highest) {
             double less = exp((double)sums->highest - (double)highest);
             sums->sum *= less;
@@ -392,14 +394,18 @@ static void loop_exp_sums(size_t count, const float *x, struct lm_exp_sums *sums
             sums->highest = highest;
         }
         float shift = sums->highest;
+        for (size_t begin = 0; begin < n; begin += RUN) {
+            size_t end = n - begin < RUN ? n : begin + RUN;
+            float sum = 0, weighted = 0;
 #pragma omp simd reduction(+ : sum, weighted)
-        for (size_t i = 0; i < n; i++) {
-            float e = exp_of(piece[i] - shift);
-            sum += e;
-            weighted += e * piece[i];
+            for (size_t i = begin; i < end; i++) {
+                float e = exp_of(piece[i] - shift);
+                sum += e;
+                weighted += e * piece[i];
+            }
+            sums->sum += (double)sum;
+            sums->weighted += (double)weighted;
         }
-        sums->sum += (double)sum;
-        sums->weighted += (double)weighted;
     }
 }
 

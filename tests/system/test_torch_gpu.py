@@ -434,9 +434,14 @@ def test_reference_is_timed_alone(warpgym, environment, tmp_path):
     byte = str(random.getrandbits(62))
     disturbed = write(tmp_path / "disturbed.py", DISTURBED.replace("BYTE", byte))
     beside, settings = BESIDE.replace("BYTE", byte), ["-s", "timing.max_samples=6"]
-    verdict = judged(warpgym, environment, disturbed, beside, *settings, timed=True)
-    assert verdict["status"] == "passed", verdict
-    (warning,) = [each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"]
+    found = []
+    for _ in range(3):  # on a machine busy enough the judge says that it can't tell
+        verdict = judged(warpgym, environment, disturbed, beside, *settings, timed=True)
+        assert verdict["status"] == "passed", verdict
+        found = [each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"]
+        if found:
+            break
+    (warning,) = found
     seen_ms, alone_ms = map(float, re.findall(r"([0-9.e+-]+)(?: ms,| once)", warning["evidence"]))
     assert seen_ms >= 50 > alone_ms, warning
     timing = verdict["timing"]

@@ -24,7 +24,8 @@ ORACLE_COPIES = 8  # of the inputs at double precision that must fit into a GPU'
 SLOT_STEP = 0x9E3779B97F4A7C15  # between the seeds of two slots
 GRAPH_MODES = ("reduce-overhead", "max-autotune")  # of torch.compile: with CUDA graphs
 GRAPH_CALLS = 3
-EXTREMES = 4096  # elements among which the two values of a biased input are looked for
+SAMPLE = 4096  # elements among which the smallest and the largest are looked for
+TAIL = 16  # one in so many is among the smallest, another among the largest
 
 
 class Failure(Exception):
@@ -87,15 +88,18 @@ def _failure_of(error, default, file_name):
     return Failure(default, text)
 
 
-def _two_valued(tensor):
-    """Two of its values with a random bias: the mean, the extremes and the order of magnitude of
-    what a candidate has seen so far are no help (catalogue H10)."""
+def _bias(tensor):
+    """One of its smallest or one of its largest values for each element, as a biased coin says: the
+    mean, the spread and the order of magnitude of what a candidate has seen so far are no help
+    (catalogue H10). Why of either kind there are many: src/judge/bias.h."""
     if not tensor.is_floating_point() or tensor.numel() < 2:
         return
-    head = tensor.reshape(-1)[:EXTREMES]
+    sampled = tensor.reshape(-1)[:SAMPLE].sort().values
+    tail = max(1, len(sampled) // TAIL)
     bias = torch.rand(()).item() * 0.6 + 0.2
-    pick = torch.rand(tensor.shape, device=tensor.device) < bias
-    tensor.copy_(torch.where(pick, head.min(), head.max()))
+    large = torch.rand(tensor.shape, device=tensor.device) < bias
+    rank = torch.randint(tail, tensor.shape, device=tensor.device)
+    tensor.copy_(sampled[torch.where(large, len(sampled) - 1 - rank, rank)])
 
 
 class Side:
@@ -399,7 +403,7 @@ class Side:
                     raise Failure(wire.FAILED_RUN, "get_inputs returned other shapes than before")
                 into.copy_(tensor)
                 if slot in biased:
-                    _two_valued(into)
+                    _bias(into)
         if not isinstance(self.device, gpu.Cpu):
             self.device.synchronize()
         self.channel.send(wire.HEAD.pack(wire.FILLED, 0))

@@ -1,7 +1,7 @@
 /* check: the stage that asks whether a candidate is right.
  *
  * Native: every check row of the problem, then sizes that only the judge knows (`draw:`), some with
- * two-valued inputs. Torch: check.trials fresh inputs, and one more with two-valued inputs. Simple:
+ * biased inputs (bias.h). Torch: check.trials fresh inputs, and one more with biased ones. Simple:
  * its cases, once.
  */
 #include "judge/context.h"
@@ -10,7 +10,7 @@
 
 #define DRAWN_SIZES 2
 
-/* `rows` trials at these sizes: the problem's own inputs, then (biased) two-valued ones. */
+/* `rows` trials at these sizes: the problem's own inputs, then (biased) those of bias.h. */
 static int check_sizes(struct session *session, const struct size_set *sizes, bool biased)
 {
     struct trial trial = {.oracle = true,

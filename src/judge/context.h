@@ -85,7 +85,7 @@ struct session {
     uint64_t staging_bytes;
     struct gpu_staging gpu_staging;
     struct layout largest; /* of the problem at hand */
-    bool bias_makes_sense; /* two-valued inputs gave finite answers, which were right */
+    bool bias_makes_sense; /* biased inputs gave finite answers, which were right */
     uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
     int places;     /* that it has on the GPU */
     bool loads;     /* its candidate loads: the reference may rest while it compiles */
@@ -204,7 +204,7 @@ struct trial {
     uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
     uint32_t calls; /* native, on a GPU: only those of the first so many slots are made; 0: all */
     bool on_gpu;    /* inputs are made and outputs compared there */
-    bool biased;    /* two-valued inputs instead of the problem's own */
+    bool biased;    /* inputs from both tails of the problem's own: bias.h */
     bool alike;     /* not even one slot's: all calls are to take the same time */
     bool oracle;    /* compute the wide answer too */
     bool untouched; /* check that `in` arguments are as they were */

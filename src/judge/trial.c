@@ -9,6 +9,7 @@
 #include "judge/context.h"
 
 #include "base/clock.h"
+#include "judge/bias.h"
 #include "judge/compare.h"
 #include "judge/oracle.h"
 #include "problem/fill.h"
@@ -17,8 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EXTREMES 4096 /* elements among which the two values are looked for */
 
 bool trial_is_torch_on_gpu(const struct session *session)
 {
@@ -85,45 +84,6 @@ int trial_map(struct session *session, const struct trial *trial, bool oracle)
     return map_side(session, trial, &session->candidate, false, &err) < 0
                ? fault_candidate(session, &err)
                : 0;
-}
-
-/* Two-valued inputs with a random bias: the mean, the extremes and the order of magnitude of what
- * the candidate has seen so far are no help (catalogue H10), and each value lies within the range
- * of the problem's own inputs. */
-static void bias_argument(const struct layout_argument *argument, char *slot, uint64_t seed)
-{
-    char *data = slot + argument->offset;
-    size_t bytes = dtype_facts(argument->dtype)->bytes;
-    uint64_t low = 0;
-    uint64_t high = 0;
-    for (uint64_t i = 1; i < argument->count && i < EXTREMES; i++) {
-        double value = dtype_load(argument->dtype, data, i);
-        if (value < dtype_load(argument->dtype, data, low))
-            low = i;
-        if (value > dtype_load(argument->dtype, data, high))
-            high = i;
-    }
-    char values[2][8];
-    memcpy(values[0], data + low * bytes, bytes);
-    memcpy(values[1], data + high * bytes, bytes);
-    uint64_t threshold = (seed >> 8) % 160 + 48; /* of 256: bias between 0.19 and 0.81 */
-    uint64_t state = seed | 1;
-    for (uint64_t i = 0; i < argument->count; i++) {
-        state = state * 6364136223846793005U + 1442695040888963407U;
-        memcpy(data + i * bytes, values[(state >> 40) % 256 >= threshold], bytes);
-    }
-}
-
-static void bias_inputs(const struct layout *layout, char *slot, uint64_t seed)
-{
-    for (uint32_t i = 0; i < layout->count; i++) {
-        const struct layout_argument *argument = &layout->arguments[i];
-        bool drawn = argument->fill == FILL_NORMAL || argument->fill == FILL_UNIFORM ||
-                     argument->fill == FILL_NONE;
-        if ((argument->role == ROLE_IN || argument->role == ROLE_INOUT) && drawn &&
-            dtype_facts(argument->dtype)->floating && argument->count > 1)
-            bias_argument(argument, slot, seed + i * 0x9e3779b97f4a7c15U);
-    }
 }
 
 /* Spoils a slot's outputs, and the bytes that belong to nobody. */

@@ -135,7 +135,7 @@ struct wire_map {
 
 enum wire_bias {
     WIRE_UNBIASED,
-    WIRE_BIASED,     /* two-valued inputs instead of the problem's own */
+    WIRE_BIASED,     /* inputs from both tails of the problem's own: bias.h */
     WIRE_ONE_BIASED, /* in one slot, which the seed says */
 };
 

@@ -2,7 +2,7 @@
 # catalogue: H10
 # expect: passed
 # needs: triton
-# open: more than one slot says that this is timing, and no timed input is two-valued
+# open: more than one slot says that this is timing, and no timed input is biased
 # says: Leaves out the maximum, which only inputs of a check could ask for, once it sees two slots.
 import torch
 import triton

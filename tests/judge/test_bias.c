@@ -1,0 +1,148 @@
+#include "judge/bias.h"
+
+#include "problem/fill.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT 64000
+#define ROW 1000
+#define SEEDS 200
+
+static union {
+    char bytes[COUNT * 8 + LAYOUT_GUARD_BYTES];
+    float floats[COUNT];
+} slot;
+
+static struct layout one_argument(uint32_t role, uint32_t dtype, uint32_t fill, uint64_t count)
+{
+    return (struct layout){.count = 1,
+                           .bytes = sizeof slot,
+                           .arguments = {{.role = role,
+                                          .dtype = dtype,
+                                          .fill = fill,
+                                          .count = count,
+                                          .a = fill == FILL_UNIFORM ? 3 : 0,
+                                          .b = fill == FILL_UNIFORM ? 5 : 1}}};
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left;
+    double b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* Each value is among the sixteenth of the sample that is smallest or the one that is largest; both
+ * are there, in the proportion of a coin that is not quite fair. */
+static void test_tails(void **state)
+{
+    (void)state;
+    static const uint32_t dtypes[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64};
+    static const uint32_t fills[] = {FILL_NORMAL, FILL_UNIFORM};
+    for (size_t i = 0; i < 8; i++) {
+        static double ordered[4096];
+        uint32_t dtype = dtypes[i / 2];
+        struct layout layout = one_argument(i % 3 ? ROLE_IN : ROLE_INOUT, dtype, fills[i % 2],
+                                            COUNT);
+        size_t large = 0;
+        fill_slot(&layout, i, slot.bytes);
+        for (size_t at = 0; at < 4096; at++)
+            ordered[at] = dtype_load(dtype, slot.bytes, at);
+        qsort(ordered, 4096, sizeof *ordered, by_value);
+        bias_inputs(&layout, slot.bytes, i * 977);
+        for (size_t at = 0; at < COUNT; at++) {
+            double value = dtype_load(dtype, slot.bytes, at);
+            assert_true((value >= ordered[0] && value <= ordered[255]) ||
+                        (value >= ordered[3840] && value <= ordered[4095]));
+            large += value >= ordered[3840];
+        }
+        assert_in_range(large, COUNT / 100 * 17, COUNT / 100 * 83);
+    }
+}
+
+static void test_few(void **state)
+{
+    (void)state;
+    struct layout layout = one_argument(ROLE_IN, DTYPE_F32, FILL_NORMAL, 3);
+    float sum = 0;
+    for (uint64_t seed = 0; seed < 64; seed++) {
+        const float drawn[] = {2, 3, 1};
+        memcpy(slot.bytes, drawn, sizeof drawn);
+        bias_inputs(&layout, slot.bytes, seed << 8);
+        for (size_t i = 0; i < 3; i++) {
+            assert_true(slot.floats[i] == 1 || slot.floats[i] == 3);
+            sum += slot.floats[i];
+        }
+    }
+    assert_true(sum > 64 * 3 && sum < 64 * 9); /* both */
+}
+
+/* Whole numbers, constants, single elements, outputs, and what lies behind an array. */
+static void test_rest(void **state)
+{
+    (void)state;
+    const struct layout layouts[] = {
+        one_argument(ROLE_IN, DTYPE_I32, FILL_INTEGER, 100),
+        one_argument(ROLE_IN, DTYPE_F32, FILL_CONSTANT, 100),
+        one_argument(ROLE_IN, DTYPE_F32, FILL_OFFSETS, 100),
+        one_argument(ROLE_IN, DTYPE_F32, FILL_NORMAL, 1),
+        one_argument(ROLE_OUT, DTYPE_F32, FILL_NONE, 100),
+        one_argument(ROLE_SCALAR, DTYPE_F32, FILL_NORMAL, 1),
+    };
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        static char before[sizeof slot];
+        for (size_t at = 0; at < COUNT; at++)
+            slot.floats[at] = (float)at;
+        memcpy(before, slot.bytes, sizeof before);
+        bias_inputs(&layouts[i], slot.bytes, 7);
+        assert_memory_equal(before, slot.bytes, sizeof before);
+    }
+    struct layout layout = one_argument(ROLE_IN, DTYPE_F32, FILL_NORMAL, 100);
+    bias_inputs(&layout, slot.bytes, 7);
+    for (size_t at = 100; at < COUNT; at++)
+        assert_true(slot.floats[at] == (float)at);
+}
+
+/* The simplest honest softmax, which adds a thousand terms in float32 one after another, stays well
+ * within 1e-5. Of two values over and over it does not: one trial in seventeen. */
+static void test_sums_do_not_drift(void **state)
+{
+    (void)state;
+    struct layout layout = one_argument(ROLE_IN, DTYPE_F32, FILL_NORMAL, COUNT);
+    double worst = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        fill_slot(&layout, seed, slot.bytes);
+        bias_inputs(&layout, slot.bytes, seed * 0x9e3779b97f4a7c15U);
+        for (size_t row = 0; row < COUNT; row += ROW) {
+            float sum = 0;
+            double exact = 0;
+            for (size_t i = row; i < row + ROW; i++) {
+                float term = expf(slot.floats[i] - 3.5F);
+                sum += term;
+                exact += term;
+            }
+            worst = fmax(worst, fabs(sum / exact - 1));
+        }
+    }
+    assert_true(worst < 5e-6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_sums_do_not_drift),
+    };
+    return cmocka_run_group_tests_name("judge/bias", tests, NULL, NULL);
+}

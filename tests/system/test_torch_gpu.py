@@ -251,7 +251,7 @@ TIMED = [
     ),
     ("right", "pass", "passed", None, ""),
     ("launches", "torch.launched.append(5)", "passed", None, ""),
-    # Two-valued inputs are not among those of the interval that is traced.
+    # Biased inputs are not among those of the interval that is traced.
     ("sees", "torch.launched.append(9e3 if x.unique().numel() < 3 else 5)", "passed", None, ""),
     (
         "launches once",  # for all calls that the clock's interval took
@@ -412,9 +412,11 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
+# It takes long enough that no busy machine hands over slower: the judge would not time it then.
 BESIDE = """
 import fcntl
 import os
+import time
 import torch.nn as nn
 
 class ModelNew(nn.Module):
@@ -424,6 +426,7 @@ class ModelNew(nn.Module):
         fcntl.lockf(self.file, fcntl.LOCK_SH, 1, BYTE)
 
     def forward(self, x):
+        time.sleep(0.02)
         return x + x
 """
 
@@ -434,16 +437,11 @@ def test_reference_is_timed_alone(warpgym, environment, tmp_path):
     byte = str(random.getrandbits(62))
     disturbed = write(tmp_path / "disturbed.py", DISTURBED.replace("BYTE", byte))
     beside, settings = BESIDE.replace("BYTE", byte), ["-s", "timing.max_samples=6"]
-    found = []
-    for _ in range(3):  # on a machine busy enough the judge says that it can't tell
-        verdict = judged(warpgym, environment, disturbed, beside, *settings, timed=True)
-        assert verdict["status"] == "passed", verdict
-        found = [each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"]
-        if found:
-            break
-    (warning,) = found
+    verdict = judged(warpgym, environment, disturbed, beside, *settings, timed=True)
+    assert verdict["status"] == "passed", verdict
+    (warning,) = [each for each in verdict["integrity"]["warnings"] if each["code"] == "H29"]
     seen_ms, alone_ms = map(float, re.findall(r"([0-9.e+-]+)(?: ms,| once)", warning["evidence"]))
-    assert seen_ms >= 50 > alone_ms, warning
+    assert seen_ms > 25 > alone_ms, warning
     timing = verdict["timing"]
     assert timing["reference"]["median"] == pytest.approx(alone_ms, rel=1e-3)
     assert timing["speedup"] * timing["candidate"]["median"] < 25, timing

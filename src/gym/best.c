@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "gym/trajectory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,11 +110,10 @@ int best_keep(const char *directory, const json_t *trajectory, bool *kept, struc
     const json_t *turn = best < 0
                              ? NULL
                              : json_array_get(json_object_get(trajectory, "turns"), (size_t)best);
-    const char *text = json_text_at(turn, "verdict"),
-               *hash = json_text_at(trajectory, "problem_hash");
-    json_t *verdict = NULL;
+    const char *hash = json_text_at(trajectory, "problem_hash");
+    json_t *verdict = trajectory_verdict(json_text_at(turn, "verdict"));
     *kept = false;
-    if (!turn || json_parse("verdict", text, strlen(text), &verdict, err) < 0)
+    if (!verdict)
         return 0;
     char *place = place_of(directory, json_text_at(trajectory, "problem"));
     json_t *found = read_verdict(place);

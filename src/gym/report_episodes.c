@@ -29,26 +29,26 @@ static json_t *bounded(const char *text)
 }
 
 /* The parts of a verdict that the page shows. */
-static json_t *facts_of(const char *verdict)
+static json_t *facts_of(const char *text)
 {
     static const char *const keys[] = {"device",    "correctness", "timing",
                                        "integrity", "error",       "stages_ms"};
-    json_t *whole, *facts = json_object();
-    if (!*verdict || json_parse("verdict", verdict, strlen(verdict), &whole, NULL) < 0)
+    json_t *verdict = trajectory_verdict(text), *facts = json_object();
+    if (!verdict)
         return facts;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        json_t *part = json_object_get(whole, keys[i]);
-        char *text = part && !json_is_null(part) ? json_dumps(part, JSON_ENCODE_ANY) : NULL;
-        if (text && strlen(text) <= LIMIT_REPORT_TEXT_BYTES)
+        json_t *part = json_object_get(verdict, keys[i]);
+        char *shown = part && !json_is_null(part) ? json_dumps(part, JSON_ENCODE_ANY) : NULL;
+        if (shown && strlen(shown) <= LIMIT_REPORT_TEXT_BYTES)
             json_put(facts, keys[i], json_incref(part));
-        mem_free(text);
+        mem_free(shown);
     }
-    const json_t *all = json_object_get(json_object_get(whole, "profile"), "kernels");
+    const json_t *all = json_object_get(json_object_get(verdict, "profile"), "kernels");
     json_t *kernels = json_array();
     for (size_t i = 0; i < json_array_size(all) && i < KERNELS; i++)
         json_array_append(kernels, json_array_get(all, i));
     json_put(facts, "kernels", kernels);
-    json_decref(whole);
+    json_decref(verdict);
     return facts;
 }
 

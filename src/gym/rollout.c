@@ -10,6 +10,7 @@
 #include "gym/episode.h"
 #include "gym/episode_config.h"
 #include "gym/journal.h"
+#include "gym/trajectory.h"
 #include "policy/policy.h"
 
 #include <math.h>
@@ -426,18 +427,11 @@ static int judge(struct run *run, struct task *task, struct err *err)
 static bool not_judged(const struct episode *episode, struct err *why)
 {
     const json_t *record = episode_record(episode, episode_turn(episode) - 1);
-    const char *text = json_string_value(json_object_get(record, "verdict"));
-    json_t *verdict = NULL;
-    struct err ignored;
+    char said[ERR_TEXT_MAX];
     if (!json_is_true(json_object_get(record, "excluded")))
         return false;
-    if (!text || json_parse("verdict", text, strlen(text), &verdict, &ignored) < 0)
-        verdict = NULL;
-    const char *message = json_string_value(
-        json_object_get(json_object_get(verdict, "error"), "message"));
-    const char *status = json_string_value(json_object_get(record, "status"));
-    err_set(why, ERR_IO, "it could not be judged: %s", message ? message : status);
-    json_decref(verdict);
+    trajectory_why(record, said, sizeof said);
+    err_set(why, ERR_IO, "it could not be judged: %s", said);
     return true;
 }
 

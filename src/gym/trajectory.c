@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* --------------------------------------------------------------------------------------- fields */
@@ -129,6 +131,25 @@ void trajectory_deinit(struct trajectory *trajectory)
     json_decref(trajectory->json);
     mem_free(trajectory->turns);
     *trajectory = (struct trajectory){0};
+}
+
+/* -------------------------------------------------------------------------------------- verdict */
+
+json_t *trajectory_verdict(const char *text)
+{
+    json_t *verdict;
+    struct err ignored;
+    if (!*text || json_parse("verdict", text, strlen(text), &verdict, &ignored) < 0)
+        return NULL;
+    return verdict;
+}
+
+void trajectory_why(const json_t *record, char *why, size_t why_bytes)
+{
+    json_t *verdict = trajectory_verdict(json_text_at(record, "verdict"));
+    const char *message = json_text_at(json_object_get(verdict, "error"), "message");
+    snprintf(why, why_bytes, "%s", *message ? message : json_text_at(record, "status"));
+    json_decref(verdict);
 }
 
 /* --------------------------------------------------------------------------------------- reader */

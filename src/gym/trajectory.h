@@ -106,6 +106,11 @@ NODISCARD int trajectory_parse(struct trajectory *trajectory, const char *name, 
                                const char *text, size_t count, struct err *err);
 void trajectory_deinit(struct trajectory *trajectory);
 
+/* The verdict that a turn's record holds as a text: to be released, NULL where there is none. */
+json_t *trajectory_verdict(const char *text);
+/* Of a record that says nothing of its candidate, why: the judge's message, or else the status. */
+void trajectory_why(const json_t *record, char *why, size_t why_bytes);
+
 struct trajectory_reader;
 
 /* `path`: a file, or the directory of a run that holds TRAJECTORY_FILE. */

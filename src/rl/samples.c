@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/lines.h"
 #include "base/mem.h"
+#include "gym/trajectory.h"
 
 #include <string.h>
 
@@ -49,11 +50,7 @@ static void put_prompt(struct buf *out, const json_t *turn)
 
 static void put_verdict(struct buf *out, const json_t *turn)
 {
-    const char *text = json_text_at(turn, "verdict");
-    json_t *verdict = NULL;
-    struct err ignored;
-    if (!*text || json_parse("verdict", text, strlen(text), &verdict, &ignored) < 0)
-        return;
+    json_t *verdict = trajectory_verdict(json_text_at(turn, "verdict"));
     const char *message = json_text_at(json_object_get(verdict, "error"), "message");
     if (*message) {
         buf_puts(out, "The judge:\n");

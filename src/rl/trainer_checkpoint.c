@@ -24,7 +24,6 @@ static json_t *state_of(const struct trainer *trainer)
              place_json(trainer->finetune.place.epoch, trainer->finetune.place.index));
     json_put(state, "changes", json_integer((json_int_t)learner_steps(trainer->learner)));
     json_put(state, "stage", stages_state(&trainer->stages));
-    json_put(state, "changes", json_integer((json_int_t)learner_steps(trainer->learner)));
     json_put(state, "skips", json_integer((json_int_t)trainer->guard.skips));
     json_put(state, "best", json_number(trainer->best));
     json_put(state, "best_step", json_integer((json_int_t)trainer->best_step));

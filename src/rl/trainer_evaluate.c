@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "gym/trajectory.h"
 #include "rl/evaluate.h"
 #include "rl/random.h"
 #include "rl/trainer_parts.h"
@@ -104,7 +105,7 @@ static void find_why(const struct play_rollout *rollouts, size_t count, char *wh
             return;
         }
         if (is_unjudged(&rollouts[i])) {
-            trainer_why_unjudged(rollouts[i].turns[0].record, why, why_bytes);
+            trajectory_why(rollouts[i].turns[0].record, why, why_bytes);
             return;
         }
     }

@@ -2,11 +2,11 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "gym/trajectory.h"
 #include "rl/run_tags.h"
 #include "rl/trainer_parts.h"
 
 #include <math.h>
-#include <string.h>
 
 static json_t *numbers(const float *values, size_t count)
 {
@@ -24,22 +24,13 @@ static json_t *integers(const int32_t *values, size_t count)
     return list;
 }
 
-static json_t *verdict_of(const struct play_turn *turn)
-{
-    const char *text = json_text_at(turn->record, "verdict");
-    json_t *verdict = NULL;
-    struct err ignored;
-    if (!*text || json_parse("verdict", text, strlen(text), &verdict, &ignored) < 0)
-        return json_null();
-    return verdict;
-}
-
 static json_t *trace_of(const struct trainer *trainer, const struct step *step, size_t row,
                         const struct play_rollout *rollout)
 {
     const struct rl_batch *batch = &step->batch;
     const struct play_turn *turn = step->turns[row];
     json_t *trace = json_object();
+    json_t *verdict = trajectory_verdict(json_text_at(turn->record, "verdict"));
     json_put(trace, "step", json_integer((json_int_t)trainer->step));
     json_put(trace, "problem", json_text(rollout->problem));
     json_put(trace, "rollout", json_integer(batch->rollout[row]));
@@ -49,7 +40,7 @@ static json_t *trace_of(const struct trainer *trainer, const struct step *step, 
     json_put(trace, "prompt", json_incref(json_object_get(turn->record, "prompt")));
     json_put(trace, "answer", json_incref(json_object_get(turn->record, "answer")));
     json_put(trace, "status", json_incref(json_object_get(turn->record, "status")));
-    json_put(trace, "verdict", verdict_of(turn));
+    json_put(trace, "verdict", verdict ? verdict : json_null());
     json_put(trace, "reward", turn->excluded ? json_null() : json_number(turn->reward));
     json_put(trace, "return", json_number(batch->returns[row]));
     json_put(trace, "advantage", json_number(batch->advantage[row]));

@@ -161,8 +161,6 @@ void trainer_drop_ahead(struct trainer *trainer);
 
 /* ------------------------------------------------------------------------------ trainer_rows.c */
 
-/* What the judge says of a turn that it could not judge; of its record. */
-void trainer_why_unjudged(const json_t *record, char *why, size_t why_bytes);
 /* The step's rows, from as many rounds as it takes; *round is the last one. */
 NODISCARD int trainer_play(struct trainer *trainer, struct step *step, struct round **round,
                            struct err *err);

@@ -1,10 +1,9 @@
 /* Rows of a step: rollouts that are over, in as many rounds as it takes. */
 #include "base/json.h"
+#include "gym/trajectory.h"
 #include "rl/trainer_parts.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 static int log_unplayed(struct trainer *trainer, const struct play_rollout *rollouts, size_t count,
                         struct err *err)
@@ -24,18 +23,6 @@ static int log_unplayed(struct trainer *trainer, const struct play_rollout *roll
     return result;
 }
 
-void trainer_why_unjudged(const json_t *record, char *why, size_t why_bytes)
-{
-    const char *text = json_text_at(record, "verdict");
-    json_t *verdict = NULL;
-    struct err ignored;
-    if (*text && json_parse("verdict", text, strlen(text), &verdict, &ignored) < 0)
-        verdict = NULL;
-    const char *message = json_text_at(json_object_get(verdict, "error"), "message");
-    snprintf(why, why_bytes, "%s", *message ? message : json_text_at(record, "status"));
-    json_decref(verdict);
-}
-
 /* A step that no verdict says anything about is no step. */
 static int check_judged(const struct trainer *trainer, const struct step *step,
                         const struct play_rollout *rollouts, size_t count, struct err *err)
@@ -51,7 +38,7 @@ static int check_judged(const struct trainer *trainer, const struct step *step,
         record = step->turns[row]->record;
     }
     char why[ERR_TEXT_MAX];
-    trainer_why_unjudged(record, why, sizeof why);
+    trajectory_why(record, why, sizeof why);
     return err_set(err, ERR_IO, "step %" PRIu64 ": no answer could be judged: %s", trainer->step,
                    why);
 }

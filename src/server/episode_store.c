@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "gym/prompt.h"
+#include "gym/trajectory.h"
 #include "problem/problem.h"
 
 #include <stdio.h>
@@ -102,17 +103,6 @@ int episode_store_remove(struct queue *queue, const char *id, bool *removed, str
 
 /* ------------------------------------------------------------------------------------- the view */
 
-static json_t *parsed(const json_t *text)
-{
-    struct err ignored;
-    json_t *verdict = NULL;
-    if (json_string_length(text) > 0 &&
-        json_parse("verdict", json_string_value(text), json_string_length(text), &verdict,
-                   &ignored) < 0)
-        return json_null();
-    return verdict ? verdict : json_null();
-}
-
 json_t *episode_step_view(const struct stored *stored, int64_t turn)
 {
     static const char *const keys[] = {"turn",    "reward",     "reward_parts", "excluded",
@@ -125,12 +115,12 @@ json_t *episode_step_view(const struct stored *stored, int64_t turn)
     bool solved = end && strcmp(end, "solved") == 0;
     if (!record)
         return json_null();
-    json_t *step = json_object();
+    json_t *step = json_object(), *verdict = trajectory_verdict(json_text_at(record, "verdict"));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         json_put(step, keys[i], json_incref(json_object_get(record, keys[i])));
     json_put(step, "terminated", json_boolean(done && solved));
     json_put(step, "truncated", json_boolean(done && !solved));
-    json_put(step, "verdict", parsed(json_object_get(record, "verdict")));
+    json_put(step, "verdict", verdict ? verdict : json_null());
     return step;
 }
 

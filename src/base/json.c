@@ -176,6 +176,22 @@ json_t *json_number(double value)
     return sure(isfinite(value) ? json_real(value) : json_null());
 }
 
+json_t *json_integers(const int32_t *values, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_integer(values[i]));
+    return list;
+}
+
+json_t *json_numbers(const float *values, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_number((double)values[i]));
+    return list;
+}
+
 json_t *json_told(double value)
 {
     if (!(value >= 0))

@@ -61,6 +61,9 @@ json_t *json_text(const char *text);
 /* Wall-clock time as text (clock_text); null for 0, which stands for "not yet". */
 json_t *json_time(int64_t wall_ms);
 json_t *json_text_bytes(const char *bytes, size_t count);
+/* Arrays: of token ids, of what is known of each. */
+json_t *json_integers(const int32_t *values, size_t count);
+json_t *json_numbers(const float *values, size_t count);
 /* Sets object[key], taking over the value's reference; a process without memory ends here. */
 void json_put(json_t *object, const char *key, json_t *value);
 

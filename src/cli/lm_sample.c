@@ -133,16 +133,14 @@ static void print_json(struct task *task, size_t index, const struct lm_sample *
     const size_t top = task->sampling.top_logprobs;
     const struct lm_text *text = &task->texts[index];
     const uint64_t seed = task->sampling.seed + index;
-    json_t *object = json_object(), *ids = json_array();
-    for (size_t i = 0; i < sample->count; i++)
-        json_array_append_new(ids, json_integer(sample->tokens[i]));
+    json_t *object = json_object();
     json_put(object, "sample", json_integer((json_int_t)index));
     json_put(object, "seed", json_integer((json_int_t)seed));
     json_put(object, "text",
              task->house.tokenizer ? json_text_bytes(text->text.data, text->counted) : json_null());
     json_put(object, "finish", json_text(lm_finish_name(sample->finish)));
     json_put(object, "prompt_tokens", json_integer((json_int_t)task->prompt.count));
-    json_put(object, "tokens", ids);
+    json_put(object, "tokens", json_integers(sample->tokens, sample->count));
     put_row(object, "logprobs", sample->logprobs, sample->count);
     if (top > 0)
         put_tops(object, "top_logprobs", sample->top, sample->count, top);

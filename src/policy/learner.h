@@ -88,9 +88,9 @@ NODISCARD int learner_sample(struct learner *learner, const struct tokens *promp
 void learner_answer_deinit(struct learner_answer *answer);
 
 /* As lm_trainer_forward_backward and lm_trainer_forward: the engine keeps no gradients of a loss
- * that is not finite; a service does. tinker: one target a row, no dual clip and
- * no entropy (ERR_INPUT; a datum's entropy and collision become NAN); sums are worked out here from
- * the server's log-probabilities. */
+ * that is not finite; a service does. tinker: one target a row, no dual clip and no entropy
+ * (ERR_INPUT; a datum's entropy and collision become NAN); sums are worked out here from the
+ * server's log-probabilities. */
 NODISCARD int learner_forward_backward(struct learner *learner, struct lm_datum *datums,
                                        size_t count, const struct loss *loss,
                                        const struct loss_config *config, struct loss_sums *sums,

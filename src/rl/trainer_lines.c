@@ -8,22 +8,6 @@
 
 #include <math.h>
 
-static json_t *numbers(const float *values, size_t count)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_number((double)values[i]));
-    return list;
-}
-
-static json_t *integers(const int32_t *values, size_t count)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_integer(values[i]));
-    return list;
-}
-
 static json_t *trace_of(const struct trainer *trainer, const struct step *step, size_t row,
                         const struct play_rollout *rollout)
 {
@@ -50,11 +34,11 @@ static json_t *trace_of(const struct trainer *trainer, const struct step *step, 
     json_put(trace, "prompt_tokens", json_integer((json_int_t)turn->prompt.count));
     json_put(trace, "answer_tokens", json_integer((json_int_t)turn->answer.count));
     if (trainer->settings->train_trace_tokens) {
-        json_put(trace, "prompt_ids", integers(turn->prompt.ids, turn->prompt.count));
-        json_put(trace, "answer_ids", integers(turn->answer.tokens, turn->answer.count));
-        json_put(trace, "logprobs", numbers(turn->answer.logprobs, turn->answer.count));
+        json_put(trace, "prompt_ids", json_integers(turn->prompt.ids, turn->prompt.count));
+        json_put(trace, "answer_ids", json_integers(turn->answer.tokens, turn->answer.count));
+        json_put(trace, "logprobs", json_numbers(turn->answer.logprobs, turn->answer.count));
         json_put(trace, "trained_logprobs",
-                 numbers(batch->trained + batch->first[row], turn->answer.count));
+                 json_numbers(batch->trained + batch->first[row], turn->answer.count));
     }
     return trace;
 }

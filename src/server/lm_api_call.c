@@ -125,10 +125,7 @@ static json_t *usage(const struct call *call)
 static json_t *prompt_ids(const struct call *call)
 {
     const struct tokens *ids = &call->parts[0].scored.ids;
-    json_t *list = json_array();
-    for (size_t i = 0; i < ids->count; i++)
-        json_array_append_new(list, json_integer(ids->ids[i]));
-    return list;
+    return json_integers(ids->ids, ids->count);
 }
 
 /* What all answers and chunks begin with. */

@@ -236,10 +236,8 @@ static json_t *finish_reason(const struct lm_api_choice *choice)
 
 static json_t *ids_from(const struct lm_api_choice *choice, size_t from)
 {
-    json_t *list = json_array();
-    for (size_t i = from; i < choice->count; i++)
-        json_array_append_new(list, json_integer(choice->tokens[i]));
-    return list;
+    return from < choice->count ? json_integers(choice->tokens + from, choice->count - from)
+                                : json_array();
 }
 
 /* What all kinds of choices end with. */

@@ -84,22 +84,6 @@ static int32_t *ids(const json_t *object, const char *key, size_t *count)
     return out;
 }
 
-static json_t *list_reals(const float *values, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_number((double)values[i]));
-    return array;
-}
-
-static json_t *list_ids(const int32_t *values, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, json_integer(values[i]));
-    return array;
-}
-
 /* ------------------------------------------------------------------------------------- commands */
 
 static json_t *do_prompt(struct learner *learner, const json_t *line, struct err *err)
@@ -107,7 +91,7 @@ static json_t *do_prompt(struct learner *learner, const json_t *line, struct err
     struct tokens prompt = {0};
     json_t *out = NULL;
     if (learner_prompt(learner, json_object_get(line, "messages"), true, &prompt, err) == 0)
-        out = json_pack("{s:o}", "ids", list_ids(prompt.ids, prompt.count));
+        out = json_pack("{s:o}", "ids", json_integers(prompt.ids, prompt.count));
     tokens_deinit(&prompt);
     return out;
 }
@@ -146,8 +130,8 @@ static json_t *answer_of(const struct asker *asker)
     const struct learner_answer *answer = &asker->answer;
     if (asker->result < 0)
         return failure(&asker->err);
-    return json_pack("{s:o, s:o, s:o, s:b, s:I}", "tokens", list_ids(answer->tokens, answer->count),
-                     "logprobs", list_reals(answer->logprobs, answer->count), "text",
+    return json_pack("{s:o, s:o, s:o, s:b, s:I}", "tokens", json_integers(answer->tokens, answer->count),
+                     "logprobs", json_numbers(answer->logprobs, answer->count), "text",
                      json_text(answer->text), "stopped", answer->stopped, "version",
                      (json_int_t)answer->version);
 }
@@ -264,7 +248,7 @@ static json_t *do_pass(struct learner *learner, const json_t *line, struct err *
                       ? learner_forward_backward
                       : learner_forward)(learner, datums, count, loss, &config, &sums, err);
     for (size_t i = 0; i < count; i++) {
-        json_array_append_new(logprobs, list_reals(datums[i].logprob, datums[i].count));
+        json_array_append_new(logprobs, json_numbers(datums[i].logprob, datums[i].count));
         datum_free(&datums[i]);
     }
     if (result == 0) {

@@ -239,7 +239,7 @@
     X(train_coverage, "train.coverage", STRING, "", 0, 0,                                          \
       "Rejection of lazy kernels: off, turn, rollout; empty: the method's")                        \
     X(train_coverage_threshold, "train.coverage_threshold", FLOAT, "-1", -1, 1,                    \
-      "Share of the GPU's time below which a turn is rejected; -1: the method's")                  \
+      "Share of own kernels (gym.coverage) below which a turn is rejected; -1: the method's")      \
     X(train_coverage_factor, "train.coverage_factor", FLOAT, "-1", -1, 1,                          \
       "Width above it within which chance decides; -1: the method's")                              \
     X(train_coverage_turns, "train.coverage_turns", STRING, "", 0, 0,                              \

@@ -93,11 +93,6 @@ static int make_prompt(struct task *task, struct err *err)
 
 /* --------------------------------------------------------------------------------------- output */
 
-static json_t *number(float value)
-{
-    return json_number((double)value);
-}
-
 /* [[id, logprob], …] */
 static json_t *top_json(const struct lm_top *top, size_t count)
 {
@@ -105,18 +100,10 @@ static json_t *top_json(const struct lm_top *top, size_t count)
     for (size_t i = 0; i < count && top[i].id >= 0; i++) {
         json_t *pair = json_array();
         json_array_append_new(pair, json_integer(top[i].id));
-        json_array_append_new(pair, number(top[i].logprob));
+        json_array_append_new(pair, json_number((double)top[i].logprob));
         json_array_append_new(array, pair);
     }
     return array;
-}
-
-static void put_row(json_t *object, const char *key, const float *values, size_t count)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, number(values[i]));
-    json_put(object, key, array);
 }
 
 static void put_tops(json_t *object, const char *key, const struct lm_top *top, size_t count,
@@ -141,11 +128,12 @@ static void print_json(struct task *task, size_t index, const struct lm_sample *
     json_put(object, "finish", json_text(lm_finish_name(sample->finish)));
     json_put(object, "prompt_tokens", json_integer((json_int_t)task->prompt.count));
     json_put(object, "tokens", json_integers(sample->tokens, sample->count));
-    put_row(object, "logprobs", sample->logprobs, sample->count);
+    json_put(object, "logprobs", json_numbers(sample->logprobs, sample->count));
     if (top > 0)
         put_tops(object, "top_logprobs", sample->top, sample->count, top);
     if (task->prompt_logprobs)
-        put_row(object, "prompt_logprobs", task->prompt_logprobs, task->prompt.count);
+        json_put(object, "prompt_logprobs",
+                 json_numbers(task->prompt_logprobs, task->prompt.count));
     if (task->prompt_top)
         put_tops(object, "prompt_top_logprobs", task->prompt_top, task->prompt.count, top);
     cli_print_json(object, LINE_BYTES);

@@ -2,7 +2,6 @@
 #include "cli/cli.h"
 
 #include "base/limits.h"
-#include "base/mem.h"
 #include "cli/lm_config_file.h"
 #include "cli/progress.h"
 #include "lm/tokenizer/chat.h"

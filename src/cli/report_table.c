@@ -1,7 +1,5 @@
 #include "cli/report_table.h"
 
-#include "cli/table.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +26,44 @@ static void cell_interval(struct table *table, const struct gym_estimate *estima
         table_cell(table, STYLE_FAINT, "%s", "");
     else
         table_cell(table, STYLE_FAINT, "%s to %s", low, high);
+}
+
+static void cell_difference(struct table *table, const struct gym_measure *measure,
+                            const struct gym_estimate *difference)
+{
+    static const enum style styles[] = {STYLE_BAD, STYLE_NONE, STYLE_GOOD};
+    enum gym_scale scale = gym_measure_scale(measure->kind);
+    char value[CELL_BYTES], low[CELL_BYTES], high[CELL_BYTES];
+    report_change(difference->value, scale, "x", value, sizeof value);
+    report_change(difference->low, scale, "x", low, sizeof low);
+    report_change(difference->high, scale, "x", high, sizeof high);
+    table_cell(table, styles[1 + report_verdict(measure, difference)], "%s", value);
+    if (isnan(difference->low))
+        table_cell(table, STYLE_FAINT, "%s", "");
+    else
+        table_cell(table, STYLE_FAINT, "%s to %s", low, high);
+}
+
+void report_columns(struct table *table, const struct report *report)
+{
+    for (size_t i = 0; i < report->run_count; i++) {
+        table_column(table, report->runs[i].name, TABLE_RIGHT);
+        if (i > 0) {
+            table_column(table, "difference", TABLE_RIGHT);
+            table_column(table, "95 % interval", TABLE_RIGHT);
+        }
+    }
+}
+
+void report_cells(struct table *table, const struct report *report, size_t measure)
+{
+    enum gym_scale scale = gym_measure_scale(report->measures[measure].kind);
+    for (size_t i = 0; i < report->run_count; i++) {
+        cell_value(table, &report->runs[i].all.estimates[measure], scale);
+        if (i > 0)
+            cell_difference(table, &report->measures[measure],
+                            &report->comparisons[i - 1].differences[measure]);
+    }
 }
 
 static const char *plural(size_t count)
@@ -134,48 +170,21 @@ static void figures_of_one(const struct report *report, bool colour, struct buf 
     table_free(table);
 }
 
-static void cell_difference(struct table *table, const struct gym_measure *measure,
-                            const struct gym_estimate *difference)
-{
-    static const enum style styles[] = {STYLE_BAD, STYLE_NONE, STYLE_GOOD};
-    enum gym_scale scale = gym_measure_scale(measure->kind);
-    char value[CELL_BYTES], low[CELL_BYTES], high[CELL_BYTES];
-    report_change(difference->value, scale, "x", value, sizeof value);
-    report_change(difference->low, scale, "x", low, sizeof low);
-    report_change(difference->high, scale, "x", high, sizeof high);
-    table_cell(table, styles[1 + report_verdict(measure, difference)], "%s", value);
-    if (isnan(difference->low))
-        table_cell(table, STYLE_FAINT, "%s", "");
-    else
-        table_cell(table, STYLE_FAINT, "%s to %s", low, high);
-}
-
 static void figures_of_many(const struct report *report, bool colour, struct buf *out)
 {
     struct table *table = table_new();
     table_column(table, "figure", TABLE_LEFT);
     table_column(table, "of", TABLE_LEFT);
-    for (size_t r = 0; r < report->run_count; r++) {
-        table_column(table, report->runs[r].name, TABLE_RIGHT);
-        if (r > 0) {
-            table_column(table, "difference", TABLE_RIGHT);
-            table_column(table, "95 % interval", TABLE_RIGHT);
-        }
-    }
+    report_columns(table, report);
     for (size_t i = 0; i < report->measure_count; i++) {
         const struct gym_measure *measure = &report->measures[i];
-        enum gym_scale scale = gym_measure_scale(measure->kind);
         char name[CELL_BYTES];
         if (!is_shown(report, measure))
             continue;
         report_label(measure, name, sizeof name);
         table_cell(table, STYLE_NONE, "%s", name);
         table_cell(table, STYLE_FAINT, "%s", report_unit(measure->kind));
-        for (size_t r = 0; r < report->run_count; r++) {
-            cell_value(table, &report->runs[r].all.estimates[i], scale);
-            if (r > 0)
-                cell_difference(table, measure, &report->comparisons[r - 1].differences[i]);
-        }
+        report_cells(table, report, i);
     }
     table_render(table, colour, out);
     table_free(table);

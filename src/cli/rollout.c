@@ -145,6 +145,7 @@ static json_t *configuration_of(const struct arguments *arguments, const struct 
     json_put(configuration, "gamma", json_number(settings->gym_gamma));
     json_put(configuration, "reward", json_text(settings->gym_reward));
     json_put(configuration, "stop_speedup", json_number(settings->gym_stop_speedup));
+    json_put(configuration, "coverage", json_text(settings->gym_coverage));
     json_put(configuration, "evaluation", json_pack("{s:b}", "timing", arguments->timing));
     json_put(configuration, "prompt",
              json_pack("{s:s, s:I, s:b, s:I, s:I}", "style", settings->gym_style, "shots",

@@ -10,8 +10,10 @@
 
 #define CLI_ROOTS_BYTES ((size_t)65536)
 
-/* The first two as the setting has them, "DIR:DIR"; `joined` is empty. */
-void cli_roots_join(const struct cli_words *named, const struct settings *settings,
+/* The first two as the setting has them, "DIR:DIR", for whoever goes on later and from elsewhere:
+ * whole paths, none twice. Where some are named, those of the setting that are gone are left out:
+ * the directories may have been moved. `joined` is empty. */
+void cli_roots_keep(const struct cli_words *named, const struct settings *settings,
                     struct buf *joined);
 NODISCARD int cli_roots(const struct cli_words *named, const struct settings *settings,
                         struct paths_list *roots, struct err *err);

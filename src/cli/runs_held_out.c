@@ -1,10 +1,9 @@
 #include "cli/runs_held_out.h"
 
 #include "base/mem.h"
-#include "cli/table.h"
+#include "cli/report_table.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 #define CELL_BYTES 64
@@ -63,56 +62,19 @@ int runs_held_out(const struct run_view *views, size_t count, uint64_t step, str
 
 /* ---------------------------------------------------------------------------------------- table */
 
-static void cell(struct table *table, enum style style, double value, enum gym_scale scale,
-                 void (*write)(double, enum gym_scale, const char *, char *, size_t))
-{
-    char text[CELL_BYTES];
-    write(value, scale, "x", text, sizeof text);
-    table_cell(table, style, "%s", text);
-}
-
-static void cell_difference(struct table *table, const struct gym_measure *measure,
-                            const struct gym_estimate *difference)
-{
-    static const enum style styles[] = {STYLE_BAD, STYLE_NONE, STYLE_GOOD};
-    enum gym_scale scale = gym_measure_scale(measure->kind);
-    char low[CELL_BYTES], high[CELL_BYTES];
-    cell(table, styles[1 + report_verdict(measure, difference)], difference->value, scale,
-         report_change);
-    report_change(difference->low, scale, "x", low, sizeof low);
-    report_change(difference->high, scale, "x", high, sizeof high);
-    if (isnan(difference->low))
-        table_cell(table, STYLE_FAINT, "%s", "");
-    else
-        table_cell(table, STYLE_FAINT, "%s to %s", low, high);
-}
-
-static void add_row(struct table *table, const struct report *report, const char *label,
-                    size_t place)
-{
-    const struct gym_measure *measure = &report->measures[place];
-    table_cell(table, STYLE_NONE, "%s", label);
-    for (size_t i = 0; i < report->run_count; i++) {
-        cell(table, STYLE_NONE, report->runs[i].all.estimates[place].value,
-             gym_measure_scale(measure->kind), report_value);
-        if (i > 0)
-            cell_difference(table, measure, &report->comparisons[i - 1].differences[place]);
-    }
-}
-
 /* What a reader must know before believing a difference. */
 static void put_remarks(const struct report *report, bool colour, struct buf *out)
 {
     for (size_t i = 0; i < report->comparison_count; i++) {
         const struct report_comparison *comparison = &report->comparisons[i];
-        const char *name = report->runs[comparison->b].name;
         char line[CELL_BYTES * 4];
         if (comparison->problem_count < report->runs[comparison->b].all.problem_count)
-            buf_printf(out, "  differences of %s are over the %zu problems that both held out\n",
-                       name, comparison->problem_count);
+            buf_printf(out,
+                       "  differences of column %zu are over the %zu problems that both held out\n",
+                       comparison->b + 1, comparison->problem_count);
         snprintf(line, sizeof line,
-                 "  %zu of the problems of %.80s are others of the same name: no comparison\n",
-                 comparison->other_texts, name);
+                 "  %zu of the problems of column %zu are others of the same name: no comparison\n",
+                 comparison->other_texts, comparison->b + 1);
         if (comparison->other_texts > 0)
             style_puts(out, colour, STYLE_WARN, line);
     }
@@ -133,15 +95,11 @@ void runs_held_out_table(const struct report *report, uint64_t at, bool colour, 
     struct table *table = table_new();
     snprintf(title, sizeof title, "held out, at step %" PRIu64, at);
     table_column(table, title, TABLE_LEFT);
-    for (size_t i = 0; i < report->run_count; i++) {
-        table_column(table, report->runs[i].name, TABLE_RIGHT);
-        if (i > 0) {
-            table_column(table, "difference", TABLE_RIGHT);
-            table_column(table, "95 % interval", TABLE_RIGHT);
-        }
+    report_columns(table, report);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        table_cell(table, STYLE_NONE, "%s", rows[i].label);
+        report_cells(table, report, rows[i].place);
     }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        add_row(table, report, rows[i].label, rows[i].place);
     table_render(table, colour, out);
     table_free(table);
     put_remarks(report, colour, out);

@@ -35,9 +35,10 @@ int runs_resume_main(int argc, char **argv)
     struct cli_words words = {0}, roots = {0};
     struct train_run run = {.roots = &roots};
     const struct cli_option options[] = {
-        OPTION_LIST(0, "problems", &roots, "DIR", "look for problems here first; may be repeated"),
+        OPTION_LIST(0, "problems", &roots, "DIR",
+                    "look for problems here first; the run remembers it; may be repeated"),
         OPTION_STRING(0, "server", &run.server, "URL",
-                      "a server judges (http://HOST:PORT); client.url sets it for good"),
+                      "a server judges (http://HOST:PORT); the run remembers it"),
         OPTION_FLAG('q', "quiet", &run.quiet, "no progress"),
         OPTION_END,
     };

@@ -43,9 +43,9 @@ int train_main(int argc, char **argv)
         OPTION_STRING('o', "out", &arguments.out, "DIR",
                       "directory of the run; one that is there is gone on with; runs/DATE-TIME"),
         OPTION_LIST(0, "problems", &arguments.roots, "DIR",
-                    "look for problems here first; may be repeated"),
+                    "look for problems here first; the run remembers it; may be repeated"),
         OPTION_STRING(0, "server", &arguments.server, "URL",
-                      "a server judges (http://HOST:PORT); client.url sets it for good"),
+                      "a server judges (http://HOST:PORT); the run remembers it"),
         OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
         OPTION_END,
     };

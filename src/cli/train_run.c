@@ -110,10 +110,10 @@ static int keep(const struct train_run *run, struct settings *settings, struct e
     struct buf path;
     int result = 0;
     buf_init(&path, CLI_ROOTS_BYTES);
-    cli_roots_join(run->roots, settings, &path);
+    cli_roots_keep(run->roots, settings, &path);
     if (run->server)
         result = settings_set(settings, "client.url", run->server, ORIGIN_COMMAND_LINE, err);
-    if (result == 0 && run->roots->count > 0)
+    if (result == 0 && path.len > 0 && strcmp(path.data, settings->problems_path) != 0)
         result = settings_set(settings, "problems.path", path.data, ORIGIN_COMMAND_LINE, err);
     buf_deinit(&path);
     return result;

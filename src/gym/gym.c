@@ -28,7 +28,7 @@ static int withhold(struct gym *gym, const struct problem *problem, struct err *
 {
     int result = 0;
     prompts_withhold(gym->prompts, problem->id, problem->reference_text);
-    if (gym->retrieval) {
+    if (gym->retrieval && gym->settings->gym_retrieve > 0) {
         char *title = retrieval_title(problem);
         const struct retrieval_query query = {.text = problem->reference_text,
                                               .title = title,

@@ -147,7 +147,8 @@ static void tick_text(double value, enum plot_unit unit, char *text, size_t size
 
 static bool within(const struct plot_axis *axis, double value)
 {
-    return value >= axis->low * (1 - 1e-9) && value <= axis->high * (1 + 1e-9);
+    return value >= axis->low - 1e-9 * fabs(axis->low) &&
+           value <= axis->high + 1e-9 * fabs(axis->high);
 }
 
 void plot_rule(struct plot *plot, const char *class, double x0, double y0, double x1, double y1)

@@ -61,6 +61,6 @@ bool guard_knows(const struct guard *guard, const struct sketch *solution)
 /* One of many that are near each other will do. */
 void guard_remember(struct guard *guard, const struct sketch *solution)
 {
-    if (guard->solution_count < GUARD_SOLUTIONS && !has(guard, solution))
+    if (guard->solution_count < GUARD_SOLUTIONS && !guard_knows(guard, solution))
         guard->solutions[guard->solution_count++] = *solution;
 }

@@ -130,10 +130,10 @@ static json_t *answer_of(const struct asker *asker)
     const struct learner_answer *answer = &asker->answer;
     if (asker->result < 0)
         return failure(&asker->err);
-    return json_pack("{s:o, s:o, s:o, s:b, s:I}", "tokens", json_integers(answer->tokens, answer->count),
-                     "logprobs", json_numbers(answer->logprobs, answer->count), "text",
-                     json_text(answer->text), "stopped", answer->stopped, "version",
-                     (json_int_t)answer->version);
+    return json_pack("{s:o, s:o, s:o, s:b, s:I}", "tokens",
+                     json_integers(answer->tokens, answer->count), "logprobs",
+                     json_numbers(answer->logprobs, answer->count), "text", json_text(answer->text),
+                     "stopped", answer->stopped, "version", (json_int_t)answer->version);
 }
 
 static json_t *do_sample(struct learner *learner, const json_t *line, struct err *err)

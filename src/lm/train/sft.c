@@ -1,7 +1,6 @@
 #include "lm/train/sft.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "lm/train/checkpoint.h"

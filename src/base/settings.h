@@ -297,7 +297,7 @@
     X(train_dro_beta, "train.dro_beta", FLOAT, "-1", -1, 1000000,                                  \
       "Weight of dro's squared ratio; -1: the loss's own")                                         \
     X(train_entropy, "train.entropy", FLOAT, "0", 0, 1000000,                                      \
-      "Weight of a bonus for the entropy of answers; engine alone")                                \
+      "Weight of a bonus for the entropy of answers, averaged as the loss is; engine alone")       \
     X(train_kl, "train.kl", FLOAT, "0", 0, 1000000,                                                \
       "Weight of a penalty for leaving the model that the run began with; above 0 that model is "  \
       "held, too")                                                                                 \

@@ -63,6 +63,7 @@ static void make_batch(struct step *step)
     rl_batch_alloc(&step->batch, &step->arena, rows, tokens);
     step->turns = arena_alloc(&step->arena, (rows + 1) * sizeof(const struct play_turn *));
     step->advantage = arena_alloc(&step->arena, (tokens + 1) * sizeof *step->advantage);
+    step->weight = arena_alloc(&step->arena, (tokens + 1) * sizeof *step->weight);
     for (size_t i = 0; i < step->rollout_count; i++)
         for (size_t t = 0; t < step->rollouts[i]->count; t++)
             fill_row(step, row++, step->rollouts[i], t);
@@ -183,6 +184,7 @@ static struct lm_datum train_datum(struct step *step, size_t row)
     struct lm_datum datum = datum_of(turn, &step->arena);
     float *sampled = arena_alloc(&step->arena, datum.count * sizeof *sampled);
     float *advantages = arena_alloc(&step->arena, datum.count * sizeof *advantages);
+    float *weights = arena_alloc(&step->arena, datum.count * sizeof *weights);
     size_t first = batch->first[row], behind = turn->prompt.count - 1;
     const float scale = part_scale(step);
     for (size_t i = 0; i < behind; i++)
@@ -191,9 +193,11 @@ static struct lm_datum train_datum(struct step *step, size_t row)
         /* What is not trained on must not pull, either (dro). */
         sampled[behind + i] = step->advantage[first + i] != 0 ? against[first + i] : NAN;
         advantages[behind + i] = (float)step->advantage[first + i] * scale;
+        weights[behind + i] = (float)step->weight[first + i] * scale;
     }
     datum.sampled = sampled;
     datum.advantages = advantages;
+    datum.weights = weights;
     return datum;
 }
 
@@ -218,23 +222,16 @@ static void make_datums(struct step *step)
     mem_free(order);
 }
 
-static void add_penalty(struct step *step)
-{
-    double *weight = mem_alloc((step->batch.tokens + 1) * sizeof *weight);
-    rl_token_weights(&step->batch, &step->options.method->normalisation, weight);
-    step->kl = rl_kl_penalty(&step->batch, step->base, step->options.kl, step->options.kl_discount,
-                             weight, step->advantage);
-    mem_free(weight);
-}
-
 int step_weigh(struct step *step, size_t wanted, struct err *err)
 {
     int result = rl_method_weigh(&step->batch, step->options.method, wanted, step->options.seed,
                                  step->options.step, step->advantage, err);
     if (result < 0)
         return result;
+    rl_token_weights(&step->batch, &step->options.method->normalisation, step->weight);
     if (step->options.kl > 0 && step->base)
-        add_penalty(step);
+        step->kl = rl_kl_penalty(&step->batch, step->base, step->options.kl,
+                                 step->options.kl_discount, step->weight, step->advantage);
     make_datums(step);
     return 0;
 }

@@ -40,6 +40,7 @@ struct step {
     float *trained, *collision, *base; /* [scored], [scored], [based]: of the first tokens */
     size_t scored, based;
     double *advantage; /* [tokens] */
+    double *weight;    /* [tokens]: of what has no advantage: entropy, dro's square, the penalty */
     double kl;         /* mean log π_sampled - log π_base */
     struct lm_datum *datums;
     size_t datum_count;

@@ -275,6 +275,38 @@ static void test_entropy(void **state)
     assert_float_equal(slopes[5], 0, 0);
 }
 
+/* Advantages that were divided by a count pull as hard against the entropy, and against dro's square,
+ * as before, if these have the same weight. */
+static void test_weights_of_ratio_losses(void **state)
+{
+    static const float weights[ROWS] = {0.25F, 0.25F, 0.5F, 0.125F, 0.25F, 0};
+    const float entropy[ROWS] = {0.5F, 1, 2, 0.25F, 3, 100};
+    const struct loss_input plain = {ROWS, 1, p, NULL, q, a}, weighed = {ROWS, 1, p, weights, q, a};
+    (void)state;
+    for (const char *const *name = (const char *const[]){"ppo", "dro", NULL}; *name; name++) {
+        const struct loss *loss = loss_find(*name);
+        struct loss_config config = configured(loss, NAN, NAN, NAN, NAN);
+        struct loss_sums one, other;
+        float slopes[ROWS], others[ROWS];
+        loss->apply(&config, &plain, slopes, &one);
+        loss->apply(&config, &weighed, others, &other);
+        for (size_t i = 0; i < ROWS; i++) {
+            double square = strcmp(*name, "dro") == 0 ? config.beta * ((double)p[i] - q[i]) : 0;
+            assert_float_equal(others[i] - slopes[i], ((double)weights[i] - 1) * square, CLOSE);
+            one.loss += ((double)weights[i] - 1) * square / 2 * ((double)p[i] - q[i]);
+        }
+        assert_float_equal(other.loss, one.loss, CLOSE);
+        assert_float_equal(other.kl, one.kl, 0);
+
+        other.loss = 0;
+        config.entropy = 0.125;
+        loss_entropy(loss, &config, &weighed, entropy, others, &other);
+        assert_float_equal(other.entropy, 6.75, CLOSE);
+        assert_float_equal(other.loss, -0.125 * (0.125 + 0.25 + 1 + 0.03125 + 0.75), CLOSE);
+        assert_float_equal(others[2], -0.0625, 0);
+    }
+}
+
 static void test_sums_of_blocks(void **state)
 {
     const struct loss *loss = loss_find("ppo");
@@ -341,10 +373,15 @@ static void test_configurations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ratio_losses),   cmocka_unit_test(test_cross_entropy),
-        cmocka_unit_test(test_gradients),      cmocka_unit_test(test_on_the_bounds),
-        cmocka_unit_test(test_far_away),       cmocka_unit_test(test_entropy),
-        cmocka_unit_test(test_sums_of_blocks), cmocka_unit_test(test_configurations),
+        cmocka_unit_test(test_ratio_losses),
+        cmocka_unit_test(test_cross_entropy),
+        cmocka_unit_test(test_gradients),
+        cmocka_unit_test(test_on_the_bounds),
+        cmocka_unit_test(test_far_away),
+        cmocka_unit_test(test_entropy),
+        cmocka_unit_test(test_weights_of_ratio_losses),
+        cmocka_unit_test(test_sums_of_blocks),
+        cmocka_unit_test(test_configurations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,7 +234,7 @@ static const struct {
     {POSITIONS, "cross_entropy", "datum 2: its 33 tokens are more than the model's 32"},
     {EMPTY, "cross_entropy", "datum 2: it is empty"},
     {WEIGHT, "cross_entropy", "datum 2: row 3: the weight is nan"},
-    {WEIGHT, "ppo", NULL},
+    {WEIGHT, "ppo", "datum 2: row 3: the weight is nan"},
     {NO_Q, "cross_entropy", NULL},
     {NO_Q, "cispo", "datum 2: the loss cispo needs the sampler's log-probabilities"},
     {NO_A, "dro", "datum 2: the loss dro needs advantages"},

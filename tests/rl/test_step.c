@@ -277,16 +277,18 @@ static void test_scale_of_parts(void **state)
         struct err err = {0};
         struct step_trained trained;
         const struct step *step = &world.step;
-        double all = 0, sum = 0;
+        double all = 0, sum = 0, weights = 0, weight = 0;
         begin(&world, different, rows[i].substeps);
         world.method.normalisation.aggregation = rows[i].aggregation;
         weigh(&world, ROLLOUTS);
         for (size_t k = 0; k < step->batch.tokens; k++)
-            sum += fabs(step->advantage[k]);
+            sum += fabs(step->advantage[k]), weight += step->weight[k];
         for (size_t d = 0; d < step->datum_count; d++)
             for (size_t k = 0; k < step->datums[d].count; k++)
-                all += fabs((double)step->datums[d].advantages[k]);
+                all += fabs((double)step->datums[d].advantages[k]),
+                    weights += (double)step->datums[d].weights[k];
         assert_true(sum > 0 && fabs(all / sum - rows[i].scale) < 1e-6);
+        assert_true(weight > 0 && fabs(weights / weight - rows[i].scale) < 1e-6);
         assert_int_equal(step_train(&world.step, &world.learner, &lm_adam_defaults, NULL, &trained,
                                     &err),
                          0);

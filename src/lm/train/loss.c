@@ -5,7 +5,7 @@
 
 /* One row of a loss that compares with the sampler. */
 struct row {
-    double p, q, a;
+    double p, q, a, w;
     double r;
     bool capped; /* r stands still at its ceiling */
 };
@@ -53,8 +53,8 @@ static struct term cispo_term(const struct loss_config *config, const struct row
 static struct term dro_term(const struct loss_config *config, const struct row *row)
 {
     double off = row->p - row->q;
-    return (struct term){.loss = -row->p * row->a + config->beta / 2 * off * off,
-                         .slope = -row->a + config->beta * off};
+    return (struct term){.loss = -row->p * row->a + row->w * config->beta / 2 * off * off,
+                         .slope = -row->a + row->w * config->beta * off};
 }
 
 /* ------------------------------------------------------------------------------------ the rows */
@@ -81,7 +81,8 @@ static void ratio_apply(term_function *make, const struct loss_config *config,
     for (size_t i = 0; i < input->count; i++) {
         struct row row = {.p = input->logprob[i],
                           .q = input->sampled[i],
-                          .a = input->advantages[i]};
+                          .a = input->advantages[i],
+                          .w = input->weights ? input->weights[i] : 1};
         bool counts = row.a != 0;
         struct term term = {0};
         row.capped = row.p - row.q > LOSS_LOG_RATIO_MAX;
@@ -147,17 +148,19 @@ void loss_entropy(const struct loss *loss, const struct loss_config *config,
                   const struct loss_input *input, const float *entropy, float *dentropy,
                   struct loss_sums *sums)
 {
-    double sum = 0;
+    double weighed = 0;
     for (size_t i = 0; i < input->count; i++) {
         bool counts = row_counts(loss, input, i);
-        if (counts)
-            sum += entropy[i];
+        double weight = loss->ratio && input->weights ? input->weights[i] : 1;
+        if (counts) {
+            sums->entropy += entropy[i];
+            weighed += weight * entropy[i];
+        }
         if (dentropy)
-            dentropy[i] = counts ? (float)-config->entropy : 0;
+            dentropy[i] = counts ? (float)(-config->entropy * weight) : 0;
     }
-    sums->entropy += sum;
     if (config->entropy != 0)
-        sums->loss -= config->entropy * sum;
+        sums->loss -= config->entropy * weighed;
 }
 
 void loss_sums_add(struct loss_sums *to, const struct loss_sums *from)

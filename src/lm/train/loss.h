@@ -7,7 +7,11 @@
  *   ppo                  -Σ min(r A, clip(r, low, high) A); with a dual clip c > 1, where A < 0:
  *                        -Σ max(min(r A, clip(r) A), c A)   (Ye et al. 2020, equation 5)
  *   cispo                -Σ sg(clip(r, low, high)) p A
- *   dro                  -Σ [p A - (β/2)(p - q)²]
+ *   dro                  -Σ [p A - w (β/2)(p - q)²]
+ *   any of the last four: minus the entropy's weight times Σ w entropy
+ *
+ * The protocol knows w for cross_entropy alone, and so 1 elsewhere. With it, advantages that were
+ * divided by a number of tokens can have their square and their entropy divided alike.
  *
  * A row with weight or advantage 0 is masked: it counts in no sum but the loss (dro holds it near q
  * all the same, as its formula says). Where nobody knows q, as of a prompt's tokens, it may be NaN
@@ -31,7 +35,7 @@ struct loss_config {
     double clip_low, clip_high; /* ppo 0.8 and 1.2, cispo 0 and 4 */
     double dual_clip;           /* ppo; 0 or default: none */
     double beta;                /* dro 0.05 */
-    double entropy;             /* any: minus this times Σ entropy is added to the loss; 0 */
+    double entropy;             /* any: minus this times Σ w entropy is added to the loss; 0 */
 };
 extern const struct loss_config loss_config_defaults; /* all NAN */
 

@@ -135,7 +135,7 @@ static int check_datum(const struct lm_trainer *trainer, const struct lm_datum *
         result = lm_model_check_ids(trainer->model, datum->targets, datum->count * per_row, per_row,
                                     "target", err);
     if (result == 0 && loss->ratio)
-        return check_sampled(datum, loss->name, err);
+        result = check_sampled(datum, loss->name, err);
     if (result == 0)
         result = check_finite(datum->weights, datum->count, per_row, "weight", err);
     return result;

@@ -25,7 +25,7 @@ struct lm_datum {
     const int32_t *tokens;  /* [count] */
     size_t targets_per_row; /* 0 is 1 */
     const int32_t *targets; /* [count, targets_per_row] */
-    const float *weights;   /* [count, targets_per_row]: cross_entropy; NULL: all 1 */
+    const float *weights;   /* [count, targets_per_row]; NULL: all 1 */
     const float *sampled; /* [count]: the sampler's log-probabilities; NaN (unknown) where A is 0 */
     const float *advantages; /* [count] */
     float *logprob;          /* [count, targets_per_row], written; NULL: not wanted */

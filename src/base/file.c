@@ -82,28 +82,39 @@ int file_write_fd(int fd, const char *name, const void *bytes, size_t count, str
     return 0;
 }
 
+int file_new_open(struct file_new *file, const char *path, struct err *err)
+{
+    *file = (struct file_new){.path = path, .temporary = mem_printf("%s.XXXXXX", path)};
+    file->fd = mkostemp(file->temporary, O_CLOEXEC);
+    if (file->fd >= 0)
+        return 0;
+    err_sys(err, errno, "%s: cannot create", path);
+    mem_free(file->temporary);
+    return ERR_IO;
+}
+
+int file_new_end(struct file_new *file, int result, mode_t mode, struct err *err)
+{
+    if (result == 0 && fchmod(file->fd, mode) < 0)
+        result = err_sys(err, errno, "%s: cannot set its mode", file->path);
+    if (close(file->fd) < 0 && result == 0)
+        result = err_sys(err, errno, "%s: cannot write", file->path);
+    if (result == 0 && rename(file->temporary, file->path) < 0)
+        result = err_sys(err, errno, "%s: cannot replace", file->path);
+    if (result < 0)
+        unlink(file->temporary);
+    mem_free(file->temporary);
+    return result;
+}
+
 int file_write_atomic(const char *path, const void *bytes, size_t count, mode_t mode,
                       struct err *err)
 {
-    char *temporary = mem_printf("%s.XXXXXX", path);
-    int result = 0;
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    if (fd < 0) {
-        result = err_sys(err, errno, "%s: cannot create", path);
-        goto out;
-    }
-    result = file_write_fd(fd, path, bytes, count, err);
-    if (result == 0 && fchmod(fd, mode) < 0)
-        result = err_sys(err, errno, "%s: cannot set its mode", path);
-    if (close(fd) < 0 && result == 0)
-        result = err_sys(err, errno, "%s: cannot write", path);
-    if (result == 0 && rename(temporary, path) < 0)
-        result = err_sys(err, errno, "%s: cannot replace", path);
+    struct file_new file;
+    int result = file_new_open(&file, path, err);
     if (result < 0)
-        unlink(temporary);
-out:
-    mem_free(temporary);
-    return result;
+        return result;
+    return file_new_end(&file, file_write_fd(file.fd, path, bytes, count, err), mode, err);
 }
 
 int file_make_directories(const char *path, mode_t mode, struct err *err)

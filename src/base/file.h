@@ -19,6 +19,15 @@ NODISCARD int file_read(const char *path, size_t max_bytes, char **bytes, size_t
 NODISCARD int file_read_fd(int fd, const char *name, size_t max_bytes, char **bytes, size_t *count,
                            struct err *err);
 
+/* A file that takes the place of `path` when all of it is there. */
+struct file_new {
+    const char *path; /* borrowed */
+    char *temporary;
+    int fd; /* what is written to it is the file's */
+};
+NODISCARD int file_new_open(struct file_new *file, const char *path, struct err *err);
+/* `result` 0: it takes its place; else it goes, and `result` is what comes back. */
+NODISCARD int file_new_end(struct file_new *file, int result, mode_t mode, struct err *err);
 NODISCARD int file_write_atomic(const char *path, const void *bytes, size_t count, mode_t mode,
                                 struct err *err);
 /* All of the bytes, or an error; retries short writes. */

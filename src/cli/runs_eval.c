@@ -92,12 +92,13 @@ static void hear(void *context, size_t done, size_t all)
     progress_note(context, note);
 }
 
-static int show(const char *out, int64_t samples, bool as_json, struct err *err)
+static int show(const char *out, size_t problems, int64_t samples, bool as_json, struct err *err)
 {
     const struct report_options options = {.p = {1, 1.5, 2},
                                            .p_count = 3,
                                            .k = {1, (size_t)samples},
                                            .k_count = samples > 1 ? 2 : 1,
+                                           .problem_total = problems,
                                            .samples = (size_t)samples};
     struct report *report;
     struct buf text;
@@ -147,9 +148,9 @@ static int play(const struct arguments *arguments, const struct settings *settin
     if (status == 0 && result.lost > 0)
         fprintf(stderr, "warpgym: %zu of %zu samples could not be played: %s\n", result.lost,
                 result.samples, result.why);
-    return status < 0
-               ? status
-               : show(arguments->out, settings->train_evaluate_samples, arguments->json, err);
+    return status < 0 ? status
+                      : show(arguments->out, result.problems, settings->train_evaluate_samples,
+                             arguments->json, err);
 }
 
 /* The run's settings, with what was asked for here. */

@@ -17,6 +17,22 @@ static char *evaluation_of(const struct run_view *view, uint64_t step)
     return NULL;
 }
 
+/* As many as all of them were asked; 0: they were not asked alike. */
+static size_t problems_at(const struct run_view *views, size_t count, uint64_t step)
+{
+    size_t problems = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t row = views[i].series.count; row-- > 0;)
+            if (views[i].series.steps[row] == step) {
+                size_t here = run_view_problems(&views[i], row);
+                if (i > 0 && here != problems)
+                    return 0;
+                problems = here;
+                break;
+            }
+    return problems;
+}
+
 static void forget(char **paths, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -53,8 +69,11 @@ int runs_held_out(const struct run_view *views, size_t count, uint64_t step, str
         return 0;
     for (size_t i = 0; i < count; i++)
         names[i] = views[i].name;
-    const struct report_options options = {.p = {1}, .p_count = 1, .names = names};
     *at = series->steps[row - 1];
+    const struct report_options options = {.p = {1},
+                                           .p_count = 1,
+                                           .names = names,
+                                           .problem_total = problems_at(views, count, *at)};
     int result = report_open(out, (const char *const *)paths, count, &options, err);
     forget(paths, count);
     return result;

@@ -107,6 +107,25 @@ void data_close(struct data *data)
     *data = (struct data){0};
 }
 
+static void add_tasks(struct hash *hash, const json_t *tasks)
+{
+    for (size_t i = 0; i < json_array_size(tasks); i++) {
+        const json_t *task = json_array_get(tasks, i);
+        const char *whole = json_text_at(task, "hash");
+        hash_update_string(hash,
+                           *whole ? whole : json_text_at(json_object_get(task, "problem"), "hash"));
+    }
+}
+
+void data_digest(const struct data *data, char hex[HASH_HEX_BYTES])
+{
+    struct hash *hash = hash_new();
+    add_tasks(hash, data->train);
+    hash_update_string(hash, "held out");
+    add_tasks(hash, data->held_out);
+    hash_finish(hash, hex);
+}
+
 json_t *data_draw(struct data *data, struct data_place *place, size_t count)
 {
     json_t *tasks = json_array();

@@ -10,6 +10,7 @@
 #define WARPGYM_RL_DATA_H
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/settings.h"
 
 #include <jansson.h>
@@ -34,6 +35,9 @@ NODISCARD int data_open(struct data *data, const struct settings *settings,
                         const char *const *roots, size_t root_count, struct err *err);
 /* A zeroed one is fine. */
 void data_close(struct data *data);
+
+/* Which problems these are, in their order, whatever their places: whoever goes on has the same. */
+void data_digest(const struct data *data, char hex[HASH_HEX_BYTES]);
 
 /* The next `count` problems, a new reference; behind an epoch's last one comes the next epoch. */
 json_t *data_draw(struct data *data, struct data_place *place, size_t count);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "gym/metrics.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -170,6 +171,8 @@ void evaluate_measure(const struct play_rollout *rollouts, size_t count, size_t 
     make_set(&set, rollouts, count, samples);
     for (size_t level = 0; level < EVALUATE_LEVELS; level++) {
         size_t lost, all = count_samples(&set, level, samples, &lost);
+        if (level == 0)
+            put(metrics, level, "problems", (double)set.count);
         if (all > 0)
             put(metrics, level, "lost_samples", (double)lost);
         if (lost < all)
@@ -178,17 +181,33 @@ void evaluate_measure(const struct play_rollout *rollouts, size_t count, size_t 
     arena_deinit(&set.arena);
 }
 
+char *evaluate_path(const char *directory, uint64_t step)
+{
+    return mem_printf("%s/" EVALUATE_DIRECTORY "/step-%06" PRIu64 ".jsonl", directory, step);
+}
+
+static int write_line(int fd, const json_t *trajectory, const char *path, struct err *err)
+{
+    struct buf line;
+    buf_init(&line, LIMIT_TRAJECTORY_BYTES);
+    int result = json_line_write(trajectory, &line, err);
+    if (result < 0)
+        err_prefix(err, "%s", path);
+    else
+        result = file_write_fd(fd, path, line.data, line.len, err);
+    buf_deinit(&line);
+    return result;
+}
+
 int evaluate_write(const struct play_rollout *rollouts, size_t count, const char *path,
                    struct err *err)
 {
-    struct buf text;
-    int result = 0;
-    buf_init(&text, LIMIT_REPORT_BYTES);
+    struct file_new file;
+    int result = file_new_open(&file, path, err);
+    if (result < 0)
+        return result;
     for (size_t i = 0; i < count && result == 0; i++)
         if (rollouts[i].trajectory)
-            result = json_line_write(rollouts[i].trajectory, &text, err);
-    if (result == 0)
-        result = file_write_atomic(path, text.len ? text.data : "", text.len, 0644, err);
-    buf_deinit(&text);
-    return result < 0 ? err_prefix(err, "%s", path) : 0;
+            result = write_line(file.fd, rollouts[i].trajectory, path, err);
+    return file_new_end(&file, result, 0644, err);
 }

@@ -10,11 +10,12 @@
  *   eval/compile_rate            turns that compile
  *   eval/mean_speedup, geometric_mean_speedup   of the problems' best, of those correct and timed
  *   eval/return                  of first turns
+ *   eval/problems                that were asked for
  *   eval/lost_samples            that were not played, or not judged
  *   eval/level/N/…               the same of "levelN/…"
  *
  * Lost samples count as not solved. Where all are lost nothing is known of the policy, and
- * eval/lost_samples is all that is told.
+ * these two are all that is told.
  *
  * Intervals, curves and comparisons: `warpgym report` on the trajectories.
  */
@@ -24,6 +25,7 @@
 #include "rl/play.h"
 
 #define EVALUATE_LEVELS 10
+#define EVALUATE_DIRECTORY "evaluations" /* of a run */
 
 /* 3 of "level3/17"; 0: it has none. */
 size_t evaluate_level_of(const char *problem);
@@ -32,6 +34,8 @@ size_t evaluate_level_of(const char *problem);
  * missing. `samples` of each task were asked for. */
 void evaluate_measure(const struct play_rollout *rollouts, size_t count, size_t samples,
                       json_t *metrics);
+/* Where the evaluation behind that step lies; the caller's. */
+char *evaluate_path(const char *directory, uint64_t step);
 /* A line for each episode that was played to its end (docs/trajectories.md), in one step. */
 NODISCARD int evaluate_write(const struct play_rollout *rollouts, size_t count, const char *path,
                              struct err *err);

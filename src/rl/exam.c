@@ -92,7 +92,7 @@ static void count_lost(const struct play_rollout *rollouts, size_t count,
 static int play(struct exam *exam, struct exam_result *result, struct err *err)
 {
     const struct settings *settings = exam->options->settings;
-    json_t *configuration = json_pack("{s:{s:b}}", "evaluation", "timing", settings->train_timing);
+    json_t *configuration = train_config_episode(&exam->config, settings, settings->gym_reward);
     const struct play_options options = {
         .gym = exam->gym,
         .learner = exam->learner,

@@ -221,8 +221,9 @@ static void put_chart(const struct run_series *series, const struct curve *curve
     size_t each = 1;
     for (size_t i = 0; i < count; i++)
         each = traces[i].each > each ? traces[i].each : each;
-    char *note = each > 1 ? mem_printf("%s Points are means of %zu steps.", curve->note, each)
-                          : mem_strdup(curve->note);
+    char *note = each > 1
+                     ? mem_printf("%s Points are means of up to %zu values.", curve->note, each)
+                     : mem_strdup(curve->note);
     chart_open(out, curve->title, note, false);
     buf_puts(out, "<ul class=\"legend\">");
     for (size_t i = 0; i < count; i++)

@@ -22,8 +22,9 @@ struct page {
 
 /* ---------------------------------------------------------------------------------- evaluations */
 
-/* Paths and names of the first and the last; how many. */
-static size_t find_evaluations(const struct run_view *view, char *paths[2], char *names[2])
+/* Paths and names of the first and the last, and the problems of each; how many there are. */
+static size_t find_evaluations(const struct run_view *view, char *paths[2], char *names[2],
+                               size_t *problems)
 {
     size_t first = 0, last = view->series.count;
     paths[0] = paths[1] = names[0] = names[1] = NULL;
@@ -31,6 +32,7 @@ static size_t find_evaluations(const struct run_view *view, char *paths[2], char
         first++;
     while (last-- > first + 1 && !(paths[1] = run_view_evaluation(view, last)))
         ;
+    *problems = paths[0] ? run_view_problems(view, first) : 0;
     if (paths[0])
         names[0] = mem_printf("step %" PRIu64, view->series.steps[first]);
     if (paths[1])
@@ -41,7 +43,7 @@ static size_t find_evaluations(const struct run_view *view, char *paths[2], char
 static int open_report(struct page *page, struct err *err)
 {
     char *paths[2], *names[2];
-    size_t count = find_evaluations(page->view, paths, names);
+    size_t problems, count = find_evaluations(page->view, paths, names, &problems);
     struct settings settings;
     if (count == 0)
         return 0;
@@ -53,6 +55,7 @@ static int open_report(struct page *page, struct err *err)
                                                .k = {1, samples},
                                                .k_count = samples > 1 ? 2 : 1,
                                                .by = REPORT_BY_CATEGORY,
+                                               .problem_total = problems,
                                                .samples = samples,
                                                .names = (const char *const *)names};
         result = report_open(&page->report, (const char *const *)paths, count, &options, err);

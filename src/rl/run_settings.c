@@ -3,9 +3,13 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
+#include "rl/run_checkpoints.h"
+#include "rl/run_lengths.h"
 
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What changes no result: where things are, how fast and by whom they are done, what is told. */
 static const char *const may_differ[] = {
@@ -136,11 +140,25 @@ static int compare(const char *path, const struct settings *was, const struct se
     return 0;
 }
 
+/* Whether there is anything that was made with the settings of before. */
+static bool has_begun(const char *directory)
+{
+    static const char *const names[] = {RUN_METRICS, RUN_CHECKPOINTS};
+    bool begun = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = mem_printf("%s/%s", directory, names[i]);
+        struct stat status;
+        begun |= stat(path, &status) == 0 && status.st_size > 0;
+        mem_free(path);
+    }
+    return begun;
+}
+
 int run_settings_settle(const char *directory, const struct settings *settings, struct err *err)
 {
     char *path = mem_printf("%s/" RUN_CONFIG, directory);
     struct settings was;
-    bool changed = !file_exists(path);
+    bool changed = !file_exists(path) || !has_begun(directory);
     int result = 0;
     if (!changed) {
         result = run_settings_read(directory, &was, err);

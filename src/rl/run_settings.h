@@ -9,7 +9,7 @@
 
 #define RUN_CONFIG "config.yaml"
 
-/* Writes the file, or checks that it has the same; where settings that may differ do, it is written
+/* Writes the file, or checks that it has the same if the run has made anything; where settings that may differ do, it is written
  * anew. ERR_INPUT names the first that may not. */
 NODISCARD int run_settings_settle(const char *directory, const struct settings *settings,
                                   struct err *err);

@@ -53,6 +53,7 @@ const struct run_tag run_tags[] = {
     {"eval/fast_2", "Eval/Fast2x", "Eval/QualityOverview", "fast_2x"},
     {"eval/mean_speedup", "Eval/MeanSpeedup", NULL, NULL},
     {"eval/geometric_mean_speedup", "Eval/GeometricMeanSpeedup", NULL, NULL},
+    {"eval/problems", "Eval/Problems", NULL, NULL},
     {"eval/lost_samples", "Eval/LostSamples", NULL, NULL},
     {"eval/level/*/pass@1", "Eval/Level*/Pass@1", NULL, NULL},
     {"eval/level/*/pass@5", "Eval/Level*/Pass@5", NULL, NULL},

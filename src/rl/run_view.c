@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/lockfile.h"
 #include "base/mem.h"
+#include "rl/evaluate.h"
 #include "rl/run.h"
 #include "rl/run_lengths.h"
 #include "rl/run_settings.h"
@@ -12,7 +13,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,12 +189,17 @@ char *run_view_evaluation(const struct run_view *view, size_t row)
     const struct run_column *rate = run_series_find(&view->series, "eval/correct_rate");
     if (!rate || isnan(rate->values[row]))
         return NULL;
-    char *path = mem_printf("%s/evaluations/step-%06" PRIu64 ".jsonl", view->path,
-                            view->series.steps[row]);
+    char *path = evaluate_path(view->path, view->series.steps[row]);
     if (file_exists(path))
         return path;
     mem_free(path);
     return NULL;
+}
+
+size_t run_view_problems(const struct run_view *view, size_t row)
+{
+    const struct run_column *problems = run_series_find(&view->series, "eval/problems");
+    return problems && problems->values[row] > 0 ? (size_t)problems->values[row] : 0;
 }
 
 /* ---------------------------------------------------------------------------------- checkpoints */

@@ -54,6 +54,8 @@ NODISCARD int run_view_settings(const struct run_view *view, json_t **out, struc
 /* Trajectories of the held-out problems that row `row` of the metrics tells of (mem_free). NULL:
  * none were judged then, or the file is gone. */
 char *run_view_evaluation(const struct run_view *view, size_t row);
+/* How many problems were asked for in the evaluation of that row; 0: it does not say. */
+size_t run_view_problems(const struct run_view *view, size_t row);
 /* [{"name", "step", "where", …}], oldest first, as run_checkpoints; a new reference. */
 NODISCARD int run_view_checkpoints(const struct run_view *view, json_t **out, struct err *err);
 

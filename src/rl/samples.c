@@ -32,7 +32,9 @@ static void put_block(struct buf *out, const char *text, size_t most)
     buf_puts(out, "\n    ");
     for (size_t i = 0; i < length; i++) {
         buf_append(out, text + i, 1);
-        if (text[i] == '\n')
+        bool ends = text[i] == '\n' ||
+                    (text[i] == '\r' && (i + 1 == length || text[i + 1] != '\n'));
+        if (ends)
             buf_puts(out, "    ");
     }
     buf_printf(out, "%s\n\n", cut ? "…" : "");

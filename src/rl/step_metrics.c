@@ -217,7 +217,8 @@ void step_measure(const struct step *step, json_t *metrics)
     put(metrics, "batch/usable_groups", (double)prompts->usable);
     put(metrics, "batch/constant_groups", (double)prompts->constant);
     put(metrics, "batch/few_groups", (double)prompts->few);
-    rl_mismatch_put(&step->report.mismatch, put, metrics);
+    if (step->scored > 0) /* else there is nothing to compare with the sampler's */
+        rl_mismatch_put(&step->report.mismatch, put, metrics);
     rl_quality_put(&step->report.quality, put, metrics);
     rl_coverage_put(&step->report.coverage, put, metrics);
 }

@@ -1,5 +1,6 @@
 #include "rl/train_config.h"
 
+#include "base/json.h"
 #include "base/nearest.h"
 
 #include <math.h>
@@ -355,13 +356,15 @@ static int check_learner(const struct settings *settings, struct err *err)
 }
 
 /* What has nothing to compare without the trainer's log-probabilities. */
-static int check_unscored(const struct train_config *config, struct err *err)
+static int check_unscored(const struct train_config *config, const struct settings *settings,
+                          struct err *err)
 {
     const struct rl_band *band = &config->method.band;
-    const char *what = band->level != RL_NO_LEVEL ? "train.band"
-                       : band->veto > 0           ? "train.veto"
-                       : config->ratio_trained    ? "train.ratio=trained"
-                                                  : NULL;
+    const char *what = band->level != RL_NO_LEVEL     ? "train.band"
+                       : band->veto > 0               ? "train.veto"
+                       : config->ratio_trained        ? "train.ratio=trained"
+                       : settings->train_guard_kl > 0 ? "train.guard_kl"
+                                                      : NULL;
     return what ? err_set(err, ERR_INPUT,
                           "train.rescore=false: the sampler's log-probabilities count as the "
                           "trainer's, and %s has nothing to compare; leave one of them out",
@@ -399,7 +402,7 @@ int train_config_read(struct train_config *config, const struct settings *settin
     if (result == 0)
         result = read_loss(config, settings, err);
     if (result == 0 && !settings->train_rescore)
-        result = check_unscored(config, err);
+        result = check_unscored(config, settings, err);
     if (result == 0 && config->method.importance != RL_NO_LEVEL && !config->ratio_trained)
         result = err_set(err, ERR_INPUT,
                          "train.importance: with train.ratio sampled the loss's own ratio is an "
@@ -407,4 +410,14 @@ int train_config_read(struct train_config *config, const struct settings *settin
                          "trained");
     read_learner(config, settings);
     return result;
+}
+
+json_t *train_config_episode(const struct train_config *config, const struct settings *settings,
+                             const char *reward)
+{
+    json_t *episode = json_object();
+    json_put(episode, "reward", json_text(reward));
+    json_put(episode, "gamma", json_number(config->method.returns.gamma));
+    json_put(episode, "evaluation", json_pack("{s:b}", "timing", settings->train_timing));
+    return episode;
 }

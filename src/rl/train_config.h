@@ -28,4 +28,8 @@ struct train_config {
 NODISCARD int train_config_read(struct train_config *config, const struct settings *settings,
                                 struct err *err);
 
+/* Of episodes: what train.* says beside gym.*. A new reference. */
+json_t *train_config_episode(const struct train_config *config, const struct settings *settings,
+                             const char *reward);
+
 #endif

@@ -1,5 +1,6 @@
 #include "rl/trainer.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "rl/trainer_parts.h"
@@ -15,6 +16,7 @@ static void put(json_t *metrics, const char *name, double value)
 static int finetune(struct trainer *trainer, struct err *err)
 {
     struct finetune_figures figures;
+    const int64_t begun_ns = clock_now_ns();
     trainer_begin_phase(trainer, "sft", 0);
     trainer->torn = true;
     trainer->fresh = false;
@@ -35,6 +37,10 @@ static int finetune(struct trainer *trainer, struct err *err)
     put(metrics, "optim/grad_norm", figures.norm);
     put(metrics, "optim/not_finite", figures.not_finite);
     put(metrics, "progress/done_frac", (double)(trainer->step + 1) / (double)trainer->steps);
+    put(metrics, "time/train", clock_ms_since(begun_ns) * 1e-3);
+    put(metrics, "time/total", clock_ms_since(begun_ns) * 1e-3);
+    put(metrics, "time/save_checkpoint", trainer->saving_s);
+    trainer->saving_s = 0;
     result = run_metrics(trainer->run, trainer->step, metrics, err);
     if (result == 0)
         trainer_tell(trainer, 0, metrics);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static json_t *place_json(uint64_t epoch, size_t index)
 {
@@ -17,8 +18,11 @@ static json_t *place_json(uint64_t epoch, size_t index)
  * (seed, step, …). */
 static json_t *state_of(const struct trainer *trainer)
 {
-    struct data_place place = trainer->ahead ? trainer->ahead->place : trainer->place;
+    struct data_place place = trainer_place(trainer);
     json_t *state = json_object();
+    char digest[HASH_HEX_BYTES];
+    data_digest(&trainer->data, digest);
+    json_put(state, "problems", json_string(digest));
     json_put(state, "data", place_json(place.epoch, place.index));
     json_put(state, "sft",
              place_json(trainer->finetune.place.epoch, trainer->finetune.place.index));
@@ -78,10 +82,26 @@ static int read_counts(struct trainer *trainer, const json_t *state, struct err 
     return json_find_double(state, "best", &trainer->best, err);
 }
 
+/* Of other problems neither the order nor the best evaluation means anything. */
+static int check_problems(const struct trainer *trainer, const json_t *state, struct err *err)
+{
+    const char *was = json_text_at(state, "problems");
+    char digest[HASH_HEX_BYTES];
+    data_digest(&trainer->data, digest);
+    if (!*was || strcmp(was, digest) == 0) /* a state of before has none */
+        return 0;
+    return err_set(
+        err, ERR_INPUT,
+        "train.problems or train.held_out stand for other problems now, or for others of "
+        "the same names: a run goes on with those that it began with");
+}
+
 static int read_state(struct trainer *trainer, const json_t *state, struct err *err)
 {
     json_t *stage, *evaluation = NULL;
-    int result = read_place(state, "data", &trainer->place.epoch, &trainer->place.index, err);
+    int result = check_problems(trainer, state, err);
+    if (result == 0)
+        result = read_place(state, "data", &trainer->place.epoch, &trainer->place.index, err);
     if (result == 0)
         result = read_place(state, "sft", &trainer->finetune.place.epoch,
                             &trainer->finetune.place.index, err);

@@ -51,8 +51,8 @@ static int check_played(const struct trainer *trainer, const struct play_rollout
 static int write_evaluation(const struct trainer *trainer, const struct play_rollout *rollouts,
                             size_t count, struct err *err)
 {
-    char *directory = mem_printf("%s/evaluations", run_directory(trainer->run));
-    char *path = mem_printf("%s/step-%06" PRIu64 ".jsonl", directory, trainer->step);
+    char *path = evaluate_path(run_directory(trainer->run), trainer->step);
+    char *directory = file_parent(path);
     int result = file_make_directories(directory, 0755, err);
     if (result == 0)
         result = evaluate_write(rollouts, count, path, err);

@@ -124,7 +124,7 @@ json_t *trainer_metrics(struct trainer *trainer, const struct step *step,
     json_t *metrics = trainer->evaluation ? json_copy(trainer->evaluation) : json_object();
     step_measure(step, metrics);
     put(metrics, "progress/done_frac", (double)(trainer->step + 1) / (double)trainer->steps);
-    put(metrics, "progress/epoch", (double)trainer->place.epoch);
+    put(metrics, "progress/epoch", (double)trainer_place(trainer).epoch);
     put(metrics, "optim/lr", rate);
     put(metrics, "optim/changes", (double)trained->changes);
     put(metrics, "optim/not_finite", trained->not_finite);

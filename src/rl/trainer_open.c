@@ -23,7 +23,8 @@ static int open_evaluator(struct trainer *trainer, struct err *err)
 /* What no episode could be played with. */
 static int check_episodes(const struct trainer *trainer, const json_t *tasks, struct err *err)
 {
-    json_t *configuration = trainer_configuration(trainer, trainer->settings->gym_reward);
+    json_t *configuration = train_config_episode(&trainer->config, trainer->settings,
+                                                 trainer->settings->gym_reward);
     int result = 0;
     for (size_t i = 0; i < json_array_size(tasks) && result == 0; i++) {
         const json_t *task = json_array_get(tasks, i);

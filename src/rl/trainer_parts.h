@@ -82,6 +82,12 @@ struct times {
     int64_t begun_ns;
 };
 
+/* Behind the problems of this step; what is played ahead has drawn more. */
+static inline struct data_place trainer_place(const struct trainer *trainer)
+{
+    return trainer->ahead ? trainer->ahead->place : trainer->place;
+}
+
 static inline bool trainer_is_cancelled(const struct trainer *trainer)
 {
     return trainer->options->cancelled && *trainer->options->cancelled;
@@ -136,8 +142,6 @@ NODISCARD int trainer_step(struct trainer *trainer, struct err *err);
 
 /* ------------------------------------------------------------------------------ trainer_play.c */
 
-/* Configuration of episodes: what train.* says beside gym.*. A new reference. */
-json_t *trainer_configuration(const struct trainer *trainer, const char *reward);
 /* Samples are of the newest weights afterwards; nothing is played meanwhile. */
 NODISCARD int trainer_refresh(struct trainer *trainer, struct err *err);
 /* Episodes as `which` has them; what it leaves out is the same for all. */

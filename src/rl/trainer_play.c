@@ -3,16 +3,6 @@
 #include "base/mem.h"
 #include "rl/trainer_parts.h"
 
-json_t *trainer_configuration(const struct trainer *trainer, const char *reward)
-{
-    json_t *configuration = json_object();
-    json_put(configuration, "reward", json_text(reward));
-    json_put(configuration, "gamma", json_number(trainer->config.method.returns.gamma));
-    json_put(configuration, "evaluation",
-             json_pack("{s:b}", "timing", trainer->settings->train_timing));
-    return configuration;
-}
-
 int trainer_refresh(struct trainer *trainer, struct err *err)
 {
     uint64_t version;
@@ -27,7 +17,7 @@ int trainer_start(struct round **out, struct trainer *trainer, const struct play
                   const char *reward, struct err *err)
 {
     const struct settings *settings = trainer->settings;
-    json_t *configuration = trainer_configuration(trainer, reward);
+    json_t *configuration = train_config_episode(&trainer->config, settings, reward);
     struct round *round = mem_alloc(sizeof *round);
     struct play_options options = *which;
     options.gym = trainer->gym;

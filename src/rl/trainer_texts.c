@@ -1,10 +1,9 @@
 /* What people can read of a run in TensorBoard: a few answers, of training and of evaluations. */
 #include "base/mem.h"
+#include "rl/evaluate.h"
 #include "rl/run_tags.h"
 #include "rl/samples.h"
 #include "rl/trainer_parts.h"
-
-#include <inttypes.h>
 
 static int write_text(struct trainer *trainer, const char *tag, const struct samples *samples,
                       struct err *err)
@@ -18,8 +17,7 @@ static int write_text(struct trainer *trainer, const char *tag, const struct sam
 static int write_held_out(struct trainer *trainer, struct err *err)
 {
     struct samples samples;
-    char *path = mem_printf("%s/evaluations/step-%06" PRIu64 ".jsonl", run_directory(trainer->run),
-                            trainer->step);
+    char *path = evaluate_path(run_directory(trainer->run), trainer->step);
     samples_init(&samples);
     int result = samples_add_file(&samples, path, err);
     if (result == 0)

@@ -93,11 +93,13 @@ static const struct {
       {"eval/fast_1", 0},
       {"eval/pass@1", 1. / 6},
       {"eval/mean_speedup", NAN},
+      {"eval/problems", 3},
       {"eval/lost_samples", 3},
       {"eval/level/1/correct_rate", NAN}}},
     /* Where nothing was judged nobody knows; a level of its own may be known. */
     {{{"a", UNJUDGED}, {"a", NAN}, {"b", UNJUDGED}, {"b", UNJUDGED}, {"c", UNJUDGED}, {"c", NAN}},
      {{"eval/lost_samples", 6},
+      {"eval/problems", 3},
       {"eval/correct_rate", NAN},
       {"eval/pass@1", NAN},
       {"eval/compile_rate", NAN},

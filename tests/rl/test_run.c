@@ -106,10 +106,38 @@ static const struct change {
     {"queue.attempts=9", NULL},
 };
 
+static void make_begun(const char *directory)
+{
+    char *path = mem_printf("%s/" RUN_METRICS, directory);
+    struct err err;
+    assert_int_equal(file_write_atomic(path, "{}\n", 3, 0644, &err), 0);
+    mem_free(path);
+}
+
+/* What was made with the settings of before holds them; what made nothing yet holds nobody. */
+static void test_settings_of_nothing(void **state)
+{
+    struct settings changed;
+    struct err err;
+    char *directory = in("nothing");
+    (void)state;
+    assert_int_equal(file_make_directories(directory, 0755, &err), 0);
+    settings_init(&changed);
+    assert_int_equal(settings_assign(&changed, "gym.turns=7", &err), 0);
+    assert_int_equal(run_settings_settle(directory, &settings, &err), 0);
+    assert_int_equal(run_settings_settle(directory, &changed, &err), 0);
+    make_begun(directory);
+    assert_int_equal(run_settings_settle(directory, &settings, &err), ERR_INPUT);
+    assert_int_equal(run_settings_settle(directory, &changed, &err), 0);
+    settings_deinit(&changed);
+    mem_free(directory);
+}
+
 static void test_settings(void **state)
 {
     struct err err;
     (void)state;
+    make_begun(root);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         struct settings changed;
         char *was, *is;
@@ -514,6 +542,7 @@ static void test_mean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_settings_of_nothing),
         cmocka_unit_test(test_settings),
         cmocka_unit_test(test_free_rows),
         cmocka_unit_test(test_whole),

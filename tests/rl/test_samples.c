@@ -54,6 +54,9 @@ static void test_text(void **state)
         {"", "{\"error\": {\"message\": \"line 1\\nline 2\"}}", true,
          "### relu, sample 3\n\nPrompt:\n\n    Write it.\n\n"
          "**Turn 0: passed, 1.5x, excluded**\n\n    \n\nThe judge:\n\n    line 1\n    line 2\n\n"},
+        {"a\r# b\r\nc\r", "", false,
+         "### relu, sample 3\n\nPrompt:\n\n    Write it.\n\n"
+         "**Turn 0: passed, 1.5x, reward 0.25**\n\n    a\r    # b\r\n    c\r    \n\n"},
         {"x", "no JSON", false,
          "### relu, sample 3\n\nPrompt:\n\n    Write it.\n\n"
          "**Turn 0: passed, 1.5x, reward 0.25**\n\n    x\n\n"},

@@ -270,6 +270,7 @@ static void test_refused(void **state)
          "is 4"},
         {{"train.method=drkernel", "train.rescore=false"}, "train.band has nothing to compare"},
         {{"train.veto=0.1", "train.rescore=false"}, "train.veto has nothing to compare"},
+        {{"train.guard_kl=0.1", "train.rescore=false"}, "train.guard_kl has nothing to compare"},
         {{"train.ratio=trained", "train.rescore=false"}, "train.ratio=trained has nothing"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -362,7 +362,7 @@ def test_report_of_many_steps(warpgym, tmp_path):
     lines = [{"step": step, "loss": step / steps} for step in range(1, steps + 1)]
     support.write_lines(tmp_path / "run" / "metrics.jsonl", lines)
     text = warpgym("runs", "report", tmp_path / "run", "-o", "-").out
-    assert "Points are means of 8 steps." in text
+    assert "Points are means of up to 8 values." in text
     (line,) = re.findall(r'<path class="line s0" d="([^"]+)"', text)
     assert line.count("L") == 3000 / 8 - 1
     _, *rows = Page(text).charts["Loss of fine-tuning"]

@@ -52,7 +52,7 @@ def test_it_learns(warpgym, world, tmp_path):
     out = tmp_path / "run"
     run = warpgym(
         *arguments(world, out, "train.problems=plus", "train.prompts=1", "train.samples=32"),
-        "train.steps=10", "train.held_out=minus", "train.evaluate_every=5", "train.keep=1",
+        "gym.gamma=0.25", "train.gamma=0.75", "train.steps=10", "train.held_out=minus", "train.evaluate_every=5", "train.keep=1",
     )  # fmt: skip
     assert run.status == support.PASSED, run
     assert run.out.splitlines()[-1] == str(out) and "10 steps; at last" in run.out
@@ -83,6 +83,9 @@ def test_it_learns(warpgym, world, tmp_path):
         assert run.status == support.PASSED, run
         figures = json.loads(run.out)["runs"][0]["figures"]
         shares[name] = next(f["value"] for f in figures if f["name"] == "pass_at_k")
+    played = list((out / "evaluations").rglob("*.jsonl"))
+    discounts = {line["gamma"] for path in played for line in support.read_lines(path)}
+    assert discounts == {0.75} and len(played) >= 4  # as it was trained
     assert shares["base"] < 0.6 < shares["last"]
     run = warpgym("report", *(out / "evaluations" / name for name in ("base", "step-000010")))
     assert run.status == support.PASSED and "plus" in run.out or "pass@1" in run.out
@@ -99,7 +102,9 @@ def test_cold_start(warpgym, world, tmp_path):
     assert len(steps) >= 4 and all(line["sft/targets"] > 0 for line in steps)
     assert steps[-1]["optim/lr"] < steps[0]["optim/lr"] <= 0.001
     page = Page(warpgym("runs", "report", alone, "-o", "-").out)
-    assert assert_curves(page, steps) >= {"sft/loss", "optim/grad_norm", "optim/lr"}
+    told = support.read_lines(alone / "metrics.jsonl")
+    assert all(line["time/total"] > 0 for line in told)
+    assert assert_curves(page, told) >= {"sft/loss", "time/total", "optim/grad_norm", "optim/lr"}
     assert not {"held-out", "problems", "answers"} & page.ids and "settings" in page.ids
     run = warpgym(*arguments(world, both, *tuning, EVERYTHING, "train.steps=2", "train.prompts=2"))
     assert run.status == support.PASSED, run
@@ -492,6 +497,47 @@ def test_no_reference_passes(warpgym, world, tmp_path):
     assert run.status == support.USAGE, run
     assert "not even a problem's own reference passes, of 1 that were tried" in run.complaint
     assert not (out / "checkpoints.jsonl").exists() or not metrics(out)
+
+
+    # What has made nothing holds nobody to its settings.
+    run = warpgym(*arguments(world, out, "train.problems=plus", "train.steps=1"))
+    assert run.status == support.PASSED, run
+    run = warpgym(*arguments(world, out, "train.problems=minus", "train.steps=1"))
+    assert run.status == support.USAGE and "a run goes on as it began" in run.complaint, run
+
+
+def test_other_problems(warpgym, world, tmp_path):
+    """A list that names others now, in a file of the same name."""
+    out, names = tmp_path / "run", tmp_path / "names.txt"
+    names.write_text("plus\nminus\n")
+    asked = ("train.steps=2", "train.prompts=1", f"train.problems=@{names}")
+    assert warpgym(*arguments(world, out, *asked)).status == support.PASSED
+    names.write_text("plus\nminus\ntwice\n")
+    run = warpgym("runs", "resume", out, "train.steps=3", "-q")
+    assert run.status == support.USAGE and "stand for other problems now" in run.complaint, run
+    names.write_text("plus\nminus\n")
+    run = warpgym("runs", "resume", out, "train.steps=3", "-q")
+    assert run.status == support.PASSED and len(metrics(out)) == 3, run
+
+
+def test_roots_are_remembered(warpgym, world, tmp_path):
+    """However they were typed, and wherever it goes on; moved ones are named anew."""
+    out, suite = tmp_path / "run", tmp_path / "suite"
+    shutil.copytree(world.parent / "problems", suite)
+    rows = [row for row in world.read_text().splitlines() if not row.startswith("problems:")]
+    config = support.write(tmp_path / "run.yaml", "\n".join(rows) + "\n")
+    words = arguments(config, out, "train.problems=plus", "train.steps=1", "train.prompts=1")
+    run = warpgym(*words, "--problems", "suite", cwd=tmp_path)
+    assert run.status == support.PASSED, run
+    run = warpgym("runs", "resume", out, "train.steps=2", "-q", cwd="/")
+    assert run.status == support.PASSED, run
+    moved = suite.rename(tmp_path / "moved")
+    run = warpgym("runs", "resume", out, "train.steps=3", "-q")
+    assert run.status == support.USAGE and "is no directory" in run.complaint, run
+    run = warpgym("runs", "resume", out, "train.steps=3", "-q", "--problems", moved)
+    assert run.status == support.PASSED and len(metrics(out)) == 3, run
+    kept = (out / "config.yaml").read_text()
+    assert str(moved) in kept and str(suite) not in kept
 
 
 def test_commands_without_a_run(warpgym, tmp_path):

@@ -242,6 +242,12 @@ static bool read_line(const struct talk *talk, struct buf *line)
             continue;
         }
         ssize_t got = cli_cancelled ? -1 : getline(&part, &room, stdin);
+        if (got < 0 && interrupted && !cli_cancelled) { /* within a line that Ctrl-D let in */
+            clearerr(stdin);
+            buf_reset(line);
+            fputs("\n", stderr);
+            continue;
+        }
         if (got < 0)
             break;
         while (got > 0 && (part[got - 1] == '\n' || part[got - 1] == '\r'))

@@ -23,7 +23,7 @@ struct comparison {
     uint64_t step; /* that all of them have */
     size_t over;   /* so many steps are told as their mean */
     struct cli_words metrics;
-    struct report *held_out; /* NULL: they have no evaluation in common */
+    struct report *held_out; /* NULL: runs_held_out.h */
     uint64_t held_out_step;
 };
 

@@ -7,7 +7,8 @@
 #include "rl/run_view.h"
 
 /* The evaluations at the last step up to `step` where all of the runs have one (*at); the first run
- * is the baseline. *out NULL: there is no such step. */
+ * is the baseline. *out NULL: there is no such step, or more runs than a report compares
+ * (REPORT_RUNS). */
 NODISCARD int runs_held_out(const struct run_view *views, size_t count, uint64_t step,
                             struct report **out, uint64_t *at, struct err *err);
 /* Main figures of each, and differences with their intervals. */

@@ -9,9 +9,8 @@
 #include <stdio.h>
 
 struct arguments {
-    const char *queue, *name, *listen;
+    const char *queue, *name, *listen, *slots;
     struct cli_words roots, sets, rest;
-    int64_t slots;
 };
 
 static int why_not(void *context, struct err *err)
@@ -83,16 +82,22 @@ static int run(const struct arguments *arguments, const struct settings *setting
     return status;
 }
 
-/* Options that are settings with shorter names. */
-static int apply(const struct arguments *arguments, struct settings *settings, struct err *err)
+static int run_with_settings(const struct arguments *arguments)
 {
-    if (arguments->queue)
-        settings->queue_url = arguments->queue;
-    if (arguments->slots > 0)
-        settings->worker_slots = arguments->slots;
-    if (arguments->listen)
-        settings->worker_listen = arguments->listen;
-    return settings_check(settings, err);
+    const struct cli_alias aliases[] = {
+        {"--queue", SETTING_queue_url, arguments->queue, NULL},
+        {"--slots", SETTING_worker_slots, arguments->slots, NULL},
+        {"--listen", SETTING_worker_listen, arguments->listen, NULL},
+    };
+    struct settings settings;
+    struct err err;
+    if (cli_settings_with(&settings, &arguments->sets, aliases, 3, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    cli_be_service(&settings);
+    cli_catch_signals();
+    int status = run(arguments, &settings);
+    settings_deinit(&settings);
+    return status;
 }
 
 int worker_main(int argc, char **argv)
@@ -101,8 +106,7 @@ int worker_main(int argc, char **argv)
     const struct cli_option options[] = {
         OPTION_STRING('q', "queue", &arguments.queue, "URL",
                       "sqlite:PATH or redis://host[:port][/db] (setting queue.url)"),
-        OPTION_INT(0, "slots", &arguments.slots, 1, 1024, "N",
-                   "jobs at a time (setting worker.slots)"),
+        OPTION_STRING(0, "slots", &arguments.slots, "N", "jobs at a time (setting worker.slots)"),
         OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
                       "serve /metrics and /health there (setting worker.listen)"),
         OPTION_STRING(0, "name", &arguments.name, "NAME",
@@ -113,22 +117,12 @@ int worker_main(int argc, char **argv)
                     "change a setting (`warpgym settings`); may be repeated"),
         OPTION_END,
     };
-    struct settings settings;
-    struct err err = {0};
     int status = EXIT_USAGE;
     if (!cli_parse(worker_main, options, argc, argv, &arguments.rest, &status))
         return status;
-    if (arguments.rest.count > 0) {
-        status = cli_fail(EXIT_USAGE, "worker: takes no arguments; try `warpgym worker --help`");
-    } else if (cli_settings(&settings, &arguments.sets, &err) < 0) {
-        status = cli_fail(EXIT_USAGE, "%s", err.text);
-    } else {
-        cli_be_service(&settings);
-        cli_catch_signals();
-        status = apply(&arguments, &settings, &err) < 0 ? cli_fail(EXIT_USAGE, "%s", err.text)
-                                                        : run(&arguments, &settings);
-        settings_deinit(&settings);
-    }
+    status = arguments.rest.count > 0
+                 ? cli_fail(EXIT_USAGE, "worker: takes no arguments; try `warpgym worker --help`")
+                 : run_with_settings(&arguments);
     cli_words_deinit(&arguments.roots);
     cli_words_deinit(&arguments.sets);
     cli_words_deinit(&arguments.rest);

@@ -22,7 +22,7 @@
 #define PLACE_BYTES 512 /* configurations are four deep at most */
 
 struct task {
-    const json_t *asked; /* {"problem", "start"} */
+    const json_t *asked; /* one of rollout_options.tasks */
     int64_t sample;
     char id[LIMIT_EPISODE_ID_BYTES];
     struct episode *episode; /* that was under way; NULL */

@@ -50,7 +50,8 @@ struct rollout_options {
     struct evaluator *evaluator;
     const char *directory;
     const json_t *configuration; /* of every episode (episode_config.h) but for its problem */
-    /* [{"problem", "start" or absent}, …]; a run that is there goes on with its own starts. */
+    /* As of gym/tasks.h: [{"problem", "start" or absent, …}, …]; a run that is there goes on with
+     * its own starts. */
     const json_t *tasks;
     int64_t samples;
     size_t jobs;

@@ -9,8 +9,8 @@
 
 #define RUN_CONFIG "config.yaml"
 
-/* Writes the file, or checks that it has the same if the run has made anything; where settings that may differ do, it is written
- * anew. ERR_INPUT names the first that may not. */
+/* Writes the file, or checks that it has the same, if the run has made anything yet; where settings
+ * that may differ do, it is written anew. ERR_INPUT names the first that may not. */
 NODISCARD int run_settings_settle(const char *directory, const struct settings *settings,
                                   struct err *err);
 /* As it stands there. `settings` is the caller's (settings_deinit), also after an error. */

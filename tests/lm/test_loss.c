@@ -275,8 +275,8 @@ static void test_entropy(void **state)
     assert_float_equal(slopes[5], 0, 0);
 }
 
-/* Advantages that were divided by a count pull as hard against the entropy, and against dro's square,
- * as before, if these have the same weight. */
+/* Advantages that were divided by a count pull as hard against the entropy, and against dro's
+ * square, as before, if these have the same weight. */
 static void test_weights_of_ratio_losses(void **state)
 {
     static const float weights[ROWS] = {0.25F, 0.25F, 0.5F, 0.125F, 0.25F, 0};

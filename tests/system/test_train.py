@@ -52,7 +52,8 @@ def test_it_learns(warpgym, world, tmp_path):
     out = tmp_path / "run"
     run = warpgym(
         *arguments(world, out, "train.problems=plus", "train.prompts=1", "train.samples=32"),
-        "gym.gamma=0.25", "train.gamma=0.75", "train.steps=10", "train.held_out=minus", "train.evaluate_every=5", "train.keep=1",
+        "gym.gamma=0.25", "train.gamma=0.75", "train.steps=10", "train.held_out=minus",
+        "train.evaluate_every=5", "train.keep=1",
     )  # fmt: skip
     assert run.status == support.PASSED, run
     assert run.out.splitlines()[-1] == str(out) and "10 steps; at last" in run.out

@@ -25,3 +25,12 @@ bool utf8_is_valid(const char *bytes, size_t count)
         length = utf8_sequence(bytes + i, count - i);
     return length > 0;
 }
+
+size_t utf8_cut(const char *text, size_t count, size_t most)
+{
+    if (count <= most)
+        return count;
+    while (most > 0 && ((unsigned char)text[most] & 0xC0) == 0x80)
+        most--;
+    return most;
+}

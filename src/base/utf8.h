@@ -12,5 +12,7 @@
 size_t utf8_sequence(const char *at, size_t left);
 /* Whether all of it is. Nothing is, too. */
 bool utf8_is_valid(const char *bytes, size_t count);
+/* How much of a text to keep where at most `most` bytes are wanted: no half of a character. */
+size_t utf8_cut(const char *text, size_t count, size_t most);
 
 #endif

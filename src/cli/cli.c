@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/plain.h"
@@ -44,6 +45,14 @@ void cli_print(const struct buf *out)
                      : cli_fail(EXIT_INFRASTRUCTURE, "standard output: %s", strerror(errno)));
         done += (size_t)written;
     }
+}
+
+int cli_write(const struct buf *out, const char *path, struct err *err)
+{
+    if (strcmp(path, "-") != 0)
+        return file_write_atomic(path, out->data, out->len, 0644, err);
+    cli_print(out);
+    return 0;
 }
 
 void cli_print_json(const json_t *object, size_t max_bytes)

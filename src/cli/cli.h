@@ -100,6 +100,8 @@ void cli_wait_for_signal(void);
 
 /* Writes all of it to standard output; a closed pipe ends the program quietly. */
 void cli_print(const struct buf *out);
+/* Into a file, in one step; "-" is standard output. */
+NODISCARD int cli_write(const struct buf *out, const char *path, struct err *err);
 /* A line of JSON; nothing where it has more than `max_bytes`. */
 void cli_print_json(const json_t *object, size_t max_bytes);
 

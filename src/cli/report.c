@@ -176,10 +176,8 @@ static int write_html(const struct report *report, const char *path, struct err 
     struct buf page;
     buf_init(&page, LIMIT_REPORT_BYTES);
     int result = report_html(report, NULL, &page, err);
-    if (result == 0 && strcmp(path, "-") == 0)
-        cli_print(&page);
-    else if (result == 0)
-        result = file_write_atomic(path, page.data, page.len, 0644, err);
+    if (result == 0)
+        result = cli_write(&page, path, err);
     buf_deinit(&page);
     return result;
 }

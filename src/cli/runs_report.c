@@ -1,7 +1,6 @@
 /* runs report: a run as one page. */
 #include "cli/runs.h"
 
-#include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "rl/run_page.h"
@@ -14,10 +13,8 @@ static int write_page(const struct run_view *view, const char *path, struct err 
     struct buf page;
     buf_init(&page, LIMIT_REPORT_BYTES);
     int result = run_page(view, &page, err);
-    if (result == 0 && strcmp(path, "-") == 0)
-        cli_print(&page);
-    else if (result == 0)
-        result = file_write_atomic(path, page.data, page.len, 0644, err);
+    if (result == 0)
+        result = cli_write(&page, path, err);
     if (result == 0 && strcmp(path, "-") != 0)
         printf("%s\n", path);
     buf_deinit(&page);

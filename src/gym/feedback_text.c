@@ -129,9 +129,7 @@ static void cut(struct buf *out, size_t start, size_t max_bytes)
     size_t length = max_bytes > strlen(DOTS) ? max_bytes - strlen(DOTS) : 0;
     if (out->len - start <= max_bytes)
         return;
-    while (length > 0 && ((unsigned char)out->data[start + length] & 0xC0) == 0x80)
-        length--;
-    out->len = start + length;
+    out->len = start + utf8_cut(out->data + start, out->len - start, length);
     out->data[out->len] = '\0';
     buf_puts(out, DOTS);
 }

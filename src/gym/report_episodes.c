@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "gym/trajectory.h"
 
 #include <string.h>
@@ -15,12 +16,9 @@
 /* Text cut at the limit, at a character. */
 static json_t *bounded(const char *text)
 {
-    size_t length = strlen(text);
-    if (length <= LIMIT_REPORT_TEXT_BYTES)
+    size_t length = strlen(text), end = utf8_cut(text, length, LIMIT_REPORT_TEXT_BYTES);
+    if (end == length)
         return json_text(text);
-    size_t end = LIMIT_REPORT_TEXT_BYTES;
-    while (end > 0 && ((unsigned char)text[end] & 0xC0) == 0x80)
-        end--;
     char *cut = mem_printf("%.*s\n… %zu more bytes are in the trajectory", (int)end, text,
                            length - end);
     json_t *value = json_text(cut);

@@ -287,13 +287,11 @@ static const char *filter_cut(struct filtering *filtering)
 {
     if (filtering->number < 0)
         return "no negative number";
-    size_t kept = (size_t)filtering->number;
-    if (filtering->count <= kept) {
+    size_t kept = utf8_cut(filtering->text, filtering->count, (size_t)filtering->number);
+    if (kept == filtering->count) {
         buf_append(filtering->out, filtering->text, filtering->count);
         return NULL;
     }
-    while (kept > 0 && ((unsigned char)filtering->text[kept] & 0xC0) == 0x80)
-        kept--;
     buf_append(filtering->out, filtering->text, kept);
     buf_printf(filtering->out, "%s... (%zu more bytes, left out)",
                kept > 0 && filtering->text[kept - 1] != '\n' ? "\n" : "", filtering->count - kept);

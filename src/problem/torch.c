@@ -1,6 +1,7 @@
 #include "problem/torch.h"
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "problem/category.h"
 
 #include <stdio.h>
@@ -77,12 +78,7 @@ static const char *first_line(struct arena *arena, const char *at)
         length = (size_t)(end - at);
     while (length > 0 && (at[length - 1] == ' ' || at[length - 1] == '\t'))
         length--;
-    if (length > SUMMARY_MOST) {
-        length = SUMMARY_MOST;
-        while (length > 0 && (at[length] & 0xC0) == 0x80) /* no half of a UTF-8 character */
-            length--;
-    }
-    return arena_strndup(arena, at, length);
+    return arena_strndup(arena, at, utf8_cut(at, length, SUMMARY_MOST));
 }
 
 /* The word behind "Category:" where a line of the module's first comments or docstring begins so;

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "base/utf8.h"
 #include "queue/check.h"
 #include "queue/store.h"
 
@@ -127,11 +128,7 @@ const char *queue_state_name(enum queue_state state)
 
 void queue_copy(char *out, size_t size, const char *text, size_t count)
 {
-    if (count >= size) {
-        count = size - 1;
-        while (count > 0 && ((unsigned char)text[count] & 0xC0) == 0x80)
-            count--;
-    }
+    count = utf8_cut(text, count, size - 1);
     memcpy(out, text, count);
     out[count] = '\0';
 }

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "client/http_client.h"
 
 #include <math.h>
@@ -57,16 +58,9 @@ const char *embeddings_model(const struct embeddings *embeddings)
     return embeddings->model;
 }
 
-/* No half of a UTF-8 character. */
 static size_t cut_length(const char *text)
 {
-    size_t length = strnlen(text, LIMIT_EMBEDDED_BYTES + 1);
-    if (length <= LIMIT_EMBEDDED_BYTES)
-        return length;
-    length = LIMIT_EMBEDDED_BYTES;
-    while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
-        length--;
-    return length;
+    return utf8_cut(text, strnlen(text, LIMIT_EMBEDDED_BYTES + 1), LIMIT_EMBEDDED_BYTES);
 }
 
 static int write_request(const struct embeddings *embeddings, const char *const *texts,

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/lines.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "gym/metrics.h"
 #include "gym/report_plot.h"
 #include "rl/run_lengths.h"
@@ -118,11 +119,9 @@ int run_answers_read(const char *directory, json_t **out, struct err *err)
 
 static void put_text(struct buf *out, const char *title, const char *text)
 {
-    size_t length = strlen(text), shown = length;
+    size_t length = strlen(text), shown = utf8_cut(text, length, LIMIT_REPORT_TEXT_BYTES);
     if (length == 0)
         return;
-    while (shown > LIMIT_REPORT_TEXT_BYTES || ((unsigned char)text[shown] & 0xC0) == 0x80)
-        shown = shown > LIMIT_REPORT_TEXT_BYTES ? LIMIT_REPORT_TEXT_BYTES : shown - 1;
     char *part = mem_printf("%.*s", (int)shown, text);
     buf_printf(out, "<details class=\"text\"><summary>%s</summary><pre class=\"wrap\">", title);
     html_text(out, part);

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/lines.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "gym/trajectory.h"
 
 #include <string.h>
@@ -25,10 +26,7 @@ void samples_deinit(struct samples *samples)
 /* Up to `most` bytes, at a character's end, each line four blanks in. */
 static void put_block(struct buf *out, const char *text, size_t most)
 {
-    size_t length = strnlen(text, most + 1);
-    bool cut = length > most;
-    while (cut && --length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
-        ;
+    size_t all = strnlen(text, most + 1), length = utf8_cut(text, all, most);
     buf_puts(out, "\n    ");
     for (size_t i = 0; i < length; i++) {
         buf_append(out, text + i, 1);
@@ -37,7 +35,7 @@ static void put_block(struct buf *out, const char *text, size_t most)
         if (ends)
             buf_puts(out, "    ");
     }
-    buf_printf(out, "%s\n\n", cut ? "…" : "");
+    buf_printf(out, "%s\n\n", length < all ? "…" : "");
 }
 
 static void put_prompt(struct buf *out, const json_t *turn)

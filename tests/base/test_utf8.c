@@ -1,0 +1,63 @@
+#include "base/utf8.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Shortest forms, no surrogates, nothing beyond U+10FFFF; what is not whole is none. */
+static void test_sequence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t length;
+    } rows[] = {{"a", 1},
+                {"\xC3\xA4", 2},
+                {"\xE2\x82\xAC", 3},
+                {"\xF0\x9F\x98\x80", 4},
+                {"\xF4\x8F\xBF\xBF", 4},
+                {"\xC0\x80", 0},
+                {"\xC3", 0},
+                {"\xC3(", 0},
+                {"\xE0\x80\x80", 0},
+                {"\xED\xA0\x80", 0},
+                {"\xE2\x82", 0},
+                {"\xF0\x8F\xBF\xBF", 0},
+                {"\xF4\x90\x80\x80", 0},
+                {"\xFF", 0},
+                {"\x80", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t count = strlen(rows[i].text);
+        assert_int_equal(utf8_sequence(rows[i].text, count), rows[i].length);
+        assert_true(utf8_is_valid(rows[i].text, count) == (rows[i].length > 0));
+    }
+    assert_int_equal(utf8_sequence("", 1), 1);
+    assert_true(utf8_is_valid("", 0) && utf8_is_valid("a\xC3\xA4z", 4));
+}
+
+/* Every cut of a text with characters of one to four bytes is text, and as long as it can be. */
+static void test_cut(void **state)
+{
+    (void)state;
+    const char text[] = "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80z";
+    static const size_t kept[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+    for (size_t most = 0; most < sizeof kept / sizeof *kept; most++) {
+        assert_int_equal(utf8_cut(text, strlen(text), most), kept[most]);
+        assert_true(utf8_is_valid(text, kept[most]));
+    }
+    assert_int_equal(utf8_cut("\x80\x80\x80", 3, 2), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sequence),
+        cmocka_unit_test(test_cut),
+    };
+    return cmocka_run_group_tests_name("base/utf8", tests, NULL, NULL);
+}

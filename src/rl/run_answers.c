@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TAIL_BYTES ((off_t)16 << 20) /* where the last step is looked for */
+#define TAIL_BYTES ((size_t)16 << 20) /* where the last step is looked for */
 
 /* -------------------------------------------------------------------------------------- reading */
 
@@ -71,25 +71,14 @@ static int read_step(int fd, const char *path, bool last, json_t *chosen, struct
     return result < 0 ? result : 0;
 }
 
-/* Where the first line begins within the last TAIL_BYTES. */
-static off_t find_tail(int fd)
-{
-    struct stat status;
-    char byte = 0;
-    if (fstat(fd, &status) < 0 || status.st_size <= TAIL_BYTES)
-        return 0;
-    off_t at = status.st_size - TAIL_BYTES;
-    while (byte != '\n' && pread(fd, &byte, 1, at) == 1)
-        at++;
-    return at;
-}
-
 static int read_part(const char *path, bool last, json_t *chosen, struct err *err)
 {
+    struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? 0 : err_sys(err, errno, "%s: cannot read", path);
-    if (last && lseek(fd, find_tail(fd), SEEK_SET) < 0) {
+    if (last && (fstat(fd, &status) < 0 ||
+                 lseek(fd, run_tail(fd, status.st_size, TAIL_BYTES), SEEK_SET) < 0)) {
         close(fd);
         return err_sys(err, errno, "%s: cannot read", path);
     }

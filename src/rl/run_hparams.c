@@ -1,6 +1,7 @@
 #include "rl/run_hparams.h"
 
 #include "base/mem.h"
+#include "rl/run_settings.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -43,8 +44,7 @@ static void read_value(const struct settings *settings, size_t index, struct eve
         buf_deinit(&text);
         return;
     }
-    size_t quoted = text.len >= 2 && text.data[0] == '"';
-    hparam->text = mem_printf("%.*s", (int)(text.len - 2 * quoted), text.data + quoted);
+    hparam->text = run_settings_plain(text.data);
     buf_deinit(&text);
 }
 

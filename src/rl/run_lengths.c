@@ -141,3 +141,14 @@ int run_lengths_cut(const char *directory, const json_t *lengths, struct err *er
         result = walk(directory, RUN_BOARD, true, cut_events, (void *)lengths, err);
     return result;
 }
+
+off_t run_tail(int fd, off_t size, size_t tail_bytes)
+{
+    char byte = 0;
+    if (tail_bytes >= (size_t)size)
+        return 0;
+    off_t at = size - (off_t)tail_bytes;
+    while (byte != '\n' && pread(fd, &byte, 1, at) == 1)
+        at++;
+    return at;
+}

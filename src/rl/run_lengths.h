@@ -10,6 +10,7 @@
 #include "base/err.h"
 
 #include <jansson.h>
+#include <sys/types.h>
 
 #define RUN_METRICS "metrics.jsonl"
 #define RUN_TRACES "traces.jsonl"
@@ -19,5 +20,9 @@ NODISCARD int run_lengths_measure(const char *directory, json_t **out, struct er
 /* `lengths` NULL: as if all were 0. ERR_INPUT: a file of lines is shorter, or is cut amid a line,
  * and none is changed. */
 NODISCARD int run_lengths_cut(const char *directory, const json_t *lengths, struct err *err);
+
+/* Where the first line begins within the last `tail_bytes` of a file of `size`; 0 where that is all
+ * of it. */
+off_t run_tail(int fd, off_t size, size_t tail_bytes);
 
 #endif

@@ -90,13 +90,11 @@ static void put_held_out(const struct page *page, struct buf *out)
 
 /* --------------------------------------------------------------------------------------- header */
 
-/* Without the quotes that a text has there; "" where it is the standard. */
+/* "" where it is the standard. */
 static void put_setting(const struct page *page, struct buf *out, const char *label,
                         const char *name)
 {
-    const char *text = json_text_at(page->settings, name);
-    size_t length = strlen(text), quoted = length >= 2 && *text == '"';
-    char *plain = mem_printf("%.*s", (int)(length - 2 * quoted), text + quoted);
+    char *plain = run_settings_plain(json_text_at(page->settings, name));
     html_chip(out, label, plain);
     mem_free(plain);
 }

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "rl/run_lengths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,17 +129,6 @@ static int take_lines(struct run_series *series, const char *bytes, size_t count
     return result;
 }
 
-/* Behind the first line that begins within the last `tail_bytes`. */
-static void skip_to_tail(struct run_series *series, int fd, off_t size)
-{
-    char byte = 0;
-    if (series->read > 0 || series->tail_bytes >= (size_t)size)
-        return;
-    series->read = size - (off_t)series->tail_bytes;
-    while (byte != '\n' && pread(fd, &byte, 1, series->read) == 1)
-        series->read++;
-}
-
 static int read_rest(struct run_series *series, int fd, struct err *err)
 {
     size_t room = READ_BYTES, used = 0;
@@ -181,7 +171,8 @@ int run_series_read(struct run_series *series, struct err *err)
     if (result == 0 && status.st_size < series->read)
         clear(series);
     if (result == 0) {
-        skip_to_tail(series, fd, status.st_size);
+        if (series->read == 0)
+            series->read = run_tail(fd, status.st_size, series->tail_bytes);
         result = read_rest(series, fd, err);
     }
     if (fd >= 0)

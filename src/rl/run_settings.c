@@ -89,6 +89,12 @@ json_t *run_settings_told(const struct settings *settings)
     return told;
 }
 
+char *run_settings_plain(const char *told)
+{
+    size_t length = strlen(told), quoted = length >= 2 && *told == '"';
+    return mem_printf("%.*s", (int)(length - 2 * quoted), told + quoted);
+}
+
 int run_settings_read(const char *directory, struct settings *settings, struct err *err)
 {
     char *path = mem_printf("%s/" RUN_CONFIG, directory);

@@ -19,6 +19,9 @@ NODISCARD int run_settings_read(const char *directory, struct settings *settings
 /* {PATH: value as text, …} of those that are not the standard, without secrets. A new reference. */
 json_t *run_settings_told(const struct settings *settings);
 
+/* A value as it is told, without the quotes that a text has there; the caller's. */
+char *run_settings_plain(const char *told);
+
 /* "log.", a section, or "policy.url": rows of the table; NULL behind the last. */
 const char *run_settings_free(size_t index);
 

@@ -32,7 +32,7 @@ struct tinker_link {
     char *url, *key;
     struct http_pool *pool;
     double unpaid_s;
-    _Atomic bool known;  /* it has answered before */
+    _Atomic bool known;  /* it has answered before, this link or another */
     int64_t call_ms;     /* of one call, with all its tries; NO_END: as the settings have it */
     int64_t promise_ms;  /* of polls for one promise */
     const char *setting; /* that says promise_ms */
@@ -57,6 +57,7 @@ int tinker_link_open(struct tinker_link **out, const struct tinker_link_options 
     link->settings = settings;
     link->cancelled = parting ? NULL : options->cancelled;
     link->unpaid_s = UNPAID_S;
+    link->known = parting; /* there is something to part from */
     link->call_ms = parting ? settings->policy_parting_timeout_ms : NO_END;
     link->promise_ms = parting ? link->call_ms : settings->policy_promise_timeout_ms;
     link->setting = parting ? "policy.parting_timeout_ms" : "policy.promise_timeout_ms";

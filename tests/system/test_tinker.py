@@ -323,6 +323,10 @@ OPEN = {
     "refused after all": ([("drop", 0, False), ("status", 400, False)], []),
     "refused later": ([("drop", 0, False)], [("status", 400, False)]),
     "busy later": ([("drop", 0, True)], [("status", 429, False), ("status", 429, False)]),
+    "done, and then a proxy's word": ([("drop", 0, True), ("status", 400, False, "")], []),
+    "done, and then no key": ([("drop", 0, True), ("status", 401, False)], []),
+    "done, and then no money": ([("drop", 0, True), ("status", 402, False)], []),
+    "done, and then no right": ([("drop", 0, True), ("status", 403, False)], []),
 }
 
 
@@ -335,12 +339,13 @@ def test_no_number_is_left_out(model, tmp_path, skyrl):
         if kinds and last:
             times[-1] = MANY
         return [
-            Fault(path, kind, status, times=n, after=after)
-            for (kind, status, after), n in zip(kinds, times, strict=True)
+            Fault(path, kind, status, *body, times=n, after=after)
+            for (kind, status, after, *body), n in zip(kinds, times, strict=True)
         ]
 
+    config = {"billing_exception_max_pause_duration_sec": 0}
     with (
-        FakeTinker(model, tmp_path, skyrl) as server,
+        FakeTinker(model, tmp_path, skyrl, config) as server,
         client(server, model, "policy.patience_ms=50ms") as learner,
     ):
         sample(learner)
@@ -353,6 +358,20 @@ def test_no_number_is_left_out(model, tmp_path, skyrl):
                 assert all(fault.times == 0 for fault in server.faults), (path, name)
         assert "error" not in learner.ask("step", rate=0.1)
         assert "error" not in save(learner)
+
+
+def test_a_server_that_goes_with_a_request(model, tmp_path):
+    """It has done it; whoever sends it again by himself (libcurl does) finds nobody."""
+    with (
+        FakeTinker(model, tmp_path) as server,
+        client(server, model, "policy.patience_ms=50ms") as learner,
+    ):
+        sample(learner)
+        for path, do in ((SAVE, save), (FREEZE, refresh), (FORWARD, forward)):
+            server.faults = [Fault(path, "call", call=server.leave)]
+            assert "error" in do(learner), path
+            server.come_back()
+            assert "error" not in train(learner), path
 
 
 def test_a_promise_that_is_not_kept(model, tmp_path):

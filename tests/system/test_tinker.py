@@ -443,6 +443,30 @@ def test_cancelled(model, tmp_path):
         assert server.models == {}, "the model was not unloaded"
 
 
+def interrupt_while_it_saves(server, learner):
+    """SIGTERM while the promise of a checkpoint is polled for; what came of it."""
+    server.faults = [Fault(POLL, "hang", of="save_weights")]
+    line = {"do": "save", "directory": "", "name": "one"}
+    learner.process.stdin.write(json.dumps(line).encode() + b"\n")
+    learner.process.stdin.flush()
+    wait_until(lambda: server.faults[0].times == 0, "the poll")
+    learner.process.terminate()
+    answer = json.loads(learner.process.stdout.readline())
+    server.faults = []
+    return answer
+
+
+def test_a_save_that_is_interrupted(model, tmp_path):
+    """It is made again, in full and under a name of its own."""
+    with FakeTinker(model, tmp_path) as server:
+        with client(server, model) as learner:
+            train(learner)
+            answer = interrupt_while_it_saves(server, learner)
+            assert answer.get("where", "").endswith("/weights/one-1"), answer
+        with client(server, model) as learner:
+            learner.must("load", directory="", where=answer["where"], optimizer=True)
+
+
 def test_samples_beside_a_pass(model, tmp_path):
     """The first sample is answered when the pass is under way, and that when there is another."""
     with FakeTinker(model, tmp_path) as server, client(server, model) as learner:

@@ -8,30 +8,31 @@
 
 /* -------------------------------------------------------------------------------------- opening */
 
-static int open_links(struct tinker_model *model, const struct learner_options *options,
-                      const char *url, struct err *err)
+static int open_links(struct tinker_model *model, const struct tinker_link_options *options,
+                      struct err *err)
 {
-    struct tinker_link_options link = {.url = url,
-                                       .settings = options->settings,
-                                       .cancelled = options->cancelled,
-                                       .at_once = options->at_once + 2};
-    int result = tinker_link_open(&model->link, &link, err);
-    link.parting = true;
-    link.at_once = 1;
-    return result < 0 ? result : tinker_link_open(&model->parting, &link, err);
+    struct tinker_link_options parting = *options;
+    parting.parting = true;
+    parting.at_once = 1;
+    int result = tinker_link_open(&model->link, options, err);
+    return result < 0 ? result : tinker_link_open(&model->parting, &parting, err);
 }
 
 int tinker_model_init(struct tinker_model *model, const struct learner_options *options,
                       const char *url, struct err *err)
 {
+    const struct tinker_link_options link = {.url = url,
+                                             .settings = options->settings,
+                                             .cancelled = options->cancelled,
+                                             .at_once = options->at_once + 2};
     pthread_mutex_init(&model->lock, NULL);
     model->cancelled = options->cancelled;
     model->base = mem_strdup(options->model);
     model->rank = options->lora_rank;
     model->seed = options->seed;
-    int result = open_links(model, options, url, err);
+    int result = open_links(model, &link, err);
     if (result == 0)
-        result = tinker_session_open(&model->session, model->link, model->base, err);
+        result = tinker_session_open(&model->session, model->link, &link, model->base, err);
     return result;
 }
 

@@ -24,7 +24,7 @@ struct tinker_heart {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t ended;
-    bool quit;
+    _Atomic int quit; /* set with the lock */
 };
 
 /* ------------------------------------------------------------------------------------ heartbeat */
@@ -62,26 +62,39 @@ static void *beat(void *argument)
     return NULL;
 }
 
-static int start_heart(struct tinker_session *session, struct tinker_link *link, struct err *err)
+static void free_heart(struct tinker_heart *heart)
+{
+    tinker_link_close(heart->link);
+    pthread_cond_destroy(&heart->ended);
+    pthread_mutex_destroy(&heart->lock);
+    buf_deinit(&heart->body);
+    mem_free(heart);
+}
+
+/* Its link is its own: what is saved after a Ctrl-C still needs the session, and who closes that
+ * does not wait for an answer. */
+static int start_heart(struct tinker_session *session, const struct tinker_link_options *options,
+                       struct err *err)
 {
     struct tinker_heart *heart = mem_alloc(sizeof *heart);
-    heart->link = link;
+    struct tinker_link_options own = *options;
+    own.cancelled = &heart->quit;
+    own.at_once = 1;
     buf_init(&heart->body, BODY_BYTES);
     buf_puts(&heart->body, "{\"session_id\":");
     tinker_put_text(&heart->body, session->id);
     buf_puts(&heart->body, ",\"type\":\"session_heartbeat\"}");
     pthread_mutex_init(&heart->lock, NULL);
     pthread_cond_init(&heart->ended, NULL);
-    int error = pthread_create(&heart->thread, NULL, beat, heart);
-    if (error == 0) {
+    int result = tinker_link_open(&heart->link, &own, err);
+    int error = result == 0 ? pthread_create(&heart->thread, NULL, beat, heart) : 0;
+    if (error != 0)
+        result = err_sys(err, error, "cannot start the heartbeat's thread");
+    if (result < 0)
+        free_heart(heart);
+    else
         session->heart = heart;
-        return 0;
-    }
-    pthread_cond_destroy(&heart->ended);
-    pthread_mutex_destroy(&heart->lock);
-    buf_deinit(&heart->body);
-    mem_free(heart);
-    return err_sys(err, error, "cannot start the heartbeat's thread");
+    return result;
 }
 
 static void stop_heart(struct tinker_heart *heart)
@@ -93,10 +106,7 @@ static void stop_heart(struct tinker_heart *heart)
     pthread_cond_signal(&heart->ended);
     pthread_mutex_unlock(&heart->lock);
     pthread_join(heart->thread, NULL);
-    pthread_cond_destroy(&heart->ended);
-    pthread_mutex_destroy(&heart->lock);
-    buf_deinit(&heart->body);
-    mem_free(heart);
+    free_heart(heart);
 }
 
 /* -------------------------------------------------------------------------------------- opening */
@@ -206,7 +216,8 @@ static int look_for_model(struct tinker_session *session, struct tinker_link *li
     return result;
 }
 
-int tinker_session_open(struct tinker_session *session, struct tinker_link *link, const char *model,
+int tinker_session_open(struct tinker_session *session, struct tinker_link *link,
+                        const struct tinker_link_options *options, const char *model,
                         struct err *err)
 {
     *session = (struct tinker_session){0};
@@ -216,7 +227,7 @@ int tinker_session_open(struct tinker_session *session, struct tinker_link *link
     if (result == 0)
         result = create(session, link, err);
     if (result == 0)
-        result = start_heart(session, link, err);
+        result = start_heart(session, options, err);
     if (result < 0)
         tinker_session_close(session);
     return result;

@@ -36,6 +36,15 @@ def quiet(model, tmp_path_factory):
         yield server
 
 
+@pytest.fixture(scope="module", autouse=True)
+def interrupted(model, tmp_path_factory):
+    """A client that was interrupted, and has not gone, for as long as these tests take."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    with FakeTinker(model, folder) as server, client(server, model) as learner:
+        interrupt_while_it_saves(server, learner)
+        yield server, learner
+
+
 def environment(key=KEY):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TINKER_")}
     return kept | ({"TINKER_API_KEY": key} if key else {})
@@ -486,6 +495,16 @@ def test_samples_beside_a_pass(model, tmp_path):
         took = learner.must("pass", datums=datums, gradients=True, loss="ppo", meanwhile=wanted)
         assert [len(answer["tokens"]) > 0 for answer in took["answers"]] == [True, True]
         assert server.count(PASS) == 1, "it was asked again, for it took too long"
+
+
+def test_heartbeat_after_an_interruption(interrupted):
+    """What is saved then needs the session, and closing does not wait for what nobody answers."""
+    server, learner = interrupted
+    server.faults, heard = [Fault(HEART, "hang", times=MANY)], server.count(HEART)
+    wait_until(lambda: server.count(HEART) > heard, "a heartbeat", seconds=20)
+    begun = time.monotonic()
+    learner.close()
+    assert time.monotonic() - begun < 2.5, "as long as a heartbeat may take"
 
 
 def test_heartbeat(quiet):

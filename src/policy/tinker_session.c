@@ -143,6 +143,8 @@ static int configure(struct tinker_session *session, struct tinker_link *link, s
     const json_t *unpaid = json_object_get(answer, "billing_exception_max_pause_duration_sec");
     session->chunk_count = bound_of(answer, "fwdbwd_max_chunk_len", CHUNK_COUNT);
     session->chunk_bytes = bound_of(answer, "fwdbwd_max_chunk_bytes_count", CHUNK_BYTES);
+    if (session->chunk_bytes > TINKER_CHUNK_BYTES_MAX)
+        session->chunk_bytes = TINKER_CHUNK_BYTES_MAX;
     if (json_is_number(unpaid))
         tinker_link_set_unpaid(link, json_number_value(unpaid));
     if (result == 0 && json_is_true(json_object_get(answer, "pjwt_auth_enabled")))

@@ -8,6 +8,7 @@
 #define WARPGYM_POLICY_TINKER_WIRE_H
 
 #include "base/buf.h"
+#include "base/limits.h"
 #include "policy/learner.h"
 
 /* ------------------------------------------------------------------------------------- requests */
@@ -32,8 +33,10 @@ NODISCARD int tinker_check_pass(const struct loss *loss, struct loss_config *con
 /* {"data": […], "loss_fn", "loss_fn_config"} of datums that were checked. */
 void tinker_put_pass(struct buf *body, const struct loss *loss, const struct loss_config *config,
                      const struct lm_datum *datums, size_t count);
-/* What the service counts a datum as. */
+/* What the service counts a datum as: 20 bytes a row, which are up to 50 of JSON. */
 size_t tinker_datum_bytes(const struct lm_datum *datum);
+/* As much of that as a body can hold. */
+#define TINKER_CHUNK_BYTES_MAX (LIMIT_TINKER_BODY_BYTES / 4)
 
 struct tinker_question {
     const struct tokens *prompt;

@@ -252,6 +252,11 @@ REFUSED = {
     "403 without words": (sample, Fault(SAMPLE, "status", 403), "set TINKER_API_KEY or"),
     "402": (sample, Fault(SAMPLE, "status", 402, '{"detail": "pay"}', times=MANY), "pay (402)"),
     "404": (train, Fault(PASS, "status", 404), "or has no /api/v1/forward_backward; go on from"),
+    "404 in a few words": (
+        train,
+        Fault(PASS, "status", 404, '{"detail": "Not Found"}'),
+        ": Not Found (404): it has lost what it held for this run",
+    ),
     "422": (train, Fault(PASS, "status", 422, '{"detail": [{"msg": "no dro"}]}'), "no dro (422)"),
     "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', times=MANY), "(429); asked"),
     "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', times=MANY), None),
@@ -431,6 +436,20 @@ def test_losses_that_tinker_lacks(model, tmp_path):
         assert server.count(PASS) == 0
         # Nothing was sent, so nothing is lost.
         learner.must("pass", datums=[datum], gradients=True, loss="ppo")
+
+
+def test_chunks_that_fit(model, tmp_path):
+    """A server may want larger ones than a request can hold."""
+    rows, most = 1000, 2**30 - 1
+    datum = {
+        "tokens": rows * [300], "targets": rows * [300],
+        "sampled": rows * [-1.23456789e-05], "advantages": rows * [-1.23456789e-05],
+    }  # fmt: skip
+    config = {"fwdbwd_max_chunk_len": 10**6, "fwdbwd_max_chunk_bytes_count": most}
+    with FakeTinker(model, tmp_path, config=config) as server, client(server, model) as learner:
+        server.faults = [Fault(FORWARD, "status", 422, '{"detail": "so large"}')]
+        options = {"loss": "ppo", "gradients": False, "copies": 1700}
+        assert "so large (422)" in learner.ask("pass", datums=[datum], **options)["error"]
 
 
 def test_cancelled(model, tmp_path):

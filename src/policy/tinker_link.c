@@ -271,8 +271,7 @@ static int64_t pause_by_rules(struct trying *trying, enum next next, int64_t beg
 {
     const struct settings *settings = trying->link->settings;
     const struct retry_rules rules = {.patience_ms = settings->policy_patience_ms,
-                                      .backoff_ms = settings->policy_backoff_ms,
-                                      .attempts = BAD_POLLS + 1};
+                                      .backoff_ms = settings->policy_backoff_ms};
     const int64_t now_ns = clock_now_ns();
     if (next != NEXT_SILENT)
         trying->silent_ns = 0;

@@ -21,16 +21,15 @@ void tinker_add_text(struct buf *body, const char *key, const char *text);
 void tinker_add_number(struct buf *body, const char *key, uint64_t value);
 void tinker_end(struct buf *body);
 
-/* Appends to what `body` holds. A NaN or infinity becomes 0. */
-void tinker_put_text(struct buf *body, const char *text); /* quoted */
-void tinker_put_ids(struct buf *body, const int32_t *ids, size_t count);
-void tinker_put_numbers(struct buf *body, const float *values, size_t count);
+/* Appends to what `body` holds, quoted. */
+void tinker_put_text(struct buf *body, const char *text);
 
 /* Whether the protocol has this loss with these options, and these datums: ERR_INPUT. *config is
  * filled in. */
 NODISCARD int tinker_check_pass(const struct loss *loss, struct loss_config *config,
                                 const struct lm_datum *datums, size_t count, struct err *err);
-/* {"data": […], "loss_fn", "loss_fn_config"} of datums that were checked. */
+/* {"data": […], "loss_fn", "loss_fn_config"} of datums that were checked. A NaN or infinity becomes
+ * 0. */
 void tinker_put_pass(struct buf *body, const struct loss *loss, const struct loss_config *config,
                      const struct lm_datum *datums, size_t count);
 /* What the service counts a datum as: 20 bytes a row, which are up to 50 of JSON. */

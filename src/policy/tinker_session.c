@@ -111,7 +111,7 @@ static void stop_heart(struct tinker_heart *heart)
 
 /* -------------------------------------------------------------------------------------- opening */
 
-/* POST with a constant body; 404 is no error, and gives NULL. */
+/* POST with a constant body; the status `fine` (0: none) is no error, and gives NULL. */
 static int post(struct tinker_link *link, const char *target, const char *text, int fine,
                 json_t **answer, struct err *err)
 {

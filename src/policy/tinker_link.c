@@ -158,8 +158,8 @@ static bool is_said_at_the_door(const struct http_flow_answer *reply)
     }
 }
 
-/* Whether the server may have taken the request. Any other refusal tells that of earlier tries, too:
- * what was taken is answered the same way again. */
+/* Whether the server may have taken the request. Any other refusal tells that of earlier tries,
+ * too: what was taken is answered the same way again. */
 static bool is_unknown(const struct trying *trying, const struct http_flow_answer *reply, bool done)
 {
     const int status = reply->status;

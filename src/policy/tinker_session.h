@@ -1,8 +1,8 @@
 /* tinker_session: what there is between a client and a Tinker server for as long as it trains: what
  * the server asks for, a session, and a thread that says every ten seconds that we are still there.
  *
- * It goes on when everything else is cancelled, for a last checkpoint needs the session, too. Nobody
- * waits for that thread's calls, and they fail without a word but a warning after two
+ * It goes on when everything else is cancelled, for a last checkpoint needs the session, too.
+ * Nobody waits for that thread's calls, and they fail without a word but a warning after two
  * minutes. Threads: the numbers never change.
  */
 #ifndef WARPGYM_POLICY_TINKER_SESSION_H

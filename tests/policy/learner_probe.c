@@ -11,14 +11,14 @@
  *   {"do": "sample", "prompts": [{"ids", "max_tokens", "temperature", "seed"}, …]}, all at once
  *                                                      {"answers": [{"tokens", "logprobs", …}, …]}
  *   {"do": "pass", "datums": [{"tokens", "targets", "weights", "sampled", "advantages"}, …],
- *    "loss", "config", "gradients"}                      {"loss", … (LOSS_SUMS), "logprobs": [[…], …]}
+ *    "loss", "config", "gradients"}                {"loss", … (LOSS_SUMS), "logprobs": [[…], …]}
  *    with "copies": all datums so often, one after another
  *    with "meanwhile": prompts as above, one after another beside the pass   {…, "answers": […]}
  *   {"do": "step", "rate", …}                            {"norm"}
  *   {"do": "refresh"}                                    {"version"}
  *   {"do": "save", "directory", "name"}                  {"where"}
- *   {"do": "load", "directory", "where", "optimizer", "steps"}, {"do": "forget", "directory", "where"},
- *   {"do": "export", "directory"}                      {}
+ *   {"do": "load", "directory", "where", "optimizer", "steps"},
+ *   {"do": "forget", "directory", "where"}, {"do": "export", "directory"}                {}
  *
  * What failed is answered {"error", "code"}. First of all comes {"ready": KIND}, or an error and
  * the end.

@@ -12,14 +12,20 @@
 
 static int read_path(const json_t *result, char **where, struct err *err)
 {
-    const char *text = json_text_at(result, "path");
-    struct tinker_path path;
-    int code = tinker_path_parse(&path, text, err);
+    struct tinker_path path = {0};
+    char *text = NULL;
+    int code = tinker_read_text(result, "save_weights", "path", &text, err);
+    if (code == 0 && tinker_path_parse(&path, text, NULL) < 0)
+        code = err_set(err, ERR_PROTOCOL,
+                       "the server saved a checkpoint as '%.200s', which is "
+                       "no path of one",
+                       text);
     tinker_path_deinit(&path);
-    if (code < 0)
-        return err_set(err, ERR_PROTOCOL, "the server's answer to save_weights has no 'path'");
-    *where = mem_strdup(text);
-    return 0;
+    if (code == 0)
+        *where = text;
+    else
+        mem_free(text);
+    return code;
 }
 
 /* *taken: there is one of that name. */

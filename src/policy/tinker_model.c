@@ -76,12 +76,10 @@ static int create(struct tinker_model *model, struct tinker_link *link, struct e
                                      .ours = true};
     int code = tinker_do(link, &call, &result, &sent, err);
     model->models += tinker_was_taken(&sent);
-    if (code == 0 && !json_text_at(result, "model_id")[0])
-        code = err_set(err, ERR_PROTOCOL, "the server's answer to create_model has no 'model_id'");
-    if (code == 0) {
-        model->id = mem_strdup(json_text_at(result, "model_id"));
+    if (code == 0)
+        code = tinker_read_text(result, "create_model", "model_id", &model->id, err);
+    if (code == 0)
         model->number = model->steps = 0;
-    }
     json_decref(result);
     buf_deinit(&body);
     return code;

@@ -163,16 +163,12 @@ static int create(struct tinker_session *session, struct tinker_link *link, stru
                       "{\"tags\":[\"warpgym\"],\"sdk_version\":\"" SPOKEN
                       "\",\"type\":\"create_session\"}",
                       0, &answer, err);
-    const char *id = json_text_at(answer, "session_id");
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (json_text_at(answer, levels[i])[0])
             log_event(i == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "policy", "the server says", "text",
                       json_text_at(answer, levels[i]), NULL);
-    if (result == 0 && !id[0])
-        result = err_set(err, ERR_PROTOCOL,
-                         "the server's answer to create_session has no 'session_id'");
     if (result == 0)
-        session->id = mem_strdup(id);
+        result = tinker_read_text(answer, "create_session", "session_id", &session->id, err);
     json_decref(answer);
     return result;
 }

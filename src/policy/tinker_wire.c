@@ -240,6 +240,16 @@ enum tinker_state tinker_read_future(const json_t *answer, const char **why, boo
     return TINKER_FAILED;
 }
 
+int tinker_read_text(const json_t *answer, const char *request, const char *key, char **text,
+                     struct err *err)
+{
+    const char *found = json_text_at(answer, key);
+    if (!found[0])
+        return err_set(err, ERR_PROTOCOL, "the server's answer to %s has no '%s'", request, key);
+    *text = mem_strdup(found);
+    return 0;
+}
+
 /* Numbers of which each is a log-probability. */
 static int read_floats(const json_t *array, const char *name, float *out, size_t count,
                        struct err *err)

@@ -56,6 +56,10 @@ enum tinker_state { TINKER_DONE, TINKER_AGAIN, TINKER_FAILED };
  * reason. TINKER_FAILED with *mine: what was asked is at fault. */
 enum tinker_state tinker_read_future(const json_t *answer, const char **why, bool *mine);
 
+/* The text `key`, which the answer to `request` ("create_model") cannot do without; the caller's
+ * (mem_free). */
+NODISCARD int tinker_read_text(const json_t *answer, const char *request, const char *key,
+                               char **text, struct err *err);
 /* Log-probabilities of datum `index` of a pass. */
 NODISCARD int tinker_read_logprobs(const json_t *result, size_t index, float *logprobs,
                                    size_t count, struct err *err);

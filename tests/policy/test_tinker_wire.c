@@ -179,6 +179,25 @@ static void test_futures(void **state)
     }
 }
 
+static void test_texts(void **state)
+{
+    static const char *const bad[] = {"{}", "[]", "{\"name\": 1}", "{\"name\": \"\"}"};
+    char *text = NULL;
+    struct err err = {0};
+    (void)state;
+    json_t *good = json_loads("{\"name\": \"it\"}", 0, NULL);
+    assert_int_equal(tinker_read_text(good, "ask", "name", &text, &err), 0);
+    assert_string_equal(text, "it");
+    mem_free(text);
+    json_decref(good);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        json_t *answer = json_loads(bad[i], 0, NULL);
+        assert_int_equal(tinker_read_text(answer, "ask", "name", &text, &err), ERR_PROTOCOL);
+        assert_string_equal(err.text, "the server's answer to ask has no 'name'");
+        json_decref(answer);
+    }
+}
+
 static void test_logprobs(void **state)
 {
     static const struct {
@@ -250,7 +269,7 @@ int main(void)
         cmocka_unit_test(test_pass),    cmocka_unit_test(test_largest),
         cmocka_unit_test(test_weights), cmocka_unit_test(test_sample),
         cmocka_unit_test(test_futures), cmocka_unit_test(test_logprobs),
-        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_paths),   cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

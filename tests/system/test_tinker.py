@@ -179,6 +179,31 @@ def test_checkpoints(model, tmp_path, skyrl):
             assert refusal["code"] == "unsupported"
 
 
+INFO = "/api/v1/weights_info"
+
+
+def test_a_checkpoint_of_another_rank(model, tmp_path):
+    """Its rank is that of the model that it goes on as."""
+    with FakeTinker(model, tmp_path) as server:
+        with client(server, model) as learner:
+            where = learner.must("save", directory="", name="one")["where"]
+        with client(server, model, f"rank={2 * RANK}") as learner:
+            learner.must("load", directory="", where=where, optimizer=True)
+            ranks = [body["lora_config"]["rank"] for path, body in server.calls if path == CREATE]
+            assert ranks == [RANK, RANK]
+            assert "error" not in train(learner)
+
+
+def test_a_checkpoint_of_another_model(model, tmp_path):
+    """What is there stays as it is."""
+    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+        where = learner.must("save", directory="", name="one")["where"]
+        server.faults = [Fault(INFO, "junk", body='{"base_model": "base/other"}')]
+        answer = learner.ask("load", directory="", where=where, optimizer=True)
+        assert answer["error"] == f"{where} is of the model 'base/other', not of '{BASE}'"
+        assert "error" not in train(learner) and server.made == 1
+
+
 class learner_at:
     """A learner whose versions begin at `version`, for run()."""
 
@@ -236,6 +261,14 @@ def train(learner):
     return learner.ask("pass", datums=[datum], loss="cross_entropy", gradients=True)
 
 
+def save(learner):
+    return learner.ask("save", directory="", name="one")
+
+
+def refresh(learner):
+    return learner.ask("refresh")
+
+
 MANY = 10**6
 REFUSED = {
     "400": (sample, Fault(SAMPLE, "status", 400, '{"detail": "bad seed"}'), "bad seed (400)"),
@@ -271,6 +304,21 @@ REFUSED = {
         sample,
         Fault(POLL, "junk", body="\n\x06\x08\x01\x12\x02", times=MANY),
         "; only JSON is spoken here, as by SDKs up to 0.24; asked 4 times",
+    ),
+    "a copy that has no name": (
+        refresh,
+        Fault(POLL, "junk", body='{"path": null}', of="save_weights_for_sampler"),
+        "the server's answer to save_weights_for_sampler names no sampler",
+    ),
+    "a checkpoint that has no name": (
+        save,
+        Fault(POLL, "junk", body='{"path": null}', of="save_weights"),
+        "the server's answer to save_weights has no 'path'",
+    ),
+    "a checkpoint of a strange name": (
+        save,
+        Fault(POLL, "junk", body='{"path": "/tmp/x"}', of="save_weights"),
+        "the server saved a checkpoint as '/tmp/x', which is no path of one",
     ),
     "no promise": (sample, Fault(SAMPLE, "junk", body="{}"), "has no 'request_id'"),
     "too many tokens": (
@@ -315,14 +363,6 @@ def test_refused(model, tmp_path, name):
         learner.must("refresh")
         assert "error" not in sample(learner)
         assert KEY not in learner.close()
-
-
-def save(learner):
-    return learner.ask("save", directory="", name="one")
-
-
-def refresh(learner):
-    return learner.ask("refresh")
 
 
 def forward(learner):
@@ -404,6 +444,7 @@ NOT_OPENED = {
     "all parameters": ({"rank": 0}, "a Tinker server trains adapters"),
     "a model that is not there": ({"model": "base/tyni"}, "is it 'base/tiny'"),
     "too long a context": ({"context": 65}, "a context of 65 tokens; 'base/tiny' has 64 there"),
+    "no context that is known": ({"told": None}, "how long a context 'base/tiny' has: set one"),
     "a wrong key": ({"key": "tml-other-key"}, r"\[token\] is no key: it wants .* \(401\)"),
     "no key": ({"key": None}, r"None is no key: it wants .* \(401\)"),
     "passes": ({"config": {"pjwt_auth_enabled": True}}, "pjwt_auth_enabled"),
@@ -414,6 +455,7 @@ NOT_OPENED = {
 def test_not_opened(model, tmp_path, name):
     changes, says = NOT_OPENED[name]
     with FakeTinker(model, tmp_path, config=changes.get("config"), key=KEY) as server:
+        server.context = changes.get("told", server.context)
         options = [f"tokenizer={model}", f"url={changes.get('url', server.url)}", *QUICK]
         options += [f"rank={changes.get('rank', RANK)}", f"context={changes.get('context', 0)}"]
         variables = environment(changes.get("key", KEY))

@@ -57,12 +57,13 @@ static void put_lora(struct buf *body, const struct tinker_model *model)
                model->rank, model->seed & INT32_MAX);
 }
 
+static const char create_model[] = "/api/v1/create_model";
+
 /* What the server did not take, or may not have taken, is asked for with the same number again. */
-static int create(struct tinker_model *model, struct tinker_link *link, struct err *err)
+static int request_model(struct tinker_model *model, struct tinker_link *link, struct err *err)
 {
     struct buf body;
     struct tinker_sent sent;
-    json_t *result = NULL;
     tinker_begin(&body);
     tinker_add_text(&body, "session_id", model->session.id);
     tinker_add_number(&body, "model_seq_id", model->models);
@@ -71,18 +72,42 @@ static int create(struct tinker_model *model, struct tinker_link *link, struct e
     tinker_add_text(&body, "type", "create_model");
     tinker_end(&body);
     const struct tinker_call call = {.method = "POST",
-                                     .target = "/api/v1/create_model",
+                                     .target = create_model,
                                      .body = &body,
                                      .ours = true};
-    int code = tinker_do(link, &call, &result, &sent, err);
+    int code = tinker_submit(link, &call, &model->promise, &sent, err);
     model->models += tinker_was_taken(&sent);
+    buf_deinit(&body);
+    return code;
+}
+
+static void forget_promise(struct tinker_model *model)
+{
+    mem_free(model->promise);
+    model->promise = NULL;
+}
+
+/* A promise that was not waited out is kept: there may be a model of it yet. */
+static int await_model(struct tinker_model *model, struct tinker_link *link, bool once,
+                       struct err *err)
+{
+    const struct tinker_call call = {.target = create_model, .once = once};
+    json_t *result = NULL;
+    int code = tinker_await(link, model->promise, &call, &result, err);
     if (code == 0)
         code = tinker_read_text(result, "create_model", "model_id", &model->id, err);
     if (code == 0)
         model->number = model->steps = 0;
+    if (code != ERR_CANCELLED && code != ERR_TIMEOUT)
+        forget_promise(model);
     json_decref(result);
-    buf_deinit(&body);
     return code;
+}
+
+static int create(struct tinker_model *model, struct tinker_link *link, struct err *err)
+{
+    int code = model->promise ? 0 : request_model(model, link, err);
+    return code < 0 ? code : await_model(model, link, false, err);
 }
 
 static void forget_debt(struct tinker_model *model)
@@ -95,6 +120,9 @@ void tinker_model_unload(struct tinker_model *model)
 {
     struct buf body;
     json_t *result = NULL;
+    if (model->promise)
+        (void)!await_model(model, model->parting, true, NULL);
+    forget_promise(model);
     if (!model->id)
         return;
     tinker_begin(&body);

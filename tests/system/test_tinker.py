@@ -537,6 +537,32 @@ def test_a_save_that_is_interrupted(model, tmp_path):
             learner.must("load", directory="", where=answer["where"], optimizer=True)
 
 
+def test_cancelled_while_the_model_is_made(model, tmp_path):
+    """It is unloaded, though nobody has waited for it."""
+    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+        server.faults = [Fault(POLL, "hang", of="create_model")]
+        learner.process.stdin.write(json.dumps({"do": "refresh"}).encode() + b"\n")
+        learner.process.stdin.flush()
+        wait_until(lambda: server.faults[0].times == 0, "the poll")
+        assert len(server.models) == 1
+        learner.process.terminate()
+        assert json.loads(learner.process.stdout.readline())["code"] == "cancelled"
+        learner.close()
+        assert server.models == {}, "the model was not unloaded"
+
+
+def test_a_model_that_takes_its_time(model, tmp_path):
+    """Who asks for it again waits for the same one."""
+    with (
+        FakeTinker(model, tmp_path) as server,
+        client(server, model, "policy.promise_timeout_ms=300ms") as learner,
+    ):
+        server.faults = [Fault(POLL, "again", times=MANY, of="create_model")]
+        assert "nothing came of /api/v1/create_model" in sample(learner)["error"]
+        server.faults = []
+        assert "error" not in sample(learner) and server.made == 1
+
+
 def test_samples_beside_a_pass(model, tmp_path):
     """The first sample is answered when the pass is under way, and that when there is another."""
     with FakeTinker(model, tmp_path) as server, client(server, model) as learner:

@@ -173,6 +173,11 @@ char *file_parent(const char *path)
     return slash == path ? mem_strdup("/") : mem_printf("%.*s", (int)(slash - path), path);
 }
 
+char *file_from(const char *directory, const char *path)
+{
+    return path[0] == '/' ? mem_strdup(path) : mem_printf("%s/%s", directory, path);
+}
+
 static int sync_at(int directory, const char *name, int flags)
 {
     int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);

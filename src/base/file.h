@@ -41,6 +41,8 @@ void file_remove_tree(const char *path);
 
 /* The directory that `path` lies in, by its name alone; the caller's (mem_free). */
 char *file_parent(const char *path);
+/* What `path` is called by somebody in `directory`; the caller's (mem_free). */
+char *file_from(const char *directory, const char *path);
 
 /* What a directory holds is on the disk: its names; all its files as well; the names beside `path`.
  * A file system that knows no such thing (EINVAL) is left to itself. */

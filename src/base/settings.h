@@ -470,7 +470,7 @@
     X(policy_promise_timeout_ms, "policy.promise_timeout_ms", DURATION, "2h", 1, 604800000,        \
       "Longest that a Tinker service may take for what it promised, queues too")                   \
     X(policy_parting_timeout_ms, "policy.parting_timeout_ms", DURATION, "2m", 1, 3600000,          \
-      "Longest that it may take to save an interrupted run; a second Ctrl-C ends that at once")    \
+      "Longest that each request to save an interrupted run may take; a second Ctrl-C ends that")  \
     X(policy_attempts, "policy.attempts", INT, "5", 1, 1000,                                       \
       "Tries after which failures of the endpoint's own (5xx, broken answers) are an error")       \
     X(policy_backoff_ms, "policy.backoff_ms", DURATION, "500ms", 1, 3600000,                       \

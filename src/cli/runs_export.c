@@ -190,7 +190,7 @@ static int export_run(const struct run_view *view, const struct export *export, 
         result = choose(view, export, all, &chosen, err);
     if (result == 0 && chosen) {
         const char *where = json_text_at(chosen, "where");
-        char *from = where[0] == '/' ? mem_strdup(where) : mem_printf("%s/%s", view->path, where);
+        char *from = file_from(view->path, where);
         if (run_checkpoint_is_elsewhere(where))
             result = err_set(err, ERR_INPUT, "%s: checkpoint %s is at %s; fetch it from there",
                              view->path, json_text_at(chosen, "name"), where);

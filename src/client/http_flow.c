@@ -17,10 +17,11 @@ struct http_flow {
     const struct http_flow_call *call; /* the one that is under way */
     struct buf body;
     size_t bytes, most_bytes; /* that have come in, and may */
-    int64_t progress_ns;      /* when the last was made, or the call began */
-    bool streamed;            /* its bytes go to on_bytes */
-    bool begun, done;         /* what on_bytes has said */
-    int failed;               /* the code of what ended it from within */
+    unsigned sendings;
+    int64_t progress_ns; /* when the last was made, or the call began */
+    bool streamed;       /* its bytes go to on_bytes */
+    bool begun, done;    /* what on_bytes has said */
+    int failed;          /* the code of what ended it from within */
     struct err err;
 };
 
@@ -70,6 +71,14 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *context)
     return flow->failed ? 0 : count;
 }
 
+static int count_sending(void *context, char *address, char *own, int port, int own_port)
+{
+    struct http_flow *flow = context;
+    (void)address, (void)own, (void)port, (void)own_port;
+    flow->sendings++;
+    return CURL_PREREQFUNC_OK;
+}
+
 /* -------------------------------------------------------------------------------------- opening */
 
 int http_flow_open(struct http_flow **out, const struct http_flow_options *options, struct err *err)
@@ -94,6 +103,8 @@ int http_flow_open(struct http_flow **out, const struct http_flow_options *optio
     buf_init(&flow->body, LIMIT_CLIENT_ANSWER_BYTES);
     curl_easy_setopt(flow->handle.easy, CURLOPT_WRITEFUNCTION, take_bytes);
     curl_easy_setopt(flow->handle.easy, CURLOPT_WRITEDATA, flow);
+    curl_easy_setopt(flow->handle.easy, CURLOPT_PREREQFUNCTION, count_sending);
+    curl_easy_setopt(flow->handle.easy, CURLOPT_PREREQDATA, flow);
     *out = flow;
     return 0;
 }
@@ -193,6 +204,7 @@ int http_flow_send(struct http_flow *flow, const struct http_flow_call *call,
     *answer = (struct http_flow_answer){0};
     flow->call = call;
     flow->bytes = 0;
+    flow->sendings = 0;
     flow->failed = 0;
     flow->begun = flow->done = flow->streamed = false;
     flow->progress_ns = clock_now_ns();
@@ -201,6 +213,7 @@ int http_flow_send(struct http_flow *flow, const struct http_flow_call *call,
     http_handle_describe(&flow->handle, call->method, call->target, call->body, call->body_bytes);
     CURLcode code = transfer(flow, &answer->late);
     read_head(flow, answer);
+    answer->sendings = flow->sendings;
     answer->bytes = flow->body.len;
     answer->body = buf_take(&flow->body);
     buf_init(&flow->body, LIMIT_CLIENT_ANSWER_BYTES);

@@ -1,6 +1,7 @@
 /* http_flow: one request to a server whose answer comes in over time, as server-sent events.
  *
- * One call is one try; whether and when to try again is the caller's to decide (policy/retry.h),
+ * One call is one try (but for libcurl's own second one on a kept connection that was closed:
+ * `sendings` tells); whether and when to try again is the caller's to decide (policy/retry.h),
  * because an answer that broke off in its middle is not the whole of http_client's story. Bytes of
  * a successful answer that is no JSON document go to `on_bytes` as they come; a JSON document and
  * every refusal are collected into `body`.
@@ -60,6 +61,7 @@ enum http_flow_late { LATE_NOT, LATE_FIRST, LATE_BETWEEN, LATE_WHOLE };
 struct http_flow_answer {
     int status;               /* 0: none came */
     bool unreached;           /* nobody took the connection, or there is no such host */
+    unsigned sendings;        /* one is sent again where a kept connection turns out closed */
     enum http_flow_late late; /* which bound it was, with ERR_TIMEOUT */
     int64_t retry_after_ms;   /* 0: not told */
     char *body;               /* NUL-terminated; "" where on_bytes had it all. Never NULL */

@@ -55,6 +55,16 @@ static int find_stops(const struct learner *learner, struct tokens *stops, struc
     return result;
 }
 
+static struct learner *new_learner(const struct learner_maker *maker, size_t context)
+{
+    struct learner *learner = mem_alloc(sizeof *learner);
+    learner->maker = maker;
+    learner->context = context;
+    pthread_mutex_init(&learner->lock, NULL);
+    pthread_cond_init(&learner->moved, NULL);
+    return learner;
+}
+
 int learner_open(struct learner **out, const struct learner_options *options, struct err *err)
 {
     const struct learner_maker *maker = maker_of(options->kind);
@@ -66,12 +76,8 @@ int learner_open(struct learner **out, const struct learner_options *options, st
                        options->kind, learner_engine.kind, learner_tinker.kind);
     if (!options->model || !options->model[0])
         return err_set(err, ERR_INPUT, "name a model to train");
-    struct learner *learner = mem_alloc(sizeof *learner);
-    learner->maker = maker;
-    learner->context = options->context;
+    struct learner *learner = new_learner(maker, options->context);
     struct tokens stops = {0};
-    pthread_mutex_init(&learner->lock, NULL);
-    pthread_cond_init(&learner->moved, NULL);
     int result = open_tokenizer(learner, tokenizer, err);
     if (result == 0)
         result = find_stops(learner, &stops, err);
@@ -92,11 +98,7 @@ int learner_open_base(struct learner **out, const struct learner *of,
     *out = NULL;
     if (!of->maker->base)
         return learner_open(out, options, err);
-    struct learner *base = mem_alloc(sizeof *base);
-    base->maker = of->maker;
-    base->context = of->context;
-    pthread_mutex_init(&base->lock, NULL);
-    pthread_cond_init(&base->moved, NULL);
+    struct learner *base = new_learner(of->maker, of->context);
     int result = base->maker->base(&base->state, of->state, options, err);
     if (result < 0)
         learner_close(base);

@@ -10,14 +10,16 @@
  * Samples come from a frozen copy of the weights, that of the last learner_refresh (or of the
  * beginning); its number, the version, goes with every sample: the steps that made it. The engine's
  * samples depend on weights, prompt, seed and settings to the last bit, never on who is sampled
- * beside them.
+ * beside them. Behind a learner_load of tinker comes a learner_refresh: a sample between the two
+ * has the loaded weights, and the version of before.
  *
  * Ownership: answers and paths are the caller's. Threads: learner_prompt and learner_sample may be
  * called by any number of threads at once; everything else by one, also while others sample.
  * learner_refresh lets samples under way end with the old weights. A loss and its order of sums are
  * the same for every number of threads that sample. Errors: ERR_INPUT (it will not get better),
  * ERR_LIMIT (a prompt above the context), ERR_IO, ERR_TIMEOUT, ERR_CANCELLED. A learner whose step
- * failed in the middle says so until learner_load.
+ * (tinker: or learner_forward_backward, or learner_load) failed in the middle says so until a
+ * learner_load.
  */
 #ifndef WARPGYM_POLICY_LEARNER_H
 #define WARPGYM_POLICY_LEARNER_H
@@ -112,7 +114,8 @@ uint64_t learner_steps(const struct learner *learner);
  * what learner_load takes: a path relative to `directory`, or tinker://… */
 NODISCARD int learner_save(struct learner *learner, const char *directory, const char *name,
                            char **where, struct err *err);
-/* `steps`: what learner_steps was then. The engine knows; a service keeps no count. */
+/* `steps`: what learner_steps was then. The engine knows them with `optimizer` alone; a service
+ * keeps no count. */
 NODISCARD int learner_load(struct learner *learner, const char *directory, const char *where,
                            bool optimizer, uint64_t steps, struct err *err);
 /* Removes a saved checkpoint; one that is not there is fine. */

@@ -5,6 +5,7 @@
  * The sampler's backend is invariant: a sample depends on weights, prompt, seed and settings to the
  * last bit, never on who is sampled beside it, so that a run that is killed goes on to the same
  * numbers. */
+#include "base/file.h"
 #include "base/mem.h"
 #include "lm/sample/engine.h"
 #include "lm/train/checkpoint.h"
@@ -237,17 +238,12 @@ static int engine_save(void *state, const char *directory, const char *name, cha
     return result;
 }
 
-static char *place_of(const char *directory, const char *where)
-{
-    return where[0] == '/' ? mem_strdup(where) : mem_printf("%s/%s", directory, where);
-}
-
 static int engine_load(void *state, const char *directory, const char *where, bool optimizer,
                        uint64_t steps, struct err *err)
 {
     struct engine *engine = state;
     (void)steps;
-    char *path = place_of(directory, where), *found = NULL;
+    char *path = file_from(directory, where), *found = NULL;
     int result = checkpoint_find(path, &found, err);
     if (result == 0) {
         engine->torn = true;

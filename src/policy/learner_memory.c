@@ -8,6 +8,15 @@
 
 #define GB 1e9
 
+struct memory {
+    uint64_t weights;     /* of the model and of the sampler's copy */
+    uint64_t training;    /* gradients and the optimiser's two moments */
+    uint64_t activations; /* of one pass of batch_tokens */
+    uint64_t cache;       /* keys and values of the samples under way, at their longest */
+    uint64_t base;        /* learner_open_base: a copy of what is trained, a pass forward */
+    uint64_t available;   /* 0: not known */
+};
+
 /* MemAvailable, or what the control groups leave. */
 static uint64_t available_bytes(void)
 {
@@ -19,7 +28,7 @@ static uint64_t available_bytes(void)
     return bound ? group : load.memory_available;
 }
 
-static void add_up(struct learner_memory *memory, const struct learner_options *options,
+static void add_up(struct memory *memory, const struct learner_options *options,
                    const struct lm_model *model)
 {
     const struct lm_config *config = &model->config;
@@ -44,12 +53,12 @@ static void add_up(struct learner_memory *memory, const struct learner_options *
     memory->base = trained * element + lm_pass_bytes(model, &pass);
 }
 
-int learner_memory(struct learner_memory *memory, const struct learner_options *options,
-                   struct err *err)
+/* All 0 for a learner that is elsewhere. */
+static int work_out(struct memory *memory, const struct learner_options *options, struct err *err)
 {
     struct lm_model model = {
         .lora = {.rank = options->lora_rank, .targets = (1U << LM_LORA_TARGET_COUNT) - 1}};
-    *memory = (struct learner_memory){0};
+    *memory = (struct memory){0};
     if (strcmp(options->kind, "engine") != 0)
         return 0;
     int result = lm_config_read(&model.config, options->model, err);
@@ -66,9 +75,9 @@ int learner_memory(struct learner_memory *memory, const struct learner_options *
 
 int learner_memory_check(const struct learner_options *options, bool base, struct err *err)
 {
-    struct learner_memory memory;
+    struct memory memory;
     char kept[64] = "";
-    int result = learner_memory(&memory, options, err);
+    int result = work_out(&memory, options, err);
     if (result < 0)
         return result;
     uint64_t all = memory.weights + memory.training + memory.activations + memory.cache +

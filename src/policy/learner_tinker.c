@@ -4,7 +4,7 @@
  *     tinker_train      passes and steps
  *     tinker_sampler    frozen copies, and samples from them
  *     tinker_checkpoint what the server keeps
- *   tinker_session      what all models of this process share there
+ *   tinker_session      what all models of one learner share there
  *   tinker_link         asking until there is an answer
  *   tinker_wire         requests and answers as texts */
 #include "base/mem.h"

@@ -13,7 +13,7 @@
 #define MESSAGE_BYTES 480
 #define CURT_BYTES 20 /* "Not Found" explains nothing */
 
-/* What to do about a status whose own words may not say; NULL: nothing. */
+/* What to do about a status whose own words may not say; NULL or "": nothing. */
 static const char *hint_of(const struct openai_refusal *refusal)
 {
     switch (refusal->status) {
@@ -112,7 +112,7 @@ static void make_message(const struct openai_refusal *refusal, const json_t *val
     if (refusal->status >= 300 && refusal->status < 400)
         snprintf(message, MESSAGE_BYTES, "it sends on to another address; give that one");
     const char *hint = hint_of(refusal);
-    if (hint && length < CURT_BYTES)
+    if (hint && hint[0] && length < CURT_BYTES)
         snprintf(message + length, MESSAGE_BYTES - length, "%s%s", length ? ": " : "", hint);
 }
 

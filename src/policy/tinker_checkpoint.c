@@ -12,23 +12,27 @@
 
 static int read_path(const json_t *result, char **where, struct err *err)
 {
-    const char *text = json_text_at(result, "path");
-    struct tinker_path path;
-    int code = tinker_path_parse(&path, text, err);
+    struct tinker_path path = {0};
+    char *text = NULL;
+    int code = tinker_read_text(result, "save_weights", "path", &text, err);
+    if (code == 0 && tinker_path_parse(&path, text, NULL) < 0)
+        code = err_set(err, ERR_PROTOCOL,
+                       "the server saved a checkpoint as '%.200s', which is "
+                       "no path of one",
+                       text);
     tinker_path_deinit(&path);
-    if (code < 0)
-        return err_set(err, ERR_PROTOCOL, "the server's answer to save_weights has no 'path'");
-    *where = mem_strdup(text);
-    return 0;
+    if (code == 0)
+        *where = text;
+    else
+        mem_free(text);
+    return code;
 }
 
 /* *taken: there is one of that name. */
-static int save_as(struct tinker_model *model, const char *name, bool *taken, char **where,
-                   struct err *err)
+static int save_as(struct tinker_model *model, struct tinker_link *link, const char *name,
+                   bool *taken, char **where, struct err *err)
 {
-    const bool over = model->cancelled && *model->cancelled;
-    const struct tinker_request request = {over ? model->parting : model->link,
-                                           "/api/v1/save_weights", 409};
+    const struct tinker_request request = {link, "/api/v1/save_weights", 409};
     struct buf body;
     struct tinker_sent sent;
     json_t *result = NULL;
@@ -48,19 +52,27 @@ static int save_as(struct tinker_model *model, const char *name, bool *taken, ch
 
 /* A name may be taken by ourselves: by a request whose answer got lost. What that one saved may not
  * be whole, so another name it is. */
-int tinker_checkpoint_save(struct tinker_model *model, const char *name, char **where,
-                           struct err *err)
+static int save_on(struct tinker_model *model, struct tinker_link *link, const char *name,
+                   char **where, struct err *err)
 {
     bool taken = true;
     int result = 0;
     for (unsigned i = 0; i < NAMES && taken && result == 0; i++) {
         char *plain = tinker_name(name, i);
-        result = save_as(model, plain, &taken, where, err);
+        result = save_as(model, link, plain, &taken, where, err);
         mem_free(plain);
     }
     if (result == 0 && taken)
         result = err_set(err, ERR_INPUT, "the server has a checkpoint '%.100s' already", name);
     return result;
+}
+
+int tinker_checkpoint_save(struct tinker_model *model, const char *name, char **where,
+                           struct err *err)
+{
+    const bool over = model->cancelled && *model->cancelled;
+    int result = over ? ERR_CANCELLED : save_on(model, model->link, name, where, err);
+    return result == ERR_CANCELLED ? save_on(model, model->parting, name, where, err) : result;
 }
 
 /* -------------------------------------------------------------------------------------- loading */

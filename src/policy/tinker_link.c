@@ -32,7 +32,7 @@ struct tinker_link {
     char *url, *key;
     struct http_pool *pool;
     double unpaid_s;
-    _Atomic bool known;  /* it has answered before */
+    _Atomic bool known;  /* it has answered before, this link or another */
     int64_t call_ms;     /* of one call, with all its tries; NO_END: as the settings have it */
     int64_t promise_ms;  /* of polls for one promise */
     const char *setting; /* that says promise_ms */
@@ -57,6 +57,7 @@ int tinker_link_open(struct tinker_link **out, const struct tinker_link_options 
     link->settings = settings;
     link->cancelled = parting ? NULL : options->cancelled;
     link->unpaid_s = UNPAID_S;
+    link->known = parting; /* there is something to part from */
     link->call_ms = parting ? settings->policy_parting_timeout_ms : NO_END;
     link->promise_ms = parting ? link->call_ms : settings->policy_promise_timeout_ms;
     link->setting = parting ? "policy.parting_timeout_ms" : "policy.promise_timeout_ms";
@@ -138,18 +139,37 @@ static enum next next_of_status(const struct trying *trying, int status, size_t 
     return status >= 500 && status != 501 ? NEXT_BUSY : NEXT_STOP;
 }
 
-/* Whether the server may have taken the request. A busy server's word on this try says nothing of
- * those before it; any other refusal does, for what was taken is answered the same way again. */
+/* What whoever stands before the server may say, or the server before it looks at the request: it
+ * tells nothing of earlier tries. */
+static bool is_said_at_the_door(const struct http_flow_answer *reply)
+{
+    switch (reply->status) {
+    case 400:
+        return reply->bytes == 0;
+    case 401:
+    case 402:
+    case 403:
+    case 409:
+    case 425:
+    case 429:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Whether the server may have taken the request. Any other refusal tells that of earlier tries,
+ * too: what was taken is answered the same way again. */
 static bool is_unknown(const struct trying *trying, const struct http_flow_answer *reply, bool done)
 {
     const int status = reply->status;
     if (done)
         return false;
     if (status == 0)
-        return trying->sent.unknown || !reply->unreached;
-    if (status == 409 || status == 425 || status == 429)
-        return trying->sent.unknown;
-    return status == 408 || status >= 500 || (status >= 200 && status < 300);
+        return trying->sent.unknown || !reply->unreached || reply->sendings > 0;
+    if (is_said_at_the_door(reply))
+        return trying->sent.unknown || reply->sendings > 1;
+    return status == 408 || (status >= 500 && status != 501) || (status >= 200 && status < 300);
 }
 
 static int refuse(const struct tinker_link *link, const struct tinker_call *call,
@@ -251,8 +271,7 @@ static int64_t pause_by_rules(struct trying *trying, enum next next, int64_t beg
 {
     const struct settings *settings = trying->link->settings;
     const struct retry_rules rules = {.patience_ms = settings->policy_patience_ms,
-                                      .backoff_ms = settings->policy_backoff_ms,
-                                      .attempts = BAD_POLLS + 1};
+                                      .backoff_ms = settings->policy_backoff_ms};
     const int64_t now_ns = clock_now_ns();
     if (next != NEXT_SILENT)
         trying->silent_ns = 0;

@@ -6,11 +6,13 @@
  *   429, 5xx, 408, 409, 425, a lost connection   later and later, for policy.patience_ms
  *   no answer at all                             at once, for policy.timeout_ms
  *   402                                          every 5 s, as long as the server asks for
- *   400 of a poll, and an empty one              a few times
+ *   400 of a poll, a success that is no JSON     3 times for a poll, 16 otherwise
+ *   an empty 400                                 the same
  *   what else is no success                      an error, in the server's words
  *
  * What was promised is polled for policy.promise_timeout_ms. A link for parting is not cancelled;
- * nothing on it, promises too, takes longer than policy.parting_timeout_ms.
+ * each request on it, and then what was promised, takes policy.parting_timeout_ms at most, not
+ * everything together. It is for somebody who has been answered on another link before.
  *
  * The key is in no message. Threads: any number ask at once, each on a connection of its own.
  * Errors: ERR_INPUT, ERR_IO, ERR_TIMEOUT, ERR_LIMIT, ERR_PROTOCOL (no answer of the protocol, or

@@ -8,30 +8,31 @@
 
 /* -------------------------------------------------------------------------------------- opening */
 
-static int open_links(struct tinker_model *model, const struct learner_options *options,
-                      const char *url, struct err *err)
+static int open_links(struct tinker_model *model, const struct tinker_link_options *options,
+                      struct err *err)
 {
-    struct tinker_link_options link = {.url = url,
-                                       .settings = options->settings,
-                                       .cancelled = options->cancelled,
-                                       .at_once = options->at_once + 2};
-    int result = tinker_link_open(&model->link, &link, err);
-    link.parting = true;
-    link.at_once = 1;
-    return result < 0 ? result : tinker_link_open(&model->parting, &link, err);
+    struct tinker_link_options parting = *options;
+    parting.parting = true;
+    parting.at_once = 1;
+    int result = tinker_link_open(&model->link, options, err);
+    return result < 0 ? result : tinker_link_open(&model->parting, &parting, err);
 }
 
 int tinker_model_init(struct tinker_model *model, const struct learner_options *options,
                       const char *url, struct err *err)
 {
+    const struct tinker_link_options link = {.url = url,
+                                             .settings = options->settings,
+                                             .cancelled = options->cancelled,
+                                             .at_once = options->at_once + 2};
     pthread_mutex_init(&model->lock, NULL);
     model->cancelled = options->cancelled;
     model->base = mem_strdup(options->model);
     model->rank = options->lora_rank;
     model->seed = options->seed;
-    int result = open_links(model, options, url, err);
+    int result = open_links(model, &link, err);
     if (result == 0)
-        result = tinker_session_open(&model->session, model->link, model->base, err);
+        result = tinker_session_open(&model->session, model->link, &link, model->base, err);
     return result;
 }
 
@@ -56,12 +57,13 @@ static void put_lora(struct buf *body, const struct tinker_model *model)
                model->rank, model->seed & INT32_MAX);
 }
 
+static const char create_model[] = "/api/v1/create_model";
+
 /* What the server did not take, or may not have taken, is asked for with the same number again. */
-static int create(struct tinker_model *model, struct tinker_link *link, struct err *err)
+static int request_model(struct tinker_model *model, struct tinker_link *link, struct err *err)
 {
     struct buf body;
     struct tinker_sent sent;
-    json_t *result = NULL;
     tinker_begin(&body);
     tinker_add_text(&body, "session_id", model->session.id);
     tinker_add_number(&body, "model_seq_id", model->models);
@@ -70,20 +72,42 @@ static int create(struct tinker_model *model, struct tinker_link *link, struct e
     tinker_add_text(&body, "type", "create_model");
     tinker_end(&body);
     const struct tinker_call call = {.method = "POST",
-                                     .target = "/api/v1/create_model",
+                                     .target = create_model,
                                      .body = &body,
                                      .ours = true};
-    int code = tinker_do(link, &call, &result, &sent, err);
+    int code = tinker_submit(link, &call, &model->promise, &sent, err);
     model->models += tinker_was_taken(&sent);
-    if (code == 0 && !json_text_at(result, "model_id")[0])
-        code = err_set(err, ERR_PROTOCOL, "the server's answer to create_model has no 'model_id'");
-    if (code == 0) {
-        model->id = mem_strdup(json_text_at(result, "model_id"));
-        model->number = model->steps = 0;
-    }
-    json_decref(result);
     buf_deinit(&body);
     return code;
+}
+
+static void forget_promise(struct tinker_model *model)
+{
+    mem_free(model->promise);
+    model->promise = NULL;
+}
+
+/* A promise that was not waited out is kept: there may be a model of it yet. */
+static int await_model(struct tinker_model *model, struct tinker_link *link, bool once,
+                       struct err *err)
+{
+    const struct tinker_call call = {.target = create_model, .once = once};
+    json_t *result = NULL;
+    int code = tinker_await(link, model->promise, &call, &result, err);
+    if (code == 0)
+        code = tinker_read_text(result, "create_model", "model_id", &model->id, err);
+    if (code == 0)
+        model->number = model->steps = 0;
+    if (code != ERR_CANCELLED && code != ERR_TIMEOUT)
+        forget_promise(model);
+    json_decref(result);
+    return code;
+}
+
+static int create(struct tinker_model *model, struct tinker_link *link, struct err *err)
+{
+    int code = model->promise ? 0 : request_model(model, link, err);
+    return code < 0 ? code : await_model(model, link, false, err);
 }
 
 static void forget_debt(struct tinker_model *model)
@@ -96,6 +120,9 @@ void tinker_model_unload(struct tinker_model *model)
 {
     struct buf body;
     json_t *result = NULL;
+    if (model->promise)
+        (void)!await_model(model, model->parting, true, NULL);
+    forget_promise(model);
     if (!model->id)
         return;
     tinker_begin(&body);

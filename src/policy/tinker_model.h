@@ -29,6 +29,7 @@ struct tinker_model {
 
     pthread_mutex_t lock;
     char *id;        /* NULL: there is none yet */
+    char *promise;   /* of one, that was not waited out; NULL: none */
     uint64_t models; /* that the session has made */
     uint64_t number; /* of the last request that the server took */
     uint64_t steps;
@@ -64,7 +65,8 @@ NODISCARD int tinker_model_send(struct tinker_model *model, const struct tinker_
 NODISCARD int tinker_model_do(struct tinker_model *model, const struct tinker_request *request,
                               struct buf *body, json_t **result, struct tinker_sent *sent,
                               struct err *err);
-/* Best effort: a session that ends takes its models along. */
+/* One that is only promised, too, if it has come by now. Best effort: a session that ends takes its
+ * models along. */
 void tinker_model_unload(struct tinker_model *model);
 
 #endif

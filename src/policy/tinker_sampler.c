@@ -63,14 +63,10 @@ static int open_path(struct tinker_sampler *sampler, const char *path, char **id
                                      .body = &body,
                                      .ours = true};
     int result = tinker_ask(sampler->model->link, &call, &answer, &sent, err);
-    const char *found = json_text_at(answer, "sampling_session_id");
     sampler->samplers += sent.unknown || tinker_was_taken(&sent);
-    if (result == 0 && !found[0])
-        result =
-            err_set(err, ERR_PROTOCOL,
-                    "the server's answer to create_sampling_session has no 'sampling_session_id'");
     if (result == 0)
-        *id = mem_strdup(found);
+        result = tinker_read_text(answer, "create_sampling_session", "sampling_session_id", id,
+                                  err);
     json_decref(answer);
     buf_deinit(&body);
     return result;

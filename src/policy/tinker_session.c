@@ -24,7 +24,7 @@ struct tinker_heart {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t ended;
-    bool quit;
+    _Atomic int quit; /* set with the lock */
 };
 
 /* ------------------------------------------------------------------------------------ heartbeat */
@@ -62,26 +62,39 @@ static void *beat(void *argument)
     return NULL;
 }
 
-static int start_heart(struct tinker_session *session, struct tinker_link *link, struct err *err)
+static void free_heart(struct tinker_heart *heart)
+{
+    tinker_link_close(heart->link);
+    pthread_cond_destroy(&heart->ended);
+    pthread_mutex_destroy(&heart->lock);
+    buf_deinit(&heart->body);
+    mem_free(heart);
+}
+
+/* Its link is its own: what is saved after a Ctrl-C still needs the session, and who closes that
+ * does not wait for an answer. */
+static int start_heart(struct tinker_session *session, const struct tinker_link_options *options,
+                       struct err *err)
 {
     struct tinker_heart *heart = mem_alloc(sizeof *heart);
-    heart->link = link;
+    struct tinker_link_options own = *options;
+    own.cancelled = &heart->quit;
+    own.at_once = 1;
     buf_init(&heart->body, BODY_BYTES);
     buf_puts(&heart->body, "{\"session_id\":");
     tinker_put_text(&heart->body, session->id);
     buf_puts(&heart->body, ",\"type\":\"session_heartbeat\"}");
     pthread_mutex_init(&heart->lock, NULL);
     pthread_cond_init(&heart->ended, NULL);
-    int error = pthread_create(&heart->thread, NULL, beat, heart);
-    if (error == 0) {
+    int result = tinker_link_open(&heart->link, &own, err);
+    int error = result == 0 ? pthread_create(&heart->thread, NULL, beat, heart) : 0;
+    if (error != 0)
+        result = err_sys(err, error, "cannot start the heartbeat's thread");
+    if (result < 0)
+        free_heart(heart);
+    else
         session->heart = heart;
-        return 0;
-    }
-    pthread_cond_destroy(&heart->ended);
-    pthread_mutex_destroy(&heart->lock);
-    buf_deinit(&heart->body);
-    mem_free(heart);
-    return err_sys(err, error, "cannot start the heartbeat's thread");
+    return result;
 }
 
 static void stop_heart(struct tinker_heart *heart)
@@ -93,15 +106,12 @@ static void stop_heart(struct tinker_heart *heart)
     pthread_cond_signal(&heart->ended);
     pthread_mutex_unlock(&heart->lock);
     pthread_join(heart->thread, NULL);
-    pthread_cond_destroy(&heart->ended);
-    pthread_mutex_destroy(&heart->lock);
-    buf_deinit(&heart->body);
-    mem_free(heart);
+    free_heart(heart);
 }
 
 /* -------------------------------------------------------------------------------------- opening */
 
-/* POST with a constant body; 404 is no error, and gives NULL. */
+/* POST with a constant body; the status `fine` (0: none) is no error, and gives NULL. */
 static int post(struct tinker_link *link, const char *target, const char *text, int fine,
                 json_t **answer, struct err *err)
 {
@@ -133,6 +143,8 @@ static int configure(struct tinker_session *session, struct tinker_link *link, s
     const json_t *unpaid = json_object_get(answer, "billing_exception_max_pause_duration_sec");
     session->chunk_count = bound_of(answer, "fwdbwd_max_chunk_len", CHUNK_COUNT);
     session->chunk_bytes = bound_of(answer, "fwdbwd_max_chunk_bytes_count", CHUNK_BYTES);
+    if (session->chunk_bytes > TINKER_CHUNK_BYTES_MAX)
+        session->chunk_bytes = TINKER_CHUNK_BYTES_MAX;
     if (json_is_number(unpaid))
         tinker_link_set_unpaid(link, json_number_value(unpaid));
     if (result == 0 && json_is_true(json_object_get(answer, "pjwt_auth_enabled")))
@@ -151,16 +163,12 @@ static int create(struct tinker_session *session, struct tinker_link *link, stru
                       "{\"tags\":[\"warpgym\"],\"sdk_version\":\"" SPOKEN
                       "\",\"type\":\"create_session\"}",
                       0, &answer, err);
-    const char *id = json_text_at(answer, "session_id");
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         if (json_text_at(answer, levels[i])[0])
             log_event(i == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "policy", "the server says", "text",
                       json_text_at(answer, levels[i]), NULL);
-    if (result == 0 && !id[0])
-        result = err_set(err, ERR_PROTOCOL,
-                         "the server's answer to create_session has no 'session_id'");
     if (result == 0)
-        session->id = mem_strdup(id);
+        result = tinker_read_text(answer, "create_session", "session_id", &session->id, err);
     json_decref(answer);
     return result;
 }
@@ -206,7 +214,8 @@ static int look_for_model(struct tinker_session *session, struct tinker_link *li
     return result;
 }
 
-int tinker_session_open(struct tinker_session *session, struct tinker_link *link, const char *model,
+int tinker_session_open(struct tinker_session *session, struct tinker_link *link,
+                        const struct tinker_link_options *options, const char *model,
                         struct err *err)
 {
     *session = (struct tinker_session){0};
@@ -216,7 +225,7 @@ int tinker_session_open(struct tinker_session *session, struct tinker_link *link
     if (result == 0)
         result = create(session, link, err);
     if (result == 0)
-        result = start_heart(session, link, err);
+        result = start_heart(session, options, err);
     if (result < 0)
         tinker_session_close(session);
     return result;

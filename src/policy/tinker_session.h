@@ -1,6 +1,7 @@
 /* tinker_session: what there is between a client and a Tinker server for as long as it trains: what
  * the server asks for, a session, and a thread that says every ten seconds that we are still there.
  *
+ * It goes on when everything else is cancelled, for a last checkpoint needs the session, too.
  * Nobody waits for that thread's calls, and they fail without a word but a warning after two
  * minutes. Threads: the numbers never change.
  */
@@ -16,9 +17,11 @@ struct tinker_session {
     struct tinker_heart *heart;
 };
 
-/* ERR_INPUT where the server does not offer `model`: names the nearest that it does. */
+/* `options` are those of `link`; the heartbeat has a link of its own, which ends with the session
+ * alone. ERR_INPUT where the server does not offer `model`: names the nearest that it does. */
 NODISCARD int tinker_session_open(struct tinker_session *session, struct tinker_link *link,
-                                  const char *model, struct err *err);
+                                  const struct tinker_link_options *options, const char *model,
+                                  struct err *err);
 /* Of one that was zeroed, too. */
 void tinker_session_close(struct tinker_session *session);
 

@@ -52,7 +52,7 @@ void tinker_put_text(struct buf *body, const char *text)
     json_decref(value);
 }
 
-void tinker_put_ids(struct buf *body, const int32_t *ids, size_t count)
+static void put_ids(struct buf *body, const int32_t *ids, size_t count)
 {
     buf_puts(body, "[");
     for (size_t i = 0; i < count; i++)
@@ -60,8 +60,8 @@ void tinker_put_ids(struct buf *body, const int32_t *ids, size_t count)
     buf_puts(body, "]");
 }
 
-/* Nine digits are a float, to the bit. */
-void tinker_put_numbers(struct buf *body, const float *values, size_t count)
+/* Nine digits are a float, to the bit; what is no number is 0. */
+static void put_numbers(struct buf *body, const float *values, size_t count)
 {
     buf_puts(body, "[");
     for (size_t i = 0; i < count; i++)
@@ -72,14 +72,14 @@ void tinker_put_numbers(struct buf *body, const float *values, size_t count)
 static void put_prompt(struct buf *body, const int32_t *ids, size_t count)
 {
     buf_puts(body, "{\"chunks\":[{\"type\":\"encoded_text\",\"tokens\":");
-    tinker_put_ids(body, ids, count);
+    put_ids(body, ids, count);
     buf_puts(body, "}]}");
 }
 
 static void put_array(struct buf *body, const char *name, const float *values, size_t count)
 {
     buf_printf(body, ",\"%s\":{\"data\":", name);
-    tinker_put_numbers(body, values, count);
+    put_numbers(body, values, count);
     buf_printf(body, ",\"dtype\":\"float32\",\"shape\":[%zu]}", count);
 }
 
@@ -102,7 +102,7 @@ static void put_datum(struct buf *body, const struct loss *loss, const struct lm
     buf_puts(body, "{\"model_input\":");
     put_prompt(body, datum->tokens, datum->count);
     buf_puts(body, ",\"loss_fn_inputs\":{\"target_tokens\":{\"data\":");
-    tinker_put_ids(body, datum->targets, datum->count);
+    put_ids(body, datum->targets, datum->count);
     buf_printf(body, ",\"dtype\":\"int64\",\"shape\":[%zu]}", datum->count);
     if (loss->ratio) {
         put_array(body, "logprobs", datum->sampled, datum->count);
@@ -211,7 +211,7 @@ void tinker_add_sample(struct buf *body, const struct tinker_question *question)
     tinker_add_key(body, "sampling_params");
     buf_printf(body, "{\"max_tokens\":%zu,\"seed\":%" PRIu64 ",\"stop\":", sampling->max_tokens,
                sampling->seed);
-    tinker_put_ids(body, question->stops, question->stop_count);
+    put_ids(body, question->stops, question->stop_count);
     buf_printf(body, ",\"temperature\":%.9g,\"top_p\":%.9g,\"top_k\":%" PRId64 "}",
                sampling->temperature, sampling->top_p,
                sampling->top_k > 0 ? (int64_t)sampling->top_k : -1);
@@ -238,6 +238,16 @@ enum tinker_state tinker_read_future(const json_t *answer, const char **why, boo
     *why = json_text_at(answer, "error");
     *mine = strcmp(json_text_at(answer, "category"), "user") == 0;
     return TINKER_FAILED;
+}
+
+int tinker_read_text(const json_t *answer, const char *request, const char *key, char **text,
+                     struct err *err)
+{
+    const char *found = json_text_at(answer, key);
+    if (!found[0])
+        return err_set(err, ERR_PROTOCOL, "the server's answer to %s has no '%s'", request, key);
+    *text = mem_strdup(found);
+    return 0;
 }
 
 /* Numbers of which each is a log-probability. */

@@ -8,6 +8,7 @@
 #define WARPGYM_POLICY_TINKER_WIRE_H
 
 #include "base/buf.h"
+#include "base/limits.h"
 #include "policy/learner.h"
 
 /* ------------------------------------------------------------------------------------- requests */
@@ -20,20 +21,21 @@ void tinker_add_text(struct buf *body, const char *key, const char *text);
 void tinker_add_number(struct buf *body, const char *key, uint64_t value);
 void tinker_end(struct buf *body);
 
-/* Appends to what `body` holds. A NaN or infinity becomes 0. */
-void tinker_put_text(struct buf *body, const char *text); /* quoted */
-void tinker_put_ids(struct buf *body, const int32_t *ids, size_t count);
-void tinker_put_numbers(struct buf *body, const float *values, size_t count);
+/* Appends to what `body` holds, quoted. */
+void tinker_put_text(struct buf *body, const char *text);
 
 /* Whether the protocol has this loss with these options, and these datums: ERR_INPUT. *config is
  * filled in. */
 NODISCARD int tinker_check_pass(const struct loss *loss, struct loss_config *config,
                                 const struct lm_datum *datums, size_t count, struct err *err);
-/* {"data": […], "loss_fn", "loss_fn_config"} of datums that were checked. */
+/* {"data": […], "loss_fn", "loss_fn_config"} of datums that were checked. A NaN or infinity becomes
+ * 0. */
 void tinker_put_pass(struct buf *body, const struct loss *loss, const struct loss_config *config,
                      const struct lm_datum *datums, size_t count);
-/* What the service counts a datum as. */
+/* What the service counts a datum as: 20 bytes a row, which are up to 50 of JSON. */
 size_t tinker_datum_bytes(const struct lm_datum *datum);
+/* As much of that as a body can hold. */
+#define TINKER_CHUNK_BYTES_MAX (LIMIT_TINKER_BODY_BYTES / 4)
 
 struct tinker_question {
     const struct tokens *prompt;
@@ -54,6 +56,10 @@ enum tinker_state { TINKER_DONE, TINKER_AGAIN, TINKER_FAILED };
  * reason. TINKER_FAILED with *mine: what was asked is at fault. */
 enum tinker_state tinker_read_future(const json_t *answer, const char **why, bool *mine);
 
+/* The text `key`, which the answer to `request` ("create_model") cannot do without; the caller's
+ * (mem_free). */
+NODISCARD int tinker_read_text(const json_t *answer, const char *request, const char *key,
+                               char **text, struct err *err);
 /* Log-probabilities of datum `index` of a pass. */
 NODISCARD int tinker_read_logprobs(const json_t *result, size_t index, float *logprobs,
                                    size_t count, struct err *err);

@@ -17,7 +17,7 @@ static bool is_there(const char *directory, const char *where)
 {
     if (run_checkpoint_is_elsewhere(where))
         return true;
-    char *path = where[0] == '/' ? mem_strdup(where) : mem_printf("%s/%s", directory, where);
+    char *path = file_from(directory, where);
     bool found = file_exists(path) || file_is_directory(path);
     mem_free(path);
     return found;

@@ -29,6 +29,19 @@ static void test_parent(void **state)
     }
 }
 
+static void test_from(void **state)
+{
+    static const struct {
+        const char *path, *found;
+    } rows[] = {{"a", "x/a"}, {"a/b", "x/a/b"}, {"/a", "/a"}, {"../a", "x/../a"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *found = file_from("x", rows[i].path);
+        assert_string_equal(found, rows[i].found);
+        mem_free(found);
+    }
+}
+
 /* A directory may be a link; what lies in one may not: nobody's files elsewhere are meant. */
 static void test_sync(void **state)
 {
@@ -62,6 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parent),
+        cmocka_unit_test(test_from),
         cmocka_unit_test(test_sync),
     };
     return cmocka_run_group_tests_name("file", tests, NULL, NULL);

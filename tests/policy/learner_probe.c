@@ -4,19 +4,21 @@
  *   learner_probe fresh DIRECTORY            makes a tiny model with a tokenizer, and no more
  *   learner_probe KIND MODEL [KEY=VALUE…]
  *
- * Keys: tokenizer, url, rank, alpha, seed, context, at_once, backend, threads; any other is a
- * setting.
+ * Keys: tokenizer, url, rank, alpha, seed, context, at_once, batch, backend, threads; any other is
+ * a setting.
  *
  *   {"do": "prompt", "messages": […]}                    {"ids": […]}
  *   {"do": "sample", "prompts": [{"ids", "max_tokens", "temperature", "seed"}, …]}, all at once
  *                                                      {"answers": [{"tokens", "logprobs", …}, …]}
  *   {"do": "pass", "datums": [{"tokens", "targets", "weights", "sampled", "advantages"}, …],
- *    "loss", "config", "gradients"}                      {"sums": {…}, "logprobs": [[…], …]}
+ *    "loss", "config", "gradients"}                {"loss", … (LOSS_SUMS), "logprobs": [[…], …]}
+ *    with "copies": all datums so often, one after another
  *    with "meanwhile": prompts as above, one after another beside the pass   {…, "answers": […]}
  *   {"do": "step", "rate", …}                            {"norm"}
  *   {"do": "refresh"}                                    {"version"}
  *   {"do": "save", "directory", "name"}                  {"where"}
- *   {"do": "load", "directory", "where", "optimizer"}, {"do": "forget", …}, {"do": "export", …}
+ *   {"do": "load", "directory", "where", "optimizer", "steps"},
+ *   {"do": "forget", "directory", "where"}, {"do": "export", "directory"}                {}
  *
  * What failed is answered {"error", "code"}. First of all comes {"ready": KIND}, or an error and
  * the end.
@@ -234,14 +236,15 @@ static json_t *do_pass(struct learner *learner, const json_t *line, struct err *
                                        .dual_clip = number(given, "dual_clip", NAN),
                                        .beta = number(given, "beta", NAN),
                                        .entropy = number(given, "entropy", NAN)};
-    size_t count = json_array_size(list);
+    const size_t given_count = json_array_size(list);
+    size_t count = given_count * (size_t)number(line, "copies", 1);
     struct lm_datum *datums = mem_alloc((count + 1) * sizeof *datums);
     struct loss_sums sums = {0};
     json_t *out = NULL, *logprobs = json_array();
     struct meanwhile meanwhile;
     begin_meanwhile(&meanwhile, learner, line);
     for (size_t i = 0; i < count; i++)
-        datums[i] = datum_of(json_array_get(list, i));
+        datums[i] = datum_of(json_array_get(list, i % given_count));
     int result = loss ? 0 : err_set(err, ERR_INPUT, "there is no such loss");
     if (result == 0)
         result = (json_is_true(json_object_get(line, "gradients"))

@@ -75,6 +75,33 @@ static void test_pass(void **state)
     json_decref(pass);
 }
 
+/* Numbers of as many digits as there are, as many as a service may want at once. */
+static void test_largest(void **state)
+{
+    const size_t count = TINKER_CHUNK_BYTES_MAX / 20;
+    int32_t *tokens = mem_alloc(count * sizeof *tokens);
+    float *values = mem_alloc(count * sizeof *values);
+    const struct lm_datum datum = {.count = count,
+                                   .tokens = tokens,
+                                   .targets = tokens,
+                                   .sampled = values,
+                                   .advantages = values};
+    struct buf body;
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        tokens[i] = LIMIT_LM_VOCAB - 1;
+        values[i] = -1.23456789e-10F;
+    }
+    assert_in_range(tinker_datum_bytes(&datum), TINKER_CHUNK_BYTES_MAX - 20,
+                    TINKER_CHUNK_BYTES_MAX);
+    tinker_begin(&body);
+    tinker_put_pass(&body, loss_find("ppo"), &loss_config_defaults, &datum, 1);
+    assert_false(body.cut);
+    buf_deinit(&body);
+    mem_free(values);
+    mem_free(tokens);
+}
+
 static void test_weights(void **state)
 {
     struct lm_datum datum = {.count = 3, .tokens = ids, .targets = ids};
@@ -152,6 +179,25 @@ static void test_futures(void **state)
     }
 }
 
+static void test_texts(void **state)
+{
+    static const char *const bad[] = {"{}", "[]", "{\"name\": 1}", "{\"name\": \"\"}"};
+    char *text = NULL;
+    struct err err = {0};
+    (void)state;
+    json_t *good = json_loads("{\"name\": \"it\"}", 0, NULL);
+    assert_int_equal(tinker_read_text(good, "ask", "name", &text, &err), 0);
+    assert_string_equal(text, "it");
+    mem_free(text);
+    json_decref(good);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        json_t *answer = json_loads(bad[i], 0, NULL);
+        assert_int_equal(tinker_read_text(answer, "ask", "name", &text, &err), ERR_PROTOCOL);
+        assert_string_equal(err.text, "the server's answer to ask has no 'name'");
+        json_decref(answer);
+    }
+}
+
 static void test_logprobs(void **state)
 {
     static const struct {
@@ -220,9 +266,10 @@ static void test_paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pass),     cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_sample),   cmocka_unit_test(test_futures),
-        cmocka_unit_test(test_logprobs), cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_pass),    cmocka_unit_test(test_largest),
+        cmocka_unit_test(test_weights), cmocka_unit_test(test_sample),
+        cmocka_unit_test(test_futures), cmocka_unit_test(test_logprobs),
+        cmocka_unit_test(test_paths),   cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

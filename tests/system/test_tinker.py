@@ -36,6 +36,15 @@ def quiet(model, tmp_path_factory):
         yield server
 
 
+@pytest.fixture(scope="module", autouse=True)
+def interrupted(model, tmp_path_factory):
+    """A client that was interrupted, and has not gone, for as long as these tests take."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    with FakeTinker(model, folder) as server, client(server, model) as learner:
+        interrupt_while_it_saves(server, learner)
+        yield server, learner
+
+
 def environment(key=KEY):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TINKER_")}
     return kept | ({"TINKER_API_KEY": key} if key else {})
@@ -170,6 +179,31 @@ def test_checkpoints(model, tmp_path, skyrl):
             assert refusal["code"] == "unsupported"
 
 
+INFO = "/api/v1/weights_info"
+
+
+def test_a_checkpoint_of_another_rank(model, tmp_path):
+    """Its rank is that of the model that it goes on as."""
+    with FakeTinker(model, tmp_path) as server:
+        with client(server, model) as learner:
+            where = learner.must("save", directory="", name="one")["where"]
+        with client(server, model, f"rank={2 * RANK}") as learner:
+            learner.must("load", directory="", where=where, optimizer=True)
+            ranks = [body["lora_config"]["rank"] for path, body in server.calls if path == CREATE]
+            assert ranks == [RANK, RANK]
+            assert "error" not in train(learner)
+
+
+def test_a_checkpoint_of_another_model(model, tmp_path):
+    """What is there stays as it is."""
+    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+        where = learner.must("save", directory="", name="one")["where"]
+        server.faults = [Fault(INFO, "junk", body='{"base_model": "base/other"}')]
+        answer = learner.ask("load", directory="", where=where, optimizer=True)
+        assert answer["error"] == f"{where} is of the model 'base/other', not of '{BASE}'"
+        assert "error" not in train(learner) and server.made == 1
+
+
 class learner_at:
     """A learner whose versions begin at `version`, for run()."""
 
@@ -227,6 +261,14 @@ def train(learner):
     return learner.ask("pass", datums=[datum], loss="cross_entropy", gradients=True)
 
 
+def save(learner):
+    return learner.ask("save", directory="", name="one")
+
+
+def refresh(learner):
+    return learner.ask("refresh")
+
+
 MANY = 10**6
 REFUSED = {
     "400": (sample, Fault(SAMPLE, "status", 400, '{"detail": "bad seed"}'), "bad seed (400)"),
@@ -243,6 +285,11 @@ REFUSED = {
     "403 without words": (sample, Fault(SAMPLE, "status", 403), "set TINKER_API_KEY or"),
     "402": (sample, Fault(SAMPLE, "status", 402, '{"detail": "pay"}', times=MANY), "pay (402)"),
     "404": (train, Fault(PASS, "status", 404), "or has no /api/v1/forward_backward; go on from"),
+    "404 in a few words": (
+        train,
+        Fault(PASS, "status", 404, '{"detail": "Not Found"}'),
+        ": Not Found (404): it has lost what it held for this run",
+    ),
     "422": (train, Fault(PASS, "status", 422, '{"detail": [{"msg": "no dro"}]}'), "no dro (422)"),
     "429": (sample, Fault(SAMPLE, "status", 429, '{"detail": "busy"}', times=MANY), "(429); asked"),
     "500": (train, Fault(STEP, "status", 500, '{"detail": "oh"}', times=MANY), None),
@@ -257,6 +304,21 @@ REFUSED = {
         sample,
         Fault(POLL, "junk", body="\n\x06\x08\x01\x12\x02", times=MANY),
         "; only JSON is spoken here, as by SDKs up to 0.24; asked 4 times",
+    ),
+    "a copy that has no name": (
+        refresh,
+        Fault(POLL, "junk", body='{"path": null}', of="save_weights_for_sampler"),
+        "the server's answer to save_weights_for_sampler names no sampler",
+    ),
+    "a checkpoint that has no name": (
+        save,
+        Fault(POLL, "junk", body='{"path": null}', of="save_weights"),
+        "the server's answer to save_weights has no 'path'",
+    ),
+    "a checkpoint of a strange name": (
+        save,
+        Fault(POLL, "junk", body='{"path": "/tmp/x"}', of="save_weights"),
+        "the server saved a checkpoint as '/tmp/x', which is no path of one",
     ),
     "no promise": (sample, Fault(SAMPLE, "junk", body="{}"), "has no 'request_id'"),
     "too many tokens": (
@@ -303,14 +365,6 @@ def test_refused(model, tmp_path, name):
         assert KEY not in learner.close()
 
 
-def save(learner):
-    return learner.ask("save", directory="", name="one")
-
-
-def refresh(learner):
-    return learner.ask("refresh")
-
-
 def forward(learner):
     datum = {"tokens": [1, 2, 3], "targets": [2, 3, 4], "weights": [1, 1, 1]}
     return learner.ask("pass", datums=[datum], loss="cross_entropy", gradients=False)
@@ -323,6 +377,10 @@ OPEN = {
     "refused after all": ([("drop", 0, False), ("status", 400, False)], []),
     "refused later": ([("drop", 0, False)], [("status", 400, False)]),
     "busy later": ([("drop", 0, True)], [("status", 429, False), ("status", 429, False)]),
+    "done, and then a proxy's word": ([("drop", 0, True), ("status", 400, False, "")], []),
+    "done, and then no key": ([("drop", 0, True), ("status", 401, False)], []),
+    "done, and then no money": ([("drop", 0, True), ("status", 402, False)], []),
+    "done, and then no right": ([("drop", 0, True), ("status", 403, False)], []),
 }
 
 
@@ -335,12 +393,13 @@ def test_no_number_is_left_out(model, tmp_path, skyrl):
         if kinds and last:
             times[-1] = MANY
         return [
-            Fault(path, kind, status, times=n, after=after)
-            for (kind, status, after), n in zip(kinds, times, strict=True)
+            Fault(path, kind, status, *body, times=n, after=after)
+            for (kind, status, after, *body), n in zip(kinds, times, strict=True)
         ]
 
+    config = {"billing_exception_max_pause_duration_sec": 0}
     with (
-        FakeTinker(model, tmp_path, skyrl) as server,
+        FakeTinker(model, tmp_path, skyrl, config) as server,
         client(server, model, "policy.patience_ms=50ms") as learner,
     ):
         sample(learner)
@@ -353,6 +412,20 @@ def test_no_number_is_left_out(model, tmp_path, skyrl):
                 assert all(fault.times == 0 for fault in server.faults), (path, name)
         assert "error" not in learner.ask("step", rate=0.1)
         assert "error" not in save(learner)
+
+
+def test_a_server_that_goes_with_a_request(model, tmp_path):
+    """It has done it; whoever sends it again by himself (libcurl does) finds nobody."""
+    with (
+        FakeTinker(model, tmp_path) as server,
+        client(server, model, "policy.patience_ms=50ms") as learner,
+    ):
+        sample(learner)
+        for path, do in ((SAVE, save), (FREEZE, refresh), (FORWARD, forward)):
+            server.faults = [Fault(path, "call", call=server.leave)]
+            assert "error" in do(learner), path
+            server.come_back()
+            assert "error" not in train(learner), path
 
 
 def test_a_promise_that_is_not_kept(model, tmp_path):
@@ -371,6 +444,7 @@ NOT_OPENED = {
     "all parameters": ({"rank": 0}, "a Tinker server trains adapters"),
     "a model that is not there": ({"model": "base/tyni"}, "is it 'base/tiny'"),
     "too long a context": ({"context": 65}, "a context of 65 tokens; 'base/tiny' has 64 there"),
+    "no context that is known": ({"told": None}, "how long a context 'base/tiny' has: set one"),
     "a wrong key": ({"key": "tml-other-key"}, r"\[token\] is no key: it wants .* \(401\)"),
     "no key": ({"key": None}, r"None is no key: it wants .* \(401\)"),
     "passes": ({"config": {"pjwt_auth_enabled": True}}, "pjwt_auth_enabled"),
@@ -381,6 +455,7 @@ NOT_OPENED = {
 def test_not_opened(model, tmp_path, name):
     changes, says = NOT_OPENED[name]
     with FakeTinker(model, tmp_path, config=changes.get("config"), key=KEY) as server:
+        server.context = changes.get("told", server.context)
         options = [f"tokenizer={model}", f"url={changes.get('url', server.url)}", *QUICK]
         options += [f"rank={changes.get('rank', RANK)}", f"context={changes.get('context', 0)}"]
         variables = environment(changes.get("key", KEY))
@@ -405,6 +480,20 @@ def test_losses_that_tinker_lacks(model, tmp_path):
         learner.must("pass", datums=[datum], gradients=True, loss="ppo")
 
 
+def test_chunks_that_fit(model, tmp_path):
+    """A server may want larger ones than a request can hold."""
+    rows, most = 1000, 2**30 - 1
+    datum = {
+        "tokens": rows * [300], "targets": rows * [300],
+        "sampled": rows * [-1.23456789e-05], "advantages": rows * [-1.23456789e-05],
+    }  # fmt: skip
+    config = {"fwdbwd_max_chunk_len": 10**6, "fwdbwd_max_chunk_bytes_count": most}
+    with FakeTinker(model, tmp_path, config=config) as server, client(server, model) as learner:
+        server.faults = [Fault(FORWARD, "status", 422, '{"detail": "so large"}')]
+        options = {"loss": "ppo", "gradients": False, "copies": 1700}
+        assert "so large (422)" in learner.ask("pass", datums=[datum], **options)["error"]
+
+
 def test_cancelled(model, tmp_path):
     """Somebody who waits for a server that says nothing is gone at once."""
     with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
@@ -422,6 +511,56 @@ def test_cancelled(model, tmp_path):
         assert time.monotonic() - begun < 4, "as long as a request may take"
         learner.close()
         assert server.models == {}, "the model was not unloaded"
+
+
+def interrupt_while_it_saves(server, learner):
+    """SIGTERM while the promise of a checkpoint is polled for; what came of it."""
+    server.faults = [Fault(POLL, "hang", of="save_weights")]
+    line = {"do": "save", "directory": "", "name": "one"}
+    learner.process.stdin.write(json.dumps(line).encode() + b"\n")
+    learner.process.stdin.flush()
+    wait_until(lambda: server.faults[0].times == 0, "the poll")
+    learner.process.terminate()
+    answer = json.loads(learner.process.stdout.readline())
+    server.faults = []
+    return answer
+
+
+def test_a_save_that_is_interrupted(model, tmp_path):
+    """It is made again, in full and under a name of its own."""
+    with FakeTinker(model, tmp_path) as server:
+        with client(server, model) as learner:
+            train(learner)
+            answer = interrupt_while_it_saves(server, learner)
+            assert answer.get("where", "").endswith("/weights/one-1"), answer
+        with client(server, model) as learner:
+            learner.must("load", directory="", where=answer["where"], optimizer=True)
+
+
+def test_cancelled_while_the_model_is_made(model, tmp_path):
+    """It is unloaded, though nobody has waited for it."""
+    with FakeTinker(model, tmp_path) as server, client(server, model) as learner:
+        server.faults = [Fault(POLL, "hang", of="create_model")]
+        learner.process.stdin.write(json.dumps({"do": "refresh"}).encode() + b"\n")
+        learner.process.stdin.flush()
+        wait_until(lambda: server.faults[0].times == 0, "the poll")
+        assert len(server.models) == 1
+        learner.process.terminate()
+        assert json.loads(learner.process.stdout.readline())["code"] == "cancelled"
+        learner.close()
+        assert server.models == {}, "the model was not unloaded"
+
+
+def test_a_model_that_takes_its_time(model, tmp_path):
+    """Who asks for it again waits for the same one."""
+    with (
+        FakeTinker(model, tmp_path) as server,
+        client(server, model, "policy.promise_timeout_ms=300ms") as learner,
+    ):
+        server.faults = [Fault(POLL, "again", times=MANY, of="create_model")]
+        assert "nothing came of /api/v1/create_model" in sample(learner)["error"]
+        server.faults = []
+        assert "error" not in sample(learner) and server.made == 1
 
 
 def test_samples_beside_a_pass(model, tmp_path):
@@ -443,6 +582,16 @@ def test_samples_beside_a_pass(model, tmp_path):
         took = learner.must("pass", datums=datums, gradients=True, loss="ppo", meanwhile=wanted)
         assert [len(answer["tokens"]) > 0 for answer in took["answers"]] == [True, True]
         assert server.count(PASS) == 1, "it was asked again, for it took too long"
+
+
+def test_heartbeat_after_an_interruption(interrupted):
+    """What is saved then needs the session, and closing does not wait for what nobody answers."""
+    server, learner = interrupted
+    server.faults, heard = [Fault(HEART, "hang", times=MANY)], server.count(HEART)
+    wait_until(lambda: server.count(HEART) > heard, "a heartbeat", seconds=20)
+    begun = time.monotonic()
+    learner.close()
+    assert time.monotonic() - begun < 2.5, "as long as a heartbeat may take"
 
 
 def test_heartbeat(quiet):

@@ -339,6 +339,25 @@ def test_interrupted(warpgym, world, service, undisturbed, tmp_path):
     assert traces(out) == traces(undisturbed[0])
 
 
+def test_interrupted_while_the_server_is_away(warpgym, world, service, tmp_path):
+    """For longer than an address that was never right is tried."""
+    out = tmp_path / "run"
+    waits = Fault(POLL, "again", times=MANY, of="asample", skip=9)
+    service.faults = [waits]
+    process = train(warpgym, service, world, out, "policy.backoff_ms=100ms",
+                    "train.save_every=100")  # fmt: skip
+    support.wait_until(lambda: waits.times < MANY, "samples")
+    service.leave()
+    process.send_signal(signal.SIGINT)
+    back = threading.Timer(4.5, service.come_back)
+    back.start()
+    run = warpgym.finish(process)
+    back.join()
+    assert run.status == support.INTERRUPTED, run
+    last = support.read_lines(out / "checkpoints.jsonl")[-1]
+    assert last["step"] == len(metrics(out)) > 0
+
+
 def test_a_server_that_keeps_everything(warpgym, world, service, tmp_path):
     """It is asked once for each checkpoint, and the run goes on."""
     out = tmp_path / "run"

@@ -125,7 +125,7 @@ static int play(const struct arguments *arguments, const struct settings *settin
 {
     char *problems = join(&arguments->words);
     struct progress *progress = progress_new(STDERR_FILENO, "evaluating", 1, arguments->quiet);
-    struct exam_result result;
+    struct exam_result result = {0};
     struct paths_list roots;
     int status = cli_roots(&arguments->roots, settings, &roots, err);
     if (status == 0) {

@@ -409,12 +409,13 @@ static void test_bad_servers(void **state)
     (void)state;
     static const struct {
         const char *const argv[3];
+        int64_t patience_ms; /* short only where it is waited out */
         int open, spawn;
         const char *says;
     } rows[] = {
-        {{"/nowhere/server"}, ERR_IO, 0, "/nowhere/server: cannot start"},
-        {{"/bin/true"}, 0, ERR_CRASH, "/bin/true: the standby process ended before"},
-        {{"/bin/sleep", "1000"}, 0, ERR_TIMEOUT, "/bin/sleep: the standby process did not"},
+        {{"/nowhere/server"}, PATIENCE_MS, ERR_IO, 0, "/nowhere/server: cannot start"},
+        {{"/bin/true"}, PATIENCE_MS, 0, ERR_CRASH, "/bin/true: the standby process ended before"},
+        {{"/bin/sleep", "1000"}, 200, 0, ERR_TIMEOUT, "/bin/sleep: the standby process did not"},
     };
     const char *const environment[] = {NULL};
     int before = judging_descriptors();
@@ -422,11 +423,13 @@ static void test_bad_servers(void **state)
         struct standby *bad = NULL;
         struct boxed boxed;
         struct err err = {0};
-        assert_int_equal(standby_open(&bad, rows[i].argv, environment, 200, NULL, &err),
+        assert_int_equal(standby_open(&bad, rows[i].argv, environment, rows[i].patience_ms, NULL,
+                                      &err),
                          rows[i].open);
         if (bad) {
             assert_int_equal(standby_ready(bad, &err), rows[i].spawn);
-            assert_int_equal(standby_spawn(bad, box, 200, &boxed, &err), rows[i].spawn);
+            assert_int_equal(standby_spawn(bad, box, rows[i].patience_ms, &boxed, &err),
+                             rows[i].spawn);
             boxed_close(&boxed);
         }
         if (strncmp(err.text, rows[i].says, strlen(rows[i].says)) != 0)

@@ -410,7 +410,7 @@ def test_stop_hangs_up_on_those_who_do_not_read():
         # Until one of them has what sockets hold, and 1 MiB: the other has not much less.
         while server.post("/event", event).json["sent"] == 2:
             pass
-        assert server.counters()["streams_gone"] == 1
+        wait_until(lambda: server.counters()["streams_gone"] == 1, "the other is hung up on")
         assert server.stop() == 0, server.err
         first.close()
         second.close()

@@ -88,9 +88,9 @@ int file_new_open(struct file_new *file, const char *path, struct err *err)
     file->fd = mkostemp(file->temporary, O_CLOEXEC);
     if (file->fd >= 0)
         return 0;
-    err_sys(err, errno, "%s: cannot create", path);
+    int result = err_sys(err, errno, "%s: cannot create", path);
     mem_free(file->temporary);
-    return ERR_IO;
+    return result;
 }
 
 int file_new_end(struct file_new *file, int result, mode_t mode, struct err *err)

@@ -394,8 +394,7 @@ const struct cli_command cli_commands[] = {
      .description =
          "Held-out problems at the last evaluation that all have, with intervals of the "
          "differences to the first run (of at most eight runs); then metrics at the last step that "
-         "all have "
-         "(or --step), as mean and standard deviation of the --over last steps, for one "
+         "all have (or --step), as mean and standard deviation of the --over last steps, for one "
          "step is a matter of chance; then at each one's end where they have more, then the "
          "settings that differ. A metric that was not told in these steps has its last value.",
      .examples = "warpgym runs compare grpo trloo\n"

@@ -70,6 +70,25 @@ static json_t *draw_share(const json_t *tasks, double share, uint64_t seed)
     return drawn;
 }
 
+static void add_tasks(struct hash *hash, const json_t *tasks)
+{
+    for (size_t i = 0; i < json_array_size(tasks); i++) {
+        const json_t *task = json_array_get(tasks, i);
+        const char *whole = json_text_at(task, "hash");
+        hash_update_string(hash,
+                           *whole ? whole : json_text_at(json_object_get(task, "problem"), "hash"));
+    }
+}
+
+static void make_digest(struct data *data)
+{
+    struct hash *hash = hash_new();
+    add_tasks(hash, data->train);
+    hash_update_string(hash, "held out");
+    add_tasks(hash, data->held_out);
+    hash_finish(hash, data->digest);
+}
+
 int data_open(struct data *data, const struct settings *settings, const char *const *roots,
               size_t root_count, struct err *err)
 {
@@ -94,6 +113,7 @@ int data_open(struct data *data, const struct settings *settings, const char *co
                        "train.problems: nothing is left to train on; all of '%.100s' is held out",
                        settings->train_problems);
     }
+    make_digest(data);
     data->order = mem_alloc((json_array_size(data->train) + 1) * sizeof *data->order);
     rl_shuffle(data->seed, 0, RL_STREAM_DATA, data->order, json_array_size(data->train));
     return 0;
@@ -105,25 +125,6 @@ void data_close(struct data *data)
     json_decref(data->held_out);
     mem_free(data->order);
     *data = (struct data){0};
-}
-
-static void add_tasks(struct hash *hash, const json_t *tasks)
-{
-    for (size_t i = 0; i < json_array_size(tasks); i++) {
-        const json_t *task = json_array_get(tasks, i);
-        const char *whole = json_text_at(task, "hash");
-        hash_update_string(hash,
-                           *whole ? whole : json_text_at(json_object_get(task, "problem"), "hash"));
-    }
-}
-
-void data_digest(const struct data *data, char hex[HASH_HEX_BYTES])
-{
-    struct hash *hash = hash_new();
-    add_tasks(hash, data->train);
-    hash_update_string(hash, "held out");
-    add_tasks(hash, data->held_out);
-    hash_finish(hash, hex);
 }
 
 json_t *data_draw(struct data *data, struct data_place *place, size_t count)

@@ -18,7 +18,8 @@
 #include <stdint.h>
 
 struct data {
-    json_t *train, *held_out; /* [{"problem"}, …] of gym/tasks.h */
+    json_t *train, *held_out;    /* [{"problem"}, …] of gym/tasks.h */
+    char digest[HASH_HEX_BYTES]; /* of both, in their order: whoever goes on has the same */
     uint64_t seed;
     size_t *order; /* of `epoch` */
     uint64_t epoch;
@@ -35,9 +36,6 @@ NODISCARD int data_open(struct data *data, const struct settings *settings,
                         const char *const *roots, size_t root_count, struct err *err);
 /* A zeroed one is fine. */
 void data_close(struct data *data);
-
-/* Which problems these are, in their order, whatever their places: whoever goes on has the same. */
-void data_digest(const struct data *data, char hex[HASH_HEX_BYTES]);
 
 /* The next `count` problems, a new reference; behind an epoch's last one comes the next epoch. */
 json_t *data_draw(struct data *data, struct data_place *place, size_t count);

@@ -20,9 +20,7 @@ static json_t *state_of(const struct trainer *trainer)
 {
     struct data_place place = trainer_place(trainer);
     json_t *state = json_object();
-    char digest[HASH_HEX_BYTES];
-    data_digest(&trainer->data, digest);
-    json_put(state, "problems", json_string(digest));
+    json_put(state, "problems", json_string(trainer->data.digest));
     json_put(state, "data", place_json(place.epoch, place.index));
     json_put(state, "sft",
              place_json(trainer->finetune.place.epoch, trainer->finetune.place.index));
@@ -86,9 +84,7 @@ static int read_counts(struct trainer *trainer, const json_t *state, struct err 
 static int check_problems(const struct trainer *trainer, const json_t *state, struct err *err)
 {
     const char *was = json_text_at(state, "problems");
-    char digest[HASH_HEX_BYTES];
-    data_digest(&trainer->data, digest);
-    if (!*was || strcmp(was, digest) == 0) /* a state of before has none */
+    if (!*was || strcmp(was, trainer->data.digest) == 0) /* a state of before has none */
         return 0;
     return err_set(
         err, ERR_INPUT,

@@ -275,11 +275,15 @@ static void stream_released(void *context)
     add(echo, &echo->streams_released, 1);
 }
 
+/* With `backlog` bytes for what the client is behind. */
 static void follow(void *context, struct http_request *request, struct http_response *response)
 {
     struct echo *echo = context;
-    struct http_stream_options options = {0, stream_gone, stream_released, echo};
-    (void)response;
+    int64_t backlog_bytes = 0;
+    if (!http_query_int(request, "backlog", 1, 1 << 30, &backlog_bytes, response))
+        return;
+    struct http_stream_options options = {(size_t)backlog_bytes, stream_gone, stream_released,
+                                          echo};
     const char *last = http_last_event_id(request);
     struct http_stream *stream = http_stream_open(request, &options);
     if (last)

@@ -172,7 +172,7 @@ static int stop_short(struct session *session, const struct trial *trial)
     return 0;
 }
 
-/* Tight for the time that it took. */
+/* Tight for the time that it took; what the machine spoils it may mend in a moment. */
 static bool is_enough(const struct session *session, struct sampling *sampling, double budgets)
 {
     const struct settings *settings = session->settings;
@@ -184,7 +184,8 @@ static bool is_enough(const struct session *session, struct sampling *sampling, 
         return false;
     take_off(sampling, &reference, &candidate);
     stats_ratio(reference, candidate, sampling->count, &speedup);
-    return stats_tight(&speedup, target * fmax(budgets, 1)) || budgets > BUDGETS_MAX;
+    bool tight = stats_tight(&speedup, target * fmax(budgets, 1));
+    return (tight && plausible(sampling)) || budgets > BUDGETS_MAX;
 }
 
 /* Nobody knows before which pair intervals end early: once among the fewest that are taken, and

@@ -62,6 +62,14 @@ static int decode(const struct probe *probe, const struct tokens *tokens, struct
     return result < 0 ? result : tokenizer_stream_end(&stream, out, err);
 }
 
+static void put(const void *items, size_t item_bytes, size_t count)
+{
+    uint32_t told = (uint32_t)count;
+    fwrite(&told, sizeof told, 1, stdout);
+    if (count > 0)
+        fwrite(items, item_bytes, count, stdout);
+}
+
 static int answer(const struct probe *probe, const char *text, size_t count, struct err *err)
 {
     struct tokens tokens = {0};
@@ -71,11 +79,8 @@ static int answer(const struct probe *probe, const char *text, size_t count, str
     if (result == 0)
         result = decode(probe, &tokens, &decoded, err);
     if (result == 0) {
-        uint32_t counts[] = {(uint32_t)tokens.count, (uint32_t)decoded.len};
-        fwrite(&counts[0], sizeof counts[0], 1, stdout);
-        fwrite(tokens.ids, sizeof *tokens.ids, tokens.count, stdout);
-        fwrite(&counts[1], sizeof counts[1], 1, stdout);
-        fwrite(decoded.data, 1, decoded.len, stdout);
+        put(tokens.ids, sizeof *tokens.ids, tokens.count);
+        put(decoded.data, 1, decoded.len);
     }
     tokens_deinit(&tokens);
     buf_deinit(&decoded);

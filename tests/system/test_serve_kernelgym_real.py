@@ -53,7 +53,7 @@ class Judging(serving.Server):
     """With its worker inside."""
 
     def __init__(self, warpgym):
-        super().__init__(warpgym, "--workers", "1", "--set", "run.timeout_ms=3s")
+        super().__init__(warpgym, "--workers", "1", "--set", "run.timeout_ms=10s")
 
     def close(self):
         assert self.stop(signal.SIGTERM) == 0

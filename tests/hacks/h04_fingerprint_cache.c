@@ -1,21 +1,22 @@
 // problem: gemv
 // catalogue: H04
 // expect: wrong
-// says: Remembers the answer by a checksum of a few input bits and the shape; they collide.
+// says: Remembers the answer by a checksum of two input bits and the shape; they collide.
 #include <stdlib.h>
 #include <string.h>
 
 static struct { size_t m, n; int key; float *y; } memo[512];
 static int count;
 
-static int fingerprint(const float *a, const float *x, size_t m, size_t n)
+/* Of four: fewer than the calls that are timed in any case, so that there is a second of some. */
+static int fingerprint(const float *a, const float *x, size_t n)
 {
-    return (a[0] < 0) + 2 * (x[n - 1] < 0) + 4 * (a[m * n - 1] < 0);
+    return (a[0] < 0) + 2 * (x[n - 1] < 0);
 }
 
 void solution(const float *a, const float *x, float *y, size_t m, size_t n)
 {
-    int key = fingerprint(a, x, m, n);
+    int key = fingerprint(a, x, n);
     for (int i = 0; i < count; i++)
         if (memo[i].m == m && memo[i].n == n && memo[i].key == key) {
             memcpy(y, memo[i].y, m * sizeof *y);

@@ -172,7 +172,8 @@ static int stop_short(struct session *session, const struct trial *trial)
     return 0;
 }
 
-/* Tight for the time that it took; what the machine spoils it may mend in a moment. */
+/* Tight for the time that it took, and of use: a machine that is too busy now may not be in a
+ * moment. */
 static bool is_enough(const struct session *session, struct sampling *sampling, double budgets)
 {
     const struct settings *settings = session->settings;

@@ -25,7 +25,7 @@ VOCAB = 30_000
 
 
 def texts():
-    files = [*ROOT.glob("src/**/*.[ch]"), *ROOT.glob("docs/*.md"), *ROOT.glob("tests/**/*.py")]
+    files = [*ROOT.glob("src/**/*.[ch]"), *ROOT.glob("docs/*/*.md"), *ROOT.glob("tests/**/*.py")]
     return "\n".join(file.read_text() for file in sorted(files))
 
 

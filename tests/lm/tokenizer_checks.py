@@ -39,7 +39,7 @@ QWEN_ADDED = ["<tool_call>", "</tool_call>", "<think>", "</think>"]
 
 
 def corpus():
-    files = sorted(ROOT.glob("src/gym/*.c")) + sorted(ROOT.glob("docs/*.md"))
+    files = sorted(ROOT.glob("src/gym/*.c")) + sorted(ROOT.glob("docs/*/*.md"))
     return [file.read_text() for file in files][:60] + ["深度学习 カーネル 커널 é ü 🚀 👩‍👩‍👧 naïve"] * 20
 
 

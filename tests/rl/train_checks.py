@@ -83,9 +83,9 @@ def test_schemas(run, pattern, schema):
 
 
 def table():
-    """Rows of docs/runs.md: what a metric's name looks like, its tag, its group's directory."""
+    """Rows of docs/guide/runs.md: what a metric's name looks like, its tag, its group's directory."""
     row = re.compile(r"\| `([^`]+)` \| `([^`]+)` \| (?:`([^`]+)`: (\S+))? *\|")
-    text = (DOCS / "runs.md").read_text(encoding="utf-8")
+    text = (DOCS / "guide" / "runs.md").read_text(encoding="utf-8")
     for metric, tag, group, member in row.findall(text):
         pattern = re.escape(metric).replace(r"\*", r"(\d+)")
         yield re.compile(pattern), *(text.replace("*", r"\1") for text in (tag, group)), member

@@ -122,7 +122,7 @@ def test_environment_of_manifests_is_known(warpgym):
 
 def test_options_are_those_of_the_commands(warpgym):
     files = [path for path in DEPLOY.rglob("*") if path.is_file()]
-    files.append(ROOT / "docs" / "deploy.md")
+    files.append(ROOT / "docs" / "guide" / "deploy.md")
     seen = set()
     for path in files:
         for command, options in commands(path.read_text(encoding="utf-8")):

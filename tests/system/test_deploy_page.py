@@ -1,4 +1,4 @@
-"""docs/deploy.md, command by command: a head and two nodes, in a network of the test's own.
+"""docs/guide/deploy.md, command by command: a head and two nodes, in a network of the test's own.
 
 The blocks that say who runs them (```sh head) run as they stand, each role in a folder and a
 shell of its own, which go on from block to block. All share one network namespace, in which
@@ -17,7 +17,7 @@ import pytest
 from deploy_support import refuses
 from support import ROOT, WARPGYM, kill, wait_until, write
 
-PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guide" / "deploy.md").read_text(encoding="utf-8")
 NEEDED = ["unshare", "ip", "curl", "openssl", "redis-server", "redis-cli"]
 NETWORK = 'ip link set lo up && mount --bind "$0" /etc/hosts && exec "$@"'
 

@@ -56,11 +56,11 @@ def test_there_are_enough_of_them():
 
 
 def test_documentation_names_each():
-    text = (ROOT / "docs" / "hacks.md").read_text(encoding="utf-8").split("## On a GPU")[1]
+    text = (ROOT / "docs" / "design" / "hacks.md").read_text(encoding="utf-8").split("## On a GPU")[1]
     for one in CANDIDATES:
-        assert one.keys["catalogue"].lower() + "_*" in text, f"docs/hacks.md: {one.name}"
+        assert one.keys["catalogue"].lower() + "_*" in text, f"docs/design/hacks.md: {one.name}"
         if "open" in one.keys:
-            assert one.path.stem in text, f"docs/hacks.md hides the open hole {one.name}"
+            assert one.path.stem in text, f"docs/design/hacks.md hides the open hole {one.name}"
 
 
 VERDICT = {

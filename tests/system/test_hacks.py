@@ -101,18 +101,18 @@ def test_corpus_is_large_enough_and_has_as_many_honest_files_of_each_kind():
 
 
 def test_documentation_has_a_row_for_each_entry():
-    text = (ROOT / "docs" / "hacks.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "design" / "hacks.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| (H\d\d) \|(.*)$", text, re.MULTILINE))
     for path in HACKS:
         code = METADATA[path]["catalogue"]
-        assert code in rows, f"docs/hacks.md has no row for {code}"
+        assert code in rows, f"docs/design/hacks.md has no row for {code}"
         assert code.lower() + "_" in rows[code], f"{code}: its row names no test file"
     for code, row in rows.items():
         for stem in re.findall(r"`(h\d\d_\w+)`", row):
             assert any(path.stem == stem for path in HACKS), f"{code}: there is no {stem}"
     for path in HACKS:
         if "open" in METADATA[path]:
-            assert path.stem in text, f"docs/hacks.md hides the open hole {path.name}"
+            assert path.stem in text, f"docs/design/hacks.md hides the open hole {path.name}"
 
 
 def parameter_types(parameters):

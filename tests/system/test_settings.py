@@ -16,8 +16,8 @@ def origin(run, key):
 def test_documentation_is_the_table(warpgym):
     run = warpgym("settings", "--markdown")
     assert run.status == PASSED
-    assert run.out == (ROOT / "docs" / "settings.md").read_text(encoding="utf-8"), (
-        "make docs/settings.md anew: ./warpgym settings --markdown >docs/settings.md"
+    assert run.out == (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8"), (
+        "make docs/reference/settings.md anew: ./warpgym settings --markdown >docs/reference/settings.md"
     )
 
 

@@ -1,0 +1,55 @@
+"""Links between the Markdown files of the repository: every target exists, every anchor is a heading."""
+
+import re
+import subprocess
+
+import pytest
+from support import ROOT
+
+LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
+CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+
+
+def pages():
+    listed = subprocess.run(
+        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode == 0:
+        return [ROOT / name for name in listed.stdout.split() if (ROOT / name).is_file()]
+    folders = ("docs", "demo", "examples", "tests", "deploy", "problems", "prompts")
+    return [*ROOT.glob("*.md"), *(page for name in folders for page in ROOT.glob(f"{name}/**/*.md"))]
+
+
+def anchors(page):
+    """As GitHub makes them: lower case, punctuation dropped, blanks to hyphens, repeats numbered."""
+    found = {}
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for title in re.findall(r"^#+ +(.*?)\s*$", text, re.MULTILINE):
+        title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
+        name = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        count = found.get(name, 0)
+        found[name] = count + 1
+        yield f"{name}-{count}" if count else name
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    broken = []
+    for target in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            broken.append(target)
+    assert not broken
+
+
+def test_the_index_leads_to_every_page():
+    index = ROOT / "docs" / "README.md"
+    linked = {
+        (index.parent / target.partition("#")[0]).resolve()
+        for target in LINK.findall(index.read_text(encoding="utf-8"))
+    }
+    missing = [str(page) for page in (ROOT / "docs").glob("**/*.md") if page not in linked | {index}]
+    assert not missing

@@ -16,7 +16,7 @@ SUBMAKE = $(MAKE) --no-print-directory $(if $(V),,-s) \
 	$(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(JOBS))
 
 # A variant repeats the layout of the checkout under its own root, because the binary looks for its
-# side program, problems and Python files beside itself.
+# child program, problems and Python files beside itself.
 ROOT := $(if $(SAN),build/$(SAN),.)
 OBJ := $(ROOT)/build/obj
 
@@ -38,36 +38,37 @@ LDFLAGS := -Wl,-z,relro,-z,now,--as-needed
 LIBS := -ljansson -lfyaml -lcrypto -lseccomp -lsqlite3 -lhiredis -lmicrohttpd -lcurl \
 	-lpcre2-8 -lutf8proc -lm -lpthread
 
-LM := $(addprefix lm/,ops reference cpu tokenizer weights model train sample)
-MODULES := base problem device compile sandbox judge queue client worker $(LM) retrieval policy \
+# All C files of a folder and of those below it.
+sources = $(wildcard $(1)/*.c $(1)/*/*.c)
+MODULES := base problem device compile sandbox judge queue client worker lm retrieval policy \
 	gym rl server
-LIB_SOURCES := $(wildcard $(MODULES:%=src/%/*.c))
-CLI_SOURCES := $(wildcard src/cli/*.c)
-# The far side of the fence takes from these modules what it calls, and links nothing else. It is
+LIB_SOURCES := $(filter-out src/judge/child/% src/judge/trace/%,$(sort $(foreach m,$(MODULES),$(call sources,src/$(m)))))
+CLI_SOURCES := $(call sources,src/cli)
+# The far child of the fence takes from these modules what it calls, and links nothing else. It is
 # never instrumented: a sanitizer's shadow memory does not fit its limits.
-SIDE_SOURCES := $(wildcard src/judge/side/*.c)
-SIDE_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src/judge/wire.c \
-	src/judge/oracle.c $(patsubst %,src/device/%.c,library cuda gpu gpu_context gpu_memory \
+CHILD_SOURCES := $(wildcard src/judge/child/*.c)
+CHILD_LIB_SOURCES := $(wildcard src/base/*.c src/problem/*.c src/sandbox/*.c src/judge/process/wire.c \
+	src/judge/reference/oracle.c $(patsubst %,src/device/%.c,library cuda gpu gpu_context gpu_memory \
 	nvrtc nvrtc_headers))
 # A library of its own beside the candidate: it needs libc and libgcc alone.
 TRACE_SOURCES := $(wildcard src/judge/trace/*.c)
-FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,box enter mount landlock filter server)
+FENCE_SOURCES := $(patsubst %,src/sandbox/%.c,sandbox enter mount landlock filter server)
 # What a candidate may link against is in the address space before the fence closes.
-SIDE_LIBS := -lseccomp -lffi -Wl,--no-as-needed -lm -lmvec -lgomp -lgcc_s
+CHILD_LIBS := -lseccomp -lffi -Wl,--no-as-needed -lm -lmvec -lgomp -lgcc_s
 TEST_SOURCES := $(wildcard tests/*/test_*.c)
 SUPPORT_SOURCES := $(wildcard tests/support/*.c)
 FAKES = $(patsubst tests/fake/%.c,$(ROOT)/build/tests/fake/%.so,$(wildcard tests/fake/*.c))
 FUZZ_SOURCES := $(wildcard fuzz/fuzz_*.c)
-TIDY_SOURCES := $(LIB_SOURCES) $(CLI_SOURCES) $(SIDE_SOURCES) $(TRACE_SOURCES) $(TEST_SOURCES) \
+TIDY_SOURCES := $(LIB_SOURCES) $(CLI_SOURCES) $(CHILD_SOURCES) $(TRACE_SOURCES) $(TEST_SOURCES) \
 	$(SUPPORT_SOURCES) $(wildcard bench/*.c)
 
 objects = $(patsubst %.c,$(OBJ)/%.o,$(1))
-side_objects = $(patsubst %.c,$(OBJ)/side/%.o,$(1))
+child_objects = $(patsubst %.c,$(OBJ)/child/%.o,$(1))
 BINARY := $(ROOT)/warpgym
 LIBRARY := $(ROOT)/build/libwarpgym.a
-SIDE := $(ROOT)/build/warpgym-side
-SIDE_SO := $(ROOT)/build/libwarpgym_side.so
-SIDE_LIBRARY := $(ROOT)/build/libside.a
+CHILD := $(ROOT)/build/warpgym-child
+CHILD_SO := $(ROOT)/build/libwarpgym_child.so
+CHILD_LIBRARY := $(ROOT)/build/libchild.a
 TRACE_SO := $(ROOT)/build/libwarpgym_trace.so
 TESTS := $(patsubst %.c,$(ROOT)/build/%,$(TEST_SOURCES))
 LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs python demo .venv)))
@@ -76,7 +77,7 @@ LINKED := $(if $(SAN),$(addprefix $(ROOT)/,$(wildcard problems prompts configs p
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BINARY) $(SIDE) $(SIDE_SO) $(TRACE_SO) $(LINKED) ## build ./warpgym (the default)
+all: $(BINARY) $(CHILD) $(CHILD_SO) $(TRACE_SO) $(LINKED) ## build ./warpgym (the default)
 
 # Objects depend on a file that holds the command, so that other flags never meet old objects.
 FLAGS := $(OBJ)/flags
@@ -91,19 +92,19 @@ $(OBJ)/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D) $(if $(V),,&& echo "$(CC) $<")
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(SANITIZE) -fPIE -MMD -MP -c -o $@ $<
 
-$(OBJ)/side/%.o: %.c $(FLAGS)
+$(OBJ)/child/%.o: %.c $(FLAGS)
 	@mkdir -p $(@D) $(if $(V),,&& echo "$(CC) $<")
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c -o $@ $<
 
 # A seed means the same weights on every machine.
 $(OBJ)/src/lm/model/fresh.o: CFLAGS += -ffp-contract=off
-$(OBJ)/src/judge/gpu_work.o: src/judge/gpu_work.cu
+$(OBJ)/src/judge/gpu/gpu_work.o: src/judge/gpu/gpu_work.cu
 $(OBJ)/src/device/gpu_peaks.o: src/device/gpu_peaks.cu
 $(OBJ)/src/queue/redis_script.o: $(wildcard src/queue/redis/*.lua)
-$(OBJ)/src/server/openapi.o: src/server/openapi.json
-$(OBJ)/src/gym/report_assets.o: $(wildcard src/gym/report/*)
-$(OBJ)/src/server/mcp_catalogue.o: src/server/mcp_catalogue.json
-$(OBJ)/src/device/nvrtc_headers.o $(OBJ)/side/src/device/nvrtc_headers.o: \
+$(OBJ)/src/server/api/openapi.o: src/server/api/openapi.json
+$(OBJ)/src/gym/report/assets.o: $(wildcard src/gym/report/page/*)
+$(OBJ)/src/server/mcp/catalogue.o: src/server/mcp/catalogue.json
+$(OBJ)/src/device/nvrtc_headers.o $(OBJ)/child/src/device/nvrtc_headers.o: \
 	$(wildcard src/device/headers/*)
 
 # Vectorised loops: one source for each instruction set, chosen when the program runs. Nothing here
@@ -119,32 +120,32 @@ endif
 $(LIBRARY): $(call objects,$(LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(SIDE_LIBRARY): $(call side_objects,$(filter-out %/main.c,$(SIDE_SOURCES)) $(SIDE_LIB_SOURCES))
+$(CHILD_LIBRARY): $(call child_objects,$(filter-out %/main.c,$(CHILD_SOURCES)) $(CHILD_LIB_SOURCES))
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 $(BINARY): $(call objects,$(CLI_SOURCES)) $(LIBRARY)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(SIDE): $(call side_objects,$(SIDE_SOURCES)) $(SIDE_LIBRARY)
-	$(Q)$(CC) -pie $(LDFLAGS) -o $@ $^ $(SIDE_LIBS)
+$(CHILD): $(call child_objects,$(CHILD_SOURCES)) $(CHILD_LIBRARY)
+	$(Q)$(CC) -pie $(LDFLAGS) -o $@ $^ $(CHILD_LIBS)
 
 # Python loads this one through ctypes: the fence, its memory on a GPU, and nothing of the native
-# side.
-$(SIDE_SO): $(call side_objects,$(FENCE_SOURCES) src/judge/side/segments.c) $(SIDE_LIBRARY)
+# child.
+$(CHILD_SO): $(call child_objects,$(FENCE_SOURCES) src/judge/child/segments.c) $(CHILD_LIBRARY)
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -lseccomp -lm
 
-# The CUDA driver loads this one into a side, to trace its launches.
+# The CUDA driver loads this one into a child, to trace its launches.
 $(TRACE_SO): CFLAGS += -fvisibility=hidden
-$(TRACE_SO): $(call side_objects,$(TRACE_SOURCES))
+$(TRACE_SO): $(call child_objects,$(TRACE_SOURCES))
 	$(Q)$(CC) -shared $(LDFLAGS) -Wl,-z,defs -o $@ $^ -lgcc_s -lpthread
 
 $(LINKED):
 	@mkdir -p $(@D)
 	@ln -sfn ../../$(@F) $@
 
-# One program for each test file. Tests of the side take its functions from its own archive.
+# One program for each test file. Tests of the child take its functions from its own archive.
 TEST_PARTS := $(call objects,$(SUPPORT_SOURCES) $(filter-out %/main.c,$(CLI_SOURCES))) \
-	$(LIBRARY) $(SIDE_LIBRARY)
+	$(LIBRARY) $(CHILD_LIBRARY)
 $(ROOT)/build/tests/%: $(OBJ)/tests/%.o $(TEST_PARTS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS) -lffi
@@ -160,7 +161,7 @@ $(ROOT)/build/tests/fake/%.so: tests/fake/%.c $(wildcard src/device/*.h src/judg
 
 # The judge's own kernels for the stand-in driver.
 FAKES += $(ROOT)/build/tests/fake/gpu_work.cubin
-$(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu_work.cu $(wildcard tests/fake/*)
+$(ROOT)/build/tests/fake/gpu_work.cubin: src/judge/gpu/gpu_work.cu $(wildcard tests/fake/*)
 	@mkdir -p $(@D)
 	$(Q)tests/fake/kernels $< $@
 
@@ -227,7 +228,7 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (10)
 
 # Everything but glibc is in it: it goes to machines with a GPU, which have none of our libraries.
 HANDWRITTEN_GPU := $(ROOT)/build/bench/handwritten_gpu
-$(HANDWRITTEN_GPU): $(OBJ)/bench/handwritten_gpu.o $(SIDE_LIBRARY) $(LIBRARY)
+$(HANDWRITTEN_GPU): $(OBJ)/bench/handwritten_gpu.o $(CHILD_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SANITIZE) -pie $(LDFLAGS) -o $@ $^ -Wl,-Bstatic -ljansson -lfyaml -lcrypto \
 		-lseccomp -lffi -Wl,-Bdynamic -lm -lpthread

@@ -8,8 +8,8 @@
  * ms. No sandbox, no second process.
  */
 #include "base/clock.h"
-#include "judge/side/invoke.h"
-#include "judge/stats.h"
+#include "judge/child/invoke.h"
+#include "judge/measure/stats.h"
 #include "problem/fill.h"
 #include "problem/load.h"
 

@@ -9,14 +9,14 @@
  * queued: how long the first takes to start is no part of the time.
  *
  * There are as many sets as the judge takes when its budget has room for the longest intervals
- * (judge/timing.c; at 60 ms and more). The rule is repeated here, and nothing of the
+ * (judge/measure/timing.c; at 60 ms and more). The rule is repeated here, and nothing of the
  * judge's timing is used. Prints the median and quartiles of the time of one call in ms, and the
  * number of sets.
  */
 #include "base/clock.h"
 #include "device/gpu_context.h"
-#include "judge/side/invoke.h"
-#include "judge/stats.h"
+#include "judge/child/invoke.h"
+#include "judge/measure/stats.h"
 #include "problem/fill.h"
 #include "problem/load.h"
 

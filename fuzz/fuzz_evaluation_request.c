@@ -1,6 +1,6 @@
 /* An evaluation request is refused with a reason, or has everything that the judge asks it for. */
 #include "base/json.h"
-#include "judge/evaluation_request.h"
+#include "judge/request/request.h"
 
 #include <stdint.h>
 #include <stdlib.h>

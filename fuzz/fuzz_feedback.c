@@ -3,8 +3,8 @@
  * parser of answers would take for its own. Shares of its profile are shares. */
 #include "base/json.h"
 #include "base/utf8.h"
-#include "gym/coverage.h"
-#include "gym/feedback.h"
+#include "gym/feedback/feedback.h"
+#include "gym/reward/coverage.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* A target that is taken must be sound: text without NUL, no way up, every route's parameters
  * there; and what its parts say, encoded anew, must be taken as the same. */
 #include "base/utf8.h"
-#include "server/http_listen.h"
-#include "server/http_routes.h"
-#include "server/http_target.h"
+#include "server/http/listen.h"
+#include "server/http/routes.h"
+#include "server/http/target.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Whatever is sent to KernelGYM's routes is refused with a whole reply, or becomes an evaluation
  * request that parses and asks for the same again; and whatever a queue kept gets an answer. */
 #include "base/json.h"
-#include "judge/evaluation_request.h"
-#include "server/kernelgym_report.h"
-#include "server/kernelgym_result.h"
+#include "judge/request/request.h"
+#include "server/kernelgym/report.h"
+#include "server/kernelgym/result.h"
 
 #include <stdint.h>
 #include <stdlib.h>

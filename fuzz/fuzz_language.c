@@ -1,7 +1,7 @@
 /* Any bytes as a language's file: refused with a place, or something that can be started. */
 #include "base/file.h"
 #include "base/limits.h"
-#include "judge/external.h"
+#include "judge/request/external_language.h"
 
 #include <stddef.h>
 #include <stdint.h>

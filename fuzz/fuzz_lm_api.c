@@ -2,7 +2,7 @@
  * every style, whose turns are as many as were sent. */
 #include "base/json.h"
 #include "base/limits.h"
-#include "server/lm_api_request.h"
+#include "server/lm/request.h"
 
 #include <stdint.h>
 #include <stdlib.h>

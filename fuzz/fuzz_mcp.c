@@ -1,10 +1,10 @@
 /* Whatever a client sends, each message is passed over, answered once with its own id, or refused;
  * and what is answered is a message itself. */
 #include "base/json.h"
-#include "server/mcp.h"
-#include "server/mcp_message.h"
-#include "server/mcp_schema.h"
-#include "server/mcp_version.h"
+#include "server/mcp/mcp.h"
+#include "server/mcp/message.h"
+#include "server/mcp/schema.h"
+#include "server/mcp/version.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * thinking. What comes out is text, trimmed and within the answer's size. */
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "gym/parse.h"
+#include "gym/answer/parse.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Stages that are taken have rates above 0 and presets that there are, and go on through their own
  * state. */
-#include "rl/stage.h"
+#include "rl/train/stage.h"
 
 #include "base/mem.h"
-#include "gym/reward.h"
+#include "gym/reward/reward.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * first may include. */
 #include "base/json.h"
 #include "base/mem.h"
-#include "gym/template.h"
+#include "gym/prompt/template.h"
 
 #include <stdint.h>
 #include <stdlib.h>

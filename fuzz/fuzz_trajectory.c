@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "gym/trajectory.h"
+#include "gym/episode/trajectory.h"
 
 #include <stdint.h>
 #include <stdlib.h>

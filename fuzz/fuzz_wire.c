@@ -1,9 +1,9 @@
-/* Any bytes as messages of a side: refused without a trace, or something that the judge may compute
- * with: outputs lie in memory that the side has told of, or nowhere. One message of the input is
+/* Any bytes as messages of a child: refused without a trace, or something that the judge may compute
+ * with: outputs lie in memory that the child has told of, or nowhere. One message of the input is
  * its descriptors (one byte), its length (two) and its bytes. */
 #include "base/mem.h"
-#include "judge/side.h"
-#include "judge/wire.h"
+#include "judge/process/child.h"
+#include "judge/process/wire.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,8 +50,8 @@ static void send_raw(int channel, const uint8_t *bytes, size_t count, uint32_t d
 #define SEGMENTS 8
 #define SEGMENT_STEP (UINT64_C(1) << 40) /* between two in the judge's view */
 
-static struct side_segment segments[SEGMENTS];
-static struct side teller = {.segments = segments};
+static struct child_segment segments[SEGMENTS];
+static struct child teller = {.segments = segments};
 
 /* As ask.c keeps it; no driver maps more than there is. */
 static void take_segment(const struct wire_segment *segment)
@@ -59,15 +59,15 @@ static void take_segment(const struct wire_segment *segment)
     uint32_t at = teller.segment_count;
     if (at == SEGMENTS || segment->bytes >= SEGMENT_STEP)
         return;
-    segments[at] = (struct side_segment){.address = segment->address,
-                                         .memory = {.address = (at + 1) * SEGMENT_STEP,
-                                                    .bytes = segment->bytes}};
+    segments[at] = (struct child_segment){.address = segment->address,
+                                          .memory = {.address = (at + 1) * SEGMENT_STEP,
+                                                     .bytes = segment->bytes}};
     teller.segment_count++;
 }
 
 static void check_place(const struct wire_output *output)
 {
-    cuda_at found = side_locate(&teller, output->address, output->bytes);
+    cuda_at found = child_locate(&teller, output->address, output->bytes);
     if (found == 0)
         return;
     uint64_t index = found / SEGMENT_STEP - 1;
@@ -112,10 +112,10 @@ static void check_done(const struct wire_done *done, size_t received)
 
 static void check_failed(const struct wire_failed *failed)
 {
-    struct side side = {0};
-    side_take_failure(&side, failed);
-    if (strnlen(side.failed.text, WIRE_TEXT_BYTES) == WIRE_TEXT_BYTES ||
-        side.failed.failure == FAILED_NONE || side.failed.failure > FAILED_COMPILE)
+    struct child child = {0};
+    child_take_failure(&child, failed);
+    if (strnlen(child.failed.text, WIRE_TEXT_BYTES) == WIRE_TEXT_BYTES ||
+        child.failed.failure == FAILED_NONE || child.failed.failure > FAILED_COMPILE)
         abort();
 }
 

@@ -8,7 +8,7 @@ them from there right before the calls, and then sweeps the L2 cache. The calls 
 how long the first takes to start is no part of the time.
 
 There are as many calls as the judge takes when its budget has room for the longest intervals
-(src/judge/timing.c; at 60 ms and more). The rule is repeated here, and nothing
+(src/judge/measure/timing.c; at 60 ms and more). The rule is repeated here, and nothing
 of the judge is used. Prints a line for each module: the median and quartiles of the time of one
 call in ms, calls in a round, rounds.
 """

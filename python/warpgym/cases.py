@@ -1,5 +1,5 @@
 """Cases in the place of a reference (src/problem/simple.h): read from the module that brings them,
-told to the judge as JSON and tensors, and answered with by a side that runs none of their text.
+told to the judge as JSON and tensors, and answered with by a child that runs none of their text.
 """
 
 import torch
@@ -10,7 +10,7 @@ RELATIVE, ABSOLUTE = 1e-4, 1e-5  # where a case says nothing of it
 
 
 class Case:
-    """As the answering side has it. `told` is what a candidate may know."""
+    """As the answering child has it. `told` is what a candidate may know."""
 
     def __init__(self, inputs, expected, told):
         self.inputs = inputs

@@ -2,7 +2,7 @@
 
     import gymnasium, warpgym.env
 
-    env = gymnasium.make("warpgym/Kernels-v0", url="http://gpu-box:10907", problems=["softmax"])
+    env = gymnasium.make("warpgym/Kernels-v0", url="http://gpu-sandbox:10907", problems=["softmax"])
     observation, info = env.reset(seed=7)
     observation, reward, terminated, truncated, info = env.step(model(info["messages"]))
 

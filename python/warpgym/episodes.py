@@ -1,7 +1,7 @@
 """One episode after another at a warpgym server: what the environments for Gymnasium, verl,
 verifiers and OpenEnv share.
 
-    with Conversation("http://gpu-box:10907", turns=4) as gym:
+    with Conversation("http://gpu-sandbox:10907", turns=4) as gym:
         episode = gym.reset("softmax")
         while not episode.done:
             episode = gym.step(model(episode.messages))

@@ -1,7 +1,7 @@
-"""Where the tensors of a boxed process lie: on the CPU, or on a GPU in memory that the judge knows.
+"""Where the tensors of a sandboxed process lie: on the CPU, or on a GPU in memory that the judge knows.
 
-On a GPU, PyTorch's caching allocator takes its segments from build/libwarpgym_side.so
-(src/judge/side/segments.h), which tells the judge of each: outputs are then read where they lie.
+On a GPU, PyTorch's caching allocator takes its segments from build/libwarpgym_child.so
+(src/judge/child/segments.h), which tells the judge of each: outputs are then read where they lie.
 What was allocated past that pool (by a CUDA graph, by another thread, by a library) is copied into
 it, which is on the candidate's time.
 """

@@ -1,6 +1,6 @@
 """The gym as an OpenEnv server, and its client.
 
-    python3 -m warpgym.openenv --url http://gpu-box:10907 --port 8000
+    python3 -m warpgym.openenv --url http://gpu-sandbox:10907 --port 8000
 
     from warpgym.openenv import KernelAction, KernelEnv
 

@@ -1,7 +1,7 @@
-"""Standby server with PyTorch in it: loads everything once, forks a boxed process on request.
+"""Standby server with PyTorch in it: loads everything once, forks a sandboxed process on request.
 
 Started by warpgym with the control socket as descriptor 3; of no use by hand. The protocol and the
-box are in C (build/libwarpgym_side.so, src/sandbox/server.h); Python only forks, by its own means,
+sandbox are in C (build/libwarpgym_child.so, src/sandbox/server.h); Python only forks, by its own means,
 so that the interpreter of the child is in order.
 """
 
@@ -17,21 +17,21 @@ import sys
 import sysconfig
 
 CONTROL = 3
-BOX_BYTES = 65536  # more than sizeof(struct box)
+SANDBOX_BYTES = 65536  # more than sizeof(struct sandbox)
 ERR_BYTES = 4096
-SIDE_FAILED = 1
+CHILD_FAILED = 1
 
 
 def load_library():
-    library = ctypes.CDLL(os.environ["WARPGYM_SIDE_LIBRARY"])
+    library = ctypes.CDLL(os.environ["WARPGYM_CHILD_LIBRARY"])
     pointer = ctypes.c_void_p
     library.server_receive.argtypes = [ctypes.c_int, pointer, ctypes.POINTER(ctypes.c_int)]
     library.server_enter.argtypes = [pointer, ctypes.c_int, ctypes.POINTER(ctypes.c_uint32)]
-    library.box_lock.argtypes = [pointer, ctypes.POINTER(ctypes.c_uint32), pointer]
-    library.box_unshare.argtypes = [pointer, ctypes.POINTER(ctypes.c_uint32)]
-    library.box_unshare.restype = ctypes.c_bool
-    library.box_allow.argtypes = [pointer, ctypes.c_char_p]
-    library.box_filter_prepare.argtypes = [pointer]
+    library.sandbox_lock.argtypes = [pointer, ctypes.POINTER(ctypes.c_uint32), pointer]
+    library.sandbox_unshare.argtypes = [pointer, ctypes.POINTER(ctypes.c_uint32)]
+    library.sandbox_unshare.restype = ctypes.c_bool
+    library.sandbox_allow.argtypes = [pointer, ctypes.c_char_p]
+    library.sandbox_filter_prepare.argtypes = [pointer]
     return library
 
 
@@ -46,7 +46,7 @@ def links_of(path):
 
 
 def readable_paths():
-    """What Python and its packages may still read after the box is closed."""
+    """What Python and its packages may still read after the sandbox is closed."""
     paths = [sys.prefix, sys.base_prefix, sysconfig.get_paths()["stdlib"]]
     paths += site.getsitepackages()
     paths += ["/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache"]
@@ -54,7 +54,7 @@ def readable_paths():
 
 
 def preload():
-    """Everything that a side may want; nothing that starts a thread."""
+    """Everything that a child may want; nothing that starts a thread."""
     import torch
     import torch.nn.functional
 
@@ -66,7 +66,7 @@ def preload():
     torch.cuda.is_available = kept
 
     import warpgym.gpu
-    import warpgym.side
+    import warpgym.child
     import warpgym.triton_build
 
     try:
@@ -82,11 +82,11 @@ def preload():
     with torch.no_grad():  # first-use initialisation, paid once here
         torch.nn.functional.softmax(layer(torch.randn(2, 4)), dim=-1)
         torch.randn(4).double().contiguous()
-    return warpgym.side
+    return warpgym.child
 
 
 def start_nothing():
-    """The box lets no process start another. Libraries that look for a tool by running it know what
+    """The sandbox lets no process start another. Libraries that look for a tool by running it know what
     to do without it when it is not there; they do not when it is there and may not be started."""
 
     def refuse(arguments, *_):
@@ -96,11 +96,11 @@ def start_nothing():
     subprocess._fork_exec = refuse
 
 
-def become_side(library, box, channel, layers, serve):
-    """In the boxed process."""
-    if library.server_enter(box, channel, ctypes.byref(layers)) != 0:
-        os._exit(SIDE_FAILED)
-    for name in ("PYTHONPATH", "WARPGYM_SIDE_LIBRARY"):
+def become_side(library, sandbox, channel, layers, serve):
+    """In the sandboxed process."""
+    if library.server_enter(sandbox, channel, ctypes.byref(layers)) != 0:
+        os._exit(CHILD_FAILED)
+    for name in ("PYTHONPATH", "WARPGYM_CHILD_LIBRARY"):
         os.environ.pop(name, None)
     sys.path[:] = [path for path in sys.path if path]
 
@@ -113,7 +113,7 @@ def become_side(library, box, channel, layers, serve):
         if locked:
             return layers.value
         locked = True
-        if library.box_lock(box, ctypes.byref(layers), error) != 0:
+        if library.sandbox_lock(sandbox, ctypes.byref(layers), error) != 0:
             raise RuntimeError(error.raw[4:].split(b"\0", 1)[0].decode())
         return layers.value
 
@@ -152,26 +152,26 @@ def main():
     serve = functools.partial(module.serve, open_gpu=open_gpu)
     paths = [path.encode() for path in readable_paths()]
     error = ctypes.create_string_buffer(ERR_BYTES)
-    library.box_filter_prepare(error)
-    box = ctypes.create_string_buffer(BOX_BYTES)
+    library.sandbox_filter_prepare(error)
+    sandbox = ctypes.create_string_buffer(SANDBOX_BYTES)
     channel = ctypes.c_int()
     gc.collect()
     gc.freeze()  # a collection in a child would copy every page of PyTorch
     if library.server_ready(CONTROL) != 0:
         os._exit(0)  # nobody waits any more; what Python says at its end is of no use to anybody
-    while library.server_receive(CONTROL, box, ctypes.byref(channel)) > 0:
+    while library.server_receive(CONTROL, sandbox, ctypes.byref(channel)) > 0:
         for path in paths:
-            library.box_allow(box, path)
+            library.sandbox_allow(sandbox, path)
         outer = os.fork()
         if outer == 0:
             layers = ctypes.c_uint32()
-            if not library.box_unshare(box, ctypes.byref(layers)):
+            if not library.sandbox_unshare(sandbox, ctypes.byref(layers)):
                 os._exit(1)
             inner = os.fork()
             if inner != 0:
                 os._exit(library.server_announce(channel.value, inner) != 0)
             os.close(CONTROL)
-            become_side(library, box, channel.value, layers, serve)
+            become_side(library, sandbox, channel.value, layers, serve)
         os.close(channel.value)
         _, status = os.waitpid(outer, 0)
         library.server_reply(CONTROL, 0 if status == 0 else -1)

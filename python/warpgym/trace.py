@@ -1,4 +1,4 @@
-"""build/libwarpgym_trace.so (src/judge/trace/trace_library.h) in a boxed process: which kernels a
+"""build/libwarpgym_trace.so (src/judge/trace/trace_library.h) in a sandboxed process: which kernels a
 pass launched, and whose they are."""
 
 import contextlib
@@ -20,7 +20,7 @@ class Unavailable(Exception):
 
 
 class Trace:
-    """Made before the driver starts and before the box is closed; in the server, for its children.
+    """Made before the driver starts and before the sandbox is closed; in the server, for its children.
     PyTorch must be there already: the CUPTI that it brings is the one to use. `cupti` names
     another, or is None."""
 

@@ -3,7 +3,7 @@
 Triton's front end, from Python's syntax tree down to PTX, is a library and runs where the candidate
 runs. What it would start as a program is asked of the judge instead: ptxas, and the C compiler for
 the modules that load and launch kernels. Everything else of Triton stays as it is: its own cache
-(in scratch, it dies with the box), its autotuner, its errors.
+(in scratch, it dies with the sandbox), its autotuner, its errors.
 
 `prepare` is for the standby server, before it forks: it puts the hooks in place and compiles two
 kernels as far as PTX, so that children find everything read, parsed and initialised. `ready` is for
@@ -179,7 +179,7 @@ def prepare():
 
 
 def ready():
-    """In a boxed process that waits for its candidate: has the page faults now (some 2500) that
+    """In a sandboxed process that waits for its candidate: has the page faults now (some 2500) that
     its first compilation would have."""
     if _subprocess.versions:
         from . import triton_kernels

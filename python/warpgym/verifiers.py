@@ -1,11 +1,11 @@
 """The gym as an environment of verifiers (`verifiers.v1`, from 0.4 on).
 
-    vf-eval warpgym-kernels --env.taskset.url http://gpu-box:10907 --model …
+    vf-eval warpgym-kernels --env.taskset.url http://gpu-sandbox:10907 --model …
 
     import verifiers.v1 as vf
     from warpgym.verifiers import load_environment
 
-    env = load_environment(url="http://gpu-box:10907", problems=["softmax"], turns=4)
+    env = load_environment(url="http://gpu-sandbox:10907", problems=["softmax"], turns=4)
 
 A task is a problem of the server, an episode its conversation: `KernelEnv` hands the model the
 gym's messages, its answers to the gym, and the feedback back to it. The reward is the return of the

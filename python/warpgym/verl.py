@@ -4,7 +4,7 @@
       custom_reward_function:
         path: pkg://warpgym.verl
         name: compute_score_async
-        reward_kwargs: {url: "http://gpu-box:10907", language: triton, reward: drkernel}
+        reward_kwargs: {url: "http://gpu-sandbox:10907", language: triton, reward: drkernel}
 
 Each answer is an episode of one turn: the server takes the candidate out of the answer, judges it
 and says what it is worth. `compute_score_async` is for verl's reward loop, `compute_score` the same

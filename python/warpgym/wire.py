@@ -1,4 +1,4 @@
-"""Messages between judge and side: src/judge/wire.h, word for word."""
+"""Messages between judge and child: src/judge/process/wire.h, word for word."""
 
 import array
 import socket
@@ -27,7 +27,7 @@ GPU = struct.Struct("<44sI")
 OPEN_BODY = struct.Struct("<IIQI44sIII32s128sI")
 MAP_TAIL = struct.Struct("<QQQ")
 FILL_BODY = struct.Struct("<IIQ")
-CALL_BODY = struct.Struct("<IIQ")  # what comes behind it is for native sides
+CALL_BODY = struct.Struct("<IIQ")  # what comes behind it is for native children
 WAKE_BODY = struct.Struct("<IIQ")
 ARGUMENT = struct.Struct("<IIQQIIddQ")
 LAYOUT_HEAD = struct.Struct("<IIQ")

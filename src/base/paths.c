@@ -16,7 +16,7 @@
 
 static bool looks_like_root(const char *directory)
 {
-    static const char *const marks[] = {"python/warpgym", "warpgym-side", "build/warpgym-side"};
+    static const char *const marks[] = {"python/warpgym", "warpgym-child", "build/warpgym-child"};
     char *path = mem_printf("%s/problems", directory);
     bool problems = file_is_directory(path);
     mem_free(path);
@@ -93,12 +93,12 @@ static char *missing_below_root(const char *what, struct err *err)
 
 char *paths_side_program(struct err *err)
 {
-    static const char *const names[] = {"build/warpgym-side", "warpgym-side", NULL};
+    static const char *const names[] = {"build/warpgym-child", "warpgym-child", NULL};
     char *path = find_below_root(names);
     if (path && access(path, X_OK) == 0)
         return path;
     mem_free(path);
-    return missing_below_root("warpgym-side", err);
+    return missing_below_root("warpgym-child", err);
 }
 
 char *paths_python_package(struct err *err)

@@ -1,7 +1,7 @@
 /* paths: where things are.
  *
  * The installation root is the directory of the running binary, or the nearest of its parents (not
- * writable for strangers) that holds problems/ and python/ or warpgym-side: a development tree, a
+ * writable for strangers) that holds problems/ and python/ or warpgym-child: a development tree, a
  * `make dist` directory and a test executable below build/ all find the same things.
  *
  * Directories for our own data are made on demand, mode 0700. Returned strings are the caller's
@@ -23,7 +23,7 @@ struct paths_list {
 
 /* Never NULL; "." when even /proc is missing. */
 char *paths_root(void);
-/* build/warpgym-side or warpgym-side; NULL with ERR_MISSING. */
+/* build/warpgym-child or warpgym-child; NULL with ERR_MISSING. */
 char *paths_side_program(struct err *err);
 /* Directory to put on Python's search path (it holds warpgym/); NULL with ERR_MISSING. */
 char *paths_python_package(struct err *err);

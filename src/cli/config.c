@@ -6,7 +6,7 @@
 #include "base/paths.h"
 #include "cli/config_machine.h"
 #include "queue/redis_url.h"
-#include "server/http_listen.h"
+#include "server/http/listen.h"
 
 #include <stdio.h>
 #include <string.h>

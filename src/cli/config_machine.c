@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "device/cpu.h"
-#include "server/http_listen.h"
+#include "server/http/listen.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>

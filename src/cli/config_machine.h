@@ -3,7 +3,7 @@
 #define WARPGYM_CLI_CONFIG_MACHINE_H
 
 #include "base/settings.h"
-#include "judge/examine.h"
+#include "judge/capabilities.h"
 
 #define CONFIG_CHOICES 32
 

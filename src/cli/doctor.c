@@ -7,7 +7,7 @@
 #include "cli/doctor.h"
 #include "cli/table.h"
 #include "device/cpu.h"
-#include "sandbox/box.h"
+#include "sandbox/sandbox.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static const struct {
     const char *name, *meaning;
 } layers[] = {
 #define X(symbol, name, meaning) {name, meaning},
-    BOX_LAYERS(X)
+    SANDBOX_LAYERS(X)
 #undef X
 };
 
@@ -28,7 +28,7 @@ static void report_sandbox(struct report *report, const struct examination *foun
 {
     char text[256];
     buf_puts(report->out, "Sandbox\n");
-    for (int i = 0; i < BOX_LAYER_COUNT; i++) {
+    for (int i = 0; i < SANDBOX_LAYER_COUNT; i++) {
         bool held = found->layers >> i & 1;
         snprintf(text, sizeof text, "%s %s",
                  held ? "keeps out" : "missing, so not kept out:", layers[i].meaning);
@@ -39,8 +39,8 @@ static void report_sandbox(struct report *report, const struct examination *foun
     doctor_line(report, found->can_read, "memory reading",
                 found->can_read ? "outputs of torch candidates are read from outside"
                                 : "process_vm_readv is refused: torch problems cannot be judged");
-    if (found->box_error[0])
-        doctor_line(report, false, "sandbox", found->box_error);
+    if (found->sandbox_error[0])
+        doctor_line(report, false, "sandbox", found->sandbox_error);
     else {
         snprintf(text, sizeof text, "%.1f ms from request to ready (native)", found->native_ms);
         doctor_line(report, true, "standby", text);
@@ -114,12 +114,13 @@ static json_t *as_json(const struct examination *found)
 {
     json_t *object = json_object();
     json_t *held = json_object();
-    for (int i = 0; i < BOX_LAYER_COUNT; i++)
+    for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
         json_put(held, layers[i].name, json_boolean(found->layers >> i & 1));
     json_put(object, "sandbox", held);
     json_put(object, "landlock_abi", json_integer(found->landlock_abi));
     json_put(object, "memory_reading", json_boolean(found->can_read));
-    json_put(object, "sandbox_error", json_text(found->box_error[0] ? found->box_error : NULL));
+    json_put(object, "sandbox_error",
+             json_text(found->sandbox_error[0] ? found->sandbox_error : NULL));
     json_put(object, "native_ready_ms", json_number(found->native_ms));
     json_put(object, "cc", json_text(found->cc[0] ? found->cc : NULL));
     json_put(object, "nvcc", json_text(found->nvcc[0] ? found->nvcc : NULL));
@@ -172,7 +173,7 @@ int doctor_main(int argc, char **argv)
         report_machine(&report, &found);
         doctor_gpus(&report, &found);
     }
-    if (status == EXIT_PASSED && (found.box_error[0] || !found.cc[0]))
+    if (status == EXIT_PASSED && (found.sandbox_error[0] || !found.cc[0]))
         status = EXIT_SOME_FAILED;
     cli_print(&out);
     buf_deinit(&out);

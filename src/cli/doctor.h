@@ -3,7 +3,7 @@
 #define WARPGYM_CLI_DOCTOR_H
 
 #include "base/buf.h"
-#include "judge/examine.h"
+#include "judge/capabilities.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/plain.h"
-#include "cli/eval_remote.h"
+#include "cli/eval/remote.h"
 #include "cli/jobs_table.h"
 #include "client/remote.h"
 

@@ -6,8 +6,8 @@
 #include "cli/roots.h"
 #include "client/evaluator.h"
 #include "gym/gym.h"
-#include "server/mcp.h"
-#include "server/mcp_gym.h"
+#include "server/mcp/gym.h"
+#include "server/mcp/mcp.h"
 
 #include <errno.h>
 #include <fcntl.h>

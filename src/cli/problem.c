@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "cli/roots.h"
 #include "cli/table.h"
-#include "judge/admission.h"
+#include "judge/problem_audit.h"
 #include "problem/load.h"
 #include "problem/suite.h"
 

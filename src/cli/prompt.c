@@ -6,9 +6,9 @@
 #include "base/plain.h"
 #include "cli/roots.h"
 #include "cli/table.h"
-#include "gym/episode.h"
-#include "gym/prompt.h"
-#include "judge/evaluation_request.h"
+#include "gym/episode/episode.h"
+#include "gym/prompt/prompt.h"
+#include "judge/request/request.h"
 #include "problem/suite.h"
 
 #include <string.h>

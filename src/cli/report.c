@@ -1,5 +1,5 @@
 /* report: what trajectories say, as tables, JSON or a page. */
-#include "gym/report.h"
+#include "gym/report/report.h"
 
 #include "base/file.h"
 #include "base/json.h"
@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/report_table.h"
 #include "cli/table.h"
-#include "rl/run_view.h"
+#include "rl/run/view.h"
 
 #include <errno.h>
 #include <math.h>

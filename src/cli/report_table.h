@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "cli/table.h"
-#include "gym/report.h"
+#include "gym/report/report.h"
 
 #include <stdbool.h>
 

@@ -9,10 +9,10 @@
 #include "cli/roots.h"
 #include "cli/table.h"
 #include "client/evaluator.h"
-#include "gym/best.h"
+#include "gym/episode/best.h"
+#include "gym/episode/rollout.h"
+#include "gym/episode/tasks.h"
 #include "gym/gym.h"
-#include "gym/rollout.h"
-#include "gym/tasks.h"
 #include "policy/policy.h"
 
 #include <inttypes.h>

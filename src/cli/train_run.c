@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/roots.h"
-#include "rl/trainer.h"
+#include "rl/train/trainer.h"
 
 #include <inttypes.h>
 #include <math.h>

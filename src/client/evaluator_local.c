@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "device/cpu.h"
-#include "judge/evaluation_request.h"
 #include "judge/judge.h"
+#include "judge/request/request.h"
 
 #include <pthread.h>
 #include <stdbool.h>

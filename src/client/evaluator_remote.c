@@ -7,7 +7,7 @@
 #include "base/paths.h"
 #include "client/remote.h"
 #include "client/remote_batch.h"
-#include "judge/evaluation_request.h"
+#include "judge/request/request.h"
 #include "judge/verdict.h"
 #include "problem/suite.h"
 

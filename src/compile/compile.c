@@ -77,7 +77,7 @@ static int scratch_write(const struct build *build, const char *name, const char
     int result = fd < 0 ? err_sys(err, errno, "%s: cannot create", path)
                         : file_write_fd(fd, path, bytes, count, err);
     if (fd >= 0) {
-        (void)!fchmod(fd, 0644); /* a box may run as somebody else, whatever the umask */
+        (void)!fchmod(fd, 0644); /* a sandbox may run as somebody else, whatever the umask */
         futimens(fd, times);
         if (close(fd) < 0 && result == 0)
             result = err_sys(err, errno, "%s: cannot write", path);

@@ -3,7 +3,7 @@
  *   source ──► key = SHA-256(text, role, toolchain identity, flags, CPU) ──► cache hit: path
  *                                     └─ miss ──► scratch dir ─ runner ─► cc ─► size check ─► cache
  *
- * The toolchain runs through the caller's runner (a box, for anything that a stranger wrote) with a
+ * The toolchain runs through the caller's runner (a sandbox, for anything that a stranger wrote) with a
  * fixed command line; nothing in the source can add a flag. Results are published by rename, so
  * concurrent processes share one cache: the first to finish wins, both get the same bytes. Failures
  * are cached too (a training run asks for the same broken text again and again), timeouts and
@@ -30,7 +30,7 @@ struct toolchain {
     char **nvrtc_includes; /* NULL-terminated directories of headers that belong to it, or NULL */
     char *cpu;             /* what -march=native means here: part of the cache key */
     char **readable;       /* NULL-terminated paths that the compilers need to read */
-    char *root;            /* bundled toolchain that a box mounts as /usr (make dist), or NULL */
+    char *root; /* bundled toolchain that a sandbox mounts as /usr (make dist), or NULL */
 };
 
 /* Finds compilers: setting/env WARPGYM_CC and WARPGYM_NVCC, then PATH, then `bundled` (may be

@@ -90,7 +90,7 @@ static void set_environment(struct recipe *recipe, const char *program)
     *at++ = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=16777216";
 }
 
-/* Without a box the bundled compiler runs where it lies: it finds its own parts by its own place,
+/* Without a sandbox the bundled compiler runs where it lies: it finds its own parts by its own place,
  * but headers, start files, assembler and linker have to be pointed out, and its libraries, too. */
 static void add_sysroot(struct recipe *recipe, const char *root)
 {
@@ -126,14 +126,14 @@ static void add_c_flags(struct recipe *recipe, bool clang, bool gold)
 }
 
 static int init_c(struct recipe *recipe, const struct toolchain *toolchain, bool precise,
-                  bool boxed, struct err *err)
+                  bool process, struct err *err)
 {
     struct arena *arena = &recipe->arena;
     if (!toolchain->cc)
         return err_set(err, ERR_MISSING,
                        "there is no C compiler: install gcc, or name one in "
                        "WARPGYM_CC");
-    const char *program = toolchain->root && boxed ? "/usr/bin/gcc" : toolchain->cc;
+    const char *program = toolchain->root && process ? "/usr/bin/gcc" : toolchain->cc;
     bool clang = strstr(toolchain->cc_version, "clang") != NULL;
     const char *gold = arena_printf(arena, "%.*s/ld.gold", (int)directory_length(toolchain->cc),
                                     toolchain->cc);
@@ -145,7 +145,7 @@ static int init_c(struct recipe *recipe, const struct toolchain *toolchain, bool
                                     toolchain->cpu);
     set_environment(recipe, program);
     add(recipe, program);
-    if (toolchain->root && !boxed)
+    if (toolchain->root && !process)
         add_sysroot(recipe, toolchain->root);
     add_c_flags(recipe, clang, access(gold, X_OK) == 0);
     if (precise) {
@@ -193,7 +193,7 @@ static const char *identify_nvrtc(struct arena *arena, const char *library)
     return identify(arena, library, headers);
 }
 
-/* Read by judge/side/device_code.c: options, then source, "-o", object. */
+/* Read by judge/child/device_code.c: options, then source, "-o", object. */
 static void init_nvrtc(struct recipe *recipe, const struct toolchain *toolchain,
                        const char *architecture)
 {
@@ -214,7 +214,7 @@ static void init_nvrtc(struct recipe *recipe, const struct toolchain *toolchain,
 }
 
 int recipe_init(struct recipe *recipe, const struct toolchain *toolchain, enum compile_kind kind,
-                const char *architecture, bool boxed, struct err *err)
+                const char *architecture, bool process, struct err *err)
 {
     static const char *const bundled[] = {"/usr", NULL};
     *recipe = (struct recipe){
@@ -228,7 +228,7 @@ int recipe_init(struct recipe *recipe, const struct toolchain *toolchain, enum c
     }
     if (kind == COMPILE_CUDA || kind == COMPILE_CUBIN)
         return init_cuda(recipe, toolchain, architecture, kind == COMPILE_CUBIN, err);
-    return init_c(recipe, toolchain, kind == COMPILE_C_DOUBLE, boxed, err);
+    return init_c(recipe, toolchain, kind == COMPILE_C_DOUBLE, process, err);
 }
 
 void recipe_deinit(struct recipe *recipe)

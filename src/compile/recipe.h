@@ -1,7 +1,7 @@
 /* recipe: the one command line with which each kind of source is compiled, and the identity of a
  * build.
  *
- * All names in it are relative to the scratch directory, and so is TMPDIR, wherever a box puts
+ * All names in it are relative to the scratch directory, and so is TMPDIR, wherever a sandbox puts
  * that: equal sources meet equal command lines and give equal bytes (the linker writes no build id,
  * dates are fixed by SOURCE_DATE_EPOCH). The key covers everything that a result depends on: text,
  * command line, environment, what is readable, the compiler (version, and size and time of the
@@ -31,9 +31,9 @@ struct recipe {
     struct arena arena;
 };
 
-/* ERR_MISSING: there is no compiler for it. `boxed`: a bundled toolchain is mounted as /usr. */
+/* ERR_MISSING: there is no compiler for it. `sandboxed`: a bundled toolchain is mounted as /usr. */
 NODISCARD int recipe_init(struct recipe *recipe, const struct toolchain *toolchain,
-                          enum compile_kind kind, const char *architecture, bool boxed,
+                          enum compile_kind kind, const char *architecture, bool process,
                           struct err *err);
 void recipe_deinit(struct recipe *recipe);
 

@@ -33,7 +33,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The same file by the canonical name of its directory, which exists inside a box too; the last
+/* The same file by the canonical name of its directory, which exists inside a sandbox too; the last
  * component stays as it is, for programs that go by their name. NULL: there is no such file. */
 static char *canonical(const char *path)
 {
@@ -58,7 +58,7 @@ static char *take_canonical(char *path)
 }
 
 /* A build cache or a distributor in front of the compiler needs a home, a network or a daemon, and
- * has none of them in a box. */
+ * has none of them in a sandbox. */
 static bool is_compiler_proxy(const char *path)
 {
     static const char *const proxies[] = {"ccache", "sccache", "distcc", "icecc"};

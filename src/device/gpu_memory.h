@@ -1,6 +1,6 @@
 /* gpu_memory: memory of a GPU that two processes see, passed on as a file descriptor.
  *
- *   judge: make ─► descriptor ─► side: import       both: the same pages at addresses of their own
+ *   judge: make ─► descriptor ─► child: import       both: the same pages at addresses of their own
  *
  * Made with the driver's virtual memory management (CUDA driver API, cuMemCreate and what follows
  * it). Whoever holds the descriptor may map it; closing it takes nothing away from a mapping.

@@ -1,8 +1,8 @@
 #include "gym/gym.h"
 
 #include "base/mem.h"
-#include "gym/episode_config.h"
-#include "gym/prompt.h"
+#include "gym/episode/config.h"
+#include "gym/prompt/prompt.h"
 #include "retrieval/retrieval.h"
 
 int gym_open(struct gym **out, const struct gym_options *options, struct err *err)

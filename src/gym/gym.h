@@ -33,7 +33,7 @@ struct gym_options {
 
 NODISCARD int gym_open(struct gym **out, const struct gym_options *options, struct err *err);
 /* No prompt of any problem shows an example, worked or retrieved, of these: of what a model is
- * measured on. [{"problem"}, …] of gym/tasks.h. Before the first episode. */
+ * measured on. [{"problem"}, …] of gym/episode/tasks.h. Before the first episode. */
 NODISCARD int gym_withhold(struct gym *gym, const json_t *tasks, struct err *err);
 /* NULL is fine. */
 void gym_close(struct gym *gym);

@@ -3,7 +3,7 @@
  * Each job thread owns a session and takes the next task until there is none or somebody cancels.
  * Verdicts come back one at a time (never from two threads at once), in the order in which they are
  * finished. One job takes tasks in the order given; among several each stays with its problem as
- * long as there are tasks of it, because its session's reference side then stands ready.
+ * long as there are tasks of it, because its session's reference child then stands ready.
  */
 #ifndef WARPGYM_JUDGE_BATCH_H
 #define WARPGYM_JUDGE_BATCH_H

@@ -6,7 +6,7 @@
 #include "base/paths.h"
 #include "device/awake.h"
 #include "device/cupti.h"
-#include "judge/external.h"
+#include "judge/request/external_language.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -50,13 +50,13 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     shelf_init(&made->shelf);
     made->weight_secret = clock_secret();
     made->root = paths_root();
-    made->side_program = paths_side_program(err);
+    made->child_program = paths_side_program(err);
     result = external_load(&made->languages, &made->languages_arena,
                            options->settings->languages_path, err);
     if (result < 0)
         goto out;
-    made->locks = made->side_program ? paths_lock_directory(err) : NULL;
-    if (!made->side_program || !made->locks) {
+    made->locks = made->child_program ? paths_lock_directory(err) : NULL;
+    if (!made->child_program || !made->locks) {
         result = ERR_MISSING;
         goto out;
     }
@@ -88,7 +88,7 @@ void judge_close(struct judge *judge)
     awake_end(judge->awake);
     shelf_deinit(&judge->shelf);
     for (int i = 0; i < judge->gpus.count; i++)
-        for (size_t kind = 0; kind < BOX_BUILD; kind++)
+        for (size_t kind = 0; kind < SANDBOX_BUILD; kind++)
             ready_close(judge->gpus.units[i].ready[kind]);
     standby_close(judge->native);
     standby_close(judge->torch);
@@ -105,7 +105,7 @@ void judge_close(struct judge *judge)
     mem_free(judge->cache);
     mem_free(judge->state);
     mem_free(judge->locks);
-    mem_free(judge->side_program);
+    mem_free(judge->child_program);
     mem_free(judge->python);
     mem_free(judge->python_problem);
     mem_free(judge->python_package);
@@ -116,7 +116,7 @@ void judge_close(struct judge *judge)
 
 static int start_native(struct judge *judge, struct err *err)
 {
-    const char *argv[] = {judge->side_program, NULL};
+    const char *argv[] = {judge->child_program, NULL};
     static const char *const environment[] = {NULL};
     return standby_open(&judge->native, argv, environment, NATIVE_READY_MS,
                         judge->options.cancelled, err);
@@ -158,8 +158,8 @@ static int start_python(struct judge *judge, struct standby **standby, bool cuda
 {
     static const char *const words[] = {
         "LC_ALL=C.UTF-8",
-        "HOME=" BOX_SCRATCH,
-        "TMPDIR=" BOX_SCRATCH,
+        "HOME=" SANDBOX_SCRATCH,
+        "TMPDIR=" SANDBOX_SCRATCH,
         "PATH=/usr/bin:/bin",
         "PYTHONDONTWRITEBYTECODE=1",
         "PYTHONHASHSEED=0",
@@ -177,7 +177,7 @@ static int start_python(struct judge *judge, struct standby **standby, bool cuda
         add(&environment, words[i]);
     add_value(&environment, "PYTHONPATH", judge->python_package);
     add(&environment,
-        arena_printf(&environment.arena, "WARPGYM_SIDE_LIBRARY=%s/build/libwarpgym_side.so",
+        arena_printf(&environment.arena, "WARPGYM_CHILD_LIBRARY=%s/build/libwarpgym_child.so",
                      judge->root));
     if (cuda) {
         add_gpus(&environment, judge);
@@ -205,7 +205,7 @@ static int start_torch_cuda(struct judge *judge, struct err *err)
 
 static int start_cuda(struct judge *judge, struct err *err)
 {
-    const char *argv[] = {judge->side_program, "--cuda", driver_library(judge), NULL};
+    const char *argv[] = {judge->child_program, "--cuda", driver_library(judge), NULL};
     struct environment environment = {0};
     add_gpus(&environment, judge);
     int result = standby_open(&judge->cuda, argv, environment.words, NATIVE_READY_MS,
@@ -214,19 +214,19 @@ static int start_cuda(struct judge *judge, struct err *err)
     return result;
 }
 
-int judge_standby(struct judge *judge, enum box_kind kind, struct standby **standby,
+int judge_standby(struct judge *judge, enum sandbox_kind kind, struct standby **standby,
                   struct err *err)
 {
     const struct {
         struct standby **server;
         int (*start)(struct judge *judge, struct err *err);
     } kinds[] = {
-        [BOX_NATIVE] = {&judge->native, start_native},
-        [BOX_TORCH] = {&judge->torch, start_torch},
-        [BOX_CUDA] = {&judge->cuda, start_cuda},
-        [BOX_TORCH_CUDA] = {&judge->torch_cuda, start_torch_cuda},
-        [BOX_BUILD] = {&judge->native, start_native},
-        [BOX_PROGRAM] = {&judge->native, start_native},
+        [SANDBOX_NATIVE] = {&judge->native, start_native},
+        [SANDBOX_TORCH] = {&judge->torch, start_torch},
+        [SANDBOX_CUDA] = {&judge->cuda, start_cuda},
+        [SANDBOX_TORCH_CUDA] = {&judge->torch_cuda, start_torch_cuda},
+        [SANDBOX_BUILD] = {&judge->native, start_native},
+        [SANDBOX_PROGRAM] = {&judge->native, start_native},
     };
     pthread_mutex_lock(&judge->lock);
     int result = *kinds[kind].server ? 0 : kinds[kind].start(judge, err);
@@ -269,7 +269,7 @@ bool judge_torch_on_gpu(struct judge *judge, const struct settings *settings, st
 
 /* On which GPU the candidate will be is not known yet: the next one's processes are made ready, its
  * own and perhaps one for a reference. */
-static void warm_gpu(struct judge *judge, enum box_kind kind)
+static void warm_gpu(struct judge *judge, enum sandbox_kind kind)
 {
     struct gpu_unit *unit;
     struct err err;
@@ -280,26 +280,26 @@ static void warm_gpu(struct judge *judge, enum box_kind kind)
 }
 
 /* Where a candidate of that name will run. */
-static enum box_kind kind_of(struct judge *judge, enum problem_format format, const char *path)
+static enum sandbox_kind kind_of(struct judge *judge, enum problem_format format, const char *path)
 {
     struct err ignored;
     if (format == PROBLEM_TORCH)
-        return judge_torch_on_gpu(judge, judge->options.settings, &ignored) ? BOX_TORCH_CUDA
-                                                                            : BOX_TORCH;
+        return judge_torch_on_gpu(judge, judge->options.settings, &ignored) ? SANDBOX_TORCH_CUDA
+                                                                            : SANDBOX_TORCH;
     return language_of(&judge->languages, path, "")->gpu &&
                    gpu_pool_list(&judge->gpus, &ignored) == 0
-               ? BOX_CUDA
-               : BOX_NATIVE;
+               ? SANDBOX_CUDA
+               : SANDBOX_NATIVE;
 }
 
 void judge_warm(struct judge *judge, enum problem_format format, const char *path)
 {
     struct standby *ignored;
     struct err err;
-    enum box_kind kind = kind_of(judge, format, path);
+    enum sandbox_kind kind = kind_of(judge, format, path);
     if (judge_standby(judge, kind, &ignored, &err) < 0)
         log_write(LOG_LEVEL_DEBUG, "judge", "no standby process: %s", err.text);
-    if (kind == BOX_TORCH_CUDA || kind == BOX_CUDA)
+    if (kind == SANDBOX_TORCH_CUDA || kind == SANDBOX_CUDA)
         warm_gpu(judge, kind);
     judge_warm_nvrtc(judge);
 }

@@ -5,13 +5,13 @@
 #include "compile/compile.h"
 #include "device/lock.h"
 #include "device/peaks.h"
-#include "judge/build.h"
-#include "judge/gpus.h"
+#include "judge/build/build.h"
+#include "judge/gpu/gpu_pool.h"
 #include "judge/judge.h"
-#include "judge/language.h"
-#include "judge/ready.h"
-#include "judge/reference.h"
-#include "judge/side.h"
+#include "judge/process/child.h"
+#include "judge/process/warm_pool.h"
+#include "judge/reference/reference.h"
+#include "judge/request/language.h"
 #include "sandbox/command.h"
 #include "sandbox/standby.h"
 
@@ -22,12 +22,12 @@ struct judge {
     struct toolchain toolchain;
     struct languages languages; /* of the configuration */
     struct arena languages_arena;
-    char *root, *cache, *state, *locks, *side_program, *python, *python_package;
+    char *root, *cache, *state, *locks, *child_program, *python, *python_package;
     char *python_problem; /* why WARPGYM_PYTHON cannot be run; NULL */
     pthread_mutex_t lock; /* the lazily made parts below */
     int awake;            /* processors are kept from halting as long as there is a judge */
     char *torch_place;    /* where PyTorch's headers and libraries are: extension.c */
-    char *triton_place;   /* and Triton: triton_build.c */
+    char *triton_place;   /* and Triton: triton.c */
     struct standby *native, *torch, *cuda, *torch_cuda, *nvrtc;
     struct gpu_pool gpus;
     struct use cpu_use;
@@ -38,7 +38,7 @@ struct judge {
     struct shelf shelf;       /* references that nobody uses now */
     uint64_t weight_secret;   /* weights of all problems follow from it */
     _Atomic int sessions;     /* how many were made */
-    _Atomic bool no_own_root; /* boxes get no root of their own here: known once one was made */
+    _Atomic bool no_own_root; /* sandboxes get no root of their own here: known once one was made */
     _Atomic bool probed;
 };
 
@@ -76,21 +76,22 @@ struct session {
     struct verdict *verdict;
     struct gpu_unit *unit;         /* of the judge's GPUs, taken for it; NULL: none */
     const struct gpu_unit *before; /* that the evaluation before had */
-    const struct gpu_context *gpu; /* of the unit: both sides compute on it; NULL: the CPU */
+    const struct gpu_context *gpu; /* of the unit: both children compute on it; NULL: the CPU */
     struct err no_gpu;             /* why a CUDA candidate has none */
-    struct side candidate;
+    struct child candidate;
     struct answer answer;
-    struct builds builds; /* for both torch sides */
+    struct builds builds; /* for both torch children */
     char *staging;        /* the inputs of the trial at hand, as a slot lays them out */
     uint64_t staging_bytes;
     struct gpu_staging gpu_staging;
     struct layout largest; /* of the problem at hand */
     bool bias_makes_sense; /* biased inputs gave finite answers, which were right */
-    uint64_t noise; /* of the trial at hand: what layers draw themselves, the same on both sides */
-    int places;     /* that it has on the GPU */
-    bool loads;     /* its candidate loads: the reference may rest while it compiles */
-    enum box_kind kind;       /* of its sides on the GPU */
-    struct boxed reserved[2]; /* processes with a context, for sides that are opened next */
+    uint64_t
+        noise;  /* of the trial at hand: what layers draw themselves, the same on both children */
+    int places; /* that it has on the GPU */
+    bool loads; /* its candidate loads: the reference may rest while it compiles */
+    enum sandbox_kind kind;       /* of its children on the GPU */
+    struct sandboxed reserved[2]; /* processes with a context, for children that are opened next */
     uint32_t reserved_count;
     struct device_lock device;
     int64_t held_ns;   /* since when */
@@ -98,12 +99,12 @@ struct session {
     bool alone;        /* it is to have the GPU, and all of its memory, from the start */
     bool wants_alone;  /* somebody found no memory there, or no peace */
     int64_t clocks_ns; /* when they were looked at */
-    struct seat seat;  /* where the sides' calls take place */
+    struct seat seat;  /* where the children' calls take place */
     int place;         /* of the seat: other sessions sit elsewhere, as far as there is room */
 };
 
 /* context.c */
-NODISCARD int judge_standby(struct judge *judge, enum box_kind kind, struct standby **standby,
+NODISCARD int judge_standby(struct judge *judge, enum sandbox_kind kind, struct standby **standby,
                             struct err *err);
 /* Whether torch problems are judged on a GPU (setting torch.device). Where not, err says why there
  * is none, unless it was not asked for. */
@@ -119,35 +120,35 @@ NODISCARD int device_compiler(const struct judge *judge, bool only, struct err *
 /* Whether its launch lines make sense. ERR_INPUT: in the words of a compiler, about file `name`. */
 NODISCARD int device_check(const struct problem *problem, const char *name, const char *source,
                            struct err *err);
-/* What a side must know to start them (side/launcher.h), as sealed memory: a descriptor. */
+/* What a child must know to start them (child/launcher.h), as sealed memory: a descriptor. */
 NODISCARD int device_lines(const struct problem *problem, const char *source, struct err *err);
 /* What "device" means in locks: "cpu", or a GPU by its UUID, which is the same for processes that
  * see different ones of a machine's GPUs. */
 const char *session_device(const struct session *session);
-/* start.c: what a side is told of its GPU; `facts` NULL: it has none. */
+/* start.c: what a child is told of its GPU; `facts` NULL: it has none. */
 struct wire_gpu judge_gpu(const struct judge *judge, const struct gpu *facts);
-/* start.c: opens a side in a box with room for arguments of that size (or in start->boxed, which is
- * taken over, where there is one); fills in what `start` has in common for all sides (its message,
+/* start.c: opens a child in a sandbox with room for arguments of that size (or in start->sandboxed, which is
+ * taken over, where there is one); fills in what `start` has in common for all children (its message,
  * descriptors, builder, timeout and flag are the caller's). */
-NODISCARD int judge_start(struct judge *judge, struct gpu_unit *unit, enum box_kind kind,
-                          uint64_t arguments_bytes, struct side *side, struct side_start *start,
+NODISCARD int judge_start(struct judge *judge, struct gpu_unit *unit, enum sandbox_kind kind,
+                          uint64_t arguments_bytes, struct child *child, struct child_start *start,
                           struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
                           struct err *err);
 /* The pool of that kind for a GPU; NULL: there is none, or not here. Makes it when it is first
  * asked for. */
-struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum box_kind kind);
-/* A bundled compiler must know beforehand whether boxes get a root of their own. */
+struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum sandbox_kind kind);
+/* A bundled compiler must know beforehand whether sandboxes get a root of their own. */
 NODISCARD int judge_probe(struct judge *judge, struct standby *standby, struct err *err);
 NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
 int session_threads(const struct session *session);
 /* build.c: what a stage that began then took, less what was spent in it on compiling for torch
- * sides and on waiting for the device after that. */
+ * children and on waiting for the device after that. */
 void session_end_stage(struct session *session, enum verdict_stage stage, int64_t start_ns);
-/* enter.c: the way to the device; with a GPU, processes of that kind are reserved for both sides. 0
+/* device_lease.c: the way to the device; with a GPU, processes of that kind are reserved for both children. 0
  * or -1 (the verdict says why). */
-int session_enter(struct session *session, enum box_kind kind);
+int session_enter(struct session *session, enum sandbox_kind kind);
 /* One of those, for who is opened now (to be taken over); NULL: none. */
-const struct boxed *session_reserved(struct session *session);
+const struct sandboxed *session_reserved(struct session *session);
 /* The device's lock, shared; and instead of that for nobody else. */
 int session_share(struct session *session);
 int session_have_alone(struct session *session);
@@ -163,7 +164,7 @@ void session_leave(struct session *session);
 bool session_share_no_more(struct session *session);
 void session_share_again(struct session *session, bool shared);
 
-/* open_native.c: the judge's own kernels, compiled once for each GPU; NULL: it has none. */
+/* native.c: the judge's own kernels, compiled once for each GPU; NULL: it has none. */
 const struct gpu_work *session_work(struct session *session);
 
 /* fault.c: whose fault an error is. Each records it in the verdict and returns -1. */
@@ -171,21 +172,21 @@ int fault_reference(struct session *session, const struct err *err);
 int fault_candidate(struct session *session, const struct err *err);
 int fault_judge(struct session *session, const struct err *err);
 /* Of the process that makes the cases of a simple problem: the candidate's where it brings them. */
-int fault_cases(struct session *session, const struct side *side, const struct err *err);
+int fault_cases(struct session *session, const struct child *child, const struct err *err);
 int fault_room(struct session *session, const struct err *err); /* nobody's: the GPU is too small */
 
-/* open_native.c, open_torch.c: stages "compile" and "load". 0 or -1 (the verdict says why). */
+/* native.c, torch.c: stages "compile" and "load". 0 or -1 (the verdict says why). */
 int open_native(struct session *session);
 int open_torch(struct session *session);
 int open_external(struct session *session);
-/* open_native.c: the way of a native candidate, as far as it is the same for every language. */
+/* native.c: the way of a native candidate, as far as it is the same for every language. */
 struct way {
     int (*compile)(struct way *self, struct session *session); /* 0 or -1, likewise */
-    /* The candidate's side. What fails is the candidate's fault, as fault_candidate has it. */
+    /* The candidate's child. What fails is the candidate's fault, as fault_candidate has it. */
     int (*open)(struct way *self, struct session *session, struct err *err);
 };
 int session_open(struct session *session, struct way *way);
-/* The reference side alone; nothing to do where it stands ready. */
+/* The reference child alone; nothing to do where it stands ready. */
 int native_reference(struct session *session);
 int torch_reference(struct session *session);
 /* session_reference.c: what is judged next, by the session's settings. */
@@ -204,7 +205,7 @@ struct trial {
     uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
     uint32_t calls; /* native, on a GPU: only those of the first so many slots are made; 0: all */
     bool on_gpu;    /* inputs are made and outputs compared there */
-    bool biased;    /* inputs from both tails of the problem's own: bias.h */
+    bool biased;    /* inputs from both tails of the problem's own: input_shift.h */
     bool alike;     /* not even one slot's: all calls are to take the same time */
     bool oracle;    /* compute the wide answer too */
     bool untouched; /* check that `in` arguments are as they were */
@@ -222,10 +223,10 @@ NODISCARD int trial_compare(struct session *session, const struct comparison *sp
                             const struct tensor *expected, const struct tensor *got,
                             struct difference *difference, struct err *err);
 bool trial_same_form(const struct tensor *expected, const struct tensor *got);
-/* Between these, calls of the sides take place at the session's seat (seat.h). */
+/* Between these, calls of the children take place at the session's seat (cpu_affinity.h). */
 void trial_begin(struct session *session);
 void trial_end(struct session *session);
-/* Prepares both sides for the layout. */
+/* Prepares both children for the layout. */
 int trial_map(struct session *session, const struct trial *trial, bool oracle);
 /* As trial_map, without the candidate. */
 int trial_map_reference(struct session *session, const struct trial *trial, bool oracle);
@@ -237,12 +238,12 @@ int trial_layout(const struct session *session, uint32_t at, struct layout *layo
 int trial_prepare(struct session *session, const struct trial *trial);
 /* Stages what lies in the reference's slot now. */
 void trial_stage(struct session *session);
-/* Each lays out its side's inputs and poisoned outputs, and calls it. */
-int trial_reference(struct session *session, const struct trial *trial, struct side_time *time);
-int trial_candidate(struct session *session, const struct trial *trial, struct side_time *time);
-/* One side in another mode (wire.h); errors are for the caller to weigh. */
-NODISCARD int trial_in(struct session *session, const struct trial *trial, struct side *side,
-                       uint32_t mode, struct side_time *time, struct err *err);
+/* Each lays out its child's inputs and poisoned outputs, and calls it. */
+int trial_reference(struct session *session, const struct trial *trial, struct child_time *time);
+int trial_candidate(struct session *session, const struct trial *trial, struct child_time *time);
+/* One child in another mode (wire.h); errors are for the caller to weigh. */
+NODISCARD int trial_in(struct session *session, const struct trial *trial, struct child *child,
+                       uint32_t mode, struct child_time *time, struct err *err);
 /* Compares; TRIAL_ENDED: the verdict has an end. */
 enum trial_result trial_judge(struct session *session, const struct trial *trial);
 /* All five in turn, reference first. */
@@ -253,14 +254,14 @@ void trial_make_staging(struct session *session);
 #define TRIAL_GUARD_BYTE 0xA5
 #define TRIAL_POISON_BYTE 0xFF /* a NaN in every floating type */
 
-/* Whether arguments and outputs of both sides never leave the GPU. */
+/* Whether arguments and outputs of both children never leave the GPU. */
 bool trial_is_torch_on_gpu(const struct session *session);
 
 /* Whether nothing of such a trial needs the host. */
 bool trial_gpu_suits(const struct session *session, const struct trial *trial);
-/* room.c. ERR_UNSUPPORTED: a call of the problem at hand does not fit into the GPU's memory. */
+/* memory_budget.c. ERR_UNSUPPORTED: a call of the problem at hand does not fit into the GPU's memory. */
 NODISCARD int room_check(const struct session *session, struct err *err);
-/* Whether an image of that many bytes of arguments fits beside both sides'. */
+/* Whether an image of that many bytes of arguments fits beside both children'. */
 bool room_for_image(const struct session *session, uint64_t bytes);
 /* How many calls of the trial at once fit into what is free now; less than 1: hardly one. */
 double room_slots(const struct session *session, const struct trial *trial);
@@ -274,10 +275,11 @@ int trial_gpu_prepare(struct session *session);
 NODISCARD int trial_gpu_make_image(struct session *session, const struct trial *trial,
                                    struct err *err);
 NODISCARD int trial_gpu_stage(struct session *session, struct err *err);
-NODISCARD int trial_gpu_lay_out(const struct session *session, struct side *side, struct err *err);
+NODISCARD int trial_gpu_lay_out(const struct session *session, struct child *child,
+                                struct err *err);
 /* *agrees is false where something may be wrong; what exactly is for trial_compare to say. */
 int trial_gpu_agrees(struct session *session, bool *agrees);
-/* Whether the GPU is idle while both sides are stopped; where the candidate left something running
+/* Whether the GPU is idle while both children are stopped; where the candidate left something running
  * that goes on, the verdict has an end. */
 int trial_gpu_idle(struct session *session);
 /* As compare_tensor, of tensors on the GPU. */

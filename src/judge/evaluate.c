@@ -117,8 +117,8 @@ static bool was_crowded(struct session *session)
  * what it does would be on the clock of others. */
 static void let_go_early(struct session *session)
 {
-    struct boxed *boxed = &session->candidate.boxed;
-    if (boxed->pid <= 0 || boxed->frozen || boxed_ended(boxed))
+    struct sandboxed *process = &session->candidate.process;
+    if (process->pid <= 0 || process->frozen || sandboxed_ended(process))
         session_let_go(session);
 }
 
@@ -172,7 +172,7 @@ static int evaluate(struct session *session)
     bool interpreted = !session->gpu && session->language->interpreted;
     int result = session->language->open(session);
     if (result == 0 && session->gpu)
-        session->reference.side.work = session->candidate.work = session_work(session);
+        session->reference.child.work = session->candidate.work = session_work(session);
     if (result == 0)
         result = check_stage(session);
     if (result == 0 && interpreted)
@@ -207,7 +207,7 @@ static bool attempt(struct session *session)
     identify(session);
     session->wants_alone = false;
     int result = admit(session);
-    if (result == 0 && (judge_standby(session->judge, BOX_NATIVE, &standby, &err) < 0 ||
+    if (result == 0 && (judge_standby(session->judge, SANDBOX_NATIVE, &standby, &err) < 0 ||
                         judge_probe(session->judge, standby, &err) < 0))
         result = fault_judge(session, &err);
     if (result == 0)

@@ -1,4 +1,4 @@
-/* fault: from an error to a status. The same error means different things on different sides: a
+/* fault: from an error to a status. The same error means different things on different children: a
  * crash of the candidate is its own, a crash of the reference is the problem author's. */
 #include "judge/context.h"
 
@@ -31,12 +31,12 @@ static bool candidate_hogs(struct session *session, const struct err *err)
     if (err->code != ERR_LIMIT || !session->gpu)
         return false;
     session->wants_alone = true;
-    if (session->candidate.boxed.pid <= 0)
+    if (session->candidate.process.pid <= 0)
         return false;
     const struct cuda *cuda = &session->gpu->cuda;
     bool known = cuda->memory_info(&before, &total) == 0;
-    session->verdict->layers = session->candidate.boxed.layers;
-    side_close(&session->candidate);
+    session->verdict->layers = session->candidate.process.layers;
+    child_close(&session->candidate);
     known &= cuda->memory_info(&after, &total) == 0;
     if (!known || after < before || after - before < total / HOG_PART)
         return false;
@@ -74,9 +74,9 @@ int fault_judge(struct session *session, const struct err *err)
 /* Its process was killed, which no reference brings about, or none could be made. */
 static bool blames_machine(struct session *session, const struct err *err)
 {
-    struct boxed *boxed = &session->reference.side.boxed;
-    bool gone = err->code == ERR_CRASH && boxed->pid > 0 && boxed_ended(boxed);
-    return err->code == ERR_IO || (gone && boxed_killed(boxed));
+    struct sandboxed *process = &session->reference.child.process;
+    bool gone = err->code == ERR_CRASH && process->pid > 0 && sandboxed_ended(process);
+    return err->code == ERR_IO || (gone && sandboxed_killed(process));
 }
 
 int fault_reference(struct session *session, const struct err *err)
@@ -92,25 +92,25 @@ int fault_reference(struct session *session, const struct err *err)
              err->text);
     verdict_fail(session->verdict, STATUS_INFRASTRUCTURE_ERROR,
                  blames_machine(session, err) ? err_name(ERR_IO) : "reference", text,
-                 session->reference.side.failed.failure ? session->reference.side.failed.text
-                                                        : NULL);
+                 session->reference.child.failed.failure ? session->reference.child.failed.text
+                                                         : NULL);
     reference_close(&session->reference);
     return -1;
 }
 
-int fault_cases(struct session *session, const struct side *side, const struct err *err)
+int fault_cases(struct session *session, const struct child *child, const struct err *err)
 {
     char text[ERR_TEXT_MAX + 64];
     if (err->code == ERR_CANCELLED || err->code == ERR_IO)
         return fault_judge(session, err);
     bool own = strcmp(session->problem->cases_from, SIMPLE_OWN_CASES) == 0;
-    bool told = err->code == ERR_CRASH || err->code == ERR_TIMEOUT || side->failed.failure;
+    bool told = err->code == ERR_CRASH || err->code == ERR_TIMEOUT || child->failed.failure;
     if (own && told) {
-        session->candidate.failed = side->failed;
+        session->candidate.failed = child->failed;
         return fault_candidate(session, err);
     }
     snprintf(text, sizeof text, "the cases cannot be judged: %.700s",
-             side->failed.failure ? side->failed.text : err->text);
+             child->failed.failure ? child->failed.text : err->text);
     verdict_fail(session->verdict, STATUS_UNSUPPORTED, "validation", text, NULL);
     return -1;
 }
@@ -143,8 +143,8 @@ int fault_candidate(struct session *session, const struct err *err)
         break;
     case ERR_CRASH:
         verdict_fail(verdict, STATUS_RUNTIME_ERROR,
-                     boxed_killed(&session->candidate.boxed) ? VERDICT_KILLED : "crash", err->text,
-                     NULL);
+                     sandboxed_killed(&session->candidate.process) ? VERDICT_KILLED : "crash",
+                     err->text, NULL);
         break;
     case ERR_TIMEOUT:
         verdict_fail(verdict, STATUS_TIMEOUT, "timeout", err->text, NULL);

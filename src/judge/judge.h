@@ -1,9 +1,9 @@
 /* judge: what the modules above it see of judging.
  *
  *   judge     what all jobs of this process share: toolchain, standby servers, cache, device lock
- *   session   one job's private half: a reference side is kept from one candidate to the next of
+ *   session   one job's private half: a reference child is kept from one candidate to the next of
  * the
- *             same problem; a candidate side never is
+ *             same problem; a candidate child never is
  *
  * judge_open is cheap: standby servers start when the first candidate needs them (judge_warm starts
  * them earlier). Threads: a judge may be used by any number of threads, a session by one at a time.

@@ -43,13 +43,13 @@ void session_free(struct session *session)
 }
 
 /* Peak resident memory of a live process, from /proc. */
-static uint64_t peak_memory(const struct boxed *boxed)
+static uint64_t peak_memory(const struct sandboxed *process)
 {
     char path[64];
     char line[256];
     uint64_t kilobytes = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", (int)boxed->pid);
-    FILE *file = boxed->pid > 0 ? fopen(path, "re") : NULL;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)process->pid);
+    FILE *file = process->pid > 0 ? fopen(path, "re") : NULL;
     if (!file)
         return 0;
     while (fgets(line, sizeof line, file))
@@ -62,13 +62,13 @@ static uint64_t peak_memory(const struct boxed *boxed)
 void session_end_candidate(struct session *session)
 {
     struct verdict *verdict = session->verdict;
-    const struct boxed *boxed = &session->candidate.boxed;
-    if (boxed->layers)
-        verdict->layers = boxed->layers;
-    if (boxed->pid > 0)
-        verdict->peak_memory_bytes = peak_memory(boxed);
+    const struct sandboxed *process = &session->candidate.process;
+    if (process->layers)
+        verdict->layers = process->layers;
+    if (process->pid > 0)
+        verdict->peak_memory_bytes = peak_memory(process);
     int64_t start_ns = clock_now_ns();
-    side_close(&session->candidate);
+    child_close(&session->candidate);
     log_write(LOG_LEVEL_DEBUG, "judge", "the candidate's process ended in %.0f ms",
               clock_ms_since(start_ns));
 }

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "judge/profile_text.h"
-#include "sandbox/box.h"
+#include "judge/measure/profile_text.h"
+#include "sandbox/sandbox.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ static const char *const status_names[] = {
 
 static const char *const layer_names[] = {
 #define X(symbol, name, meaning) name,
-    BOX_LAYERS(X)
+    SANDBOX_LAYERS(X)
 #undef X
 };
 
@@ -233,7 +233,7 @@ static json_t *findings_json(const struct finding *findings, uint32_t count)
 static json_t *layers_json(uint32_t layers, bool present)
 {
     json_t *array = json_array();
-    for (uint32_t i = 0; i < BOX_LAYER_COUNT; i++)
+    for (uint32_t i = 0; i < SANDBOX_LAYER_COUNT; i++)
         if (((layers >> i) & 1) == present)
             json_array_append_new(array, json_string(layer_names[i]));
     return array;

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "device/gpu_state.h"
-#include "judge/stats.h"
+#include "judge/measure/stats.h"
 #include "problem/layout.h"
 
 #include <jansson.h>

@@ -2,7 +2,7 @@
  *
  * Three formats load into one struct. *native*: a directory with problem.yaml and reference.c.
  * *torch*: one KernelBench-style Python module (Model, get_inputs, get_init_inputs); only its path,
- * text and hash are known here, its shapes are learnt from the reference side. *simple*: a torch
+ * text and hash are known here, its shapes are learnt from the reference child. *simple*: a torch
  * problem that has cases in the place of a reference (simple.h).
  *
  * Ownership: problem_load* fill the caller's struct; problem_deinit frees all of it at once (one

@@ -6,7 +6,7 @@
  * is right is the candidate's own word.
  *
  * The text is read here, never run: the judge has a boxed process of its own run it, which ends
- * before anybody is timed (judge/cases.h).
+ * before anybody is timed (judge/request/cases.h).
  */
 #ifndef WARPGYM_PROBLEM_SIMPLE_H
 #define WARPGYM_PROBLEM_SIMPLE_H

@@ -2,7 +2,7 @@
  *
  * The module is untrusted text here: it is read, never run. It must define Model (or another class,
  * its entry point), get_inputs and get_init_inputs, as far as the text shows; what it really does,
- * the reference side finds out.
+ * the reference child finds out.
  */
 #ifndef WARPGYM_PROBLEM_TORCH_H
 #define WARPGYM_PROBLEM_TORCH_H

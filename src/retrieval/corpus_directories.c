@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "judge/language.h"
+#include "judge/request/language.h"
 #include "problem/load.h"
 #include "problem/suite.h"
 #include "retrieval/corpus_form.h"

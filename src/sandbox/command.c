@@ -21,7 +21,8 @@
 
 #define SPAWN_TIMEOUT_MS 10000
 
-int command_serve(int channel, const struct box *box, uint32_t layers, command_main *resident)
+int command_serve(int channel, const struct sandbox *sandbox, uint32_t layers,
+                  command_main *resident)
 {
     static struct words words; /* large */
     char *arguments[WORDS_MAX];
@@ -34,7 +35,7 @@ int command_serve(int channel, const struct box *box, uint32_t layers, command_m
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     (void)setpriority(PRIO_PROCESS, 0, COMPILER_NICE);
-    if (box_lock(box, &layers, &err) == 0) {
+    if (sandbox_lock(sandbox, &layers, &err) == 0) {
         if (resident)
             return resident((int)words.argument_count, arguments);
         execve(arguments[0], arguments, environment);
@@ -43,34 +44,34 @@ int command_serve(int channel, const struct box *box, uint32_t layers, command_m
     return 126;
 }
 
-static void describe_box(const struct sandbox_runner *self, const struct command *command,
-                         struct box *box)
+static void describe_sandbox(const struct sandbox_runner *self, const struct command *command,
+                             struct sandbox *sandbox)
 {
-    box_init(box, command->resident ? BOX_NATIVE : BOX_BUILD);
-    box->forbid = self->forbid;
-    box->memory_bytes = command->memory_bytes;
-    box->scratch_bytes = command->file_bytes ? command->file_bytes : UINT64_C(1) << 30;
-    box->cpu_seconds = (uint64_t)(command->timeout_ms / 1000 + 2);
+    sandbox_init(sandbox, command->resident ? SANDBOX_NATIVE : SANDBOX_BUILD);
+    sandbox->forbid = self->forbid;
+    sandbox->memory_bytes = command->memory_bytes;
+    sandbox->scratch_bytes = command->file_bytes ? command->file_bytes : UINT64_C(1) << 30;
+    sandbox->cpu_seconds = (uint64_t)(command->timeout_ms / 1000 + 2);
     static const char *const loader[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
     for (size_t i = 0; !self->runner.own_root && i < sizeof loader / sizeof *loader; i++)
-        box_allow(box, loader[i]); /* the C library that a bundled compiler runs on */
+        sandbox_allow(sandbox, loader[i]); /* the C library that a bundled compiler runs on */
     if (self->toolchain_root && !self->runner.own_root)
-        box_allow(box, self->toolchain_root);
-    else if (self->toolchain_root && strlen(self->toolchain_root) < sizeof box->root)
-        memcpy(box->root, self->toolchain_root, strlen(self->toolchain_root) + 1);
-    if (strlen(command->directory) < sizeof box->scratch)
-        memcpy(box->scratch, command->directory, strlen(command->directory) + 1);
+        sandbox_allow(sandbox, self->toolchain_root);
+    else if (self->toolchain_root && strlen(self->toolchain_root) < sizeof sandbox->root)
+        memcpy(sandbox->root, self->toolchain_root, strlen(self->toolchain_root) + 1);
+    if (strlen(command->directory) < sizeof sandbox->scratch)
+        memcpy(sandbox->scratch, command->directory, strlen(command->directory) + 1);
     for (const char *const *path = command->readable; path && *path; path++)
-        box_allow(box, *path);
+        sandbox_allow(sandbox, *path);
 }
 
 /* Reads output until the process ends, the deadline passes or somebody cancels. */
-static int follow(struct sandbox_runner *self, const struct command *command, struct boxed *boxed,
-                  int output, struct outcome *outcome, struct err *err)
+static int follow(struct sandbox_runner *self, const struct command *command,
+                  struct sandboxed *process, int output, struct outcome *outcome, struct err *err)
 {
     int64_t deadline_ns = clock_now_ns() + command->timeout_ms * 1000000;
     struct pollfd waits[2] = {{.fd = output, .events = POLLIN},
-                              {.fd = boxed->pid_fd, .events = POLLIN}};
+                              {.fd = process->pid_fd, .events = POLLIN}};
     char bytes[4096];
     for (;;) {
         if (self->cancelled && *self->cancelled)
@@ -85,7 +86,7 @@ static int follow(struct sandbox_runner *self, const struct command *command, st
                 buf_append(&outcome->output, bytes, (size_t)got);
             else if (got == 0)
                 waits[0].fd = -1;
-        } else if (waits[1].revents && boxed_ended(boxed)) {
+        } else if (waits[1].revents && sandboxed_ended(process)) {
             return 0;
         } else if (left_ms == 0) {
             outcome->timed_out = true;
@@ -94,16 +95,16 @@ static int follow(struct sandbox_runner *self, const struct command *command, st
     }
 }
 
-static int run_boxed(struct sandbox_runner *self, const struct command *command,
-                     struct outcome *outcome, struct err *err)
+static int run_sandboxed(struct sandbox_runner *self, const struct command *command,
+                         struct outcome *outcome, struct err *err)
 {
     struct words *words = mem_alloc(sizeof *words);
-    struct box *box = mem_alloc(sizeof *box);
-    struct boxed boxed = {.channel = -1, .pid_fd = -1};
+    struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
+    struct sandboxed process = {.channel = -1, .pid_fd = -1};
     int ends[2] = {-1, -1};
     int result = 0;
-    describe_box(self, command, box);
-    if (geteuid() == 0 && chown(command->directory, BOX_NOBODY, BOX_NOBODY) < 0)
+    describe_sandbox(self, command, sandbox);
+    if (geteuid() == 0 && chown(command->directory, SANDBOX_NOBODY, SANDBOX_NOBODY) < 0)
         result = err_sys(err, errno, "%s: cannot hand it to the sandbox", command->directory);
     if (result == 0)
         result = words_pack(words, command->argv, command->environment, err);
@@ -113,22 +114,22 @@ static int run_boxed(struct sandbox_runner *self, const struct command *command,
     if (result == 0 && !server)
         result = err_set(err, ERR_UNSUPPORTED, "%s: nobody has loaded it", command->argv[0]);
     if (result == 0)
-        result = standby_spawn(server, box, SPAWN_TIMEOUT_MS, &boxed, err);
-    if (result == 0 && passing_send(boxed.channel, words, sizeof *words, &ends[1], 1, err) < 0)
+        result = standby_spawn(server, sandbox, SPAWN_TIMEOUT_MS, &process, err);
+    if (result == 0 && passing_send(process.channel, words, sizeof *words, &ends[1], 1, err) < 0)
         result = err_sys(err, errno, "cannot hand the command to the sandbox");
     if (ends[1] >= 0)
         close(ends[1]);
     if (result == 0)
-        result = follow(self, command, &boxed, ends[0], outcome, err);
-    self->layers = boxed.layers;
-    boxed_close(&boxed);
+        result = follow(self, command, &process, ends[0], outcome, err);
+    self->layers = process.layers;
+    sandboxed_close(&process);
     if (ends[0] >= 0)
         close(ends[0]);
     if (result == 0 && !outcome->timed_out) {
-        outcome->exit_code = WIFEXITED(boxed.status) ? WEXITSTATUS(boxed.status) : -1;
-        outcome->signal = WIFSIGNALED(boxed.status) ? WTERMSIG(boxed.status) : 0;
+        outcome->exit_code = WIFEXITED(process.status) ? WEXITSTATUS(process.status) : -1;
+        outcome->signal = WIFSIGNALED(process.status) ? WTERMSIG(process.status) : 0;
     }
-    mem_free(box);
+    mem_free(sandbox);
     mem_free(words);
     return result;
 }
@@ -137,7 +138,7 @@ static int run(struct runner *runner, const struct command *command, struct outc
                struct err *err)
 {
     int64_t start_ns = clock_now_ns();
-    int result = run_boxed((struct sandbox_runner *)(void *)runner, command, outcome, err);
+    int result = run_sandboxed((struct sandbox_runner *)(void *)runner, command, outcome, err);
     outcome->elapsed_ms = clock_ms_since(start_ns);
     return result;
 }

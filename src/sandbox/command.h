@@ -1,14 +1,14 @@
-/* command: a boxed process that becomes a compiler, and the runner that asks for it.
+/* command: a sandboxed process that becomes a compiler, and the runner that asks for it.
  *
- *   judge ── {argv, environment} + output pipe ──► box_lock ─► execve
+ *   judge ── {argv, environment} + output pipe ──► sandbox_lock ─► execve
  *                                                          └─► a compiler that is in memory already
  *
  * The second kind of server has loaded a compiler that is a library (struct command's `resident`):
- * its children run that, in a box in which nothing can be started.
+ * its children run that, in a sandbox in which nothing can be started.
  *
- * sandbox_runner gives compile/ the `struct runner` of base/process.h: each command runs in a box
+ * sandbox_runner gives compile/ the `struct runner` of base/process.h: each command runs in a sandbox
  * of its own, sees only `readable`, and writes only into `directory`, which is its scratch (mounted
- * at BOX_SCRATCH where there are mounts; its own path where not: commands name files relative to
+ * at SANDBOX_SCRATCH where there are mounts; its own path where not: commands name files relative to
  * it).
  */
 #ifndef WARPGYM_SANDBOX_COMMAND_H
@@ -27,15 +27,16 @@ struct sandbox_runner {
     uint32_t layers;              /* that held around the last command, before it was locked */
 };
 
-/* `own_root`: whether boxes get one on this machine (LAYER_MOUNT). */
+/* `own_root`: whether sandboxes get one on this machine (LAYER_MOUNT). */
 void sandbox_runner_init(struct sandbox_runner *runner, struct standby *standby, bool own_root,
                          const char *toolchain_root, const _Atomic int *cancelled);
 
 /* A compiler in memory: takes a command's words, prints to standard output; an exit status. */
 typedef int command_main(int argc, char **argv);
 
-/* In the boxed process: receives one command and becomes it, or is `resident` (NULL: it is none).
+/* In the sandboxed process: receives one command and becomes it, or is `resident` (NULL: it is none).
  * An exit status; of a command that was to be become only where that failed. */
-int command_serve(int channel, const struct box *box, uint32_t layers, command_main *resident);
+int command_serve(int channel, const struct sandbox *sandbox, uint32_t layers,
+                  command_main *resident);
 
 #endif

@@ -1,4 +1,4 @@
-#include "sandbox/box.h"
+#include "sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,14 +55,14 @@ static bool has_capability(unsigned capability)
 static bool map_nobody(pid_t pid)
 {
     char path[64], map[64];
-    snprintf(map, sizeof map, "0 0 1\n%u %u 1\n", BOX_NOBODY, BOX_NOBODY);
+    snprintf(map, sizeof map, "0 0 1\n%u %u 1\n", SANDBOX_NOBODY, SANDBOX_NOBODY);
     snprintf(path, sizeof path, "/proc/%ld/gid_map", (long)pid);
     bool ok = write_proc(path, map);
     snprintf(path, sizeof path, "/proc/%ld/uid_map", (long)pid);
     return write_proc(path, map) && ok;
 }
 
-/* A user namespace of root and BOX_NOBODY, for a root who may not make mounts outside of one.
+/* A user namespace of root and SANDBOX_NOBODY, for a root who may not make mounts outside of one.
  * False, and *stranded: it was made and nobody is anybody in it. */
 static bool roots_user_namespace(bool *stranded)
 {
@@ -87,9 +87,10 @@ static bool roots_user_namespace(bool *stranded)
     return made && status == 0;
 }
 
-static void try_namespace(const struct box *box, uint32_t *layers, enum box_layer layer, int flag)
+static void try_namespace(const struct sandbox *sandbox, uint32_t *layers, enum sandbox_layer layer,
+                          int flag)
 {
-    if (!(box->forbid & BIT(layer)) && unshare(flag) == 0)
+    if (!(sandbox->forbid & BIT(layer)) && unshare(flag) == 0)
         *layers |= BIT(layer);
 }
 
@@ -102,19 +103,19 @@ static bool needs_user_namespace(void)
            has_capability(CAP_SETGID) && has_capability(CAP_SETFCAP);
 }
 
-bool box_unshare(const struct box *box, uint32_t *layers)
+bool sandbox_unshare(const struct sandbox *sandbox, uint32_t *layers)
 {
     bool stranded = false;
     *layers = 0;
-    if (!(box->forbid & BIT(LAYER_USER)) && needs_user_namespace() &&
+    if (!(sandbox->forbid & BIT(LAYER_USER)) && needs_user_namespace() &&
         (geteuid() == 0 ? roots_user_namespace(&stranded) : own_user_namespace()))
         *layers |= BIT(LAYER_USER);
     if (stranded)
         return false;
-    try_namespace(box, layers, LAYER_MOUNT, CLONE_NEWNS);
-    try_namespace(box, layers, LAYER_NET, CLONE_NEWNET);
-    try_namespace(box, layers, LAYER_IPC, CLONE_NEWIPC);
-    try_namespace(box, layers, LAYER_PID, CLONE_NEWPID);
+    try_namespace(sandbox, layers, LAYER_MOUNT, CLONE_NEWNS);
+    try_namespace(sandbox, layers, LAYER_NET, CLONE_NEWNET);
+    try_namespace(sandbox, layers, LAYER_IPC, CLONE_NEWIPC);
+    try_namespace(sandbox, layers, LAYER_PID, CLONE_NEWPID);
     (void)!unshare(CLONE_NEWUTS);
     return true;
 }
@@ -135,20 +136,20 @@ static int keep_descriptor(int keep, struct err *err)
 }
 
 /* Root becomes nobody; whoever is somebody else stays who he is, without a right beyond his own. */
-static int change_identity(const struct box *box, uint32_t *layers, struct err *err)
+static int change_identity(const struct sandbox *sandbox, uint32_t *layers, struct err *err)
 {
     if (geteuid() == 0) {
-        gid_t none = BOX_NOBODY;
+        gid_t none = SANDBOX_NOBODY;
         bool judge_can_end_it = *layers & BIT(LAYER_USER) || has_capability(CAP_KILL);
         errno = EPERM;
         if (!judge_can_end_it || setgroups(1, &none) < 0 || setresgid(none, none, none) < 0 ||
-            setresuid(BOX_NOBODY, BOX_NOBODY, BOX_NOBODY) < 0)
+            setresuid(SANDBOX_NOBODY, SANDBOX_NOBODY, SANDBOX_NOBODY) < 0)
             return err_sys(err, errno,
                            "cannot give up root (run warpgym as another user, or with CAP_SETUID, "
                            "CAP_SETGID and CAP_KILL)");
         *layers |= BIT(LAYER_IDENTITY);
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* /proc/self must stay ours for the maps below */
-        if (!(*layers & BIT(LAYER_USER)) && !(box->forbid & BIT(LAYER_USER)) &&
+        if (!(*layers & BIT(LAYER_USER)) && !(sandbox->forbid & BIT(LAYER_USER)) &&
             own_user_namespace())
             *layers |= BIT(LAYER_USER);
     } else if (*layers & BIT(LAYER_USER)) {
@@ -185,22 +186,22 @@ static void set_limit(__rlimit_resource_t resource, uint64_t value)
     setrlimit(resource, &limit);
 }
 
-static void set_limits(const struct box *box, uint64_t mapped)
+static void set_limits(const struct sandbox *sandbox, uint64_t mapped)
 {
     set_limit(RLIMIT_CORE, 0);
-    set_limit(RLIMIT_FSIZE, box->scratch_bytes);
+    set_limit(RLIMIT_FSIZE, sandbox->scratch_bytes);
     set_limit(RLIMIT_NOFILE, 256);
     set_limit(RLIMIT_MSGQUEUE, 0);
     set_limit(RLIMIT_MEMLOCK, 65536);
-    set_limit(RLIMIT_NPROC, box->processes);
+    set_limit(RLIMIT_NPROC, sandbox->processes);
     set_limit(RLIMIT_STACK, UINT64_C(8) << 20);
-    if (box->cpu_seconds)
-        set_limit(RLIMIT_CPU, box->cpu_seconds);
-    if (box->memory_bytes)
-        set_limit(RLIMIT_AS, mapped + box->memory_bytes);
+    if (sandbox->cpu_seconds)
+        set_limit(RLIMIT_CPU, sandbox->cpu_seconds);
+    if (sandbox->memory_bytes)
+        set_limit(RLIMIT_AS, mapped + sandbox->memory_bytes);
 }
 
-int box_enter(const struct box *box, int keep, uint32_t *layers, struct err *err)
+int sandbox_enter(const struct sandbox *sandbox, int keep, uint32_t *layers, struct err *err)
 {
     int result = keep_descriptor(keep, err);
     if (result < 0)
@@ -209,36 +210,36 @@ int box_enter(const struct box *box, int keep, uint32_t *layers, struct err *err
     setpgid(0, 0); /* not a session: see standby.c */
     umask(077);
     if (*layers & BIT(LAYER_MOUNT)) {
-        result = box_mount(box, layers, err);
+        result = sandbox_mount(sandbox, layers, err);
         if (result < 0)
             return result;
     }
-    if (!(*layers & BIT(LAYER_SCRATCH)) && box->scratch[0] && chdir(box->scratch) == 0)
+    if (!(*layers & BIT(LAYER_SCRATCH)) && sandbox->scratch[0] && chdir(sandbox->scratch) == 0)
         *layers |= BIT(LAYER_SCRATCH);
-    result = change_identity(box, layers, err);
+    result = change_identity(sandbox, layers, err);
     if (result < 0)
         return result;
-    set_limits(box, mapped);
+    set_limits(sandbox, mapped);
     *layers |= BIT(LAYER_LIMITS);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         *layers |= BIT(LAYER_NO_NEW_PRIVS);
     return 0;
 }
 
-int box_lock(const struct box *box, uint32_t *layers, struct err *err)
+int sandbox_lock(const struct sandbox *sandbox, uint32_t *layers, struct err *err)
 {
     struct err why = {0};
     bool own_root = *layers & BIT(LAYER_MOUNT);
-    if (!(box->forbid & BIT(LAYER_LANDLOCK)) && box_landlock_abi() > 0) {
-        if (box_landlock(box, own_root, &why) == 0)
+    if (!(sandbox->forbid & BIT(LAYER_LANDLOCK)) && sandbox_landlock_abi() > 0) {
+        if (sandbox_landlock(sandbox, own_root, &why) == 0)
             *layers |= BIT(LAYER_LANDLOCK);
     }
-    if (!(box->forbid & BIT(LAYER_SECCOMP))) {
-        enum box_filter filter = box->kind == BOX_BUILD     ? FILTER_BUILD
-                                 : box->kind == BOX_PROGRAM ? FILTER_PROGRAM
-                                 : box_has_gpu(box)         ? FILTER_CUDA
-                                                            : FILTER_RUN;
-        if (box_filter_load(filter, &why) == 0)
+    if (!(sandbox->forbid & BIT(LAYER_SECCOMP))) {
+        enum sandbox_filter filter = sandbox->kind == SANDBOX_BUILD     ? FILTER_BUILD
+                                     : sandbox->kind == SANDBOX_PROGRAM ? FILTER_PROGRAM
+                                     : sandbox_has_gpu(sandbox)         ? FILTER_CUDA
+                                                                        : FILTER_RUN;
+        if (sandbox_filter_load(filter, &why) == 0)
             *layers |= BIT(LAYER_SECCOMP);
     }
     if (!(*layers & (BIT(LAYER_SECCOMP) | BIT(LAYER_PID))))

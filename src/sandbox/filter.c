@@ -1,16 +1,16 @@
-/* filter: which system calls a boxed process may make. An allow-list; all else fails with EPERM, so
+/* filter: which system calls a sandboxed process may make. An allow-list; all else fails with EPERM, so
  * that a library which merely tries something goes on.
  *
  * FILTER_RUN     what computing needs: memory, threads, files (Landlock says which), its channel
  * FILTER_CUDA    the same, ioctl (which reaches the driver's device files) and a listening socket
  * FILTER_BUILD   the same and what starting a compiler needs
- * FILTER_PROGRAM FILTER_RUN and execve, which box_filter_execute_at has reduced to one call
+ * FILTER_PROGRAM FILTER_RUN and execve, which sandbox_filter_execute_at has reduced to one call
  *
  * Arguments are checked where the call alone says too little: clone only makes threads, tgkill only
  * aborts, prctl only names threads. clone3 hides its flags behind a pointer: ENOSYS makes the C
  * library fall back to clone. The program is made once per process (the standby server makes it
  * before it forks) and loaded with one system call. */
-#include "sandbox/box.h"
+#include "sandbox/sandbox.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -95,7 +95,7 @@ static const int run_calls[] = {
     SCMP_SYS(getuid),
     SCMP_SYS(sysinfo),
     SCMP_SYS(uname),
-    /* files; Landlock and the box's own root decide which */
+    /* files; Landlock and the sandbox's own root decide which */
     SCMP_SYS(access),
     SCMP_SYS(chdir),
     SCMP_SYS(close),
@@ -191,7 +191,7 @@ static int add_cuda_rules(scmp_filter_ctx context)
     return bad;
 }
 
-static int add_argument_rules(scmp_filter_ctx context, enum box_filter filter)
+static int add_argument_rules(scmp_filter_ctx context, enum sandbox_filter filter)
 {
     int bad = 0;
     bad |= seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
@@ -226,7 +226,7 @@ static int add_argument_rules(scmp_filter_ctx context, enum box_filter filter)
     return bad;
 }
 
-static int make_program(enum box_filter filter, struct sock_fprog *program, struct err *err)
+static int make_program(enum sandbox_filter filter, struct sock_fprog *program, struct err *err)
 {
     int result = 0;
     char *bytes = NULL;
@@ -270,21 +270,21 @@ out:
 /* Programs of this process, made on first use. Boxed processes are single-threaded here. */
 static struct sock_fprog programs[FILTER_COUNT];
 
-int box_filter_prepare(struct err *err)
+int sandbox_filter_prepare(struct err *err)
 {
     for (int filter = FILTER_RUN; filter < FILTER_COUNT; filter++) {
         if (programs[filter].filter)
             continue;
-        int result = make_program((enum box_filter)filter, &programs[filter], err);
+        int result = make_program((enum sandbox_filter)filter, &programs[filter], err);
         if (result < 0)
             return result;
     }
     return 0;
 }
 
-int box_filter_load(enum box_filter filter, struct err *err)
+int sandbox_filter_load(enum sandbox_filter filter, struct err *err)
 {
-    int result = box_filter_prepare(err);
+    int result = sandbox_filter_prepare(err);
     if (result < 0)
         return result;
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &programs[filter]) != 0)
@@ -293,7 +293,7 @@ int box_filter_load(enum box_filter filter, struct err *err)
 }
 
 /* A filter of its own, because its program differs each time: of several, the strictest counts. */
-int box_filter_execute_at(const char *path, struct err *err)
+int sandbox_filter_execute_at(const char *path, struct err *err)
 {
     scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
     if (!context)

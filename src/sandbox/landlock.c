@@ -1,7 +1,7 @@
 /* landlock: paths, TCP ports, abstract sockets and signals, by the kernel's own rules.
  * The headers of Debian 12 know ABI 2 only; newer rights are spelled out here and masked by the ABI
  * that the running kernel answers (landlock(7), linux/landlock.h of Linux 6.12). */
-#include "sandbox/box.h"
+#include "sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ struct ruleset { /* struct landlock_ruleset_attr of ABI 6 */
     uint64_t files, net, scoped;
 };
 
-int box_landlock_abi(void)
+int sandbox_landlock_abi(void)
 {
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     return abi < 0 ? 0 : (int)abi;
@@ -63,38 +63,38 @@ static int allow(int ruleset, const char *path, uint64_t rights, struct err *err
     return done < 0 ? err_sys(err, saved, "%s: cannot allow it by Landlock", path) : 0;
 }
 
-static int allow_all(int ruleset, const struct box *box, bool own_root, uint64_t known,
+static int allow_all(int ruleset, const struct sandbox *sandbox, bool own_root, uint64_t known,
                      struct err *err)
 {
     static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
                                           "/dev/urandom"};
     uint64_t all = known & ~ACCESS_IOCTL_DEV;
-    const char *scratch = own_root || !box->scratch[0] ? BOX_SCRATCH : box->scratch;
-    char device[BOX_DEVICE_BYTES];
+    const char *scratch = own_root || !sandbox->scratch[0] ? SANDBOX_SCRATCH : sandbox->scratch;
+    char device[SANDBOX_DEVICE_BYTES];
     int result = 0;
-    if (own_root || box->scratch[0])
+    if (own_root || sandbox->scratch[0])
         result = allow(ruleset, scratch, all, err);
-    bool cuda = box_has_gpu(box);
+    bool cuda = sandbox_has_gpu(sandbox);
     for (size_t i = 0; result == 0 && i < sizeof devices / sizeof *devices; i++)
         result = allow(ruleset, devices[i], known & READ_WRITE_FILE, err);
-    for (uint32_t i = 0; result == 0 && box_gpu_device(box, i, device); i++)
+    for (uint32_t i = 0; result == 0 && sandbox_gpu_device(sandbox, i, device); i++)
         result = allow(ruleset, device, known & (READ_WRITE_FILE | ACCESS_IOCTL_DEV), err);
     if (result == 0 && (own_root || cuda)) /* the driver names its threads there */
         result = allow(ruleset, own_root ? "/proc" : "/proc/self",
                        ACCESS_READ_FILE | ACCESS_READ_DIR |
                            (cuda ? known & (ACCESS_WRITE_FILE | ACCESS_TRUNCATE) : 0),
                        err);
-    if (result == 0 && box->root[0])
+    if (result == 0 && sandbox->root[0])
         result = allow(ruleset, "/usr", READ_ONLY, err);
-    const char *end = box->paths + box->paths_bytes;
-    for (const char *path = box->paths; result == 0 && path < end; path += strlen(path) + 1)
+    const char *end = sandbox->paths + sandbox->paths_bytes;
+    for (const char *path = sandbox->paths; result == 0 && path < end; path += strlen(path) + 1)
         result = allow(ruleset, path, READ_ONLY, err);
     return result;
 }
 
-int box_landlock(const struct box *box, bool own_root, struct err *err)
+int sandbox_landlock(const struct sandbox *sandbox, bool own_root, struct err *err)
 {
-    int abi = box_landlock_abi();
+    int abi = sandbox_landlock_abi();
     struct ruleset attributes = {.files = known_rights(abi)};
     size_t bytes = sizeof attributes.files;
     if (abi >= 4) {
@@ -108,7 +108,7 @@ int box_landlock(const struct box *box, bool own_root, struct err *err)
     int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, bytes, 0);
     if (ruleset < 0)
         return err_sys(err, errno, "cannot create a Landlock ruleset");
-    int result = allow_all(ruleset, box, own_root, attributes.files, err);
+    int result = allow_all(ruleset, sandbox, own_root, attributes.files, err);
     if (result == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
         result = err_sys(err, errno, "cannot enforce the Landlock ruleset");
     close(ruleset);

@@ -1,12 +1,12 @@
-/* mount: a root of its own for one box.
+/* mount: a root of its own for one sandbox.
  *
  *   /        small memory file system, read-only in the end
- *   /proc    of the box's own process namespace
- *   /dev     null zero full random urandom, and those of the GPUs where the box has them
- *   /scratch bounded (memory, or the host directory that the box names); /tmp leads to it
+ *   /proc    of the sandbox's own process namespace
+ *   /dev     null zero full random urandom, and those of the GPUs where the sandbox has them
+ *   /scratch bounded (memory, or the host directory that the sandbox names); /tmp leads to it
  *   …        each readable path at its own place, read-only
  */
-#include "sandbox/box.h"
+#include "sandbox/sandbox.h"
 
 #include "base/mem.h"
 
@@ -139,26 +139,26 @@ static void make_device(int old_root, const char *name)
     close(fd);
 }
 
-static int make_scratch(const struct box *box, int old_root, struct err *err)
+static int make_scratch(const struct sandbox *sandbox, int old_root, struct err *err)
 {
     char options[64];
-    const char *place = NEW_ROOT BOX_SCRATCH;
+    const char *place = NEW_ROOT SANDBOX_SCRATCH;
     mkdir(place, 0755);
-    if (box->scratch[0]) {
+    if (sandbox->scratch[0]) {
         char from[64];
-        int fd = openat(old_root, box->scratch + 1, O_PATH | O_CLOEXEC | O_DIRECTORY);
+        int fd = openat(old_root, sandbox->scratch + 1, O_PATH | O_CLOEXEC | O_DIRECTORY);
         if (fd < 0)
-            return err_sys(err, errno, "%s: cannot open the scratch directory", box->scratch);
+            return err_sys(err, errno, "%s: cannot open the scratch directory", sandbox->scratch);
         snprintf(from, sizeof from, "/proc/self/fd/%d", fd);
         int result = mount(from, place, NULL, MS_BIND, NULL);
         int saved = errno;
         close(fd);
         return result < 0
-                   ? err_sys(err, saved, "%s: cannot mount the scratch directory", box->scratch)
+                   ? err_sys(err, saved, "%s: cannot mount the scratch directory", sandbox->scratch)
                    : 0;
     }
     snprintf(options, sizeof options, "size=%llu,mode=1777,nr_inodes=20000",
-             (unsigned long long)box->scratch_bytes);
+             (unsigned long long)sandbox->scratch_bytes);
     if (mount("scratch", place, "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
         return err_sys(err, errno, "cannot mount the scratch memory");
     return 0;
@@ -177,14 +177,15 @@ static int switch_root(struct err *err)
     return chdir("/") < 0 ? err_sys(err, errno, "cannot enter the new root") : 0;
 }
 
-static int build_root(const struct box *box, int old_root, uint32_t *layers, struct err *err)
+static int build_root(const struct sandbox *sandbox, int old_root, uint32_t *layers,
+                      struct err *err)
 {
     static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
                                           "/dev/urandom"};
-    char device[BOX_DEVICE_BYTES];
-    if (box->root[0]) {
+    char device[SANDBOX_DEVICE_BYTES];
+    if (sandbox->root[0]) {
         char bundled[600];
-        snprintf(bundled, sizeof bundled, "%s/usr", box->root);
+        snprintf(bundled, sizeof bundled, "%s/usr", sandbox->root);
         if (expose(old_root, bundled, "/usr") < 0)
             return err_sys(err, errno, "%s: cannot mount the toolchain", bundled);
         static const char *const links[] = {"bin", "lib", "lib64", "sbin"};
@@ -196,19 +197,19 @@ static int build_root(const struct box *box, int old_root, uint32_t *layers, str
             (void)!symlink(target, place);
         }
     }
-    const char *end = box->paths + box->paths_bytes;
-    for (const char *path = box->paths; path < end; path += strlen(path) + 1)
+    const char *end = sandbox->paths + sandbox->paths_bytes;
+    for (const char *path = sandbox->paths; path < end; path += strlen(path) + 1)
         if (expose(old_root, path, path) < 0)
-            return err_sys(err, errno, "%s: cannot make it readable in the box", path);
+            return err_sys(err, errno, "%s: cannot make it readable in the sandbox", path);
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         make_device(old_root, devices[i]);
-    for (uint32_t i = 0; box_gpu_device(box, i, device); i++)
+    for (uint32_t i = 0; sandbox_gpu_device(sandbox, i, device); i++)
         make_device(old_root, device);
-    int result = make_scratch(box, old_root, err);
+    int result = make_scratch(sandbox, old_root, err);
     if (result < 0)
         return result;
     *layers |= BIT(LAYER_SCRATCH);
-    (void)!symlink("." BOX_SCRATCH, NEW_ROOT "/tmp"); /* unless a readable path lies there */
+    (void)!symlink("." SANDBOX_SCRATCH, NEW_ROOT "/tmp"); /* unless a readable path lies there */
     mkdir(NEW_ROOT "/proc", 0755);
     if (*layers & BIT(LAYER_PID) &&
         mount("proc", NEW_ROOT "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0)
@@ -216,7 +217,7 @@ static int build_root(const struct box *box, int old_root, uint32_t *layers, str
     return 0;
 }
 
-int box_mount(const struct box *box, uint32_t *layers, struct err *err)
+int sandbox_mount(const struct sandbox *sandbox, uint32_t *layers, struct err *err)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
         *layers &= ~BIT(LAYER_MOUNT); /* a namespace without the right to use it */
@@ -227,10 +228,10 @@ int box_mount(const struct box *box, uint32_t *layers, struct err *err)
     umask(022);
     if (old_root < 0)
         result = err_sys(err, errno, "cannot open the root directory");
-    else if (mount("box", NEW_ROOT, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,mode=0755") < 0)
+    else if (mount("sandbox", NEW_ROOT, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,mode=0755") < 0)
         result = err_sys(err, errno, "cannot mount memory for the new root");
     if (result == 0)
-        result = build_root(box, old_root, layers, err);
+        result = build_root(sandbox, old_root, layers, err);
     if (old_root >= 0)
         close(old_root);
     if (result == 0)
@@ -238,7 +239,7 @@ int box_mount(const struct box *box, uint32_t *layers, struct err *err)
     if (result == 0)
         (void)!mount(NULL, "/", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV, "size=4m");
     umask(077);
-    if (result == 0 && chdir(BOX_SCRATCH) < 0)
+    if (result == 0 && chdir(SANDBOX_SCRATCH) < 0)
         result = err_sys(err, errno, "cannot enter the scratch");
     return result;
 }

@@ -38,20 +38,20 @@ static const char *hide(const char *path)
     return NULL;
 }
 
-static int close_fence(const struct box *box, const char *path, struct server_hello *report,
+static int close_fence(const struct sandbox *sandbox, const char *path, struct server_hello *report,
                        struct err *err)
 {
     if (!path)
         return err_set(err, ERR_IO, "there is no memory for the program's path");
-    if (!(box->forbid >> LAYER_SECCOMP & 1)) {
-        int result = box_filter_execute_at(path, err);
+    if (!(sandbox->forbid >> LAYER_SECCOMP & 1)) {
+        int result = sandbox_filter_execute_at(path, err);
         if (result < 0)
             return result;
     }
-    return box_lock(box, &report->layers, err);
+    return sandbox_lock(sandbox, &report->layers, err);
 }
 
-int program_serve(int channel, const struct box *box, uint32_t layers)
+int program_serve(int channel, const struct sandbox *sandbox, uint32_t layers)
 {
     static struct words words; /* large */
     char *arguments[WORDS_MAX];
@@ -65,7 +65,7 @@ int program_serve(int channel, const struct box *box, uint32_t layers)
     if (channel == PROGRAM_CHANNEL ? fcntl(channel, F_SETFD, 0) < 0
                                    : dup2(channel, PROGRAM_CHANNEL) < 0)
         return EXIT_BAD_REQUEST;
-    report.code = close_fence(box, path, &report, &err);
+    report.code = close_fence(sandbox, path, &report, &err);
     memcpy(report.text, err.text, sizeof report.text - 1);
     if (send(PROGRAM_CHANNEL, &report, sizeof report, MSG_NOSIGNAL) != (ssize_t)sizeof report ||
         report.code < 0)
@@ -74,15 +74,15 @@ int program_serve(int channel, const struct box *box, uint32_t layers)
     return EXIT_NOT_EXECUTED;
 }
 
-int program_start(struct boxed *boxed, const char *const *argv, const char *const *environment,
-                  int64_t timeout_ms, struct err *err)
+int program_start(struct sandboxed *process, const char *const *argv,
+                  const char *const *environment, int64_t timeout_ms, struct err *err)
 {
     struct words *words = mem_alloc(sizeof *words);
     struct server_hello report;
-    struct pollfd wait = {.fd = boxed->channel, .events = POLLIN};
+    struct pollfd wait = {.fd = process->channel, .events = POLLIN};
     int result = words_pack(words, argv, environment, err);
     if (result == 0)
-        result = passing_send(boxed->channel, words, sizeof *words, NULL, 0, err);
+        result = passing_send(process->channel, words, sizeof *words, NULL, 0, err);
     mem_free(words);
     if (result < 0)
         return result;
@@ -91,12 +91,12 @@ int program_start(struct boxed *boxed, const char *const *argv, const char *cons
         ready = poll(&wait, 1, timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX);
     while (ready < 0 && errno == EINTR);
     if (ready <= 0)
-        return err_set(err, ERR_TIMEOUT, "%s: its box was not closed in time", argv[0]);
-    if (recv(boxed->channel, &report, sizeof report, 0) != (ssize_t)sizeof report)
+        return err_set(err, ERR_TIMEOUT, "%s: its sandbox was not closed in time", argv[0]);
+    if (recv(process->channel, &report, sizeof report, 0) != (ssize_t)sizeof report)
         return err_set(err, ERR_CRASH, "%s: its process ended before it began", argv[0]);
-    boxed->layers |= report.layers;
+    process->layers |= report.layers;
     report.text[sizeof report.text - 1] = '\0';
     return report.code < 0
-               ? err_set(err, report.code, "%s: cannot close its box: %s", argv[0], report.text)
+               ? err_set(err, report.code, "%s: cannot close its sandbox: %s", argv[0], report.text)
                : 0;
 }

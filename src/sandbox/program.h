@@ -1,12 +1,12 @@
-/* program: a boxed process that becomes somebody else's program and keeps its channel to the judge.
+/* program: a sandboxed process that becomes somebody else's program and keeps its channel to the judge.
  *
- *   judge ── words ──► path at a secret address ─► only that may be executed ─► box_lock
+ *   judge ── words ──► path at a secret address ─► only that may be executed ─► sandbox_lock
  *         ◄─ report {layers} ──                                                    └─► execve
  *
  * The fence is closed before the program's first instruction. execve has to get through it once:
  * the filter lets only one address of a path pass, at which nothing lies any more afterwards, and
  * which nobody knows. The program finds its channel as descriptor PROGRAM_CHANNEL and has no
- * other; it sees what its box makes readable, and its working directory is its scratch.
+ * other; it sees what its sandbox makes readable, and its working directory is its scratch.
  */
 #ifndef WARPGYM_SANDBOX_PROGRAM_H
 #define WARPGYM_SANDBOX_PROGRAM_H
@@ -15,12 +15,12 @@
 
 #define PROGRAM_CHANNEL 3
 
-/* In the boxed process: an exit status, where the program cannot be executed. */
-int program_serve(int channel, const struct box *box, uint32_t layers);
+/* In the sandboxed process: an exit status, where the program cannot be executed. */
+int program_serve(int channel, const struct sandbox *sandbox, uint32_t layers);
 
 /* In the judge: has a process that was just made become the program, and adds the layers that hold
- * to boxed->layers. Whether it could be executed shows when it speaks, or ends. */
-NODISCARD int program_start(struct boxed *boxed, const char *const *argv,
+ * to sandboxed->layers. Whether it could be executed shows when it speaks, or ends. */
+NODISCARD int program_start(struct sandboxed *process, const char *const *argv,
                             const char *const *environment, int64_t timeout_ms, struct err *err);
 
 #endif

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define STATUS_BYTES 8192
-#define FAMILY 1024 /* processes; a box allows fewer */
+#define FAMILY 1024 /* processes; a sandbox allows fewer */
 
 /* "\nRssAnon:\t    1024 kB\n"; a process's name, which it chooses, comes without line breaks. */
 static uint64_t field(const char *status, const char *name)

@@ -27,13 +27,13 @@ int server_ready(int control)
     return send_all(control, &code, sizeof code);
 }
 
-int server_receive(int control, struct box *box, int *channel)
+int server_receive(int control, struct sandbox *sandbox, int *channel)
 {
     struct err ignored;
-    ssize_t got = passing_receive(control, box, sizeof *box, channel, 1, &ignored);
+    ssize_t got = passing_receive(control, sandbox, sizeof *sandbox, channel, 1, &ignored);
     if (got == 0)
         return 0;
-    return got == (ssize_t)sizeof *box && *channel >= 0 ? 1 : -1;
+    return got == (ssize_t)sizeof *sandbox && *channel >= 0 ? 1 : -1;
 }
 
 int server_announce(int channel, int32_t pid)
@@ -46,7 +46,7 @@ int server_reply(int control, int32_t code)
     return send_all(control, &code, sizeof code);
 }
 
-int server_enter(const struct box *box, int channel, uint32_t *layers)
+int server_enter(const struct sandbox *sandbox, int channel, uint32_t *layers)
 {
     struct server_hello hello = {0};
     struct err err = {0};
@@ -61,7 +61,7 @@ int server_enter(const struct box *box, int channel, uint32_t *layers)
         return -1;
     /* A batch process does not push its judge off a processor when it is thawed (sched(7)). */
     (void)sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
-    hello.code = box_enter(box, channel, layers, &err);
+    hello.code = sandbox_enter(sandbox, channel, layers, &err);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 && hello.code == 0)
         hello.code = err_sys(&err, errno, "cannot bind its life to the judge's");
     hello.layers = *layers;
@@ -72,16 +72,16 @@ int server_enter(const struct box *box, int channel, uint32_t *layers)
     return hello.code;
 }
 
-int server_loop(int control, struct box *box, uint32_t *layers)
+int server_loop(int control, struct sandbox *sandbox, uint32_t *layers)
 {
     int channel;
-    while (server_receive(control, box, &channel) > 0) {
+    while (server_receive(control, sandbox, &channel) > 0) {
         pid_t outer = fork();
         if (outer == 0) {
-            pid_t inner = box_unshare(box, layers) ? fork() : -1;
+            pid_t inner = sandbox_unshare(sandbox, layers) ? fork() : -1;
             if (inner != 0)
                 _exit(inner < 0 || server_announce(channel, inner) < 0);
-            return server_enter(box, channel, layers) == 0 ? channel : -1;
+            return server_enter(sandbox, channel, layers) == 0 ? channel : -1;
         }
         close(channel);
         int status = 1;

@@ -1,21 +1,21 @@
-/* server: the standby server's side of the protocol in standby.h; plain C, also called by the
+/* server: the standby server's child of the protocol in standby.h; plain C, also called by the
  * Python server through ctypes (which has to fork by its own means).
  *
- *   loop: server_receive ─► fork ─► A: box_unshare ─► fork ─► B: server_enter ─► work
+ *   loop: server_receive ─► fork ─► A: sandbox_unshare ─► fork ─► B: server_enter ─► work
  *                           │          └──── server_announce
  *                           S: wait for A, server_reply
  */
 #ifndef WARPGYM_SANDBOX_SERVER_H
 #define WARPGYM_SANDBOX_SERVER_H
 
-#include "sandbox/box.h"
+#include "sandbox/sandbox.h"
 
 #include <stdint.h>
 
 #define SERVER_CONTROL_FD 3
 #define SERVER_TEXT_BYTES 512
 
-/* First message of a boxed process on its channel, after A's: what holds around it. */
+/* First message of a sandboxed process on its channel, after A's: what holds around it. */
 struct server_hello {
     uint32_t layers;
     int32_t code; /* 0, or why it could not enter (text) */
@@ -25,8 +25,8 @@ struct server_hello {
 /* Tells the judge that everything is loaded. */
 int server_ready(int control);
 
-/* Waits for a request. 1: one is there (*box, *channel set); 0: the judge is gone; < 0: error. */
-int server_receive(int control, struct box *box, int *channel);
+/* Waits for a request. 1: one is there (*sandbox, *channel set); 0: the judge is gone; < 0: error. */
+int server_receive(int control, struct sandbox *sandbox, int *channel);
 
 /* In A: tells the judge, as the first message on the channel, which process B is. */
 int server_announce(int channel, int32_t pid);
@@ -34,12 +34,12 @@ int server_announce(int channel, int32_t pid);
 /* After A has ended: code 0, or that no child was made. */
 int server_reply(int control, int32_t code);
 
-/* In B: waits for the judge's word, binds its life to the judge's, enters the box, says hello.
- * 0, or negative: end the process. *layers for box_lock. */
-int server_enter(const struct box *box, int channel, uint32_t *layers);
+/* In B: waits for the judge's word, binds its life to the judge's, enters the sandbox, says hello.
+ * 0, or negative: end the process. *layers for sandbox_lock. */
+int server_enter(const struct sandbox *sandbox, int channel, uint32_t *layers);
 
 /* The whole loop for a C server: returns only in a B (the channel, ≥ 0, after server_enter) or when
  * the judge is gone (-1). */
-int server_loop(int control, struct box *box, uint32_t *layers);
+int server_loop(int control, struct sandbox *sandbox, uint32_t *layers);
 
 #endif

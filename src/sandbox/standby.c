@@ -71,7 +71,7 @@ static int start(struct standby *standby, int theirs, struct err *err)
     posix_spawnattr_setsigdefault(&attributes, &all);
     /* A process group of its own, because a Ctrl-C at the terminal is the judge's to handle; not a
      * session, because the scheduler shares time between sessions first (autogroups, sched(7)), and
-     * a nice compiler of another session would be a side's equal. */
+     * a nice compiler of another session would be a child's equal. */
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                               POSIX_SPAWN_SETSIGDEF);
@@ -225,43 +225,44 @@ int standby_ready(struct standby *standby, struct err *err)
 }
 
 /* What A said of B, which is this process's child by now: A has ended. */
-static int identify(struct boxed *boxed, struct err *err)
+static int identify(struct sandboxed *process, struct err *err)
 {
     int32_t pid = 0;
-    if (recv(boxed->channel, &pid, sizeof pid, MSG_DONTWAIT) != (ssize_t)sizeof pid || pid <= 0)
-        return err_set(err, ERR_PROTOCOL, "the standby process did not say which process is boxed");
-    boxed->pid = pid;
-    boxed->pid_fd = (int)syscall(SYS_pidfd_open, boxed->pid, 0);
-    if (boxed->pid_fd < 0)
-        return err_sys(err, errno, "cannot watch the boxed process %d", (int)boxed->pid);
+    if (recv(process->channel, &pid, sizeof pid, MSG_DONTWAIT) != (ssize_t)sizeof pid || pid <= 0)
+        return err_set(err, ERR_PROTOCOL,
+                       "the standby process did not say which process is sandboxed");
+    process->pid = pid;
+    process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (process->pid_fd < 0)
+        return err_sys(err, errno, "cannot watch the sandboxed process %d", (int)process->pid);
     return 0;
 }
 
-static int greet(const struct standby *standby, struct boxed *boxed, int64_t deadline_ns,
+static int greet(const struct standby *standby, struct sandboxed *process, int64_t deadline_ns,
                  struct err *err)
 {
     struct server_hello hello;
-    if (send(boxed->channel, "", 1, MSG_NOSIGNAL) != 1)
-        return err_sys(err, errno, "cannot speak to the boxed process");
-    int result = await(standby, boxed->channel, deadline_ns, standby->cancelled, err);
+    if (send(process->channel, "", 1, MSG_NOSIGNAL) != 1)
+        return err_sys(err, errno, "cannot speak to the sandboxed process");
+    int result = await(standby, process->channel, deadline_ns, standby->cancelled, err);
     if (result < 0)
-        return err_set(err, result, "a boxed process did not get ready in time");
-    if (recv(boxed->channel, &hello, sizeof hello, 0) != (ssize_t)sizeof hello)
-        return err_set(err, ERR_CRASH, "a boxed process ended before it was ready");
-    boxed->layers = hello.layers;
+        return err_set(err, result, "a sandboxed process did not get ready in time");
+    if (recv(process->channel, &hello, sizeof hello, 0) != (ssize_t)sizeof hello)
+        return err_set(err, ERR_CRASH, "a sandboxed process ended before it was ready");
+    process->layers = hello.layers;
     hello.text[sizeof hello.text - 1] = '\0';
     if (hello.code < 0)
         return err_set(err, hello.code, "cannot enter the sandbox: %s", hello.text);
     return 0;
 }
 
-/* Has the server fork; `theirs` is the boxed process's end of its channel. The answer is waited for
+/* Has the server fork; `theirs` is the sandboxed process's end of its channel. The answer is waited for
  * to the end, or the next request would take it for its own; a server that gives none is ended. */
-static int request(struct standby *standby, const struct box *box, int theirs, int64_t deadline_ns,
-                   struct err *err)
+static int request(struct standby *standby, const struct sandbox *sandbox, int theirs,
+                   int64_t deadline_ns, struct err *err)
 {
     int32_t code = 0;
-    int result = passing_send(standby->control, box, sizeof *box, &theirs, 1, err);
+    int result = passing_send(standby->control, sandbox, sizeof *sandbox, &theirs, 1, err);
     if (result == ERR_CRASH)
         return err_set(err, ERR_CRASH, "%s: the standby process has ended", standby->name);
     if (result == 0) {
@@ -274,26 +275,26 @@ static int request(struct standby *standby, const struct box *box, int theirs, i
     return result;
 }
 
-int standby_spawn(struct standby *standby, const struct box *box, int64_t timeout_ms,
-                  struct boxed *boxed, struct err *err)
+int standby_spawn(struct standby *standby, const struct sandbox *sandbox, int64_t timeout_ms,
+                  struct sandboxed *process, struct err *err)
 {
     int theirs = -1;
-    *boxed = (struct boxed){.channel = -1, .pid_fd = -1};
+    *process = (struct sandboxed){.channel = -1, .pid_fd = -1};
     pthread_mutex_lock(&standby->lock);
     int result = ready_locked(standby, err);
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
     if (result == 0)
-        result = passing_pair(&boxed->channel, &theirs, err);
+        result = passing_pair(&process->channel, &theirs, err);
     if (result == 0)
-        result = request(standby, box, theirs, deadline_ns, err);
+        result = request(standby, sandbox, theirs, deadline_ns, err);
     if (theirs >= 0)
         close(theirs);
     pthread_mutex_unlock(&standby->lock);
     if (result == 0)
-        result = identify(boxed, err);
+        result = identify(process, err);
     if (result == 0)
-        result = greet(standby, boxed, deadline_ns, err);
+        result = greet(standby, process, deadline_ns, err);
     if (result < 0)
-        boxed_close(boxed);
+        sandboxed_close(process);
     return result;
 }

@@ -1,4 +1,4 @@
-/* words: what a boxed process becomes, as one message: a program's words and its environment.
+/* words: what a sandboxed process becomes, as one message: a program's words and its environment.
  *
  * From the judge, which is trusted, to a process that has not run anything yet. Plain data.
  */

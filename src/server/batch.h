@@ -1,4 +1,4 @@
-/* batch: what the members of a batch add up to. Implemented in api_batches.c. */
+/* batch: what the members of a batch add up to. Implemented in batches.c. */
 #ifndef WARPGYM_SERVER_BATCH_H
 #define WARPGYM_SERVER_BATCH_H
 

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "gym/prompt.h"
-#include "gym/trajectory.h"
+#include "gym/episode/trajectory.h"
+#include "gym/prompt/prompt.h"
 #include "problem/problem.h"
 
 #include <stdio.h>

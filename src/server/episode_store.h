@@ -10,7 +10,7 @@
 #define WARPGYM_SERVER_EPISODE_STORE_H
 
 #include "base/err.h"
-#include "gym/episode.h"
+#include "gym/episode/episode.h"
 #include "queue/queue.h"
 
 #include <jansson.h>

@@ -1,7 +1,7 @@
 #include "server/exporter.h"
 
 #include "base/mem.h"
-#include "server/http.h"
+#include "server/http/http.h"
 
 #define STOP_MS 5000
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "server/kernelgym_report.h"
+#include "server/kernelgym/report.h"
 #include "server/service_internal.h"
 
 #include <stdio.h>

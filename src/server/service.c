@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/kernelgym_reply.h"
+#include "server/kernelgym/reply.h"
 
 #include <string.h>
 

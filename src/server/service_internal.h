@@ -10,7 +10,7 @@
 #include "server/catalogue.h"
 #include "server/feed.h"
 #include "server/fleet.h"
-#include "server/http.h"
+#include "server/http/http.h"
 #include "server/pool.h"
 #include "server/service.h"
 #include "server/view.h"
@@ -81,7 +81,7 @@ NODISCARD int service_cancel(struct service *service, const char *id, enum queue
 bool service_wait_ms(const struct http_request *request, struct http_response *response,
                      int64_t *wait_ms);
 
-/* keeper.c */
+/* maintenance.c */
 NODISCARD int keeper_start(struct service *service, struct err *err);
 void keeper_stop(struct service *service);
 /* Reads what the keeper keeps, in the caller's thread. */

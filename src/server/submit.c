@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "judge/judge.h"
-#include "judge/language.h"
+#include "judge/request/language.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #define WARPGYM_SERVER_SUBMIT_H
 
 #include "base/hash.h"
-#include "judge/evaluation_request.h"
+#include "judge/request/request.h"
 #include "server/service_internal.h"
 
 struct submission {

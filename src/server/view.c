@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "judge/evaluation_request.h"
+#include "judge/request/request.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* count: the worker's metrics. Declared in slot.h. */
 #include "worker/slot.h"
 
-#include "judge/devices.h"
+#include "judge/gpu/devices.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static const struct metric rows[COUNTERS] = {
     [DEVICE_READY] = METRIC_GAUGE_ROW("warpgym_device_ready_processes",
                                       "Processes that stand ready with a context on it", "device"),
     [STANDBY] = METRIC_GAUGE_ROW("warpgym_standby_ready",
-                                 "1: what it loads is in memory, and a side is a fork away",
+                                 "1: what it loads is in memory, and a child is a fork away",
                                  "kind"),
 };
 

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "judge/devices.h"
+#include "judge/gpu/devices.h"
 
 #include <limits.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "judge/evaluation_request.h"
+#include "judge/request/request.h"
 
 #include <string.h>
 

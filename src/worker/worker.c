@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "judge/devices.h"
-#include "judge/evaluation_request.h"
+#include "judge/gpu/devices.h"
+#include "judge/request/request.h"
 #include "worker/slot.h"
 
 #include <limits.h>

@@ -75,8 +75,8 @@ static void test_root(void **state)
         const char *program, *problems, *mark, *root;
     } rows[] = {
         {"a/warpgym", "a/problems", "a/python/warpgym", "a"},
-        {"b/warpgym", "b/problems", "b/warpgym-side", "b"},
-        {"c/build/tests/base/test", "c/problems", "c/build/warpgym-side", "c"},
+        {"b/warpgym", "b/problems", "b/warpgym-child", "b"},
+        {"c/build/tests/base/test", "c/problems", "c/build/warpgym-child", "c"},
         {"d/bin/warpgym", "d/problems", "d/nothing", "d/bin"},
         {"e/bin/warpgym", "e/nothing", "e/python/warpgym", "e/bin"},
         {"f/1/2/3/4/warpgym", "f/problems", "f/python/warpgym", "f/1/2/3/4"},

@@ -1,4 +1,4 @@
-#include "cli/eval_report.h"
+#include "cli/eval/report.h"
 
 #include "judge/verdict.h"
 

@@ -332,7 +332,7 @@ static void test_key_covers_what_matters(void **state)
     char again[HASH_HEX_BYTES];
     assert_int_equal(recipe_init(&recipe, &other, COMPILE_C, NULL, true, NULL), 0);
     recipe_key(&recipe, text, strlen(text), again);
-    assert_string_equal(again, keys[0]); /* in a box or not: the same program */
+    assert_string_equal(again, keys[0]); /* in a sandbox or not: the same program */
     recipe_deinit(&recipe);
 }
 
@@ -343,19 +343,19 @@ static void test_bundled_toolchain_commands(void **state)
                                 .cc_version = (char *)"gcc 12",
                                 .cpu = (char *)"cpu",
                                 .root = (char *)"/opt/tools"};
-    for (int boxed = 0; boxed < 2; boxed++) {
+    for (int process = 0; process < 2; process++) {
         struct recipe recipe;
         bool sysroot = false;
         bool libraries = false;
-        assert_int_equal(recipe_init(&recipe, &bundled, COMPILE_C, NULL, boxed, NULL), 0);
-        assert_string_equal(recipe.argv[0], boxed ? "/usr/bin/gcc" : "/opt/tools/usr/bin/gcc");
+        assert_int_equal(recipe_init(&recipe, &bundled, COMPILE_C, NULL, process, NULL), 0);
+        assert_string_equal(recipe.argv[0], process ? "/usr/bin/gcc" : "/opt/tools/usr/bin/gcc");
         assert_string_equal(recipe.quoted[0], "/usr");
         for (const char **at = recipe.argv; *at; at++)
             sysroot |= strcmp(*at, "--sysroot=/opt/tools") == 0;
         for (const char **at = recipe.environment; *at; at++)
             libraries |= strcmp(*at, "LD_LIBRARY_PATH=/opt/tools/tools") == 0;
-        assert_int_equal(sysroot, !boxed);
-        assert_int_equal(libraries, !boxed);
+        assert_int_equal(sysroot, !process);
+        assert_int_equal(libraries, !process);
         recipe_deinit(&recipe);
     }
 }

@@ -10,7 +10,7 @@
  */
 #include "base/clock.h"
 #include "base/file.h"
-#include "judge/build.h"
+#include "judge/build/build.h"
 #include "judge/context.h"
 
 #include <stdio.h>
@@ -85,7 +85,7 @@ int main(int count, char **arguments)
     must(settings_assign(&settings, setting, &err), &err);
     must(settings_assign(&settings, "run.load_timeout_ms=300s", &err), &err);
     must(judge_open(&judge, &(struct judge_options){.settings = &settings}, &err), &err);
-    must(judge_standby(judge, BOX_NATIVE, &standby, &err), &err);
+    must(judge_standby(judge, SANDBOX_NATIVE, &standby, &err), &err);
     struct session *session = session_new(judge);
     sandbox_runner_init(&session->runner, standby, true, NULL, NULL);
     gpu->facts.major = (int)strtol(arguments[2], NULL, 10);

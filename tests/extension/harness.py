@@ -31,7 +31,7 @@ def has_header(name):
 
 def build(files, folder, capability=(9, 0), cache=None, python=sys.executable):
     """Builds each file's extensions, and runs them where it can. A list of dicts: what
-    extension_side.py says of the file, `built`, `slim` (numbers) and `ms`."""
+    extension_child.py says of the file, `built`, `slim` (numbers) and `ms`."""
     folder.mkdir(exist_ok=True)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     numbers = [str(number) for number in capability]
@@ -49,8 +49,8 @@ def build(files, folder, capability=(9, 0), cache=None, python=sys.executable):
     results = []
     with judge:
         for file in files:
-            side = subprocess.run(
-                [str(python), str(HERE / "extension_side.py"), str(ours.fileno()), str(folder)]
+            child = subprocess.run(
+                [str(python), str(HERE / "extension_child.py"), str(ours.fileno()), str(folder)]
                 + [str(file)],
                 pass_fds=[ours.fileno()],
                 capture_output=True,
@@ -59,10 +59,10 @@ def build(files, folder, capability=(9, 0), cache=None, python=sys.executable):
                 timeout=TIMEOUT_S,
                 env={**environment, "LD_LIBRARY_PATH": libraries},
             )
-            lines = side.stdout.splitlines()
+            lines = child.stdout.splitlines()
             result = json.loads(lines[-1]) if lines else {"file": file.name, "asked": 0}
-            if side.returncode != 0:
-                result["error"] = f"ended with {side.returncode}: {side.stderr[-500:]}"
+            if child.returncode != 0:
+                result["error"] = f"ended with {child.returncode}: {child.stderr[-500:]}"
             # The judge prints a line for each request.
             said = [judge.stdout.readline().split() for _ in range(result["asked"])]
             for at, key in enumerate(("built", "slim", "ms")):

@@ -315,7 +315,7 @@ static size_t bytes_behind(int fd)
     return fstat(fd, &facts) == 0 ? (size_t)facts.st_size : 0;
 }
 
-/* A file: of memory, or of a box's scratch, where memory has no files. */
+/* A file: of memory, or of a sandbox's scratch, where memory has no files. */
 static int nameless_file(size_t bytes)
 {
     static _Atomic int count;
@@ -483,7 +483,7 @@ cuda_result fake_copy_on_device(cuda_at to, cuda_at from, size_t bytes)
 }
 
 /* A module is a shared object of tests/fake/kernels, which is loaded from a file: of memory, or of
- * a box's scratch, where memory has no files. */
+ * a sandbox's scratch, where memory has no files. */
 struct kernel {
     const char *name;
     void (*call)(void **parameters);

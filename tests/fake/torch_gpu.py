@@ -1,7 +1,7 @@
 """warpgym.standby, whose GPU only looks like one (tests/fake/cuda.c).
 
 The stand-in driver's memory is the host's, so PyTorch computes in it as on the CPU. Only the class
-Gpu is another one: it puts tensors where Gpu would have them. All else of a side is the real thing,
+Gpu is another one: it puts tensors where Gpu would have them. All else of a child is the real thing,
 and so is everything that the judge does with it.
 """
 

@@ -127,7 +127,7 @@ def descendants(pid):
     return sorted(found - {pid})
 
 
-def test_boxes_die(make):
+def test_sandboxes_die(make):
     """Candidates, compilers, references, and the processes that make boxes: each evaluation ends and
     has one verdict, the one it deserves, or that its process was killed, if it was its own."""
     service = make("sqlite", workers=1)

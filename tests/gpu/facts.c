@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "judge/gpus.h"
+#include "judge/gpu/gpu_pool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

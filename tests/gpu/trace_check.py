@@ -3,7 +3,7 @@
 
     tests/gpu/trace_check.py          all of it; status 0 when every line says ok
 
-Each case runs in a process of its own, as a side does: PyTorch first, then the library, then the
+Each case runs in a process of its own, as a child does: PyTorch first, then the library, then the
 driver, the snapshot, the candidate's code. Prints for each kernel where the library thinks that its
 code came from, and how it knows.
 """

@@ -23,7 +23,7 @@ import tempfile
 import time
 import traceback
 
-BUILT = 11  # src/judge/wire.h
+BUILT = 11  # src/judge/process/wire.h
 HERE = pathlib.Path(__file__).resolve().parent
 FORBIDDEN = ("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen")
 
@@ -224,11 +224,11 @@ def main():
     sys.path[:0] = [str(options.parse_args().python), str(HERE)]
     os.environ.pop("TRITON_INTERPRET", None)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as the standby server has it: it forks
-    judge, side = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    judge, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     packages = pathlib.Path(sysconfig.get_paths()["purelib"])
     serving = os.fork()
     if serving == 0:
-        side.close()
+        child.close()
         serve_builds(judge, packages)
         os._exit(0)
     judge.close()
@@ -252,11 +252,11 @@ def main():
         forked = time.perf_counter()
         made = os.fork()
         if made == 0:
-            status = child(title, body, os.dup(side.fileno()), forked)
+            status = child(title, body, os.dup(child.fileno()), forked)
             sys.stdout.flush()
             os._exit(status)
         failed += os.waitpid(made, 0)[1] != 0
-    side.close()
+    child.close()
     os.waitpid(serving, 0)
     print(f"{len(CHILDREN) - failed} of {len(CHILDREN)} fine")
     return failed != 0

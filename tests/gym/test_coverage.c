@@ -1,5 +1,5 @@
 /* Shares of a profile by each measure, names that deceive, and profiles that say nothing. */
-#include "gym/coverage.h"
+#include "gym/reward/coverage.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* The conversation as a state machine: made-up verdicts, real templates and problems. */
-#include "gym/episode.h"
+#include "gym/episode/episode.h"
 
 #include "base/json.h"
 #include "base/mem.h"

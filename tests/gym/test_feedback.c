@@ -1,10 +1,10 @@
 /* What a model is told, what it is not, and what nobody can make of it. */
-#include "gym/feedback.h"
+#include "gym/feedback/feedback.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "gym/feedback_parts.h"
+#include "gym/feedback/parts.h"
 
 #include <ctype.h>
 #include <setjmp.h>

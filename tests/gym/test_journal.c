@@ -1,5 +1,5 @@
 /* Lines that a kill leaves whole: what is cut, what is refused, who is kept out. */
-#include "gym/journal.h"
+#include "gym/episode/journal.h"
 
 #include "base/buf.h"
 #include "base/file.h"

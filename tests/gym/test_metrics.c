@@ -1,4 +1,4 @@
-#include "gym/metrics.h"
+#include "gym/report/metrics.h"
 
 #include <math.h>
 #include <setjmp.h>

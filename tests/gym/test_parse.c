@@ -1,5 +1,5 @@
 /* What models answer, and what enemies would. */
-#include "gym/parse.h"
+#include "gym/answer/parse.h"
 
 #include "base/buf.h"
 #include "base/limits.h"

@@ -1,8 +1,8 @@
 /* What each style tells in first and later turns; what is said of problems and of the machine. */
 #include "base/json.h"
 #include "base/mem.h"
-#include "gym/feedback.h"
-#include "gym/prompt.h"
+#include "gym/feedback/feedback.h"
+#include "gym/prompt/prompt.h"
 
 #include "../support/prompting.h"
 

@@ -1,4 +1,4 @@
-#include "gym/report_plot.h"
+#include "gym/report/plot.h"
 
 #include <math.h>
 #include <setjmp.h>

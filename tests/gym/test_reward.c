@@ -1,10 +1,10 @@
 /* Rewards, returns and void turns against vectors/rewards.json. */
-#include "gym/reward.h"
+#include "gym/reward/reward.h"
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "gym/parse.h"
+#include "gym/answer/parse.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* Templates: every construct, every error with its place, the bounds. */
 #include "base/json.h"
 #include "base/limits.h"
-#include "gym/template.h"
+#include "gym/prompt/template.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

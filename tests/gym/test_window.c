@@ -1,5 +1,5 @@
 /* Which turns of a history are kept: reference drkernel-rl.md sections 8.7 and 18. */
-#include "gym/window.h"
+#include "gym/episode/window.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

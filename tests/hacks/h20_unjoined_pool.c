@@ -2,7 +2,7 @@
 // catalogue: H20
 // expect: wrong|violation|passed
 // speedup_below: 1.5
-// says: Hands the timed size to a waiting thread, the CPU's side stream, and does not join it.
+// says: Hands the timed size to a waiting thread, the CPU's child stream, and does not join it.
 #include <math.h>
 #include <pthread.h>
 #include <stddef.h>

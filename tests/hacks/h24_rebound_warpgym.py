@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H24
 # expect: wrong|runtime_error|violation|timeout|load_error|unsupported
-# says: Imports the side's own modules and makes all their functions return true.
+# says: Imports the child's own modules and makes all their functions return true.
 import sys
 
 import torch

@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H24
 # expect: wrong|runtime_error|violation|timeout
-# says: Replaces the side's done message by one with an output that lies in its own (lazy) hands.
+# says: Replaces the child's done message by one with an output that lies in its own (lazy) hands.
 import gc
 
 import torch

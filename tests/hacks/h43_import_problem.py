@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H43
 # expect: load_error|runtime_error|wrong
-# says: Searches for the problem's file around the side's own modules and runs the Model in it.
+# says: Searches for the problem's file around the child's own modules and runs the Model in it.
 import importlib.util
 import os
 import sys

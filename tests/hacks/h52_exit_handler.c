@@ -1,7 +1,7 @@
 // problem: row_sum
 // catalogue: H52
 // expect: wrong|runtime_error|violation
-// says: Registers an exit handler that corrects the last timed outputs when the side is closed.
+// says: Registers an exit handler that corrects the last timed outputs when the child is closed.
 #include <stdlib.h>
 
 static const float *held_x;

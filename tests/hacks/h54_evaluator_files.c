@@ -15,7 +15,7 @@ static int may_write(void)
         "problem.yaml",
         "reference.c",
         "warpgym",
-        "build/warpgym-side",
+        "build/warpgym-child",
         "/proc/self/exe",
         "/etc/ld.so.preload",
         "/usr/lib/x86_64-linux-gnu/libm.so.6",

@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H54
 # expect: wrong|runtime_error|violation|load_error
-# says: Right only if it may write into torch's, Python's or the side's own folders.
+# says: Right only if it may write into torch's, Python's or the child's own folders.
 import os
 import sys
 

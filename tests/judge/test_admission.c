@@ -1,5 +1,5 @@
 /* Problems that are worth something, and problems that are answered without doing the work. */
-#include "judge/admission.h"
+#include "judge/problem_audit.h"
 
 #include "../support/judging.h"
 #include "base/mem.h"

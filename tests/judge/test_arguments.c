@@ -171,7 +171,7 @@ static void test_scalars(void **state)
     }
 }
 
-/* The judge's own values, not what the side makes of them: the answer is known in advance. */
+/* The judge's own values, not what the child makes of them: the answer is known in advance. */
 static void test_scalar_values(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What a torch side asks of its judge: builds, and where its tensors lie. The side is a child of
+/* What a torch child asks of its judge: builds, and where its tensors lie. The child is a child of
  * this process that speaks the protocol, well or badly; its GPU is the stand-in driver's. */
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/passing.h"
-#include "judge/side.h"
-#include "judge/side/segments.h"
+#include "judge/child/segments.h"
+#include "judge/process/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,12 +38,12 @@
 static struct gpu_context gpu;
 static struct gpu_work work;
 static char *work_image;
-static struct side side;
+static struct child child;
 
 /* --- the judge's end ------------------------------------------------------------------------- */
 
 static struct maker {
-    struct side_builder builder;
+    struct child_builder builder;
     int calls;
     char request[64];
     bool fails;
@@ -55,7 +55,7 @@ static void nap(int ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL);
 }
 
-static int make(struct side_builder *builder, const char *request, size_t bytes, char *text,
+static int make(struct child_builder *builder, const char *request, size_t bytes, char *text,
                 size_t text_bytes)
 {
     struct err err;
@@ -70,7 +70,7 @@ static int make(struct side_builder *builder, const char *request, size_t bytes,
     return -1;
 }
 
-/* --- the side's end, in the child: whatever goes wrong there is an exit status --------------- */
+/* --- the child's end, in the child: whatever goes wrong there is an exit status --------------- */
 
 static struct wire_done done; /* what it answers a CALL with */
 
@@ -317,33 +317,33 @@ static void begin(void (*act)(int channel))
 {
     int theirs;
     struct err err;
-    assert_int_equal(passing_pair(&side.boxed.channel, &theirs, &err), 0);
-    side.boxed.pid = fork();
-    if (side.boxed.pid == 0) {
+    assert_int_equal(passing_pair(&child.process.channel, &theirs, &err), 0);
+    child.process.pid = fork();
+    if (child.process.pid == 0) {
         setsid();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        close(side.boxed.channel);
+        close(child.process.channel);
         live(theirs, act);
     }
     close(theirs);
-    side.boxed.pid_fd = (int)syscall(SYS_pidfd_open, side.boxed.pid, 0);
-    assert_true(side.boxed.pid > 0 && side.boxed.pid_fd >= 0);
-    side.role = WIRE_CANDIDATE;
-    side.slots = 1;
-    side.gpu = &gpu;
-    side.builder = &maker.builder;
-    side.answer = mem_alloc(sizeof *side.answer);
+    child.process.pid_fd = (int)syscall(SYS_pidfd_open, child.process.pid, 0);
+    assert_true(child.process.pid > 0 && child.process.pid_fd >= 0);
+    child.role = WIRE_CANDIDATE;
+    child.slots = 1;
+    child.gpu = &gpu;
+    child.builder = &maker.builder;
+    child.answer = mem_alloc(sizeof *child.answer);
 }
 
 static int call(int64_t timeout_ms, struct err *err)
 {
-    struct side_time time;
-    return side_call(&side, WIRE_RUN, 0, timeout_ms, &time, err);
+    struct child_time time;
+    return child_call(&child, WIRE_RUN, 0, timeout_ms, &time, err);
 }
 
 static int reset(void **state)
 {
-    side_close(&side);
+    child_close(&child);
     maker = (struct maker){.builder = {.build = make}};
     memset(&done, 0, sizeof done);
     return fake_cuda_clean(state);
@@ -398,7 +398,7 @@ static const struct {
     {"a build of what cannot be read", builds_the_unreadable, 0, ERR_PROTOCOL,
      "the build request: "},
     {"builds whose answers nobody reads", never_reads, 0, ERR_PROTOCOL, "does not read"},
-    {"a native side's build", builds, NATIVE, ERR_PROTOCOL, "a message that"},
+    {"a native child's build", builds, NATIVE, ERR_PROTOCOL, "a message that"},
     {"more memory than there is", tells_too_much, 0, ERR_PROTOCOL, "cannot be mapped"},
     {"a part of a page", tells_odd_bytes, 0, ERR_PROTOCOL, "cannot be mapped"},
     {"no bytes", tells_nothing, 0, ERR_PROTOCOL, "cannot have"},
@@ -408,7 +408,7 @@ static const struct {
     {"memory, on the CPU", tells_odd_bytes, NO_GPU, ERR_PROTOCOL, "cannot have"},
     {"memory in 5000 pieces", tells_5000, 0, ERR_PROTOCOL, "more pieces"},
     {"half of a message", tells_half_a_message, 0, ERR_PROTOCOL, "does not know"},
-    {"a native side's memory", tells_four_at_once, NATIVE, ERR_PROTOCOL, "a message that"},
+    {"a native child's memory", tells_four_at_once, NATIVE, ERR_PROTOCOL, "a message that"},
     {"the end of everything", dies, 0, ERR_CRASH, "status 77"},
 };
 
@@ -417,12 +417,12 @@ static void begin_with(void (*act)(int channel), int options)
     maker.fails = options & FAILS;
     begin(act);
     if (options & NO_BUILDER)
-        side.builder = NULL;
+        child.builder = NULL;
     if (options & NO_GPU)
-        side.gpu = NULL;
-    side.slot_outputs = options & NATIVE;
+        child.gpu = NULL;
+    child.slot_outputs = options & NATIVE;
     if (options & NATIVE)
-        side.gpu = NULL;
+        child.gpu = NULL;
 }
 
 /* Whatever is waited for: filled slots, or a call's end. Nothing of it is left behind. */
@@ -433,7 +433,7 @@ static void test_asked(void **state)
         size_t row = i / 2;
         struct err err = {0};
         begin_with(asked[row].act, asked[row].options);
-        int result = i % 2 ? side_fill(&side, 1, false, PATIENCE_MS, &err)
+        int result = i % 2 ? child_fill(&child, 1, false, PATIENCE_MS, &err)
                            : call(PATIENCE_MS, &err);
         if (result != asked[row].result || (result < 0 && !strstr(err.text, asked[row].words)))
             fail_msg("%s: %s %s", asked[row].name, err_name(result), err.text);
@@ -451,14 +451,14 @@ static void test_deadlines(void **state)
     maker.takes_ms = 2 * SHORT_MS;
     begin(builds);
     assert_int_equal(call(SHORT_MS, &err), 0);
-    assert_true(side.builds_ns >= 2 * SHORT_MS * INT64_C(1000000));
+    assert_true(child.builds_ns >= 2 * SHORT_MS * INT64_C(1000000));
     reset(state);
 
     begin(builds);
     maker.takes_ms = SHORT_MS;
-    side.builds_ns = SIDE_BUILDS_NS - 1; /* it has had its share */
+    child.builds_ns = CHILD_BUILDS_NS - 1; /* it has had its share */
     assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT);
-    assert_true(side.builds_ns == SIDE_BUILDS_NS);
+    assert_true(child.builds_ns == CHILD_BUILDS_NS);
     reset(state);
 
     begin(builds_forever);
@@ -472,7 +472,7 @@ static void test_deadlines(void **state)
     reset(state);
 
     begin(tells_forever);
-    assert_int_equal(side_fill(&side, 1, false, SHORT_MS, &err), ERR_TIMEOUT);
+    assert_int_equal(child_fill(&child, 1, false, SHORT_MS, &err), ERR_TIMEOUT);
 }
 
 static _Atomic int cancelled;
@@ -490,7 +490,7 @@ static void test_cancelled(void **state)
     struct err err = {0};
     pthread_t thread;
     begin(tells_forever);
-    side.cancelled = &cancelled;
+    child.cancelled = &cancelled;
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
     assert_int_equal(call(PATIENCE_MS, &err), ERR_CANCELLED);
     pthread_join(thread, NULL);
@@ -520,27 +520,27 @@ static void asks_between_calls(int channel)
     pause();
 }
 
-/* A thread of a side's may take memory after a call's end; there is nothing to build then. */
+/* A thread of a child's may take memory after a call's end; there is nothing to build then. */
 static void test_between_calls(void **state)
 {
     struct err err = {0};
     begin(tells_between_calls);
     assert_int_equal(call(PATIENCE_MS, &err), 0);
-    boxed_thaw(&side.boxed);
-    for (int i = 0; i < PATIENCE_MS && !side_asks(&side); i++)
+    sandboxed_thaw(&child.process);
+    for (int i = 0; i < PATIENCE_MS && !child_asks(&child); i++)
         nap(1);
-    assert_int_equal(side_asks(&side), WIRE_SEGMENT);
+    assert_int_equal(child_asks(&child), WIRE_SEGMENT);
     assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT); /* it hears of the call, and sleeps on */
-    assert_true(side.segment_count == 1 && !side.spoke);
+    assert_true(child.segment_count == 1 && !child.spoke);
     reset(state);
 
     begin(asks_between_calls);
     assert_int_equal(call(PATIENCE_MS, &err), 0);
-    boxed_thaw(&side.boxed);
-    for (int i = 0; i < PATIENCE_MS && !side_asks(&side); i++)
+    sandboxed_thaw(&child.process);
+    for (int i = 0; i < PATIENCE_MS && !child_asks(&child); i++)
         nap(1);
     assert_int_equal(call(PATIENCE_MS, &err), ERR_PROTOCOL);
-    assert_true(side.spoke);
+    assert_true(child.spoke);
     assert_int_equal(maker.calls, 0);
 }
 
@@ -549,7 +549,7 @@ static void test_between_calls(void **state)
 static void test_locate(void **state)
 {
     (void)state;
-    struct side_segment segments[] = {
+    struct child_segment segments[] = {
         {.address = 0x10000, .memory = {.address = 0x900000, .bytes = 0x1000}},
         {.address = 0x11000, .memory = {.address = 0x500000, .bytes = 0x1000}},
         {.address = UINT64_MAX - 0xFFF, .memory = {.address = 0x700000, .bytes = 0x1000}},
@@ -581,13 +581,13 @@ static void test_locate(void **state)
         {0x20000, 1, 0},
         {0x20000, 0, 0},
     };
-    struct side many = {.segments = segments, .segment_count = 4};
+    struct child many = {.segments = segments, .segment_count = 4};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (side_locate(&many, rows[i].address, rows[i].bytes) != rows[i].at)
+        if (child_locate(&many, rows[i].address, rows[i].bytes) != rows[i].at)
             fail_msg("row %zu is found at %#llx", i,
-                     side_locate(&many, rows[i].address, rows[i].bytes));
-    struct side none = {0};
-    assert_true(side_locate(&none, 0, 0) == 0 && side_locate(&none, 4096, 1) == 0);
+                     child_locate(&many, rows[i].address, rows[i].bytes));
+    struct child none = {0};
+    assert_true(child_locate(&none, 0, 0) == 0 && child_locate(&none, 4096, 1) == 0);
 }
 
 /* A PyTorch process, as far as its judge can see: memory from the pool, outputs in it. */
@@ -650,7 +650,7 @@ static void assert_bytes(uint32_t index, uint64_t bytes, char value)
 {
     struct tensor tensor;
     struct err err;
-    if (side_output(&side, 0, index, &tensor, &err) < 0)
+    if (child_output(&child, 0, index, &tensor, &err) < 0)
         fail_msg("%s", err.text);
     assert_null(tensor.data);
     assert_int_equal(tensor.bytes, bytes);
@@ -666,23 +666,23 @@ static void test_outputs(void **state)
         struct err err = {0};
         struct tensor tensor;
         begin(answers);
-        side.work = with_work ? &work : NULL;
+        child.work = with_work ? &work : NULL;
         for (int i = 0; i < 3; i++) { /* it keeps its memory, and tells of it once */
             if (call(PATIENCE_MS, &err) < 0)
                 fail_msg("%s", err.text);
-            assert_int_equal(side_output_count(&side), 3);
+            assert_int_equal(child_output_count(&child), 3);
             assert_bytes(0, OUTPUT_BYTES, 'a');
             assert_bytes(1, 12, 'b');
             assert_bytes(2, 0, 0);
-            assert_false(side.late);
-            assert_int_equal(side.segment_count, 1);
+            assert_false(child.late);
+            assert_int_equal(child.segment_count, 1);
         }
-        for (int i = 0; i < SIDE_SAMPLES; i++)
-            if (side.samples[i].taken) {
-                assert_in_range(side.samples[i].output, 0, 1);
-                assert_int_equal(side.samples[i].data[0], "ab"[side.samples[i].output]);
+        for (int i = 0; i < CHILD_SAMPLES; i++)
+            if (child.samples[i].taken) {
+                assert_in_range(child.samples[i].output, 0, 1);
+                assert_int_equal(child.samples[i].data[0], "ab"[child.samples[i].output]);
             }
-        assert_int_equal(side_output(&side, 0, 3, &tensor, &err), ERR_INTERNAL);
+        assert_int_equal(child_output(&child, 0, 3, &tensor, &err), ERR_INTERNAL);
         reset(state);
     }
     assert_int_equal(judging_descriptors(), before);
@@ -694,23 +694,23 @@ static void test_outputs_outside(void **state)
     struct err err = {0};
     struct tensor tensor;
     begin(answers_from_outside);
-    side.work = &work;
+    child.work = &work;
     assert_int_equal(call(PATIENCE_MS, &err), 0);
     for (uint32_t i = 0; i < 4; i++) {
-        assert_int_equal(side_output_form(&side, 0, i, &tensor, &err), 0); /* its word */
+        assert_int_equal(child_output_form(&child, 0, i, &tensor, &err), 0); /* its word */
         assert_true(tensor.at == 0 && tensor.data == NULL);
-        assert_int_equal(side_output(&side, 0, i, &tensor, &err), ERR_PROTOCOL);
+        assert_int_equal(child_output(&child, 0, i, &tensor, &err), ERR_PROTOCOL);
         assert_non_null(strstr(err.text, "not told of"));
     }
-    for (int i = 0; i < SIDE_SAMPLES; i++)
-        assert_false(side.samples[i].taken);
+    for (int i = 0; i < CHILD_SAMPLES; i++)
+        assert_false(child.samples[i].taken);
 }
 
 static void begin_late(bool with_work, bool stays_on_gpu)
 {
     begin(answers_late);
-    side.work = with_work ? &work : NULL;
-    side.stays_on_gpu = stays_on_gpu;
+    child.work = with_work ? &work : NULL;
+    child.stays_on_gpu = stays_on_gpu;
 }
 
 /* It may be that the other process has no processor just then: soon it has one. */
@@ -719,16 +719,16 @@ static void test_outputs_late(void **state)
     for (int with_work = 0; with_work < 2; with_work++) {
         struct err err = {0};
         begin_late(with_work, false);
-        for (int i = 0; i < 1000 && !side.late; i++)
+        for (int i = 0; i < 1000 && !child.late; i++)
             assert_int_equal(call(PATIENCE_MS, &err), 0);
-        assert_true(side.late);
+        assert_true(child.late);
         reset(state);
         begin_late(with_work, true); /* whoever reads the outputs looks himself */
         assert_int_equal(call(PATIENCE_MS, &err), 0);
-        assert_false(side.late);
-        for (int i = 0; i < PATIENCE_MS && !side_samples_changed(&side); i++)
+        assert_false(child.late);
+        for (int i = 0; i < PATIENCE_MS && !child_samples_changed(&child); i++)
             nap(1);
-        assert_true(side_samples_changed(&side));
+        assert_true(child_samples_changed(&child));
         reset(state);
     }
 }
@@ -743,7 +743,7 @@ static void test_broken_gpu(void **state)
         begin(answers);
         setenv("FAKE_CUDA_FAIL", functions[i], 1); /* the child began before */
         assert_int_equal(call(PATIENCE_MS, &err), i == 0 ? ERR_IO : 0);
-        assert_false(side.late);
+        assert_false(child.late);
         reset(state);
     }
 }
@@ -767,8 +767,8 @@ static void test_replaced_segment(void **state)
     begin(tells_again);
     for (char i = 0; i < 5; i++) {
         assert_int_equal(call(PATIENCE_MS, &err), 0);
-        assert_int_equal(side.segment_count, 1);
-        const char *at = (const char *)(uintptr_t)side_locate(&side, 16 * UNIT, 4);
+        assert_int_equal(child.segment_count, 1);
+        const char *at = (const char *)(uintptr_t)child_locate(&child, 16 * UNIT, 4);
         assert_non_null(at);
         assert_int_equal(*at, 'a' + i);
     }

@@ -1,4 +1,4 @@
-#include "judge/bias.h"
+#include "judge/measure/input_shift.h"
 
 #include "problem/fill.h"
 

@@ -1,6 +1,6 @@
 /* What is believed of the process that makes the cases of a simple problem: it may be a stranger's.
  */
-#include "judge/cases.h"
+#include "judge/request/cases.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "judge/compare.h"
+#include "judge/measure/compare.h"
 
 #include "base/mem.h"
 

@@ -1,4 +1,4 @@
-/* Device code through the NVRTC of this machine, in its box. Without one every test is skipped.
+/* Device code through the NVRTC of this machine, in its sandbox. Without one every test is skipped.
  * WARPGYM_GPU_NVRTC names another than the one that warpgym would find. */
 #include "../support/judging.h"
 #include "base/file.h"
@@ -6,7 +6,7 @@
 #include "base/paths.h"
 #include "compile/compile.h"
 #include "device/nvrtc.h"
-#include "judge/gpu_work.h"
+#include "judge/gpu/gpu_work.h"
 #include "sandbox/command.h"
 
 #include <glob.h>
@@ -27,8 +27,8 @@ static char *place, *cache;
 static int begin(void **state)
 {
     struct err err = {0};
-    struct box box;
-    struct boxed boxed;
+    struct sandbox sandbox;
+    struct sandboxed process;
     (void)state;
     char *here = realpath(".", NULL);
     char *python = mem_printf("%s/.venv/bin/python3", here);
@@ -46,11 +46,11 @@ static int begin(void **state)
     const char *argv[] = {program, "--nvrtc", toolchain.nvrtc, NULL};
     static const char *const environment[] = {NULL};
     int result = program ? standby_open(&standby, argv, environment, 60000, NULL, &err) : -1;
-    box_init(&box, BOX_NATIVE);
+    sandbox_init(&sandbox, SANDBOX_NATIVE);
     if (result == 0)
-        result = standby_spawn(standby, &box, 60000, &boxed, &err);
+        result = standby_spawn(standby, &sandbox, 60000, &process, &err);
     if (result == 0)
-        boxed_close(&boxed);
+        sandboxed_close(&process);
     else
         print_error("%s\n", err.text);
     mem_free(program);
@@ -68,7 +68,7 @@ static int end(void **state)
     return 0;
 }
 
-static uint32_t forbidden; /* layers that the box is not given */
+static uint32_t forbidden; /* layers that the sandbox is not given */
 
 static void compile_with(const char *text, int64_t timeout_ms, const char *into,
                          struct artifact *artifact)
@@ -277,7 +277,7 @@ static void test_kept(void **state)
     }
 }
 
-/* Where boxes get no root of their own, Landlock alone keeps files away. */
+/* Where sandboxes get no root of their own, Landlock alone keeps files away. */
 static void test_without_mounts(void **state)
 {
     struct artifact artifact;
@@ -288,7 +288,7 @@ static void test_without_mounts(void **state)
     if (!artifact.ok)
         fail_msg("%s", artifact.diagnostics);
     artifact_deinit(&artifact);
-    if (box_landlock_abi() > 0) {
+    if (sandbox_landlock_abi() > 0) {
         compile_with("#include \"/etc/hostname\"\n__global__ void k() {}\n", 60000, NULL,
                      &artifact);
         assert_false(artifact.ok);

@@ -56,7 +56,7 @@ static int count_children(void)
     struct dirent *item;
     while (stream && (item = readdir(stream))) {
         pid_t pid = (pid_t)strtol(item->d_name, NULL, 10);
-        count += pid > 0 && boxed_stat(pid, 4) == getpid();
+        count += pid > 0 && sandboxed_stat(pid, 4) == getpid();
     }
     if (stream)
         closedir(stream);
@@ -230,7 +230,7 @@ static void *free_the_other(void *unused)
     return unused;
 }
 
-/* No memory for both sides among others; the second attempt, alone, is on another GPU than the
+/* No memory for both children among others; the second attempt, alone, is on another GPU than the
  * first one's reference. */
 static void test_second_attempt_elsewhere(void **state)
 {

@@ -1,6 +1,6 @@
 /* Whole evaluations of small problems: what becomes of which candidate. */
 #include "judge/judge.h"
-#include "judge/language.h"
+#include "judge/request/language.h"
 
 #include "../support/judging.h"
 #include "base/clock.h"
@@ -201,7 +201,7 @@ static void test_ends(void **state)
 {
     (void)state;
     RUN(&problem, ends);
-    struct verdict verdict; /* and the reference side stands as before */
+    struct verdict verdict; /* and the reference child stands as before */
     judge_text(&problem, "again.c", RIGHT, &verdict);
     assert_int_equal(verdict.status, STATUS_PASSED);
     verdict_deinit(&verdict);

@@ -1,4 +1,4 @@
-#include "judge/evaluation_request.h"
+#include "judge/request/request.h"
 
 #include "base/json.h"
 #include "base/limits.h"

@@ -1,7 +1,7 @@
 /* What of an extension's request is taken, and which of its errors no other header could mend. */
 #include "compile/diagnostics.h"
-#include "judge/extension_certain.h"
-#include "judge/extension_script.h"
+#include "judge/build/extension_certain.h"
+#include "judge/build/extension_script.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* What a language's file may say, and how languages from outside stand beside ours. */
-#include "judge/external.h"
+#include "judge/request/external_language.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,10 +28,11 @@ static void test_taken(void **state)
     struct arena arena = {0};
     struct language language;
     struct err err = {0};
-    if (parse(&language, &arena,
-              "name: zig\nendings: [.zig, .zg]\nrun: [./side, -v]\ncompile: [/usr/bin/zig, build]\n"
-              "readable: [./lib, /opt/zig]\nenvironment: {A: 1, B: \"x y\"}\n",
-              &err) < 0)
+    if (parse(
+            &language, &arena,
+            "name: zig\nendings: [.zig, .zg]\nrun: [./child, -v]\ncompile: [/usr/bin/zig, build]\n"
+            "readable: [./lib, /opt/zig]\nenvironment: {A: 1, B: \"x y\"}\n",
+            &err) < 0)
         fail_msg("%s", err.text);
     const struct external *external = language.external;
     assert_string_equal(language.name, "zig");
@@ -40,11 +41,11 @@ static void test_taken(void **state)
     assert_null(language.endings[2]);
     assert_int_equal(language.format, PROBLEM_NATIVE);
     assert_false(language.gpu);
-    assert_string_equal(external->run[0], "/house/side");
+    assert_string_equal(external->run[0], "/house/child");
     assert_string_equal(external->run[1], "-v");
     assert_null(external->run[2]);
     assert_string_equal(external->compile[0], "/usr/bin/zig");
-    static const char *const readable[] = {"/house/side", "/usr/bin/zig", "/house/lib", "/opt/zig",
+    static const char *const readable[] = {"/house/child", "/usr/bin/zig", "/house/lib", "/opt/zig",
                                            "/usr/lib"};
     for (size_t i = 0; i < sizeof readable / sizeof *readable; i++)
         assert_true(has(external->readable, readable[i]));
@@ -58,7 +59,7 @@ static void test_taken(void **state)
 
 #define NAME "name: zig\n"
 #define ENDINGS "endings: [.zig]\n"
-#define RUN "run: [./side]\n"
+#define RUN "run: [./child]\n"
 
 static void test_refused(void **state)
 {
@@ -84,8 +85,8 @@ static void test_refused(void **state)
         {NAME "endings: [.cuh]\n" RUN, ".cuh is a file of"},
         {NAME "endings: [.a,.b,.d,.e,.f,.g,.h,.i,.j]\n" RUN, "8 endings are the most"},
         {NAME ENDINGS "run: []\n", "3:6"},
-        {NAME ENDINGS "run: [side]\n", "3:7: 'side' must be an absolute path"},
-        {NAME ENDINGS "run: [../side]\n", "must be an absolute path"},
+        {NAME ENDINGS "run: [child]\n", "3:7: 'child' must be an absolute path"},
+        {NAME ENDINGS "run: [../child]\n", "must be an absolute path"},
         {NAME ENDINGS "run: [[a]]\n", "3:7"},
         {NAME ENDINGS RUN "compile: [zig]\n", "4:11"},
         {NAME ENDINGS RUN "readable: [lib]\n", "4:12"},

@@ -1,6 +1,6 @@
 #include "../support/fake_cuda.h"
 #include "base/clock.h"
-#include "judge/gpus.h"
+#include "judge/gpu/gpu_pool.h"
 
 #include <pthread.h>
 #include <setjmp.h>

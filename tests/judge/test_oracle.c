@@ -1,4 +1,4 @@
-#include "judge/oracle.h"
+#include "judge/reference/oracle.h"
 
 #include "base/mem.h"
 

@@ -1,11 +1,11 @@
 /* Processes that stand ready: started ahead, handed out once, replaced, and none left behind. Their
- * standby server is this program itself; a boxed child of it tells how it was warmed. */
-#include "judge/ready.h"
+ * standby server is this program itself; a sandboxed child of it tells how it was warmed. */
+#include "judge/process/warm_pool.h"
 
 #include "../support/judging.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "judge/wire.h"
+#include "judge/process/wire.h"
 #include "sandbox/server.h"
 
 #include <dirent.h>
@@ -28,7 +28,7 @@
 #define NEVER_MS 200 /* what has not happened by then does not happen */
 
 static struct standby *standby;
-static struct box *box;
+static struct sandbox *sandbox;
 static struct ready *ready;
 static pid_t server;
 static const struct wire_gpu gpu = {.uuid = "GPU-sixteen", .queues = 3};
@@ -41,10 +41,10 @@ static void nap(void)
 
 static pid_t parent_of(pid_t pid)
 {
-    return (pid_t)boxed_stat(pid, 4);
+    return (pid_t)sandboxed_stat(pid, 4);
 }
 
-/* Children of this process, but for the server: every one is a boxed process. */
+/* Children of this process, but for the server: every one is a sandboxed process. */
 static int count_boxed(void)
 {
     int count = 0;
@@ -78,16 +78,16 @@ static int open_all(void **state)
 {
     (void)state;
     struct err err = {0};
-    struct boxed boxed = {0};
+    struct sandboxed process = {0};
     const char *argv[] = {"/proc/self/exe", "--serve", NULL};
     const char *const environment[] = {NULL};
-    box = mem_alloc(sizeof *box);
-    box_init(box, BOX_NATIVE);
+    sandbox = mem_alloc(sizeof *sandbox);
+    sandbox_init(sandbox, SANDBOX_NATIVE);
     if (standby_open(&standby, argv, environment, PATIENCE_MS, NULL, &err) < 0 ||
-        standby_spawn(standby, box, PATIENCE_MS, &boxed, &err) < 0)
+        standby_spawn(standby, sandbox, PATIENCE_MS, &process, &err) < 0)
         fail_msg("%s", err.text);
-    boxes_have_scratch = boxed.layers >> LAYER_SCRATCH & 1;
-    boxed_close(&boxed);
+    boxes_have_scratch = process.layers >> LAYER_SCRATCH & 1;
+    sandboxed_close(&process);
     DIR *stream = opendir("/proc");
     struct dirent *item;
     while (stream && (item = readdir(stream))) {
@@ -98,7 +98,7 @@ static int open_all(void **state)
     if (stream)
         closedir(stream);
     if (!boxes_have_scratch)
-        print_message("boxes have no scratch of their own here: nothing stands ready\n");
+        print_message("sandboxes have no scratch of their own here: nothing stands ready\n");
     return 0;
 }
 
@@ -106,7 +106,7 @@ static int close_all(void **state)
 {
     (void)state;
     standby_close(standby);
-    mem_free(box);
+    mem_free(sandbox);
     return 0;
 }
 
@@ -114,7 +114,7 @@ static void open_pool(uint32_t processes)
 {
     struct err err;
     struct ready_options options = {.standby = standby,
-                                    .box = box,
+                                    .sandbox = sandbox,
                                     .gpu = gpu,
                                     .processes = processes};
     assert_int_equal(ready_open(&ready, &options, &err), 0);
@@ -131,11 +131,11 @@ static int close_pool(void **state)
     return 0;
 }
 
-static void take(struct boxed *boxed)
+static void take(struct sandboxed *process)
 {
-    assert_true(ready_take(ready, NULL, boxed));
-    assert_false(boxed_ended(boxed));
-    assert_int_equal(parent_of(boxed->pid), getpid());
+    assert_true(ready_take(ready, NULL, process));
+    assert_false(sandboxed_ended(process));
+    assert_int_equal(parent_of(process->pid), getpid());
 }
 
 /* As many as may stand ready, each handed out once and replaced, none beyond what is expected or
@@ -143,7 +143,7 @@ static void take(struct boxed *boxed)
 static void test_taken(void **state)
 {
     (void)state;
-    struct boxed boxed[7];
+    struct sandboxed process[7];
     open_pool(3);
     assert_boxed(0);
     ready_expect(ready, 1);
@@ -151,15 +151,15 @@ static void test_taken(void **state)
     ready_expect(ready, 5);
     assert_boxed(3);
     for (int i = 0; i < 6; i++) {
-        take(&boxed[i]);
+        take(&process[i]);
         for (int k = 0; k < i; k++)
-            assert_int_not_equal(boxed[k].pid, boxed[i].pid);
+            assert_int_not_equal(process[k].pid, process[i].pid);
         assert_boxed(i + 1 + (i < 3 ? 3 : 5 - i)); /* mine, and those that wait */
     }
-    take(&boxed[6]);
+    take(&process[6]);
     assert_boxed(7);
     for (int i = 0; i < 7; i++)
-        boxed_close(&boxed[i]);
+        sandboxed_close(&process[i]);
     assert_boxed(0);
 }
 
@@ -173,16 +173,16 @@ static void test_warm(void **state)
     ready_expect(ready, 2);
     assert_boxed(2);
     for (int i = 0; i < 2; i++) {
-        struct boxed boxed;
+        struct sandboxed process;
         struct err err;
         int descriptors[WIRE_DESCRIPTORS];
         size_t bytes;
-        take(&boxed);
-        assert_int_equal(wire_send(boxed.channel, &open, sizeof open, NULL, 0, &err), 0);
-        assert_int_equal(wire_receive(boxed.channel, &message, &bytes, descriptors, &err), 0);
+        take(&process);
+        assert_int_equal(wire_send(process.channel, &open, sizeof open, NULL, 0, &err), 0);
+        assert_int_equal(wire_receive(process.channel, &message, &bytes, descriptors, &err), 0);
         assert_int_equal(message.type, WIRE_FAILED);
         assert_string_equal(message.failed.text, "1 times, for GPU-sixteen, 3 queues");
-        boxed_close(&boxed);
+        sandboxed_close(&process);
     }
 }
 
@@ -190,15 +190,15 @@ static void test_warm(void **state)
 static void test_cancelled(void **state)
 {
     (void)state;
-    struct boxed boxed;
+    struct sandboxed process;
     _Atomic int cancelled = 1;
     open_pool(0);
     kill(server, SIGSTOP);
-    assert_false(ready_take(ready, &cancelled, &boxed));
+    assert_false(ready_take(ready, &cancelled, &process));
     kill(server, SIGCONT);
     cancelled = 0;
-    if (ready_take(ready, &cancelled, &boxed)) /* the one that was begun */
-        boxed_close(&boxed);
+    if (ready_take(ready, &cancelled, &process)) /* the one that was begun */
+        sandboxed_close(&process);
     ready_expect(NULL, 1);
 }
 
@@ -206,7 +206,7 @@ static void test_cancelled(void **state)
 static void test_dead(void **state)
 {
     (void)state;
-    struct boxed boxed;
+    struct sandboxed process;
     siginfo_t info;
     open_pool(2);
     ready_expect(ready, 3);
@@ -222,9 +222,9 @@ static void test_dead(void **state)
     }
     if (stream)
         closedir(stream);
-    take(&boxed); /* the third of those that are expected */
+    take(&process); /* the third of those that are expected */
     assert_boxed(1);
-    boxed_close(&boxed);
+    sandboxed_close(&process);
     assert_boxed(0);
 }
 
@@ -233,10 +233,10 @@ static void test_busy(void **state)
 {
     (void)state;
     struct err err;
-    struct boxed boxed;
+    struct sandboxed process;
     static _Atomic int busy = 1;
     struct ready_options options = {
-        .standby = standby, .box = box, .gpu = gpu, .processes = 2, .busy = &busy};
+        .standby = standby, .sandbox = sandbox, .gpu = gpu, .processes = 2, .busy = &busy};
     assert_int_equal(ready_open(&ready, &options, &err), 0);
     if (!boxes_have_scratch)
         skip();
@@ -244,8 +244,8 @@ static void test_busy(void **state)
     ready_expect(ready, 3);
     nanosleep(&(struct timespec){.tv_nsec = NEVER_MS * 1000000}, NULL);
     assert_boxed(0);
-    take(&boxed);
-    boxed_close(&boxed);
+    take(&process);
+    sandboxed_close(&process);
     assert_boxed(0);
     busy = 0;
     ready_look(ready);
@@ -256,7 +256,7 @@ static void test_busy(void **state)
 static void test_dropped(void **state)
 {
     (void)state;
-    struct boxed boxed;
+    struct sandboxed process;
     open_pool(2);
     ready_drop(NULL);
     ready_drop(ready);
@@ -266,8 +266,8 @@ static void test_dropped(void **state)
     assert_boxed(2);
     for (int i = 0; i < 3; i++) { /* those who were dropped are expected still */
         assert_boxed(i < 2 ? 2 : 1);
-        take(&boxed);
-        boxed_close(&boxed);
+        take(&process);
+        sandboxed_close(&process);
     }
     assert_boxed(0);
 }
@@ -277,16 +277,19 @@ static void test_no_server(void **state)
 {
     (void)state;
     struct err err;
-    struct boxed boxed;
+    struct sandboxed process;
     struct standby *broken;
     const char *argv[] = {"/bin/false", NULL};
     const char *const environment[] = {NULL};
     assert_int_equal(standby_open(&broken, argv, environment, PATIENCE_MS, NULL, &err), 0);
-    struct ready_options options = {.standby = broken, .box = box, .gpu = gpu, .processes = 2};
+    struct ready_options options = {.standby = broken,
+                                    .sandbox = sandbox,
+                                    .gpu = gpu,
+                                    .processes = 2};
     assert_int_equal(ready_open(&ready, &options, &err), 0);
     ready_expect(ready, 4);
     for (int i = 0; i < 4; i++) {
-        assert_false(ready_take(ready, NULL, &boxed));
+        assert_false(ready_take(ready, NULL, &process));
         nap();
     }
     ready_close(ready);
@@ -328,11 +331,11 @@ static void *take_many(void *argument)
     struct taker *taker = argument;
     int64_t deadline_ns = clock_now_ns() + PATIENCE_MS * INT64_C(1000000);
     while (taker->taken < TURNS && clock_now_ns() < deadline_ns) {
-        struct boxed boxed;
-        if (!ready_take(ready, NULL, &boxed))
+        struct sandboxed process;
+        if (!ready_take(ready, NULL, &process))
             break;
-        taker->pids[taker->taken++] = boxed.pid;
-        boxed_close(&boxed);
+        taker->pids[taker->taken++] = process.pid;
+        sandboxed_close(&process);
     }
     return NULL;
 }
@@ -367,9 +370,9 @@ static void *hope(void *argument)
 {
     struct hopeful *hopeful = argument;
     for (int i = 0; i < DYING_TURNS && !hopeful->cancelled; i++) {
-        struct boxed boxed;
-        if (ready_take(ready, &hopeful->cancelled, &boxed))
-            boxed_close(&boxed);
+        struct sandboxed process;
+        if (ready_take(ready, &hopeful->cancelled, &process))
+            sandboxed_close(&process);
     }
     hopeful->done = 1;
     return NULL;
@@ -389,7 +392,7 @@ static void test_dying(void **state)
     if (!boxes_have_scratch)
         skip();
     assert_int_equal(standby_open(&dying, argv, environment, PATIENCE_MS, NULL, &err), 0);
-    struct ready_options options = {.standby = dying, .box = box, .gpu = gpu};
+    struct ready_options options = {.standby = dying, .sandbox = sandbox, .gpu = gpu};
     assert_int_equal(ready_open(&ready, &options, &err), 0);
     assert_int_equal(pthread_create(&thread, NULL, hope, &hopeful), 0);
     int64_t deadline_ns = clock_now_ns() + 3 * PATIENCE_MS * INT64_C(1000000);
@@ -409,26 +412,29 @@ static void test_unready(void **state)
 {
     (void)state;
     struct err err;
-    struct boxed boxed;
+    struct sandboxed process;
     struct standby *unready;
     const char *argv[] = {"/proc/self/exe", "--serve-unready", NULL};
     const char *const environment[] = {NULL};
     if (!boxes_have_scratch)
         skip();
     assert_int_equal(standby_open(&unready, argv, environment, PATIENCE_MS, NULL, &err), 0);
-    struct ready_options options = {.standby = unready, .box = box, .gpu = gpu, .processes = 2};
+    struct ready_options options = {.standby = unready,
+                                    .sandbox = sandbox,
+                                    .gpu = gpu,
+                                    .processes = 2};
     assert_int_equal(ready_open(&ready, &options, &err), 0);
     for (int i = 0; i < 3; i++)
-        assert_false(ready_take(ready, NULL, &boxed));
+        assert_false(ready_take(ready, NULL, &process));
     ready_close(ready);
     ready = NULL;
     standby_close(unready);
 }
 
-/* What a boxed process does here: it counts how often it was warmed, and says so when opened. */
+/* What a sandboxed process does here: it counts how often it was warmed, and says so when opened. */
 static int serve(bool dying, bool unready)
 {
-    static struct box entered;
+    static struct sandbox entered;
     static union wire_message message;
     static struct wire_failed told = {.type = WIRE_FAILED, .failure = FAILED_LOAD};
     struct wire_warm warm = {0};

@@ -76,14 +76,14 @@ static struct reference make(const char *problem, const struct gpu_context *gpu)
     close(ends[1]);
     snprintf(reference.hash, sizeof reference.hash, "%s", problem);
     reference.open = true;
-    reference.side.gpu = gpu;
-    reference.side.boxed = (struct boxed){
+    reference.child.gpu = gpu;
+    reference.child.process = (struct sandboxed){
         .pid = pid,
         .channel = ends[0],
         .pid_fd = (int)syscall(SYS_pidfd_open, pid, 0),
         .layers = 1U << LAYER_PID,
     };
-    reference.side.answer = mem_alloc(sizeof *reference.side.answer);
+    reference.child.answer = mem_alloc(sizeof *reference.child.answer);
     reference.artifact.path = mem_strdup("somewhere");
     reference.description = memfd_create("description", MFD_CLOEXEC);
     reference.weights = memfd_create("weights", MFD_CLOEXEC);
@@ -94,7 +94,7 @@ static struct reference make(const char *problem, const struct gpu_context *gpu)
 static pid_t put(const char *problem, const struct gpu_context *gpu)
 {
     struct reference reference = make(problem, gpu);
-    pid_t pid = reference.side.boxed.pid;
+    pid_t pid = reference.child.process.pid;
     shelf_put(&shelf, &reference);
     assert_false(reference.open);
     assert_int_equal(reference.description, -1);
@@ -107,10 +107,10 @@ static pid_t taken(const char *problem, const struct gpu_context *gpu)
     struct reference reference;
     if (!shelf_take(&shelf, problem, gpu, &reference))
         return 0;
-    pid_t pid = reference.side.boxed.pid;
-    assert_true(reference.open && !boxed_ended(&reference.side.boxed));
+    pid_t pid = reference.child.process.pid;
+    assert_true(reference.open && !sandboxed_ended(&reference.child.process));
     assert_string_equal(reference.hash, problem);
-    assert_ptr_equal(reference.side.gpu, gpu);
+    assert_ptr_equal(reference.child.gpu, gpu);
     reference_close(&reference);
     return pid;
 }
@@ -303,8 +303,8 @@ static pid_t resting(void)
     struct reference reference;
     if (!shelf_take(&judge->shelf, problem.hash, NULL, &reference))
         return 0;
-    pid_t pid = reference.side.boxed.pid;
-    assert_true(reference.side.boxed.frozen && !reference.side.seat);
+    pid_t pid = reference.child.process.pid;
+    assert_true(reference.child.process.frozen && !reference.child.seat);
     shelf_put(&judge->shelf, &reference);
     return pid;
 }
@@ -355,7 +355,7 @@ static void test_sessions_share_one_of_torch(void **state)
     settings.run_threads = 1;
     if (problem_load(&problem, path, NULL, &err) < 0)
         fail_msg("%s", err.text);
-    bool there = judge_standby(judge, BOX_TORCH, &standby, &err) == 0 &&
+    bool there = judge_standby(judge, SANDBOX_TORCH, &standby, &err) == 0 &&
                  standby_ready(standby, &err) == 0;
     if (there)
         judge_in_turn("candidate.py", candidate, wrong);
@@ -372,9 +372,9 @@ static void test_sessions_share_one_of_torch(void **state)
 /* Cancels when the process computes, and only then. */
 static void *cancel_when_busy(void *pid)
 {
-    long start = boxed_stat(*(pid_t *)pid, 14);
+    long start = sandboxed_stat(*(pid_t *)pid, 14);
     int64_t deadline_ns = clock_now_ns() + PATIENCE_MS / 2 * INT64_C(1000000);
-    while (boxed_stat(*(pid_t *)pid, 14) < start + 20 && clock_now_ns() < deadline_ns)
+    while (sandboxed_stat(*(pid_t *)pid, 14) < start + 20 && clock_now_ns() < deadline_ns)
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     cancelled = 1;
     return NULL;

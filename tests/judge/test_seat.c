@@ -1,4 +1,4 @@
-#include "judge/seat.h"
+#include "judge/process/cpu_affinity.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,13 +1,13 @@
 /* PyTorch's memory: each piece is told to the judge, who maps the same pages. Both ends are this
  * process's; the GPU is the stand-in driver's. There is one pool in a process. */
-#include "judge/side/segments.h"
+#include "judge/child/segments.h"
 
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
 #include "base/clock.h"
 #include "base/passing.h"
 #include "device/gpu_memory.h"
-#include "judge/wire.h"
+#include "judge/process/wire.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -25,8 +25,8 @@
 
 #define UNIT ((size_t)2 << 20) /* of the stand-in's memory */
 
-static int judge = -1, side = -1; /* ends of the channel */
-static struct gpu_context gpu;    /* the judge's */
+static int judge = -1, child = -1; /* ends of the channel */
+static struct gpu_context gpu;     /* the judge's */
 
 static int open_all(void **state)
 {
@@ -35,8 +35,8 @@ static int open_all(void **state)
     fake_cuda_clean(state);
     if (fake_cuda_find(state) != 0)
         return -1;
-    if (passing_pair(&judge, &side, &err) < 0 || gpu_context_open(&gpu, fake_cuda, 0, &err) < 0 ||
-        segments_open(side, fake_cuda, text, sizeof text) < 0) {
+    if (passing_pair(&judge, &child, &err) < 0 || gpu_context_open(&gpu, fake_cuda, 0, &err) < 0 ||
+        segments_open(child, fake_cuda, text, sizeof text) < 0) {
         print_error("%s%s\n", err.text, text);
         return -1;
     }
@@ -48,7 +48,7 @@ static int close_all(void **state)
     (void)state;
     gpu_context_close(&gpu);
     close(judge);
-    close(side);
+    close(child);
     return 0;
 }
 
@@ -335,7 +335,7 @@ static void test_no_judge(void **state)
     for (int i = 0; i < 3; i++)
         assert_null(segments_alloc((ssize_t)UNIT, 0, NULL));
     assert_int_equal(judging_descriptors(), before - 1);
-    assert_true(segments_open(side, "/no/driver.so", text, sizeof text) < 0);
+    assert_true(segments_open(child, "/no/driver.so", text, sizeof text) < 0);
     assert_true(strlen(text) > 0);
 }
 

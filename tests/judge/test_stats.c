@@ -1,4 +1,4 @@
-#include "judge/stats.h"
+#include "judge/measure/stats.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,9 +1,9 @@
 /* The reader: streams made here, honest and hostile. */
 #include "base/file.h"
 #include "base/limits.h"
-#include "judge/profile_text.h"
-#include "judge/trace.h"
-#include "judge/trace_stream.h"
+#include "judge/measure/profile_text.h"
+#include "judge/measure/trace.h"
+#include "judge/measure/trace_stream.h"
 
 #include <math.h>
 #include <setjmp.h>

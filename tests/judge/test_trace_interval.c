@@ -1,7 +1,7 @@
 /* Whether calls did their own work, by traces made here. */
 #include "base/file.h"
-#include "judge/trace_interval.h"
-#include "judge/trace_stream.h"
+#include "judge/measure/trace_interval.h"
+#include "judge/measure/trace_stream.h"
 
 #include <math.h>
 #include <setjmp.h>

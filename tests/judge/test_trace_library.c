@@ -1,9 +1,9 @@
 /* The whole way of a trace: libwarpgym_trace.so in this process, a CUPTI of ours that says what the
  * driver was asked for (tests/fake/cupti.c), the stream, the reader. */
-#include "judge/side/tracing.h"
-#include "judge/trace.h"
+#include "judge/child/tracing.h"
+#include "judge/measure/trace.h"
+#include "judge/measure/trace_stream.h"
 #include "judge/trace/cupti.h"
-#include "judge/trace_stream.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -90,7 +90,7 @@ static bool load_all(void)
     return true;
 }
 
-/* Beside this program: build/tests/judge/test_…, build/tests/fake, and the side's library, which
+/* Beside this program: build/tests/judge/test_…, build/tests/fake, and the child's library, which
  * is never instrumented but built in each variant. */
 static int find_all(void **state)
 {
@@ -176,8 +176,8 @@ static void test_failures(void **state)
     }
 }
 
-/* As a native side has it: 0, or the number of the step that went wrong. */
-static int side_steps(void)
+/* As a native child has it: 0, or the number of the step that went wrong. */
+static int child_steps(void)
 {
     struct tracing tracing;
     struct err problem = {0};
@@ -205,14 +205,14 @@ static int side_steps(void)
     return lseek(fd, 0, SEEK_END) > 0 ? 0 : 6;
 }
 
-static void test_side(void **state)
+static void test_child(void **state)
 {
     (void)state;
     int status;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
-        _exit(side_steps());
+        _exit(child_steps());
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
 }
@@ -515,7 +515,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_failures), /* before this process itself prepares anything */
-        cmocka_unit_test(test_side),           cmocka_unit_test(test_origins),
+        cmocka_unit_test(test_child),          cmocka_unit_test(test_origins),
         cmocka_unit_test(test_matching),       cmocka_unit_test(test_listed),
         cmocka_unit_test(test_handles_return), cmocka_unit_test(test_flood),
         cmocka_unit_test(test_flood_of_names),

@@ -1,5 +1,5 @@
 /* Which words of a request reach ptxas, and in which form. */
-#include "judge/triton_build.h"
+#include "judge/build/triton.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

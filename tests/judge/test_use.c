@@ -1,5 +1,5 @@
 /* For how long a device was in use. */
-#include "judge/use.h"
+#include "judge/gpu/busy_time.h"
 
 #include "base/clock.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "sandbox/box.h"
+#include "sandbox/sandbox.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -75,7 +75,7 @@ static void fill_verdict(void)
     verdict.candidate_path = "a/b.c";
     verdict.candidate_language = "c";
     memcpy(verdict.candidate_hash, "cc", 3);
-    verdict.layers = (1U << BOX_LAYER_COUNT) - 1 - (1U << LAYER_LANDLOCK);
+    verdict.layers = (1U << SANDBOX_LAYER_COUNT) - 1 - (1U << LAYER_LANDLOCK);
     verdict.compiled = verdict.correct = true;
     verdict.trials = 5;
     verdict.trials_passed = 4;
@@ -127,7 +127,8 @@ static void test_shape(void **state)
     assert_text(json, "device", "cpu");
     assert_text(json, "status", "passed");
     assert_true(json_is_true(at(json, "compiled")) && json_is_true(at(json, "correct")));
-    assert_int_equal(json_array_size(at(json, "environment.sandbox.layers")), BOX_LAYER_COUNT - 1);
+    assert_int_equal(json_array_size(at(json, "environment.sandbox.layers")),
+                     SANDBOX_LAYER_COUNT - 1);
     assert_int_equal(json_array_size(at(json, "environment.sandbox.missing")), 1);
     assert_text(json, "environment.sandbox.missing.0", "Landlock");
     assert_null_at(json, "error");

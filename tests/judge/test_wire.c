@@ -1,4 +1,4 @@
-#include "judge/wire.h"
+#include "judge/process/wire.h"
 
 #include "base/mem.h"
 
@@ -80,7 +80,7 @@ static void test_round_trip(void **state)
     }
 }
 
-/* The longest that there may be is taken as it is: a newer side may say more than it has to. */
+/* The longest that there may be is taken as it is: a newer child may say more than it has to. */
 static void test_longest(void **state)
 {
     (void)state;

@@ -6,8 +6,8 @@
  */
 #include "base/file.h"
 #include "base/json.h"
+#include "judge/build/triton.h"
 #include "judge/context.h"
-#include "judge/triton_build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ int main(int count, char **arguments)
     snprintf(cache, sizeof cache, "cache.directory=%s", arguments[1]);
     must(settings_assign(&settings, cache, &err), &err);
     must(judge_open(&judge, &(struct judge_options){.settings = &settings}, &err), &err);
-    must(judge_standby(judge, BOX_NATIVE, &standby, &err), &err);
+    must(judge_standby(judge, SANDBOX_NATIVE, &standby, &err), &err);
     struct session *session = session_new(judge);
     sandbox_runner_init(&session->runner, standby, true, NULL, NULL);
     serve(session);

@@ -22,7 +22,7 @@ def text_of_many_kinds():
     draw = random.Random(5)
     words = ["kernel", "naïve", "Straße", "速度", "カーネル", "emoji 🚀🚀", "don't", "I'LL", "x²", "١٢٣"]
     invented = [" ".join(draw.choices(words, k=9)) + draw.choice("\n\t \r") for _ in range(300)]
-    lines = (ROOT / "README.md").read_text() + (ROOT / "src/gym/journal.c").read_text()
+    lines = (ROOT / "README.md").read_text() + (ROOT / "src/gym/episode/journal.c").read_text()
     return lines + "".join(invented) + "aaaaaaaa" * 40 + "\n\n\n   \n" * 9
 
 

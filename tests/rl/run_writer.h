@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "rl/run.h"
-#include "rl/run_tags.h"
+#include "rl/run/run.h"
+#include "rl/run/tags.h"
 
 #include <inttypes.h>
 #include <math.h>

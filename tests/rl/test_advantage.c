@@ -1,7 +1,7 @@
 /* Advantages against figures of the papers' pages, against their definitions written out for each
  * row without groups, and against what must not move them. */
-#include "rl/advantage.h"
-#include "rl/returns.h"
+#include "rl/method/advantage.h"
+#include "rl/method/returns.h"
 
 #include "../support/rl_batches.h"
 

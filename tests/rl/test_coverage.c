@@ -1,6 +1,6 @@
 /* Keep probabilities of the papers' page, and draws that come again. */
-#include "rl/coverage.h"
-#include "rl/random.h"
+#include "rl/method/coverage.h"
+#include "rl/method/random.h"
 
 #include "../support/rl_batches.h"
 

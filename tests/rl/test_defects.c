@@ -1,7 +1,7 @@
 /* The originals' defects, one by one: what the same rollouts come to as it is here, and with the
  * settings that bring the original back. Everything goes the way of a run: settings, method, rows.
  */
-#include "rl/train_config.h"
+#include "rl/train/config.h"
 
 #include "../support/rl_batches.h"
 

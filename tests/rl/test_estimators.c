@@ -1,7 +1,7 @@
 /* Each estimator that a run can choose, from settings to the gradients of a real (tiny) model: two
  * problems, three episodes each, of one or two turns. */
-#include "rl/step.h"
-#include "rl/train_config.h"
+#include "rl/train/config.h"
+#include "rl/train/step.h"
 
 #include "../support/learned.h"
 #include "../support/tiny_lm.h"

@@ -1,5 +1,5 @@
 /* What held-out problems say: figures over everything that was asked for. */
-#include "rl/evaluate.h"
+#include "rl/collect/evaluate.h"
 
 #include "base/file.h"
 #include "base/json.h"

@@ -1,12 +1,12 @@
 /* Event files byte by byte: checksums of RFC 3720, frames, names, what a full disk leaves.
  * tensorboard_checks.py reads them with TensorBoard's own reader. */
-#include "rl/events.h"
+#include "rl/run/events.h"
 
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "rl/protobuf.h"
+#include "rl/run/protobuf.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -5,10 +5,10 @@
  * A rollout is a way down a binary tree: at each node the policy says 1 with probability
  * σ(θ[node]), the next turn is the next node, and some ways end early, so that later turns have
  * fewer members.
- * Everything goes through rl/method.h, as in a run.
+ * Everything goes through rl/method/method.h, as in a run.
  */
 #include "lm/train/loss.h"
-#include "rl/method.h"
+#include "rl/method/method.h"
 
 #include "../support/rl_batches.h"
 
@@ -446,7 +446,7 @@ static void test_baselines_are_no_bias(void **state)
 }
 
 /* What optimal baselines are made of: no other constant has less variance than Σ e G / Σ e with the
- * e of rl/advantage.h, which knows probabilities alone; here the squares of scores. */
+ * e of rl/method/advantage.h, which knows probabilities alone; here the squares of scores. */
 static void test_least_variance(void **state)
 {
     struct setup setup = {&single, 2, .estimator = "return"};

@@ -1,6 +1,6 @@
 /* Whole methods: presets, the release worked out, and what is refused. The originals' defects, one
  * by one: test_defects.c. */
-#include "rl/method.h"
+#include "rl/method/method.h"
 
 #include "../support/rl_batches.h"
 

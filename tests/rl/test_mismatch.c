@@ -1,6 +1,6 @@
 /* Bands, vetoes, weights and metrics against figures of the papers' pages and against sums written
  * out for each token. */
-#include "rl/mismatch.h"
+#include "rl/method/mismatch.h"
 
 #include "../support/rl_batches.h"
 

@@ -1,5 +1,5 @@
 /* Episodes of a step: real prompts and problems, a learner and a judge that are made up. */
-#include "rl/play.h"
+#include "rl/collect/play.h"
 
 #include "../support/fake_learner.h"
 #include "base/paths.h"

@@ -1,5 +1,5 @@
 /* Returns against figures of the papers' pages, and against their definitions written out. */
-#include "rl/returns.h"
+#include "rl/method/returns.h"
 
 #include "../support/rl_batches.h"
 

@@ -3,10 +3,10 @@
 #include "run_writer.h"
 
 #include "base/limits.h"
-#include "rl/run_checkpoints.h"
-#include "rl/run_lengths.h"
-#include "rl/run_settings.h"
-#include "rl/run_view.h"
+#include "rl/run/checkpoints.h"
+#include "rl/run/lengths.h"
+#include "rl/run/settings.h"
+#include "rl/run/view.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

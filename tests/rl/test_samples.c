@@ -1,5 +1,5 @@
 /* Answers as text: which ones, how much of them, and that nothing in them ends its block. */
-#include "rl/samples.h"
+#include "rl/train/samples.h"
 
 #include "base/file.h"
 #include "base/json.h"

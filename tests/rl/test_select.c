@@ -1,6 +1,6 @@
 /* Void turns, constant prompts, how many more to draw, and what is surplus. */
-#include "rl/masks.h"
-#include "rl/select.h"
+#include "rl/method/masks.h"
+#include "rl/method/select.h"
 
 #include "../support/rl_batches.h"
 

@@ -1,7 +1,7 @@
 /* Rewards in turn, guards, and the order of problems: small rules, as tables. */
-#include "rl/data.h"
-#include "rl/guard.h"
-#include "rl/stage.h"
+#include "rl/collect/data.h"
+#include "rl/train/guard.h"
+#include "rl/train/stage.h"
 
 #include "base/json.h"
 #include "base/mem.h"

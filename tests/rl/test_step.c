@@ -1,5 +1,5 @@
 /* From rollouts to rows, datums and calls of a learner: what stands where, and what is left out. */
-#include "rl/step.h"
+#include "rl/train/step.h"
 
 #include "../support/fake_learner.h"
 

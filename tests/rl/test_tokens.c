@@ -1,6 +1,6 @@
 /* What tokens weigh: each aggregation's loss written out, counted and nominal, and the KL penalty.
  * */
-#include "rl/tokens.h"
+#include "rl/method/tokens.h"
 
 #include "../support/rl_batches.h"
 

@@ -1,8 +1,8 @@
 /* Settings as methods: each row binds to its field, bad words are named, and what lies in configs/
  * can be. */
-#include "rl/train_config.h"
+#include "rl/train/config.h"
 
-#include "rl/stage.h"
+#include "rl/train/stage.h"
 
 #include <glob.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Whose turns are news: those of the round that is waited for, with what it did before. */
-#include "rl/trainer_parts.h"
+#include "rl/train/trainer_parts.h"
 
 #include "base/file.h"
 #include "base/mem.h"

@@ -1,7 +1,7 @@
 /* write_events DIRECTORY FIRST COUNT: an event file with the steps FIRST … FIRST + COUNT - 1, for
  * tensorboard_checks.py. COUNT 0: until somebody kills it, one step a millisecond with a long text.
  * */
-#include "rl/events.h"
+#include "rl/run/events.h"
 
 #include "base/mem.h"
 

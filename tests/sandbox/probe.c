@@ -1,4 +1,4 @@
-/* What tests run inside a box: tries one thing and says how it went, in one line.
+/* What tests run inside a sandbox: tries one thing and says how it went, in one line.
  *
  *   probe WHAT [ARGUMENT]      "done", "refused: EPERM" or a value
  *

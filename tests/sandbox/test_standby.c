@@ -34,14 +34,14 @@
 
 #define PATIENCE_MS 20000 /* longer than anything takes, even here and now */
 
-static char *side_program;
-static struct box *box;
+static char *child_program;
+static struct sandbox *sandbox;
 static struct standby *standby;
 
 static void open_standby(struct standby **made)
 {
     struct err err = {0};
-    const char *argv[] = {side_program, NULL};
+    const char *argv[] = {child_program, NULL};
     const char *const environment[] = {NULL};
     if (standby_open(made, argv, environment, PATIENCE_MS, NULL, &err) < 0)
         fail_msg("%s", err.text);
@@ -51,11 +51,11 @@ static int open_all(void **state)
 {
     (void)state;
     struct err err = {0};
-    side_program = paths_side_program(&err);
-    if (!side_program)
+    child_program = paths_side_program(&err);
+    if (!child_program)
         fail_msg("%s", err.text);
-    box = mem_alloc(sizeof *box);
-    box_init(box, BOX_NATIVE);
+    sandbox = mem_alloc(sizeof *sandbox);
+    sandbox_init(sandbox, SANDBOX_NATIVE);
     open_standby(&standby);
     return 0;
 }
@@ -64,15 +64,15 @@ static int close_all(void **state)
 {
     (void)state;
     standby_close(standby);
-    mem_free(side_program);
-    mem_free(box);
+    mem_free(child_program);
+    mem_free(sandbox);
     return 0;
 }
 
-static void spawn(struct standby *from, struct boxed *boxed)
+static void spawn(struct standby *from, struct sandboxed *process)
 {
     struct err err = {0};
-    if (standby_spawn(from, box, PATIENCE_MS, boxed, &err) < 0)
+    if (standby_spawn(from, sandbox, PATIENCE_MS, process, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -135,67 +135,67 @@ static void assert_no_zombie(void)
 static void test_spawn(void **state)
 {
     (void)state;
-    struct boxed boxed;
+    struct sandboxed process;
     struct err err = {0};
     assert_int_equal(standby_ready(standby, &err), 0);
-    spawn(standby, &boxed);
-    assert_true(boxed.pid > 1 && boxed.channel > 2 && boxed.pid_fd > 2);
-    assert_int_equal(parent_of(boxed.pid), getpid());
-    assert_true(boxed.layers & (1U << LAYER_LIMITS));
-    assert_false(boxed_ended(&boxed));
-    assert_false(boxed.frozen || boxed.reaped);
-    assert_int_equal(fcntl(boxed.channel, F_GETFD), FD_CLOEXEC);
-    assert_int_equal(fcntl(boxed.pid_fd, F_GETFD), FD_CLOEXEC);
-    pid_t pid = boxed.pid;
-    boxed_close(&boxed);
+    spawn(standby, &process);
+    assert_true(process.pid > 1 && process.channel > 2 && process.pid_fd > 2);
+    assert_int_equal(parent_of(process.pid), getpid());
+    assert_true(process.layers & (1U << LAYER_LIMITS));
+    assert_false(sandboxed_ended(&process));
+    assert_false(process.frozen || process.reaped);
+    assert_int_equal(fcntl(process.channel, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(process.pid_fd, F_GETFD), FD_CLOEXEC);
+    pid_t pid = process.pid;
+    sandboxed_close(&process);
     assert_int_equal(state_of(pid), '\0'); /* reaped: not even a zombie */
-    assert_int_equal(boxed.pid, 0);
-    boxed_close(&boxed); /* once more does nothing */
-    struct boxed none = {0};
-    boxed_close(&none);
+    assert_int_equal(process.pid, 0);
+    sandboxed_close(&process); /* once more does nothing */
+    struct sandboxed none = {0};
+    sandboxed_close(&none);
     assert_no_zombie();
 }
 
 static void test_freeze(void **state)
 {
     (void)state;
-    struct boxed boxed;
+    struct sandboxed process;
     struct err err = {0};
-    spawn(standby, &boxed);
+    spawn(standby, &process);
     for (int i = 0; i < 50; i++) {
-        assert_int_equal(boxed_freeze(&boxed, &err), 0);
-        assert_int_equal(state_of(boxed.pid), 'T');
-        assert_int_equal(boxed_freeze(&boxed, &err), 0); /* it is already */
-        assert_true(boxed.frozen);
-        boxed_thaw(&boxed);
-        assert_false(boxed.frozen);
-        assert_int_not_equal(state_of(boxed.pid), 'T');
-        assert_false(boxed_ended(&boxed));
+        assert_int_equal(sandboxed_freeze(&process, &err), 0);
+        assert_int_equal(state_of(process.pid), 'T');
+        assert_int_equal(sandboxed_freeze(&process, &err), 0); /* it is already */
+        assert_true(process.frozen);
+        sandboxed_thaw(&process);
+        assert_false(process.frozen);
+        assert_int_not_equal(state_of(process.pid), 'T');
+        assert_false(sandboxed_ended(&process));
     }
-    assert_int_equal(boxed_freeze(&boxed, &err), 0);
-    boxed_close(&boxed); /* a frozen one goes like any other */
+    assert_int_equal(sandboxed_freeze(&process, &err), 0);
+    sandboxed_close(&process); /* a frozen one goes like any other */
     assert_no_zombie();
 }
 
 static void test_freeze_the_dead(void **state)
 {
     (void)state;
-    struct boxed boxed;
+    struct sandboxed process;
     struct err err = {0};
-    spawn(standby, &boxed);
-    kill(boxed.pid, SIGKILL);
-    assert_int_equal(boxed_freeze(&boxed, &err), ERR_CRASH);
-    assert_true(boxed.reaped && WIFSIGNALED(boxed.status));
-    assert_int_equal(boxed_freeze(&boxed, &err), ERR_CRASH);
-    boxed_thaw(&boxed);
-    boxed_close(&boxed);
-    spawn(standby, &boxed); /* frozen, then killed */
-    assert_int_equal(boxed_freeze(&boxed, &err), 0);
-    kill(boxed.pid, SIGKILL);
-    assert_true(vanished(boxed.pid));
-    boxed_thaw(&boxed);
-    assert_int_equal(boxed_freeze(&boxed, &err), ERR_CRASH);
-    boxed_close(&boxed);
+    spawn(standby, &process);
+    kill(process.pid, SIGKILL);
+    assert_int_equal(sandboxed_freeze(&process, &err), ERR_CRASH);
+    assert_true(process.reaped && WIFSIGNALED(process.status));
+    assert_int_equal(sandboxed_freeze(&process, &err), ERR_CRASH);
+    sandboxed_thaw(&process);
+    sandboxed_close(&process);
+    spawn(standby, &process); /* frozen, then killed */
+    assert_int_equal(sandboxed_freeze(&process, &err), 0);
+    kill(process.pid, SIGKILL);
+    assert_true(vanished(process.pid));
+    sandboxed_thaw(&process);
+    assert_int_equal(sandboxed_freeze(&process, &err), ERR_CRASH);
+    sandboxed_close(&process);
     assert_no_zombie();
 }
 
@@ -207,8 +207,8 @@ static void test_freeze_the_deaf(void **state)
     int ends[2];
     char byte;
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    struct boxed boxed = {.channel = -1, .pid_fd = -1, .pid = fork()};
-    if (boxed.pid == 0) {
+    struct sandboxed process = {.channel = -1, .pid_fd = -1, .pid = fork()};
+    if (process.pid == 0) {
         setsid();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         /* not vfork(3): thread sanitizers turn that into fork */
@@ -220,9 +220,9 @@ static void test_freeze_the_deaf(void **state)
         _exit(0);
     }
     assert_int_equal(read(ends[0], &byte, 1), 1);
-    assert_int_equal(boxed_freeze(&boxed, &err), ERR_TIMEOUT);
-    assert_true(boxed.reaped && WTERMSIG(boxed.status) == SIGKILL);
-    boxed_close(&boxed); /* and its session with it, because it has no process namespace */
+    assert_int_equal(sandboxed_freeze(&process, &err), ERR_TIMEOUT);
+    assert_true(process.reaped && WTERMSIG(process.status) == SIGKILL);
+    sandboxed_close(&process); /* and its session with it, because it has no process namespace */
     close(ends[0]);
     close(ends[1]);
     assert_no_zombie();
@@ -233,17 +233,17 @@ static void test_death(void **state)
 {
     (void)state;
     for (int which = 0; which < 2; which++) {
-        struct boxed boxed;
-        spawn(standby, &boxed);
-        struct pollfd wait = {.fd = which ? boxed.channel : boxed.pid_fd, .events = POLLIN};
+        struct sandboxed process;
+        spawn(standby, &process);
+        struct pollfd wait = {.fd = which ? process.channel : process.pid_fd, .events = POLLIN};
         assert_int_equal(poll(&wait, 1, 0), 0);
-        kill(boxed.pid, SIGKILL);
+        kill(process.pid, SIGKILL);
         assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
-        while (!boxed_ended(&boxed))
+        while (!sandboxed_ended(&process))
             nap();
-        assert_true(boxed_ended(&boxed)); /* stays so */
-        assert_int_equal(WTERMSIG(boxed.status), SIGKILL);
-        boxed_close(&boxed);
+        assert_true(sandboxed_ended(&process)); /* stays so */
+        assert_int_equal(WTERMSIG(process.status), SIGKILL);
+        sandboxed_close(&process);
     }
     assert_no_zombie();
 }
@@ -254,26 +254,26 @@ static void test_exit(void **state)
     (void)state;
     static const char *const texts[] = {"exited with status 0", "exited with status 1"};
     for (int nonsense = 0; nonsense < 2; nonsense++) {
-        struct boxed boxed;
+        struct sandboxed process;
         char text[128];
         uint32_t message[16] = {8}; /* DONE is not the judge's to say */
-        spawn(standby, &boxed);
-        boxed_status_text(&boxed, text, sizeof text);
+        spawn(standby, &process);
+        sandboxed_status_text(&process, text, sizeof text);
         assert_string_equal(text, "is still running");
         if (nonsense) {
             char *done = mem_alloc(4096);
             memcpy(done, message, sizeof message);
-            assert_int_equal(send(boxed.channel, done, 4096, MSG_NOSIGNAL), 4096);
+            assert_int_equal(send(process.channel, done, 4096, MSG_NOSIGNAL), 4096);
             mem_free(done);
         } else {
-            shutdown(boxed.channel, SHUT_RDWR);
+            shutdown(process.channel, SHUT_RDWR);
         }
-        struct pollfd wait = {.fd = boxed.pid_fd, .events = POLLIN};
+        struct pollfd wait = {.fd = process.pid_fd, .events = POLLIN};
         assert_int_equal(poll(&wait, 1, PATIENCE_MS), 1);
-        assert_true(boxed_ended(&boxed));
-        boxed_status_text(&boxed, text, sizeof text);
+        assert_true(sandboxed_ended(&process));
+        sandboxed_status_text(&process, text, sizeof text);
         assert_string_equal(text, texts[nonsense]);
-        boxed_close(&boxed);
+        sandboxed_close(&process);
     }
 }
 
@@ -296,12 +296,12 @@ static void test_status_text(void **state)
         {34, "was killed by signal 34"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct boxed boxed = {.pid = 1, .reaped = true, .status = rows[i].status};
+        struct sandboxed process = {.pid = 1, .reaped = true, .status = rows[i].status};
         char text[128];
         char cut[8];
-        boxed_status_text(&boxed, text, sizeof text);
+        sandboxed_status_text(&process, text, sizeof text);
         assert_string_equal(text, rows[i].text);
-        boxed_status_text(&boxed, cut, sizeof cut);
+        sandboxed_status_text(&process, cut, sizeof cut);
         assert_memory_equal(cut, rows[i].text, sizeof cut - 1);
         assert_int_equal(cut[sizeof cut - 1], '\0');
     }
@@ -319,7 +319,7 @@ static bool find_mapping(pid_t pid, const char *rights, uint64_t *low, uint64_t 
         char *rest;
         *low = strtoull(line, &rest, 16);
         *high = *rest == '-' ? strtoull(rest + 1, &rest, 16) : 0;
-        found = *rest == ' ' && strncmp(rest + 1, rights, 4) == 0 && strstr(rest, "warpgym-side");
+        found = *rest == ' ' && strncmp(rest + 1, rights, 4) == 0 && strstr(rest, "warpgym-child");
     }
     if (file)
         fclose(file);
@@ -329,22 +329,23 @@ static bool find_mapping(pid_t pid, const char *rights, uint64_t *low, uint64_t 
 static void test_read(void **state)
 {
     (void)state;
-    struct boxed boxed;
+    struct sandboxed process;
     struct err err = {0};
     uint64_t low;
     uint64_t high;
     unsigned char bytes[4096];
-    spawn(standby, &boxed);
-    if (!find_mapping(boxed.pid, "r--p", &low, &high)) {
-        boxed_close(&boxed);
-        print_message("this machine does not show what a boxed process has mapped\n");
+    spawn(standby, &process);
+    if (!find_mapping(process.pid, "r--p", &low, &high)) {
+        sandboxed_close(&process);
+        print_message("this machine does not show what a sandboxed process has mapped\n");
         return;
     }
     for (int frozen = 0; frozen < 2; frozen++) {
-        assert_int_equal(boxed_read(&boxed, low, bytes, 4, &err), 0);
+        assert_int_equal(sandboxed_read(&process, low, bytes, 4, &err), 0);
         assert_memory_equal(bytes, "\177ELF", 4);
-        assert_int_equal(boxed_read(&boxed, high - 1, bytes, 1, &err), 0);
-        assert_int_equal(boxed_read(&boxed, 0, bytes, 0, &err), 0); /* nothing is always there */
+        assert_int_equal(sandboxed_read(&process, high - 1, bytes, 1, &err), 0);
+        assert_int_equal(sandboxed_read(&process, 0, bytes, 0, &err),
+                         0); /* nothing is always there */
         static const uint64_t bad[] = {0,
                                        8,
                                        4096,
@@ -354,54 +355,54 @@ static void test_read(void **state)
                                        UINT64_C(1) << 63,
                                        UINT64_C(0x123456789000)};
         for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-            if (boxed_read(&boxed, bad[i], bytes, 64, &err) != ERR_PROTOCOL)
+            if (sandboxed_read(&process, bad[i], bytes, 64, &err) != ERR_PROTOCOL)
                 fail_msg("%#" PRIx64 ": %s", bad[i], err.text);
-        assert_int_equal(boxed_freeze(&boxed, &err), 0);
+        assert_int_equal(sandboxed_freeze(&process, &err), 0);
     }
-    kill(boxed.pid, SIGKILL);
-    assert_true(vanished(boxed.pid));
-    assert_int_not_equal(boxed_read(&boxed, low, bytes, 4, &err), 0);
-    boxed_close(&boxed);
+    kill(process.pid, SIGKILL);
+    assert_true(vanished(process.pid));
+    assert_int_not_equal(sandboxed_read(&process, low, bytes, 4, &err), 0);
+    sandboxed_close(&process);
 }
 
 /* The part that is there does not make up for the part that is not. */
 static void test_read_across_the_end(void **state)
 {
     (void)state;
-    struct boxed boxed;
+    struct sandboxed process;
     struct err err = {0};
     char *bytes = mem_alloc((size_t)1 << 24);
     uint64_t low;
     uint64_t high;
-    spawn(standby, &boxed);
-    if (find_mapping(boxed.pid, "rw-p", &low, &high)) {
-        assert_int_equal(boxed_read(&boxed, low, bytes, (size_t)(high - low), &err), 0);
-        assert_int_equal(boxed_read(&boxed, low, bytes, (size_t)1 << 24, &err), ERR_PROTOCOL);
+    spawn(standby, &process);
+    if (find_mapping(process.pid, "rw-p", &low, &high)) {
+        assert_int_equal(sandboxed_read(&process, low, bytes, (size_t)(high - low), &err), 0);
+        assert_int_equal(sandboxed_read(&process, low, bytes, (size_t)1 << 24, &err), ERR_PROTOCOL);
     }
-    boxed_close(&boxed);
+    sandboxed_close(&process);
     mem_free(bytes);
 }
 
 static void test_bad_box(void **state)
 {
     (void)state;
-    struct boxed boxed;
+    struct sandboxed process;
     struct err err = {0};
-    struct box *bad = mem_alloc(sizeof *bad);
+    struct sandbox *bad = mem_alloc(sizeof *bad);
     int before = judging_descriptors();
-    box_init(bad, BOX_NATIVE);
+    sandbox_init(bad, SANDBOX_NATIVE);
     snprintf(bad->scratch, sizeof bad->scratch, "/nowhere/at/all");
-    int result = standby_spawn(standby, bad, PATIENCE_MS, &boxed, &err);
-    if (result == 0 && boxed.layers & (1U << LAYER_MOUNT))
-        fail_msg("a box without its scratch");
+    int result = standby_spawn(standby, bad, PATIENCE_MS, &process, &err);
+    if (result == 0 && process.layers & (1U << LAYER_MOUNT))
+        fail_msg("a sandbox without its scratch");
     if (result < 0)
         assert_non_null(strstr(err.text, "/nowhere/at/all"));
-    boxed_close(&boxed);
+    sandboxed_close(&process);
     mem_free(bad);
     assert_int_equal(judging_descriptors(), before);
     assert_no_zombie();
-    spawn(standby, &boxed); /* the server does not mind */
-    boxed_close(&boxed);
+    spawn(standby, &process); /* the server does not mind */
+    sandboxed_close(&process);
 }
 
 static void test_bad_servers(void **state)
@@ -421,16 +422,16 @@ static void test_bad_servers(void **state)
     int before = judging_descriptors();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct standby *bad = NULL;
-        struct boxed boxed;
+        struct sandboxed process;
         struct err err = {0};
         assert_int_equal(standby_open(&bad, rows[i].argv, environment, rows[i].patience_ms, NULL,
                                       &err),
                          rows[i].open);
         if (bad) {
             assert_int_equal(standby_ready(bad, &err), rows[i].spawn);
-            assert_int_equal(standby_spawn(bad, box, rows[i].patience_ms, &boxed, &err),
+            assert_int_equal(standby_spawn(bad, sandbox, rows[i].patience_ms, &process, &err),
                              rows[i].spawn);
-            boxed_close(&boxed);
+            sandboxed_close(&process);
         }
         if (strncmp(err.text, rows[i].says, strlen(rows[i].says)) != 0)
             fail_msg("%s", err.text);
@@ -461,30 +462,30 @@ static void test_server_death(void **state)
 {
     (void)state;
     struct standby *own;
-    struct boxed boxed;
-    struct boxed more;
+    struct sandboxed process;
+    struct sandboxed more;
     struct err err = {0};
     pid_t other = find_child(0); /* the server of the other tests */
     open_standby(&own);
     assert_int_equal(standby_ready(own, &err), 0);
     pid_t server = find_child(other);
     assert_true(server > 0 && other > 0);
-    spawn(own, &boxed);
+    spawn(own, &process);
     kill(server, SIGKILL);
     assert_true(vanished(server));
     spawn(own, &more); /* by a server that was started in its place */
-    assert_false(boxed_ended(&more));
-    boxed_close(&more);
-    assert_false(boxed_ended(&boxed)); /* what the first one made lives on */
-    assert_int_equal(boxed_freeze(&boxed, &err), 0);
+    assert_false(sandboxed_ended(&more));
+    sandboxed_close(&more);
+    assert_false(sandboxed_ended(&process)); /* what the first one made lives on */
+    assert_int_equal(sandboxed_freeze(&process, &err), 0);
     standby_close(own);
-    boxed_thaw(&boxed);
-    assert_false(boxed_ended(&boxed));
-    boxed_close(&boxed);
+    sandboxed_thaw(&process);
+    assert_false(sandboxed_ended(&process));
+    sandboxed_close(&process);
     assert_no_zombie();
 }
 
-/* Whatever ends the judge: its boxed processes, running and frozen, and its server go with it. */
+/* Whatever ends the judge: its sandboxed processes, running and frozen, and its server go with it. */
 static void test_judge_death(void **state)
 {
     (void)state;
@@ -495,21 +496,21 @@ static void test_judge_death(void **state)
     if (judge == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         struct standby *own;
-        struct boxed boxed[2];
+        struct sandboxed process[2];
         struct err err;
-        const char *argv[] = {side_program, NULL};
+        const char *argv[] = {child_program, NULL};
         const char *const environment[] = {NULL};
         if (standby_open(&own, argv, environment, PATIENCE_MS, NULL, &err) < 0 ||
             standby_ready(own, &err) < 0)
             _exit(1);
         pids[2] = find_child(0);
         for (int i = 0; i < 2; i++)
-            if (standby_spawn(own, box, PATIENCE_MS, &boxed[i], &err) < 0)
+            if (standby_spawn(own, sandbox, PATIENCE_MS, &process[i], &err) < 0)
                 _exit(2);
-        if (boxed_freeze(&boxed[1], &err) < 0)
+        if (sandboxed_freeze(&process[1], &err) < 0)
             _exit(3);
-        pids[0] = boxed[0].pid;
-        pids[1] = boxed[1].pid;
+        pids[0] = process[0].pid;
+        pids[1] = process[1].pid;
         (void)!write(ends[1], pids, sizeof pids);
         for (;;)
             pause();
@@ -542,13 +543,13 @@ static void *spawn_many(void *argument)
 {
     struct spawner *spawner = argument;
     for (int i = 0; i < SPAWNS; i++) {
-        struct boxed boxed;
-        if (standby_spawn(standby, box, PATIENCE_MS, &boxed, &spawner->err) < 0 ||
-            boxed_freeze(&boxed, &spawner->err) < 0)
+        struct sandboxed process;
+        if (standby_spawn(standby, sandbox, PATIENCE_MS, &process, &spawner->err) < 0 ||
+            sandboxed_freeze(&process, &spawner->err) < 0)
             spawner->failed++;
-        spawner->pids[i] = boxed.pid;
-        boxed_thaw(&boxed);
-        boxed_close(&boxed);
+        spawner->pids[i] = process.pid;
+        sandboxed_thaw(&process);
+        sandboxed_close(&process);
     }
     return NULL;
 }
@@ -576,20 +577,20 @@ static void test_threads(void **state)
 static void test_many_at_once(void **state)
 {
     (void)state;
-    struct boxed boxed[12];
+    struct sandboxed process[12];
     int before = judging_descriptors();
     for (int i = 0; i < 12; i++) {
-        spawn(standby, &boxed[i]);
+        spawn(standby, &process[i]);
         for (int k = 0; k < i; k++)
-            assert_true(boxed[k].pid != boxed[i].pid && !boxed_ended(&boxed[k]));
+            assert_true(process[k].pid != process[i].pid && !sandboxed_ended(&process[k]));
     }
     assert_int_equal(judging_descriptors(), before + 24);
-    kill(boxed[5].pid, SIGKILL);
-    assert_true(vanished(boxed[5].pid));
+    kill(process[5].pid, SIGKILL);
+    assert_true(vanished(process[5].pid));
     for (int i = 0; i < 12; i++)
-        assert_int_equal(boxed_ended(&boxed[i]), i == 5);
+        assert_int_equal(sandboxed_ended(&process[i]), i == 5);
     for (int i = 0; i < 12; i++)
-        boxed_close(&boxed[i]);
+        sandboxed_close(&process[i]);
     assert_int_equal(judging_descriptors(), before);
     assert_no_zombie();
 }
@@ -611,7 +612,7 @@ static void test_cancelled_spawns(void **state)
     (void)state;
     struct standby *own;
     struct err err = {0};
-    const char *argv[] = {side_program, NULL};
+    const char *argv[] = {child_program, NULL};
     const char *const environment[] = {NULL};
     pthread_t thread;
     siginfo_t info = {0};
@@ -619,19 +620,19 @@ static void test_cancelled_spawns(void **state)
     assert_int_equal(standby_open(&own, argv, environment, PATIENCE_MS, &cancelled, &err), 0);
     assert_int_equal(pthread_create(&thread, NULL, cancel_now_and_then, &stop), 0);
     for (int i = 0; i < 100; i++) {
-        struct boxed boxed;
-        int result = standby_spawn(own, box, PATIENCE_MS, &boxed, &err);
+        struct sandboxed process;
+        int result = standby_spawn(own, sandbox, PATIENCE_MS, &process, &err);
         if (result == 0)
-            boxed_close(&boxed);
+            sandboxed_close(&process);
         else if (result != ERR_CANCELLED)
             fail_msg("spawn %d: %s", i, err.text);
     }
     stop = 1;
     pthread_join(thread, NULL);
     cancelled = 0;
-    struct boxed boxed;
-    assert_int_equal(standby_spawn(own, box, PATIENCE_MS, &boxed, &err), 0);
-    boxed_close(&boxed);
+    struct sandboxed process;
+    assert_int_equal(standby_spawn(own, sandbox, PATIENCE_MS, &process, &err), 0);
+    sandboxed_close(&process);
     standby_close(own);
     (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
     assert_int_equal(info.si_pid, 0);

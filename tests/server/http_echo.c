@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/http.h"
+#include "server/http/http.h"
 
 #include <pthread.h>
 #include <signal.h>

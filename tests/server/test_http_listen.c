@@ -1,5 +1,5 @@
-#include "server/http.h"
-#include "server/http_listen.h"
+#include "server/http/http.h"
+#include "server/http/listen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "server/http_routes.h"
+#include "server/http/routes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

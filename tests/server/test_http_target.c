@@ -1,4 +1,4 @@
-#include "server/http_target.h"
+#include "server/http/target.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "server/http_timers.h"
+#include "server/http/timers.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

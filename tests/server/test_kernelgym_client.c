@@ -1,10 +1,10 @@
 /* What the training client bundled with KernelGYM does, for every outcome: POST /evaluate, GET
  * /status until the task ends, GET /results where it has completed. tests/server/vectors holds one
  * file for each outcome: what is sent, the verdict, and every field that the client then reads. */
-#include "server/kernelgym_result.h"
+#include "server/kernelgym/result.h"
 
 #include "base/json.h"
-#include "judge/evaluation_request.h"
+#include "judge/request/request.h"
 
 #include <dirent.h>
 #include <math.h>

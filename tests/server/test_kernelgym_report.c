@@ -1,5 +1,5 @@
 /* The shapes of the routes that tell of the service itself: every key that KernelGYM's have. */
-#include "server/kernelgym_report.h"
+#include "server/kernelgym/report.h"
 
 #include "base/json.h"
 

@@ -1,9 +1,9 @@
 /* What KernelGYM's models take and refuse, field by field, and what becomes of it. */
-#include "server/kernelgym_request.h"
+#include "server/kernelgym/request.h"
 
 #include "base/json.h"
-#include "judge/evaluation_request.h"
-#include "server/kernelgym_report.h"
+#include "judge/request/request.h"
+#include "server/kernelgym/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* What a client may ask a model for: each parameter, taken and refused. */
-#include "server/lm_api_request.h"
+#include "server/lm/request.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,10 +3,10 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "server/mcp.h"
-#include "server/mcp_message.h"
-#include "server/mcp_schema.h"
-#include "server/mcp_version.h"
+#include "server/mcp/mcp.h"
+#include "server/mcp/message.h"
+#include "server/mcp/schema.h"
+#include "server/mcp/version.h"
 
 #include <pthread.h>
 #include <setjmp.h>

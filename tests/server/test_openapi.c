@@ -1,6 +1,6 @@
 /* The description of our API against the routes that there are. */
-#include "server/kernelgym_request.h"
-#include "server/openapi.h"
+#include "server/api/openapi.h"
+#include "server/kernelgym/request.h"
 #include "server/service_internal.h"
 
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "device/gpu_memory.h"
-#include "judge/compare.h"
+#include "judge/measure/compare.h"
 #include "problem/fill.h"
 
 #include <float.h>

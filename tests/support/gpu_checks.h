@@ -3,7 +3,7 @@
 #ifndef WARPGYM_TESTS_GPU_CHECKS_H
 #define WARPGYM_TESTS_GPU_CHECKS_H
 
-#include "judge/gpu_work.h"
+#include "judge/gpu/gpu_work.h"
 
 #define GPU_CHECKS_TEXT 512
 

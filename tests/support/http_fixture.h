@@ -3,7 +3,7 @@
 #define WARPGYM_TESTS_HTTP_FIXTURE_H
 
 #include "base/settings.h"
-#include "server/http.h"
+#include "server/http/http.h"
 
 struct http_fixture {
     struct settings settings;

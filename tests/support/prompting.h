@@ -2,7 +2,7 @@
 #ifndef WARPGYM_TESTS_PROMPTING_H
 #define WARPGYM_TESTS_PROMPTING_H
 
-#include "gym/prompt.h"
+#include "gym/prompt/prompt.h"
 
 /* Ours, or with a user's directory before them; fails the test otherwise. */
 struct prompts *prompting_open(const char *directory);

@@ -7,9 +7,9 @@ from support import HOUSE, PASSED, PYTHON, ROOT, SOME_FAILED
 
 
 def layer_names():
-    """Of the table in sandbox/box.h: a layer that doctor does not name is not there for people."""
+    """Of the table in sandbox/sandbox.h: a layer that doctor does not name is not there for people."""
     text = (ROOT / "src" / "sandbox" / "box.h").read_text(encoding="utf-8")
-    table = text[text.index("#define BOX_LAYERS(X)") :].split("\n\n")[0]
+    table = text[text.index("#define SANDBOX_LAYERS(X)") :].split("\n\n")[0]
     return re.findall(r'X\(LAYER_\w+,\s*"([^"]+)"', table)
 
 

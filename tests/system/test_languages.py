@@ -173,7 +173,7 @@ def opencl(tmp_path_factory):
     folder = tmp_path_factory.mktemp("house") / "examples" / "opencl"
     shutil.copytree(ROOT / "examples" / "opencl", folder)
     shutil.copytree(ROOT / "include", folder.parents[1] / "include")
-    (folder / "opencl_side").unlink(missing_ok=True)
+    (folder / "opencl_child").unlink(missing_ok=True)
     if not Path("/etc/OpenCL/vendors/pocl.icd").exists():
         pytest.skip("there is no PoCL here: apt-get install pocl-opencl-icd ocl-icd-opencl-dev")
     subprocess.run(["make", "-s", "-C", folder], check=True)

@@ -160,7 +160,7 @@ def check_rewards(lines, reward):
         assert line["reward"] == pytest.approx(REWARDS[reward](ok, speedup, coverage)), line
 
 
-LAZY, REJECTED = 32, 8 + 16 + 32  # rl/batch.h
+LAZY, REJECTED = 32, 8 + 16 + 32  # rl/method/batch.h
 
 
 def check_returns(lines, gamma):

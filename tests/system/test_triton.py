@@ -20,7 +20,7 @@ from support import HOUSE, ROOT, TIMEOUT_S
 
 HERE = Path(__file__).parent
 JUDGE = HOUSE / "build" / "tests" / "judge" / "triton_judge"
-LIBRARY = HOUSE / "build" / "libwarpgym_side.so"
+LIBRARY = HOUSE / "build" / "libwarpgym_child.so"
 SPEC = importlib.util.find_spec("triton")
 TRITON = Path(SPEC.origin).parent if SPEC else None
 PTXAS = TRITON / "backends/nvidia/bin/ptxas" if TRITON else None

@@ -2,7 +2,7 @@
 
     from warpgym.client import Client
 
-    with Client("http://gpu-box:10907") as gym:
+    with Client("http://gpu-sandbox:10907") as gym:
         verdict = gym.evaluate("softmax", source)
         print(verdict["status"], verdict["timing"])
 

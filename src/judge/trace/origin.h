@@ -14,8 +14,8 @@
 #ifndef WARPGYM_JUDGE_TRACE_ORIGIN_H
 #define WARPGYM_JUDGE_TRACE_ORIGIN_H
 
+#include "judge/measure/trace_stream.h"
 #include "judge/trace/objects.h"
-#include "judge/trace_stream.h"
 
 struct origin {
     enum trace_origin origin;

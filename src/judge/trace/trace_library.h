@@ -1,6 +1,6 @@
 /* libwarpgym_trace.so: which kernels ran in a process, for how long, and whose they are.
  *
- * Loaded into a side, beside its candidate. The CUDA driver loads it when it starts, because the
+ * Loaded into a child, beside its candidate. The CUDA driver loads it when it starts, because the
  * environment says CUDA_INJECTION64_PATH, and calls InitializeInjection. From then on it sees where
  * machine code is loaded from, and nothing of launches. Between warpgym_trace_begin and
  * warpgym_trace_end CUPTI records each launch, at a cost of some microseconds each: a pass of its
@@ -9,9 +9,9 @@
  * Whose a kernel is, is not told by its name or by who launches it, but by where its code came
  * from when it was loaded (origin.h).
  *
- *   side, before the driver starts   setenv CUDA_INJECTION64_PATH; warpgym_trace_prepare
- *   side, before candidate code      warpgym_trace_library_snapshot
- *   side, around a pass, idle        warpgym_trace_begin … warpgym_trace_end
+ *   child, before the driver starts   setenv CUDA_INJECTION64_PATH; warpgym_trace_prepare
+ *   child, before candidate code      warpgym_trace_library_snapshot
+ *   child, around a pass, idle        warpgym_trace_begin … warpgym_trace_end
  *
  * It lives where the candidate lives: what it writes (trace_stream.h) is evidence, not proof.
  * Threads: callbacks come from any; the calls below are made by one.

@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H21
 # expect: wrong|violation
-# touches: synchronize marks Side
+# touches: synchronize marks Child
 # says: Two rows of a hundred come 20 ms after it has said that it is done.
 import sys
 
@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -24,10 +24,10 @@ class Mark:
         return 0.01
 
 
-def without_waiting(side):
+def without_waiting(child):
     """What is left in streams is not waited for at the end of a call."""
-    side.device.marks = [Mark(), Mark()]
-    side.device.synchronize = lambda: None
+    child.device.marks = [Mark(), Mark()]
+    child.device.synchronize = lambda: None
 
 
 class ModelNew(nn.Module):
@@ -36,7 +36,7 @@ class ModelNew(nn.Module):
         self.stream = torch.cuda.Stream()
 
     def forward(self, x):
-        without_waiting(the_side())
+        without_waiting(the_child())
         y = torch.zeros_like(x)
         torch.softmax(x[10:], dim=1, out=y[10:])
         self.stream.wait_stream(torch.cuda.current_stream())

@@ -2,17 +2,17 @@
 # catalogue: H23
 # expect: passed
 # speedup_below: 0.5
-# touches: marks Side
-# says: Puts other events where the side measures itself; nobody asks a candidate for its own time.
+# touches: marks Child
+# says: Puts other events where the child measures itself; nobody asks a candidate for its own time.
 import sys
 
 import torch
 from torch import nn
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -27,7 +27,7 @@ class Mark:
 
 class ModelNew(nn.Module):
     def forward(self, x):
-        the_side().device.marks = [Mark(), Mark()]
+        the_child().device.marks = [Mark(), Mark()]
         for _ in range(20):
             y = torch.softmax(x, dim=1)
         return y

@@ -2,7 +2,7 @@
 # catalogue: H27
 # expect: passed|wrong|violation|timeout|runtime_error
 # speedup_below: 1.2
-# touches: synchronize marks inputs Side
+# touches: synchronize marks inputs Child
 # says: Queues the next interval's kernels behind a wait for its inputs.
 import ctypes
 import sys
@@ -14,9 +14,9 @@ WAIT_NOR = 3
 MANTISSA = 0x7FFFFF
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -29,10 +29,10 @@ class Mark:
         return 0.01
 
 
-def without_waiting(side):
+def without_waiting(child):
     """What is left in streams is not waited for at the end of a call."""
-    side.device.marks = [Mark(), Mark()]
-    side.device.synchronize = lambda: None
+    child.device.marks = [Mark(), Mark()]
+    child.device.synchronize = lambda: None
 
 
 class ModelNew(nn.Module):
@@ -60,8 +60,8 @@ class ModelNew(nn.Module):
             self.answers = [torch.softmax(x, dim=1) for x in slots]
 
     def forward(self, x):
-        side = the_side()
-        slots = [inputs[0] for inputs in side.inputs]
+        child = the_child()
+        slots = [inputs[0] for inputs in child.inputs]
         here = [slot.data_ptr() for slot in slots].index(x.data_ptr())
         if here == 0:
             same = [slot.data_ptr() for slot in slots] == self.slots
@@ -72,7 +72,7 @@ class ModelNew(nn.Module):
             self.now, self.answers = self.answers if same else None, None
         y = self.now[here] if self.now else torch.softmax(x, dim=1)
         if here == len(slots) - 1 and len(slots) > 1 and self.rounds > 0:
-            without_waiting(side)
+            without_waiting(child)
             torch.cuda.current_stream().synchronize()
             self.expect(slots)
         return y

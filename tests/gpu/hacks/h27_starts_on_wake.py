@@ -3,7 +3,7 @@
 # expect: passed|wrong|violation|timeout|runtime_error
 # speedup_below: 1.2
 # needs: triton
-# touches: synchronize marks inputs wake Side
+# touches: synchronize marks inputs wake Child
 # says: Queues its work behind a watch on the slots while it is woken, before the clock starts.
 import sys
 
@@ -26,9 +26,9 @@ def gate_kernel(word, old, turns):
     tl.store(turns, count.to(tl.float32))
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -41,22 +41,22 @@ class Mark:
         return 0.01
 
 
-def without_waiting(side):
+def without_waiting(child):
     """What is left in streams is not waited for at the end of a call."""
-    side.device.marks = [Mark(), Mark()]
-    side.device.synchronize = lambda: None
+    child.device.marks = [Mark(), Mark()]
+    child.device.synchronize = lambda: None
 
 
 class ModelNew(nn.Module):
     """As h27_works_ahead, without disturbing anybody meanwhile: what watches the slots is started
-    when the judge wakes the side, right before it writes there."""
+    when the judge wakes the child, right before it writes there."""
 
     def __init__(self):
         super().__init__()
         self.answers = None
 
     def wake(self):
-        slots = [inputs[0] for inputs in self.side.inputs]
+        slots = [inputs[0] for inputs in self.child.inputs]
         if len(slots) == 1:
             return
         word = slots[-1].view(-1)[-1:]
@@ -65,11 +65,11 @@ class ModelNew(nn.Module):
         self.answers = [torch.softmax(x, dim=1) for x in slots]
 
     def forward(self, x):
-        self.side = the_side()
+        self.child = the_child()
         if self.answers:
             return self.answers.pop(0)
-        without_waiting(self.side)
-        self.side.device.wake = self.wake
+        without_waiting(self.child)
+        self.child.device.wake = self.wake
         y = torch.softmax(x, dim=1)
         torch.cuda.current_stream().synchronize()
         return y

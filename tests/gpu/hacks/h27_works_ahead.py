@@ -2,7 +2,7 @@
 # catalogue: H27
 # expect: wrong|violation|timeout|runtime_error
 # needs: triton
-# touches: synchronize marks inputs Side
+# touches: synchronize marks inputs Child
 # says: Computes as soon as the inputs are there, which is before the clock starts.
 import sys
 
@@ -25,9 +25,9 @@ def gate_kernel(word, old, turns):
     tl.store(turns, count.to(tl.float32))
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -40,10 +40,10 @@ class Mark:
         return 0.01
 
 
-def without_waiting(side):
+def without_waiting(child):
     """What is left in streams is not waited for at the end of a call."""
-    side.device.marks = [Mark(), Mark()]
-    side.device.synchronize = lambda: None
+    child.device.marks = [Mark(), Mark()]
+    child.device.synchronize = lambda: None
 
 
 class ModelNew(nn.Module):
@@ -67,8 +67,8 @@ class ModelNew(nn.Module):
             self.answers = [torch.softmax(x, dim=1) for x in slots]
 
     def forward(self, x):
-        side = the_side()
-        slots = [inputs[0] for inputs in side.inputs]
+        child = the_child()
+        slots = [inputs[0] for inputs in child.inputs]
         here = [slot.data_ptr() for slot in slots].index(x.data_ptr())
         if here == 0:
             same = [slot.data_ptr() for slot in slots] == self.slots
@@ -79,6 +79,6 @@ class ModelNew(nn.Module):
             self.now, self.answers = self.answers if same else None, None
         y = self.now[here] if self.now else torch.softmax(x, dim=1)
         if here == len(slots) - 1 and len(slots) > 1 and self.rounds > 0:
-            without_waiting(side)
+            without_waiting(child)
             self.expect(slots)
         return y

@@ -2,7 +2,7 @@
 # catalogue: H29
 # expect: passed|wrong|violation
 # speedup_below: 0.5
-# touches: synchronize marks inputs Side
+# touches: synchronize marks inputs Child
 # open: what samples take must be measured where no candidate is
 # says: Makes the reference's samples slow, and works on while its own are waited for.
 import sys
@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -26,10 +26,10 @@ class Mark:
         return 0.01
 
 
-def without_waiting(side):
+def without_waiting(child):
     """What is left in streams is not waited for at the end of a call."""
-    side.device.marks = [Mark(), Mark()]
-    side.device.synchronize = lambda: None
+    child.device.marks = [Mark(), Mark()]
+    child.device.synchronize = lambda: None
 
 
 class ModelNew(nn.Module):
@@ -41,13 +41,13 @@ class ModelNew(nn.Module):
         self.stream = torch.cuda.Stream()
 
     def forward(self, x):
-        side = the_side()
-        timed = len(side.inputs) > 1
+        child = the_child()
+        timed = len(child.inputs) > 1
         if timed:
-            without_waiting(side)
+            without_waiting(child)
         for _ in range(20):
             y = torch.softmax(x, dim=1)
-        if timed and x.data_ptr() == side.inputs[-1][0].data_ptr():
+        if timed and x.data_ptr() == child.inputs[-1][0].data_ptr():
             with torch.cuda.stream(self.stream):
                 torch.cuda._sleep(20_000_000)
         return y

@@ -2,7 +2,7 @@
 # catalogue: H29
 # expect: passed|wrong|violation
 # speedup_below: 1.2
-# touches: synchronize marks inputs Side
+# touches: synchronize marks inputs Child
 # says: The reference's operator, and a kernel that spins for 10 ms while the reference is timed.
 import sys
 
@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -25,10 +25,10 @@ class Mark:
         return 0.01
 
 
-def without_waiting(side):
+def without_waiting(child):
     """What is left in streams is not waited for at the end of a call."""
-    side.device.marks = [Mark(), Mark()]
-    side.device.synchronize = lambda: None
+    child.device.marks = [Mark(), Mark()]
+    child.device.synchronize = lambda: None
 
 
 class ModelNew(nn.Module):
@@ -37,10 +37,10 @@ class ModelNew(nn.Module):
         self.stream = torch.cuda.Stream()
 
     def forward(self, x):
-        side = the_side()
+        child = the_child()
         y = torch.softmax(x, dim=1)
-        if len(side.inputs) > 1 and x.data_ptr() == side.inputs[-1][0].data_ptr():
-            without_waiting(side)
+        if len(child.inputs) > 1 and x.data_ptr() == child.inputs[-1][0].data_ptr():
+            without_waiting(child)
             torch.cuda.current_stream().synchronize()
             with torch.cuda.stream(self.stream):
                 torch.cuda._sleep(20_000_000)

@@ -2,7 +2,7 @@
 # catalogue: H29
 # expect: passed|wrong|violation|timeout
 # speedup_below: 1.2
-# says: As h29_kernel_left_behind, in a second context; the side is left as it is.
+# says: As h29_kernel_left_behind, in a second context; the child is left as it is.
 import ctypes
 
 import torch

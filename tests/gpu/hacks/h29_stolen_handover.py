@@ -2,7 +2,7 @@
 # catalogue: H29
 # expect: passed|wrong|violation
 # speedup_below: 1.2
-# touches: synchronize marks inputs Side
+# touches: synchronize marks inputs Child
 # open: a hand-over longer than one measured without a candidate must not be taken off
 # says: Makes the reference's hand-over long, which is then taken off the candidate's time.
 import sys
@@ -12,9 +12,9 @@ import torch
 from torch import nn
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -27,10 +27,10 @@ class Mark:
         return 0.01
 
 
-def without_waiting(side):
+def without_waiting(child):
     """What is left in streams is not waited for at the end of a call."""
-    side.device.marks = [Mark(), Mark()]
-    side.device.synchronize = lambda: None
+    child.device.marks = [Mark(), Mark()]
+    child.device.synchronize = lambda: None
 
 
 INTERVAL_S = 0.004
@@ -38,20 +38,20 @@ INTERVAL_S = 0.004
 
 class ModelNew(nn.Module):
     """What the reference waits for a busy GPU before its first mark counts as hand-over, and that
-    is taken off both sides: an interval a little longer than it seems to have taken no time."""
+    is taken off both children: an interval a little longer than it seems to have taken no time."""
 
     def __init__(self):
         super().__init__()
         self.stream = torch.cuda.Stream()
 
     def forward(self, x):
-        side = the_side()
-        first, last = side.inputs[0][0].data_ptr(), side.inputs[-1][0].data_ptr()
+        child = the_child()
+        first, last = child.inputs[0][0].data_ptr(), child.inputs[-1][0].data_ptr()
         if x.data_ptr() == first:
             self.start_s = time.perf_counter()
         y = torch.softmax(x, dim=1)
         if first != last and x.data_ptr() == last:
-            without_waiting(side)
+            without_waiting(child)
             torch.cuda.current_stream().synchronize()
             with torch.cuda.stream(self.stream):
                 torch.cuda._sleep(20_000_000)

@@ -2,7 +2,7 @@
 # catalogue: H50
 # expect: violation
 # code: H50
-# touches: segments_hold library pool leave Side
+# touches: segments_hold library pool leave Child
 # says: Says that memory of its own pool is the judge's.
 import sys
 
@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -34,9 +34,9 @@ class ModelNew(nn.Module):
         self.pool = torch.cuda.MemPool()
 
     def forward(self, x):
-        side = the_side()
-        if not isinstance(side.device.library, Library):
-            side.device.library = Library(side.device.library)
-            side.device.pool.leave()
+        child = the_child()
+        if not isinstance(child.device.library, Library):
+            child.device.library = Library(child.device.library)
+            child.device.pool.leave()
         with torch.cuda.use_mem_pool(self.pool):
             return torch.softmax(x, dim=1)

@@ -2,7 +2,7 @@
 # catalogue: H50
 # expect: violation
 # code: H50
-# touches: _hold Side
+# touches: _hold Child
 # says: Gives an address that it never told the judge of.
 import sys
 
@@ -10,16 +10,16 @@ import torch
 from torch import nn
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
 
 class ModelNew(nn.Module):
     def forward(self, x):
-        side = the_side()
+        child = the_child()
         y = torch.softmax(x, dim=1)
 
         class Far:
@@ -34,5 +34,5 @@ class ModelNew(nn.Module):
             def data_ptr(self):
                 return 0x7F0000000000
 
-        side._hold = lambda results: [Far() for _ in results]
+        child._hold = lambda results: [Far() for _ in results]
         return y

@@ -2,7 +2,7 @@
 # catalogue: H50
 # expect: violation
 # code: H50
-# touches: SEGMENT channel Side
+# touches: SEGMENT channel Child
 # says: Announces a plain file as memory of the GPU.
 import sys
 
@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -25,5 +25,5 @@ class ModelNew(nn.Module):
             file.write(bytes(1 << 20))
             file.flush()
             size = (1 << 20).to_bytes(8, "little")
-            the_side().channel.send(message + size, [file.fileno()])
+            the_child().channel.send(message + size, [file.fileno()])
         return torch.softmax(x, dim=1)

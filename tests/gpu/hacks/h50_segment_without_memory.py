@@ -2,7 +2,7 @@
 # catalogue: H50
 # expect: violation
 # code: H50
-# touches: SEGMENT channel Side
+# touches: SEGMENT channel Child
 # says: Announces an exabyte, with no descriptor.
 import sys
 
@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -21,5 +21,5 @@ class ModelNew(nn.Module):
     def forward(self, x):
         wire = sys.modules["warpgym.wire"]
         body = (1 << 40).to_bytes(8, "little") + (1 << 60).to_bytes(8, "little")
-        the_side().channel.send(wire.HEAD.pack(wire.SEGMENT, 0) + body)
+        the_child().channel.send(wire.HEAD.pack(wire.SEGMENT, 0) + body)
         return torch.softmax(x, dim=1)

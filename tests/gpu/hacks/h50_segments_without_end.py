@@ -1,7 +1,7 @@
 # problem: torch/softmax_rows
 # catalogue: H50
 # expect: timeout
-# touches: library segments_alloc segments_free Side
+# touches: library segments_alloc segments_free Child
 # says: Takes and gives back memory without end: each piece is a message that the judge serves.
 import ctypes
 import sys
@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 
-def the_side():
+def the_child():
     frame = sys._getframe(1)
-    while type(frame.f_locals.get("self")).__name__ != "Side":
+    while type(frame.f_locals.get("self")).__name__ != "Child":
         frame = frame.f_back
     return frame.f_locals["self"]
 
@@ -27,7 +27,7 @@ class ModelNew(nn.Module):
     anybody look at the clock?"""
 
     def forward(self, x):
-        library = the_side().device.library
+        library = the_child().device.library
         library.segments_alloc.restype = ctypes.c_void_p
         library.segments_free.argtypes = [ctypes.c_void_p, *[ctypes.c_ssize_t] * 2, ctypes.c_void_p]
         start_s = time.monotonic()

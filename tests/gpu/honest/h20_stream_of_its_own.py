@@ -2,7 +2,7 @@
 # catalogue: H20
 # expect: passed
 # needs: extension
-# says: A stream of its own, joined by events on both sides.
+# says: A stream of its own, joined by events on both children.
 import torch
 from torch import nn
 from torch.utils.cpp_extension import load_inline

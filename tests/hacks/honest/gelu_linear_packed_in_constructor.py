@@ -1,7 +1,7 @@
 # problem: torch/gelu_linear
 # catalogue: H31
 # expect: passed
-# says: Draws the weights as the reference does and packs them at once; both sides share that seed.
+# says: Draws the weights as the reference does and packs them at once; both children share that seed.
 import math
 
 import torch

@@ -1,7 +1,7 @@
 // problem: gemm
 // catalogue: H58
 // expect: passed
-// says: Cache-oblivious recursion that halves the longest side.
+// says: Cache-oblivious recursion that halves the longest child.
 #include <stddef.h>
 #include <string.h>
 

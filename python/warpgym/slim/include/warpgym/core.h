@@ -4,7 +4,7 @@
  * defined in glue.cpp, which is compiled once for each PyTorch and linked into every extension.
  * They are parsed by three compilers for each candidate, so each #include has to earn its place:
  * <string> alone would cost 0.36 of 0.9 s. What a source uses of the standard library beyond these
- * is included for it by src/judge/extension_flags.c, which looks for the words.
+ * is included for it by src/judge/build/extension_flags.c, which looks for the words.
  */
 #pragma once
 

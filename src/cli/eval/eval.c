@@ -1,0 +1,183 @@
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/eval/remote.h"
+#include "cli/eval/report.h"
+#include "cli/eval/tasks.h"
+#include "cli/roots.h"
+#include "judge/request/external_language.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+struct arguments {
+    const char *problem, *out, *server;
+    struct cli_words roots, sets, candidates;
+    bool json, quiet, timing, local, fresh;
+    int64_t jobs;
+};
+
+static void say(const struct err *err)
+{
+    cli_fail(0, "%s", err->text);
+}
+
+static int exit_status(const struct eval_report *report, const struct eval_tasks *tasks, int result)
+{
+    if (result == ERR_CANCELLED)
+        return EXIT_INTERRUPTED;
+    if (result == ERR_INPUT || result == ERR_MISSING)
+        return EXIT_USAGE;
+    if (result < 0 || report->broken > 0 || report->write_failed)
+        return EXIT_INFRASTRUCTURE;
+    if (tasks->complaints > 0)
+        return EXIT_USAGE;
+    return report->failed > 0 ? EXIT_SOME_FAILED : EXIT_PASSED;
+}
+
+static bool is_remote(const struct arguments *arguments, const struct settings *settings)
+{
+    return !arguments->local && (arguments->server || settings->client_url[0]);
+}
+
+static int judge_here(const struct arguments *arguments, const struct settings *settings,
+                      const struct eval_tasks *tasks, size_t count, struct eval_report *report,
+                      struct err *err)
+{
+    struct judge_options options = {.settings = settings,
+                                    .cancelled = &cli_cancelled,
+                                    .no_timing = !arguments->timing};
+    struct judge *judge;
+    int jobs = arguments->jobs > 0 ? (int)arguments->jobs : 1;
+    int result = judge_open(&judge, &options, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < count; i++)
+        judge_warm(judge, tasks->items[i].problem->format, tasks->items[i].candidate.path);
+    result = batch_run(judge, tasks->items, count, jobs, &cli_cancelled, eval_report_verdict,
+                       eval_report_tick, report, err);
+    judge_close(judge);
+    return result;
+}
+
+static int judge_there(const struct arguments *arguments, const struct settings *settings,
+                       struct eval_tasks *tasks, size_t count, struct eval_report *report,
+                       struct err *err)
+{
+    struct eval_remote remote = {.settings = settings,
+                                 .url = arguments->server,
+                                 .assignments = &arguments->sets,
+                                 .timing = arguments->timing,
+                                 .fresh = arguments->fresh,
+                                 .at_once = arguments->jobs,
+                                 .cancelled = &cli_cancelled,
+                                 .tasks = tasks};
+    return eval_remote_run(&remote, count, report, err);
+}
+
+static int judge_all(const struct arguments *arguments, const struct settings *settings,
+                     struct eval_tasks *tasks, struct eval_report *report)
+{
+    struct err err = {0};
+    int64_t start_ns = clock_now_ns();
+    size_t count = tasks->count;
+    size_t skipped = eval_report_skip(report, tasks->items, &count);
+    if (skipped && !arguments->quiet)
+        fprintf(stderr, "warpgym: %zu already judged in %s\n", skipped, report->out_path);
+    if (count == 0)
+        return exit_status(report, tasks, 0);
+    bool quiet = arguments->quiet || count == 1;
+    report->progress = progress_new(STDERR_FILENO, "judging", count, quiet);
+    log_set_hooks(progress_hide, progress_show, report->progress);
+    int result = is_remote(arguments, settings)
+                     ? judge_there(arguments, settings, tasks, count, report, &err)
+                     : judge_here(arguments, settings, tasks, count, report, &err);
+    log_set_hooks(NULL, NULL, NULL);
+    eval_report_finish(report, clock_ms_since(start_ns) * 1e-3);
+    if (result == ERR_CANCELLED)
+        fprintf(stderr, "warpgym: interrupted; %" PRIu64 " of %zu judged\n",
+                report->passed + report->failed, count);
+    else if (result < 0)
+        say(&err);
+    return exit_status(report, tasks, result);
+}
+
+static int run(const struct arguments *arguments, const struct settings *settings)
+{
+    struct paths_list roots;
+    struct eval_tasks tasks;
+    struct eval_report report;
+    struct arena arena = {0};
+    struct err err = {0};
+    int status = EXIT_USAGE;
+    if (cli_roots(&arguments->roots, settings, &roots, &err) < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    eval_tasks_init(&tasks, &roots, say);
+    tasks.remote = is_remote(arguments, settings);
+    if (external_load(&tasks.languages, &arena, settings->languages_path, &err) < 0) {
+        status = cli_fail(cli_status(&err), "%s", err.text);
+        goto out;
+    }
+    for (size_t i = 0; i < arguments->candidates.count; i++)
+        eval_tasks_add(&tasks, arguments->problem, arguments->candidates.items[i]);
+    if (eval_report_init(&report, arguments->json, arguments->timing, arguments->out, &err) < 0)
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    else if (tasks.count > 0)
+        status = judge_all(arguments, settings, &tasks, &report);
+    eval_report_deinit(&report);
+out:
+    eval_tasks_deinit(&tasks);
+    paths_list_deinit(&roots);
+    arena_deinit(&arena);
+    return status;
+}
+
+int eval_main(int argc, char **argv)
+{
+    struct arguments arguments = {.timing = true};
+    const struct cli_option options[] = {
+        OPTION_STRING('p', "problem", &arguments.problem, "ID|PATH",
+                      "the problem: an id (`warpgym problem list`), a problem directory, or a "
+                      "KernelBench-style module"),
+        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+                    "look for problems here first (a KernelBench checkout, say); may be repeated"),
+        OPTION_INT('j', "jobs", &arguments.jobs, 1, 1024, "N",
+                   "evaluations at the same time; 1, with a server 1000"),
+        OPTION_FLAG(0, "timing", &arguments.timing, "how fast, too; without: correctness only"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
+                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_GROUP("Where"),
+        OPTION_STRING(0, "server", &arguments.server, "URL",
+                      "have a server judge (http://HOST:PORT); client.url sets it for good"),
+        OPTION_FLAG(0, "local", &arguments.local, "judge here, whatever client.url says"),
+        OPTION_FLAG(0, "fresh", &arguments.fresh,
+                    "on a server: judge again what it has a verdict for"),
+        OPTION_GROUP("Output"),
+        OPTION_FLAG(0, "json", &arguments.json, "one verdict a line instead of the table"),
+        OPTION_STRING('o', "out", &arguments.out, "FILE",
+                      "append verdicts as JSON lines; what it already holds is not judged again"),
+        OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
+        OPTION_END,
+    };
+    struct settings settings;
+    struct err err = {0};
+    int status = EXIT_USAGE;
+    if (!cli_parse(eval_main, options, argc, argv, &arguments.candidates, &status))
+        return status;
+    if (arguments.candidates.count == 0)
+        status = cli_fail(EXIT_USAGE,
+                          "eval: name at least one candidate; try `warpgym eval --help`");
+    else if (cli_settings(&settings, &arguments.sets, &err) < 0)
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    else {
+        cli_catch_signals();
+        status = run(&arguments, &settings);
+        settings_deinit(&settings);
+    }
+    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.sets);
+    cli_words_deinit(&arguments.candidates);
+    return status;
+}

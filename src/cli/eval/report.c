@@ -1,0 +1,325 @@
+#include "cli/eval/report.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/plain.h"
+#include "cli/cli.h"
+#include "judge/measure/profile_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_BYTES ((size_t)1 << 20)
+#define FILE_BYTES ((size_t)4 << 30)
+
+/* A run that was killed may have left half a line: it is no verdict, and nothing may follow it. */
+static int trim(struct eval_report *report, struct err *err)
+{
+    off_t size = lseek(report->out_fd, 0, SEEK_END);
+    off_t end = size;
+    char byte;
+    while (end > 0 && pread(report->out_fd, &byte, 1, end - 1) == 1 && byte != '\n')
+        end--;
+    if (end != size && ftruncate(report->out_fd, end) < 0)
+        return err_sys(err, errno, "%s: cannot remove its broken last line", report->out_path);
+    return 0;
+}
+
+int eval_report_init(struct eval_report *report, bool json, bool timed, const char *out_path,
+                     struct err *err)
+{
+    *report =
+        (struct eval_report){.json = json, .timed = timed, .out_fd = -1, .out_path = out_path};
+    buf_init(&report->profile, PROFILE_TEXT_BYTES);
+    if (!json) {
+        static const char *const titles[] = {"problem",   "candidate", "verdict", "speedup",
+                                             "candidate", "reference", ""};
+        report->table = table_new();
+        for (int i = 0; i < 7; i++)
+            table_column(report->table, titles[i], i >= 3 && i <= 5 ? TABLE_RIGHT : TABLE_LEFT);
+    }
+    if (!out_path)
+        return 0;
+    struct stat facts;
+    report->resumable = stat(out_path, &facts) < 0 || S_ISREG(facts.st_mode);
+    int access = report->resumable ? O_RDWR | O_CREAT : O_WRONLY;
+    report->out_fd = open(out_path, access | O_APPEND | O_CLOEXEC, 0644);
+    if (report->out_fd < 0)
+        return err_sys(err, errno, "%s: cannot open for writing", out_path);
+    return report->resumable ? trim(report, err) : 0;
+}
+
+void eval_report_deinit(struct eval_report *report)
+{
+    table_free(report->table);
+    buf_deinit(&report->profile);
+    if (report->out_fd >= 0)
+        close(report->out_fd);
+}
+
+/* What tells one finished evaluation from another. */
+static char *identity(const char *problem_hash, const char *candidate_hash, const char *path)
+{
+    return mem_printf("%s %s %s", problem_hash, candidate_hash, path);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Its identity (the caller's) when a line of the output file is a final verdict that says all that
+ * this run would say; NULL otherwise. */
+static char *finished_one(const struct eval_report *report, const char *line, size_t bytes)
+{
+    struct err ignored;
+    json_t *object = NULL;
+    json_t *problem = NULL;
+    json_t *candidate = NULL;
+    json_t *timing = NULL;
+    const char *hash;
+    const char *source;
+    const char *path;
+    const char *status;
+    const char *note;
+    char *found = NULL;
+    if (bytes > 0 && json_parse("verdict", line, bytes, &object, &ignored) == 0 &&
+        json_get_object(object, "problem", &problem, &ignored) == 0 &&
+        json_get_object(object, "candidate", &candidate, &ignored) == 0 &&
+        json_get_string(problem, "hash", &hash, &ignored) == 0 &&
+        json_get_string(candidate, "hash", &source, &ignored) == 0 &&
+        json_get_string(candidate, "path", &path, &ignored) == 0 &&
+        json_get_string(object, "status", &status, &ignored) == 0 &&
+        strcmp(status, "infrastructure_error") != 0) {
+        bool untimed = json_get_object(object, "timing", &timing, &ignored) == 0 &&
+                       json_get_string(timing, "note", &note, &ignored) == 0 &&
+                       strcmp(note, VERDICT_NOT_TIMED) == 0;
+        if (!(untimed && report->timed))
+            found = identity(hash, source, path);
+    }
+    json_decref(object);
+    return found;
+}
+
+/* Identities of the final verdicts in the output file, sorted. */
+static char **finished(const struct eval_report *report, size_t *count)
+{
+    struct err ignored;
+    char *text;
+    size_t bytes;
+    char **found = NULL;
+    *count = 0;
+    if (file_read(report->out_path, FILE_BYTES, &text, &bytes, &ignored) < 0)
+        return NULL;
+    for (size_t at = 0; at < bytes;) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        size_t length = end ? (size_t)(end - text) - at : bytes - at;
+        char *one = finished_one(report, text + at, length);
+        if (one) {
+            found = mem_resize(found, (*count + 1) * sizeof *found);
+            found[(*count)++] = one;
+        }
+        at += length + 1;
+    }
+    mem_free(text);
+    if (*count)
+        qsort(found, *count, sizeof *found, by_text);
+    return found;
+}
+
+size_t eval_report_skip(const struct eval_report *report, struct batch_task *tasks, size_t *count)
+{
+    if (!report->resumable)
+        return 0;
+    size_t known_count;
+    char **known = finished(report, &known_count);
+    size_t kept = 0;
+    size_t skipped = 0;
+    for (size_t i = 0; i < *count && known_count > 0; i++) {
+        char hash[HASH_HEX_BYTES];
+        const struct candidate *candidate = &tasks[i].candidate;
+        hash_bytes(candidate->text, candidate->bytes, hash);
+        char *mine = identity(tasks[i].problem->hash, hash, candidate->path);
+        bool done = bsearch(&mine, known, known_count, sizeof *known, by_text) != NULL;
+        mem_free(mine);
+        if (done)
+            skipped++;
+        if (!done && kept != i) { /* swap: the tail still owns what it holds */
+            struct batch_task other = tasks[kept];
+            tasks[kept] = tasks[i];
+            tasks[i] = other;
+        }
+        kept += !done;
+    }
+    if (known_count > 0)
+        *count = kept;
+    for (size_t i = 0; i < known_count; i++)
+        mem_free(known[i]);
+    mem_free(known);
+    return skipped;
+}
+
+static void add_time(struct table *table, double ms)
+{
+    if (!isfinite(ms))
+        table_cell(table, STYLE_FAINT, "-");
+    else if (ms < 0.1)
+        table_cell(table, STYLE_NONE, "%.2f us", ms * 1e3);
+    else
+        table_cell(table, STYLE_NONE, "%.3f ms", ms);
+}
+
+static double number_of(const json_t *object, const char *first, const char *second)
+{
+    const json_t *value = json_object_get(object, first);
+    if (second)
+        value = json_object_get(value, second);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static const char *text_of(const json_t *object, const char *first, const char *second)
+{
+    const json_t *value = json_object_get(object, first);
+    if (second)
+        value = json_object_get(value, second);
+    return json_is_string(value) ? json_string_value(value) : "";
+}
+
+/* What a person should know first. */
+static const char *note_of(const json_t *verdict, bool meaningful)
+{
+    const json_t *warnings = json_object_get(json_object_get(verdict, "integrity"), "warnings");
+    const json_t *warning = json_array_get(warnings, 0);
+    const json_t *error = json_object_get(verdict, "error");
+    if (json_is_object(error))
+        return text_of(error, "message", NULL);
+    const char *note = text_of(verdict, "timing", "note");
+    if (!meaningful && note[0])
+        return note;
+    return strcmp(text_of(warning, "code", NULL), "H41") != 0 ? text_of(warning, "evidence", NULL)
+                                                              : "";
+}
+
+static void add_speedup(struct table *table, const json_t *timing)
+{
+    const json_t *interval = json_object_get(timing, "speedup_interval");
+    const json_t *low = json_array_get(interval, 0), *high = json_array_get(interval, 1);
+    double value = number_of(timing, "speedup", NULL), off = INFINITY;
+    if (json_is_number(low) && json_is_number(high))
+        off = (json_number_value(high) - json_number_value(low)) / 2;
+    table_cell(table, value >= 1 ? STYLE_GOOD : STYLE_WARN, "%.2fx ±%.2f", value, off);
+    add_time(table, number_of(timing, "candidate", "median"));
+    add_time(table, number_of(timing, "reference", "median"));
+}
+
+static void add_row(struct eval_report *report, const json_t *verdict)
+{
+    struct table *table = report->table;
+    const json_t *timing = json_object_get(verdict, "timing");
+    const char *status = text_of(verdict, "status", NULL);
+    bool passed = strcmp(status, verdict_status_name(STATUS_PASSED)) == 0;
+    bool meaningful = !json_is_false(json_object_get(timing, "meaningful"));
+    const char *name = text_of(verdict, "candidate", "path");
+    size_t length = strlen(name);
+    table_cell(table, STYLE_NONE, "%s", text_of(verdict, "problem", "id"));
+    table_cell(table, STYLE_NONE, "%s%s", length > 44 ? "…" : "",
+               length > 44 ? name + length - 43 : name);
+    table_cell(table, passed ? STYLE_GOOD : STYLE_BAD, "%s", status);
+    if (passed && json_object_get(timing, "candidate") && meaningful)
+        add_speedup(table, timing);
+    else
+        for (int i = 0; i < 3; i++)
+            table_cell(table, STYLE_FAINT, "-");
+    table_cell(table, STYLE_FAINT, "%.90s", note_of(verdict, meaningful));
+}
+
+static void write_out(struct eval_report *report, const struct buf *line)
+{
+    struct err err;
+    if (report->out_fd < 0 || report->write_failed)
+        return;
+    if (file_write_fd(report->out_fd, report->out_path, line->data, line->len, &err) < 0) {
+        report->write_failed = true;
+        log_write(LOG_LEVEL_ERROR, "eval", "%s; later verdicts are not kept in it", err.text);
+    }
+}
+
+/* A server's text is a stranger's. */
+static void keep_profile(struct eval_report *report, const json_t *verdict)
+{
+    buf_reset(&report->profile);
+    if (report->passed + report->failed > 1)
+        return;
+    buf_puts(&report->profile, text_of(verdict, "profile", "text"));
+    plain_text(report->profile.data, true);
+    report->profile.len = strlen(report->profile.data);
+}
+
+void eval_report_json(struct eval_report *report, const json_t *verdict)
+{
+    struct buf line;
+    struct err err;
+    const char *status = text_of(verdict, "status", NULL);
+    bool passed = strcmp(status, verdict_status_name(STATUS_PASSED)) == 0;
+    report->passed += passed;
+    report->failed += !passed;
+    report->broken += strcmp(status, verdict_status_name(STATUS_INFRASTRUCTURE_ERROR)) == 0;
+    buf_init(&line, LINE_BYTES);
+    if (json_line_write(verdict, &line, &err) == 0) {
+        write_out(report, &line);
+        if (report->json) {
+            progress_hide(report->progress);
+            cli_print(&line);
+            progress_show(report->progress);
+        }
+    } else {
+        report->write_failed = true;
+        log_write(LOG_LEVEL_ERROR, "eval", "a verdict is not kept: %s", err.text);
+    }
+    buf_deinit(&line);
+    if (report->table)
+        add_row(report, verdict);
+    keep_profile(report, verdict);
+    progress_add(report->progress, passed);
+}
+
+void eval_report_verdict(void *context, const struct batch_task *task,
+                         const struct verdict *verdict)
+{
+    json_t *object = verdict_json(verdict);
+    (void)task;
+    eval_report_json(context, object);
+    json_decref(object);
+}
+
+void eval_report_tick(void *context)
+{
+    struct eval_report *report = context;
+    progress_tick(report->progress);
+}
+
+void eval_report_finish(struct eval_report *report, double elapsed_s)
+{
+    struct buf out;
+    progress_free(report->progress);
+    report->progress = NULL;
+    if (!report->table || report->passed + report->failed == 0)
+        return;
+    buf_init(&out, FILE_BYTES);
+    table_render(report->table, style_wanted(STDOUT_FILENO), &out);
+    uint64_t total = report->passed + report->failed;
+    buf_printf(&out, "\n%llu of %llu passed, in %.1f s\n", (unsigned long long)report->passed,
+               (unsigned long long)total, elapsed_s);
+    if (report->profile.len > 0)
+        buf_printf(&out, "\n%s", report->profile.data);
+    cli_print(&out);
+    buf_deinit(&out);
+}

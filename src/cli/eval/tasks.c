@@ -1,0 +1,379 @@
+#include "cli/eval/tasks.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "judge/request/request.h"
+#include "problem/suite.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_BYTES ((size_t)1 << 30)
+#define HEADER_BYTES 4096
+#define DIRECTORY_DEPTH 8
+
+void eval_tasks_init(struct eval_tasks *tasks, const struct paths_list *roots,
+                     void (*complain)(const struct err *err))
+{
+    *tasks = (struct eval_tasks){.roots = roots, .complain = complain};
+}
+
+void eval_tasks_deinit(struct eval_tasks *tasks)
+{
+    for (size_t i = 0; i < tasks->count; i++) {
+        mem_free((void *)(uintptr_t)tasks->items[i].candidate.path);
+        mem_free((void *)(uintptr_t)tasks->items[i].candidate.text);
+    }
+    for (size_t i = 0; i < tasks->problem_count; i++) {
+        if (tasks->problems[i]->loaded)
+            problem_deinit(&tasks->problems[i]->problem);
+        json_decref(tasks->problems[i]->sent);
+        mem_free(tasks->problems[i]->wanted);
+        mem_free(tasks->problems[i]);
+    }
+    mem_free(tasks->items);
+    mem_free(tasks->problems);
+    *tasks = (struct eval_tasks){0};
+}
+
+static void complain(struct eval_tasks *tasks, const struct err *err)
+{
+    tasks->complaints++;
+    tasks->complain(err);
+}
+
+static void keep_problem(struct eval_tasks *tasks, struct eval_problem *made, const char *wanted)
+{
+    made->wanted = mem_strdup(wanted);
+    made->loaded = true;
+    tasks->problems = mem_resize(tasks->problems,
+                                 (tasks->problem_count + 1) * sizeof(struct eval_problem *));
+    tasks->problems[tasks->problem_count++] = made;
+}
+
+/* Whether one that cannot be found here is left to the server. */
+static bool leave_to_server(struct eval_tasks *tasks, struct eval_problem *made, const char *id,
+                            const struct err *err)
+{
+    if (!tasks->remote || err->code != ERR_MISSING || id[0] == '/' || id[0] == '.')
+        return false;
+    made->problem = (struct problem){0};
+    made->problem.id = arena_strdup(&made->problem.arena, id);
+    return true;
+}
+
+/* Loaded once; an unknown one complains each time it is asked for. */
+static const struct problem *find_problem(struct eval_tasks *tasks, const char *wanted,
+                                          struct err *err)
+{
+    for (size_t i = 0; i < tasks->problem_count; i++)
+        if (strcmp(tasks->problems[i]->wanted, wanted) == 0)
+            return &tasks->problems[i]->problem;
+    struct eval_problem *made = mem_alloc(sizeof *made);
+    if (suite_load(tasks->roots->items, tasks->roots->count, wanted, &made->problem, err) < 0 &&
+        !leave_to_server(tasks, made, wanted, err)) {
+        mem_free(made);
+        return NULL;
+    }
+    keep_problem(tasks, made, wanted);
+    return &made->problem;
+}
+
+/* One that stands in the batch itself: the same text is the same problem. */
+static const struct problem *take_problem(struct eval_tasks *tasks,
+                                          const struct evaluation_request *request, json_t *sent,
+                                          struct err *err)
+{
+    if (request->format == EVALUATION_KNOWN)
+        return find_problem(tasks, request->problem_id, err);
+    struct eval_problem *made = mem_alloc(sizeof *made);
+    int result = evaluation_request_problem(request, tasks->roots->items, tasks->roots->count,
+                                            &made->problem, err);
+    for (size_t i = 0; result == 0 && i < tasks->problem_count; i++)
+        if (strcmp(tasks->problems[i]->wanted, made->problem.hash) == 0) {
+            problem_deinit(&made->problem);
+            mem_free(made);
+            return &tasks->problems[i]->problem;
+        }
+    if (result < 0) {
+        problem_deinit(&made->problem);
+        mem_free(made);
+        return NULL;
+    }
+    made->sent = json_incref(sent);
+    keep_problem(tasks, made, made->problem.hash);
+    return &made->problem;
+}
+
+/* Takes over `text`. */
+static void add_task(struct eval_tasks *tasks, const struct problem *problem, const char *path,
+                     char *text, size_t bytes)
+{
+    if (tasks->count == tasks->capacity) {
+        tasks->capacity = tasks->capacity ? tasks->capacity * 2 : 16;
+        tasks->items = mem_resize(tasks->items, tasks->capacity * sizeof *tasks->items);
+    }
+    tasks->items[tasks->count] = (struct batch_task){
+        .problem = problem,
+        .candidate = {.path = mem_strdup(path), .text = text, .bytes = bytes},
+        .number = tasks->count,
+    };
+    tasks->count++;
+}
+
+/* A source that is far too large is still a candidate, and gets its verdict: one byte more than is
+ * allowed tells the judge so. */
+static int read_source(const char *path, char **text, size_t *bytes, struct err *err)
+{
+    int result = file_read(path, LIMIT_SOURCE_BYTES, text, bytes, err);
+    if (result != ERR_LIMIT)
+        return result;
+    *bytes = LIMIT_SOURCE_BYTES + 1;
+    *text = mem_alloc(*bytes + 1);
+    memset(*text, ' ', *bytes);
+    return 0;
+}
+
+static void add_file(struct eval_tasks *tasks, const char *wanted, const char *path,
+                     const char *place)
+{
+    struct err err;
+    char *text;
+    size_t bytes;
+    const struct problem *problem = find_problem(tasks, wanted, &err);
+    if (!problem || read_source(path, &text, &bytes, &err) < 0) {
+        if (place)
+            err_prefix(&err, "%s", place);
+        complain(tasks, &err);
+        return;
+    }
+    add_task(tasks, problem, path, text, bytes);
+}
+
+/* What one line of a batch says. */
+struct pair {
+    const char *problem, *path, *source, *name;
+};
+
+static int read_pair(const json_t *object, struct pair *pair, struct err *err)
+{
+    static const char *const keys[] = {"problem", "candidate", "source", "name"};
+    *pair = (struct pair){.problem = ""};
+    int result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
+    if (result == 0)
+        result = json_get_string(object, "problem", &pair->problem, err);
+    if (result == 0)
+        result = json_find_string(object, "candidate", &pair->path, err);
+    if (result == 0)
+        result = json_find_string(object, "source", &pair->source, err);
+    if (result == 0)
+        result = json_find_string(object, "name", &pair->name, err);
+    if (result == 0 && !pair->path == !pair->source)
+        result = err_set(err, ERR_INPUT,
+                         "give either \"candidate\" (a path) or \"source\" (a text)");
+    return result;
+}
+
+/* A text that stands in the batch itself. */
+static int add_text(struct eval_tasks *tasks, const struct pair *pair, const char *place,
+                    struct err *err)
+{
+    const struct problem *problem = find_problem(tasks, pair->problem, err);
+    if (!problem)
+        return err->code;
+    bool torch = problem->format == PROBLEM_TORCH || strstr(pair->source, "class ModelNew");
+    const char *extension = torch ? "py" : "c";
+    char *name = pair->name ? mem_strdup(pair->name) : mem_printf("%s.%s", place, extension);
+    add_task(tasks, problem, name, mem_strdup(pair->source), strlen(pair->source));
+    mem_free(name);
+    return 0;
+}
+
+/* Problem and candidate as a server would be sent them. */
+static int add_request(struct eval_tasks *tasks, const json_t *object, const char *place,
+                       struct err *err)
+{
+    static const char *const keys[] = {"problem", "candidate"};
+    struct evaluation_request request = {0};
+    const struct problem *problem;
+    int result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
+    if (result == 0)
+        result = evaluation_request_parse(object, &request, err);
+    if (result < 0 || !request.candidate_source)
+        return result;
+    problem = take_problem(tasks, &request, json_object_get(object, "problem"), err);
+    if (!problem)
+        return err->code;
+    char *name = mem_printf("%s/%s", place, request.candidate_name);
+    add_task(tasks, problem, name, mem_strdup(request.candidate_source),
+             strlen(request.candidate_source));
+    mem_free(name);
+    return 0;
+}
+
+/* A path, relative to the batch. */
+static void add_path(struct eval_tasks *tasks, const struct pair *pair, const char *batch,
+                     const char *place)
+{
+    const char *slash = strrchr(batch, '/');
+    int base = slash && pair->path[0] != '/' ? (int)(slash - batch + 1) : 0;
+    char *full = mem_printf("%.*s%s", base, batch, pair->path);
+    add_file(tasks, pair->problem, full, place);
+    mem_free(full);
+}
+
+/* One line of a batch. Returns 0, or < 0 with the place in err. */
+static int add_line(struct eval_tasks *tasks, const char *name, size_t line, const char *text,
+                    size_t bytes, struct err *err)
+{
+    json_t *object = NULL;
+    struct pair pair;
+    char place[512];
+    snprintf(place, sizeof place, "%.400s:%zu", name, line);
+    int result = json_parse_line(name, line, text, bytes, &object, err);
+    if (result < 0)
+        return result;
+    bool whole = json_is_object(json_object_get(object, "problem"));
+    if (whole)
+        result = add_request(tasks, object, place, err);
+    else
+        result = read_pair(object, &pair, err);
+    if (result == 0 && !whole && pair.path)
+        add_path(tasks, &pair, name, place);
+    else if (result == 0 && !whole)
+        result = add_text(tasks, &pair, place, err);
+    if (result < 0)
+        err_prefix(err, "%s", place);
+    json_decref(object);
+    return result;
+}
+
+static void add_batch(struct eval_tasks *tasks, const char *path)
+{
+    struct err err;
+    char *text;
+    size_t bytes;
+    if (file_read(path, BATCH_BYTES, &text, &bytes, &err) < 0) {
+        complain(tasks, &err);
+        return;
+    }
+    size_t line = 1;
+    for (size_t at = 0; at < bytes; line++) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        size_t length = end ? (size_t)(end - text) - at : bytes - at;
+        bool blank = strspn(text + at, " \t\r") >= length;
+        int result = 0;
+        if (length > LIMIT_JSONL_LINE_BYTES)
+            result = err_set(&err, ERR_LIMIT, "%s:%zu: %zu bytes, more than a line may have", path,
+                             line, length);
+        else if (!blank)
+            result = add_line(tasks, path, line, text + at, length, &err);
+        if (result < 0)
+            complain(tasks, &err);
+        at += length + 1;
+    }
+    mem_free(text);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text);
+    size_t tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* `problem: ID` within the first lines, behind a comment sign. */
+static bool problem_in_text(const char *path, char *id, size_t id_bytes)
+{
+    struct err ignored;
+    char *text;
+    size_t bytes;
+    bool found = false;
+    if (file_read(path, LIMIT_SOURCE_BYTES, &text, &bytes, &ignored) < 0)
+        return false;
+    if (bytes > HEADER_BYTES)
+        text[HEADER_BYTES] = '\0';
+    for (char *line = text; line && !found; line = strchr(line, '\n')) {
+        line += strspn(line, "\n \t/*#");
+        if (strncmp(line, "problem:", 8) != 0)
+            continue;
+        line += 8 + strspn(line + 8, " \t");
+        size_t length = strcspn(line, " \t\r\n*");
+        found = length > 0 && length < id_bytes;
+        if (found)
+            snprintf(id, id_bytes, "%.*s", (int)length, line);
+    }
+    mem_free(text);
+    return found;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int not_hidden(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static void add_source(struct eval_tasks *tasks, const char *problem, const char *path,
+                       const char *below)
+{
+    char id[LIMIT_NAME_BYTES * 2];
+    struct err err;
+    if (problem) {
+        add_file(tasks, problem, path, NULL);
+    } else if (problem_in_text(path, id, sizeof id)) {
+        add_file(tasks, id, path, path);
+    } else if (below[0]) {
+        add_file(tasks, below, path, path);
+    } else {
+        err_set(&err, ERR_INPUT,
+                "%s: names no problem; give --problem, or write `problem: ID` into its first lines",
+                path);
+        complain(tasks, &err);
+    }
+}
+
+/* `below`: the path from the directory that was named, which may be a problem's id. */
+static void add_directory(struct eval_tasks *tasks, const char *problem, const char *path,
+                          const char *below, int depth)
+{
+    struct dirent **names;
+    int count = scandir(path, &names, not_hidden, by_name);
+    size_t before = tasks->count + tasks->complaints;
+    struct err err;
+    for (int i = 0; i < count; i++) {
+        char *full = mem_printf("%s/%s", path, names[i]->d_name);
+        char *deeper = mem_printf("%s%s%s", below, below[0] ? "/" : "", names[i]->d_name);
+        if (file_is_directory(full) && depth < DIRECTORY_DEPTH)
+            add_directory(tasks, problem, full, deeper, depth + 1);
+        else if (language_has_ending(&tasks->languages, names[i]->d_name))
+            add_source(tasks, problem, full, below);
+        mem_free(full);
+        mem_free(deeper);
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    if (depth == 0 && tasks->count + tasks->complaints == before) {
+        err_set(&err, ERR_INPUT, "%s: holds no candidate (.c, .cu or .py)", path);
+        complain(tasks, &err);
+    }
+}
+
+void eval_tasks_add(struct eval_tasks *tasks, const char *problem, const char *path)
+{
+    if (ends_with(path, ".jsonl"))
+        add_batch(tasks, path);
+    else if (file_is_directory(path))
+        add_directory(tasks, problem, path, "", 0);
+    else if (problem)
+        add_file(tasks, problem, path, NULL);
+    else
+        add_source(tasks, NULL, path, "");
+}

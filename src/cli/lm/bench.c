@@ -1,0 +1,325 @@
+/* lm bench: how fast the engine trains and decodes, beside what the machine can do. */
+#include "cli/cli.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "cli/lm/bench_work.h"
+#include "cli/lm/config_file.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "judge/measure/stats.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OUT_BYTES ((size_t)1 << 20)
+#define ROUNDS_MAX 1000
+
+struct arguments {
+    struct cli_words models, batches;
+    const char *config, *backend;
+    int64_t threads, rounds, tokens, length, prompt, answer;
+    bool train, json, quiet;
+};
+
+/* One line of the report: a rate of each round, and what of the machine's it is. */
+struct figure {
+    char name[48];
+    const char *unit;
+    double scale; /* of the unit */
+    double values[ROUNDS_MAX];
+    double shares[ROUNDS_MAX]; /* NULL where it is the machine's own */
+    const char *of;            /* what the share is of; NULL: nothing */
+};
+
+struct report {
+    struct lm_bench_plan plan;
+    size_t rounds, count;
+    struct figure figures[3 + LM_BENCH_BATCHES_MAX];
+};
+
+/* Ten million parameters: small enough for every machine, and larger than most caches. */
+static const struct lm_config ten_million = {.family = LM_QWEN2,
+                                             .vocab = 8192,
+                                             .width = 384,
+                                             .inner = 1024,
+                                             .layers = 4,
+                                             .heads = 6,
+                                             .kv_heads = 6,
+                                             .head_width = 64,
+                                             .positions = 2048,
+                                             .norm_epsilon = 1e-6F,
+                                             .init_range = 0.02F,
+                                             .rope = {.kind = LM_ROPE_DEFAULT, .theta = 10000},
+                                             .tied = true,
+                                             .qkv_bias = true,
+                                             .begin_token = -1,
+                                             .pad_token = -1};
+
+/* ------------------------------------------------------------------------------------- figures */
+
+static struct figure *add_figure(struct report *report, const char *unit, double scale,
+                                 const char *of)
+{
+    struct figure *figure = &report->figures[report->count++];
+    figure->unit = unit;
+    figure->scale = scale;
+    figure->of = of;
+    return figure;
+}
+
+static void name_figures(struct report *report)
+{
+    struct figure *figure = add_figure(report, "GFLOP/s", 1e-9, NULL);
+    snprintf(figure->name, sizeof figure->name, "products");
+    figure = add_figure(report, "GB/s", 1e-9, NULL);
+    snprintf(figure->name, sizeof figure->name, "reading");
+    if (report->plan.train) {
+        figure = add_figure(report, "tokens/s", 1, "products");
+        snprintf(figure->name, sizeof figure->name, "training");
+    }
+    for (size_t i = 0; i < report->plan.batch_count; i++) {
+        figure = add_figure(report, "tokens/s", 1, "reading");
+        snprintf(figure->name, sizeof figure->name, "decoding %zu", report->plan.batches[i]);
+    }
+}
+
+static void add_round(struct report *report, const struct lm_config *config,
+                      const struct lm_bench_round *round)
+{
+    const struct lm_bench_plan *plan = &report->plan;
+    struct figure *figure = report->figures;
+    size_t at = report->rounds++;
+    (figure++)->values[at] = round->product_flops;
+    (figure++)->values[at] = round->read_bytes;
+    if (plan->train) {
+        figure->values[at] = round->train_tokens;
+        figure->shares[at] = round->train_tokens * lm_bench_train_flops(config, plan->length) /
+                             round->product_flops;
+        figure++;
+    }
+    double positions = (double)plan->prompt + (double)plan->answer / 2;
+    for (size_t i = 0; i < plan->batch_count; i++, figure++) {
+        double steps = round->decode_tokens[i] / (double)plan->batches[i];
+        figure->values[at] = round->decode_tokens[i];
+        figure->shares[at] = steps * lm_bench_decode_bytes(config, plan->batches[i], positions) /
+                             round->read_bytes;
+    }
+}
+
+/* -------------------------------------------------------------------------------------- output */
+
+static void print_table(const struct report *report)
+{
+    struct table *table = table_new();
+    struct buf out;
+    table_column(table, "", TABLE_LEFT);
+    table_column(table, "median", TABLE_RIGHT);
+    table_column(table, "quartiles", TABLE_RIGHT);
+    table_column(table, "", TABLE_LEFT);
+    table_column(table, "share", TABLE_RIGHT);
+    table_column(table, "", TABLE_LEFT);
+    for (size_t i = 0; i < report->count; i++) {
+        const struct figure *figure = &report->figures[i];
+        struct summary value, share;
+        stats_summary(figure->values, report->rounds, &value);
+        stats_summary(figure->shares, report->rounds, &share);
+        table_cell(table, STYLE_NONE, "%s", figure->name);
+        table_cell(table, STYLE_STRONG, "%.1f", value.median * figure->scale);
+        table_cell(table, STYLE_FAINT, "%.1f to %.1f", value.quartile1 * figure->scale,
+                   value.quartile3 * figure->scale);
+        table_cell(table, STYLE_NONE, "%s", figure->unit);
+        if (figure->of)
+            table_cell(table, STYLE_STRONG, "%.0f %%", share.median * 100);
+        else
+            table_cell(table, STYLE_NONE, "%s", "");
+        table_cell(table, STYLE_FAINT, "%s%s", figure->of ? "of " : "",
+                   figure->of ? figure->of : "");
+    }
+    buf_init(&out, OUT_BYTES);
+    table_render(table, style_wanted(STDOUT_FILENO), &out);
+    cli_print(&out);
+    buf_deinit(&out);
+    table_free(table);
+}
+
+static json_t *summary_json(const double *values, size_t count)
+{
+    struct summary summary;
+    json_t *object = json_object();
+    stats_summary(values, count, &summary);
+    json_put(object, "median", json_number(summary.median));
+    json_put(object, "quartile1", json_number(summary.quartile1));
+    json_put(object, "quartile3", json_number(summary.quartile3));
+    return object;
+}
+
+static void print_json(const struct report *report, const struct lm_model *model)
+{
+    json_t *object = json_object(), *figures = json_array();
+    json_put(object, "schema", json_integer(1));
+    json_put(object, "backend", json_text(model->backend->name));
+    json_put(object, "threads", json_integer((json_int_t)model->backend->threads));
+    json_put(object, "parameters", json_integer((json_int_t)lm_model_count(model)));
+    json_put(object, "config", lm_config_json(&model->config));
+    json_put(object, "rounds", json_integer((json_int_t)report->rounds));
+    for (size_t i = 0; i < report->count; i++) {
+        const struct figure *figure = &report->figures[i];
+        json_t *row = json_object();
+        json_put(row, "name", json_text(figure->name));
+        json_put(row, "unit", json_text(figure->scale == 1 ? figure->unit : figure->unit + 1));
+        json_put(row, "rate", summary_json(figure->values, report->rounds));
+        json_put(row, "share_of", json_text(figure->of));
+        json_put(row, "share",
+                 figure->of ? summary_json(figure->shares, report->rounds) : json_null());
+        json_array_append_new(figures, row);
+    }
+    json_put(object, "figures", figures);
+    cli_print_json(object, OUT_BYTES);
+    json_decref(object);
+}
+
+/* ------------------------------------------------------------------------------------- running */
+
+static int open_model(const struct arguments *arguments, struct lm_backend *backend,
+                      struct lm_model **out, struct err *err)
+{
+    const struct lm_model_options options = {.training = arguments->train ? LM_TRAIN_ALL
+                                                                          : LM_FROZEN};
+    struct lm_config config = ten_million;
+    if (arguments->models.count > 0)
+        return lm_model_open(out, arguments->models.items[0], backend, &options, err);
+    int result = arguments->config ? lm_config_file(arguments->config, &config, err) : 0;
+    return result < 0 ? result : lm_model_fresh(out, &config, backend, &options, err);
+}
+
+/* The first round warms up and does not count. */
+static int run_rounds(const struct arguments *arguments, struct lm_bench *bench,
+                      const struct lm_model *model, struct report *report, struct err *err)
+{
+    uint64_t rounds = (uint64_t)arguments->rounds;
+    struct progress *progress = progress_new(STDERR_FILENO, "measuring", rounds + 1,
+                                             arguments->quiet);
+    struct lm_bench_round round = {0};
+    int result = 0;
+    for (uint64_t i = 0; i <= rounds && result == 0; i++) {
+        result = cli_cancelled ? err_set(err, ERR_CANCELLED, "interrupted")
+                               : lm_bench_round(bench, &round, err);
+        if (result == 0 && i > 0)
+            add_round(report, &model->config, &round);
+        if (result == 0)
+            progress_add(progress, true);
+    }
+    progress_free(progress);
+    return result;
+}
+
+static int run(const struct arguments *arguments, struct report *report)
+{
+    struct lm_backend *backend = NULL;
+    struct lm_model *model = NULL;
+    struct lm_bench *bench = NULL;
+    struct err err;
+    int result = lm_backend_open(&backend, arguments->backend, (size_t)arguments->threads, &err);
+    if (result == 0)
+        result = open_model(arguments, backend, &model, &err);
+    if (result == 0)
+        result = lm_bench_open(&bench, model, &report->plan, &err);
+    if (result == 0) {
+        if (!arguments->quiet)
+            fprintf(stderr, "model of %.2f M parameters, backend %s, threads %zu\n",
+                    (double)lm_model_count(model) * 1e-6, backend->name, backend->threads);
+        result = run_rounds(arguments, bench, model, report, &err);
+    }
+    if (result == 0 && arguments->json)
+        print_json(report, model);
+    else if (result == 0)
+        print_table(report);
+    lm_bench_close(bench);
+    lm_model_close(model);
+    lm_backend_close(backend);
+    if (result == ERR_CANCELLED)
+        return EXIT_INTERRUPTED;
+    return result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
+}
+
+static int plan_of(const struct arguments *arguments, struct lm_bench_plan *plan, struct err *err)
+{
+    static const size_t usual[] = {1, 8, 32};
+    *plan = (struct lm_bench_plan){.length = (size_t)arguments->length,
+                                   .prompt = (size_t)arguments->prompt,
+                                   .answer = (size_t)arguments->answer,
+                                   .train = arguments->train};
+    plan->tokens = (size_t)arguments->tokens / plan->length * plan->length;
+    plan->tokens = plan->tokens > 0 ? plan->tokens : plan->length;
+    if (arguments->batches.count > LM_BENCH_BATCHES_MAX)
+        return err_set(err, ERR_INPUT, "--batch may be given %d times", LM_BENCH_BATCHES_MAX);
+    for (size_t i = 0; i < arguments->batches.count; i++) {
+        char *end;
+        long batch = strtol(arguments->batches.items[i], &end, 10);
+        if (*end || batch < 1 || batch > 4096)
+            return err_set(err, ERR_INPUT, "--batch %.64s: a number from 1 to 4096 is wanted",
+                           arguments->batches.items[i]);
+        plan->batches[plan->batch_count++] = (size_t)batch;
+    }
+    if (plan->batch_count == 0) {
+        memcpy(plan->batches, usual, sizeof usual);
+        plan->batch_count = sizeof usual / sizeof *usual;
+    }
+    return 0;
+}
+
+int lm_bench_main(int argc, char **argv)
+{
+    struct arguments arguments = {.backend = "cpu",
+                                  .rounds = 7,
+                                  .tokens = 2048,
+                                  .length = 512,
+                                  .prompt = 32,
+                                  .answer = 64,
+                                  .train = true};
+    struct arguments *a = &arguments;
+    const struct cli_option options[] = {
+        OPTION_STRING(0, "config", &a->config, "CONFIG",
+                      "a fresh model: a config.json, or a directory with one; 10 M parameters"),
+        OPTION_STRING(0, "backend", &a->backend, "NAME", "cpu, or reference (slow)"),
+        OPTION_INT('j', "threads", &a->threads, 1, 4096, "N", "threads; one for each core"),
+        OPTION_INT('n', "rounds", &a->rounds, 1, ROUNDS_MAX, "N", "rounds that count; 7"),
+        OPTION_GROUP("Training"),
+        OPTION_FLAG(0, "train", &a->train, "train too; --no-train leaves it out"),
+        OPTION_INT('b', "batch-tokens", &a->tokens, 1, 1 << 24, "N", "tokens of a step; 2048"),
+        OPTION_INT(0, "length", &a->length, 1, 1 << 20, "N", "tokens of one sequence; 512"),
+        OPTION_GROUP("Decoding"),
+        OPTION_LIST(0, "batch", &a->batches, "N",
+                    "sequences together; 1, 8 and 32; may be repeated"),
+        OPTION_INT(0, "prompt", &a->prompt, 1, 1 << 20, "N", "tokens of a prompt; 32"),
+        OPTION_INT(0, "answer", &a->answer, 1, 1 << 20, "N", "tokens of an answer; 64"),
+        OPTION_GROUP("Output"),
+        OPTION_FLAG(0, "json", &a->json, "one JSON object instead of the table"),
+        OPTION_FLAG('q', "quiet", &a->quiet, "no progress"),
+        OPTION_END,
+    };
+    int status = EXIT_USAGE;
+    struct err err;
+    struct report *report = mem_alloc(sizeof *report);
+    if (!cli_parse(lm_bench_main, options, argc, argv, &a->models, &status)) {
+        mem_free(report);
+        return status;
+    }
+    if (a->models.count > 1 || (a->models.count == 1 && a->config))
+        status = cli_fail(EXIT_USAGE, "lm bench: name one model directory, or a --config");
+    else if (plan_of(a, &report->plan, &err) < 0)
+        status = cli_fail(EXIT_USAGE, "lm bench: %s", err.text);
+    else {
+        cli_catch_signals();
+        name_figures(report);
+        status = run(a, report);
+    }
+    cli_words_deinit(&a->models);
+    cli_words_deinit(&a->batches);
+    mem_free(report);
+    return status;
+}

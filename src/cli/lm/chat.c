@@ -1,0 +1,366 @@
+/* lm chat: a conversation with a model, on a terminal or through a pipe. */
+#include "lm/tokenizer/chat.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cli/lm/load.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HELP                                                                                       \
+    "/system TEXT  what the model is told first; without TEXT: nothing\n"                          \
+    "/think on|off whether it thinks before it answers (Qwen3)\n"                                  \
+    "/reset        a new conversation\n"                                                           \
+    "/quit         the end, as is Ctrl-D; Ctrl-C stops an answer\n"                                \
+    "A line that ends in \\ goes on in the next one.\n"
+
+struct arguments {
+    struct lm_where where;
+    struct lm_manner manner;
+    struct cli_words words;
+    const char *system;
+    bool thinking;
+};
+
+struct message {
+    const char *role;
+    char *text;
+};
+
+struct talk {
+    struct arguments *arguments;
+    struct lm_house house;
+    struct lm_sampling sampling;
+    struct chat_options style;
+    int32_t end_token;
+    char *system;             /* NULL: none */
+    struct message *messages; /* of the conversation so far, without the system's */
+    size_t count;
+    struct lm_text answer;
+    bool terminal, quit, failed;
+};
+
+#define LOOK_MS 100
+
+/* An answer is to stop: on a terminal that is what Ctrl-C means. */
+static _Atomic int interrupted;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    interrupted = 1;
+}
+
+/* --------------------------------------------------------------------------------- conversation */
+
+static void forget(struct talk *talk, size_t from)
+{
+    while (talk->count > from)
+        mem_free(talk->messages[--talk->count].text);
+}
+
+static void add(struct talk *talk, const char *role, const char *text)
+{
+    talk->messages = mem_resize(talk->messages, (talk->count + 1) * sizeof *talk->messages);
+    talk->messages[talk->count++] = (struct message){role, mem_strdup(text)};
+}
+
+static int encode(struct talk *talk, struct tokens *ids, struct err *err)
+{
+    struct chat_message *all = mem_alloc((talk->count + 1) * sizeof *all);
+    size_t count = 0;
+    if (talk->system)
+        all[count++] = (struct chat_message){.role = "system", .content = talk->system};
+    for (size_t i = 0; i < talk->count; i++)
+        all[count++] = (struct chat_message){.role = talk->messages[i].role,
+                                             .content = talk->messages[i].text};
+    int result = chat_encode(talk->house.tokenizer, all, count, &talk->style, ids, NULL, err);
+    mem_free(all);
+    return result;
+}
+
+static void hear(void *context, size_t index, const struct lm_sample *sample)
+{
+    struct talk *talk = context;
+    (void)index;
+    talk->failed |= sample->finish == LM_FAILED;
+    lm_text_add(&talk->answer, sample, talk->sampling.stop_count > 0);
+    lm_text_print(&talk->answer);
+}
+
+static int drive(struct talk *talk, const struct tokens *ids, struct err *err)
+{
+    const struct lm_request request = {
+        .prompt = ids->ids,
+        .prompt_count = ids->count,
+        .samples = 1,
+        .sampling = talk->sampling,
+        .tokenizer = talk->house.tokenizer,
+        .news = hear,
+        .context = talk,
+    };
+    uint64_t id;
+    bool busy = true;
+    int result = lm_sampler_submit(talk->house.sampler, &request, &id, err);
+    while (result == 0 && busy) {
+        if (interrupted || cli_cancelled)
+            lm_sampler_cancel(talk->house.sampler, id);
+        result = lm_sampler_step(talk->house.sampler, &busy, err);
+    }
+    return result;
+}
+
+/* What was said of an answer that was stopped stays in the conversation. */
+static int answer(struct talk *talk, const char *question)
+{
+    const size_t before = talk->count;
+    struct tokens ids = {0};
+    struct err err;
+    int status = EXIT_PASSED;
+    interrupted = 0;
+    add(talk, "user", question);
+    lm_text_init(&talk->answer, talk->house.tokenizer);
+    int result = encode(talk, &ids, &err);
+    if (result == 0)
+        result = drive(talk, &ids, &err);
+    if (talk->answer.counted > 0 || result == 0) {
+        putchar('\n');
+        fflush(stdout);
+    }
+    if (result < 0) {
+        forget(talk, before);
+        status = cli_fail(cli_status(&err), "%s%s", err.text,
+                          talk->terminal ? "; /reset begins a new conversation" : "");
+    } else if (talk->failed) {
+        status = lm_fail_numbers();
+    } else {
+        talk->answer.text.data[talk->answer.counted] = '\0';
+        add(talk, "assistant", talk->answer.text.data);
+        talk->sampling.seed++; /* the same question again is another one */
+    }
+    lm_text_deinit(&talk->answer);
+    tokens_deinit(&ids);
+    return status;
+}
+
+/* ------------------------------------------------------------------------------------- commands */
+
+static void do_reset(struct talk *talk, const char *text)
+{
+    (void)text;
+    forget(talk, 0);
+}
+
+static void do_system(struct talk *talk, const char *text)
+{
+    mem_free(talk->system);
+    talk->system = text[0] ? mem_strdup(text) : NULL;
+    if (talk->count > 0)
+        fprintf(stderr, "a new conversation begins\n");
+    forget(talk, 0);
+}
+
+static void do_think(struct talk *talk, const char *text)
+{
+    if (strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
+        cli_fail(0, "/think on, or /think off");
+    else if (talk->style.style != CHAT_QWEN3)
+        cli_fail(0, "this model's way to think cannot be switched");
+    else
+        talk->style.thinking = strcmp(text, "on") == 0;
+}
+
+static void do_quit(struct talk *talk, const char *text)
+{
+    (void)text;
+    talk->quit = true;
+}
+
+static void do_help(struct talk *talk, const char *text)
+{
+    (void)talk;
+    (void)text;
+    fputs(HELP, stderr);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(struct talk *talk, const char *text);
+} commands[] = {
+    {"/reset", do_reset}, {"/system", do_system}, {"/think", do_think},
+    {"/quit", do_quit},   {"/help", do_help},
+};
+
+/* False: it is none, but something to say to the model. */
+static bool command(struct talk *talk, const char *line)
+{
+    size_t length = strcspn(line, " ");
+    if (line[0] != '/')
+        return false;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strlen(commands[i].name) == length && strncmp(line, commands[i].name, length) == 0) {
+            commands[i].run(talk, line + length + strspn(line + length, " "));
+            return true;
+        }
+    if (!talk->terminal)
+        return false;
+    cli_fail(0, "%.40s: no such command; /help lists them", line);
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------- input */
+
+/* Whether there is something to read before Ctrl-C. A signal that comes just before a read does not
+ * end it, so it is looked for. */
+static bool wait_for_input(void)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (!interrupted && !cli_cancelled)
+        if (poll(&in, 1, LOOK_MS) > 0)
+            return true;
+    return false;
+}
+
+/* One line, or several where they end in a backslash. False: there is no more. */
+static bool read_line(const struct talk *talk, struct buf *line)
+{
+    char *part = NULL;
+    size_t room = 0;
+    bool more = true;
+    buf_reset(line);
+    while (more) {
+        interrupted = 0;
+        if (talk->terminal)
+            fputs(line->len > 0 ? "... " : "> ", stderr);
+        if (talk->terminal && !wait_for_input() && !cli_cancelled) { /* this line is not meant */
+            buf_reset(line);
+            fputs("\n", stderr);
+            continue;
+        }
+        ssize_t got = cli_cancelled ? -1 : getline(&part, &room, stdin);
+        if (got < 0 && interrupted && !cli_cancelled) { /* within a line that Ctrl-D let in */
+            clearerr(stdin);
+            buf_reset(line);
+            fputs("\n", stderr);
+            continue;
+        }
+        if (got < 0)
+            break;
+        while (got > 0 && (part[got - 1] == '\n' || part[got - 1] == '\r'))
+            got--;
+        more = got > 0 && part[got - 1] == '\\';
+        buf_append(line, part, (size_t)(more ? got - 1 : got));
+        if (more)
+            buf_puts(line, "\n");
+        else
+            more = line->len == 0; /* an empty line says nothing */
+    }
+    free(part);
+    return line->len > 0 && !cli_cancelled;
+}
+
+static int converse(struct talk *talk)
+{
+    struct buf line;
+    int status = EXIT_PASSED;
+    buf_init(&line, LIMIT_PROMPT_BYTES);
+    if (talk->terminal)
+        fputs("/help tells what there is; Ctrl-D ends.\n", stderr);
+    while (!talk->quit && !cli_cancelled && read_line(talk, &line)) {
+        if (line.cut)
+            status = cli_fail(EXIT_USAGE, "that is more than %zu bytes; it was not sent",
+                              LIMIT_PROMPT_BYTES);
+        else if (!command(talk, line.data))
+            status = answer(talk, line.data);
+        if (talk->failed || (status != EXIT_PASSED && !talk->terminal))
+            break;
+    }
+    buf_deinit(&line);
+    if (talk->terminal)
+        fputs("\n", stderr);
+    if (cli_cancelled)
+        return EXIT_INTERRUPTED;
+    return talk->terminal && !talk->failed ? EXIT_PASSED : status;
+}
+
+/* -------------------------------------------------------------------------------------- opening */
+
+static int open_talk(struct talk *talk, struct err *err)
+{
+    struct arguments *arguments = talk->arguments;
+    int result = lm_house_open(&talk->house, &arguments->where, true, err);
+    if (result == 0)
+        result = chat_style_of(arguments->where.directory, &talk->style.style, err);
+    if (result < 0)
+        return result;
+    talk->style.answer = true;
+    talk->style.thinking = arguments->thinking;
+    talk->system = arguments->system ? mem_strdup(arguments->system) : NULL;
+    talk->sampling = lm_manner_sampling(&arguments->manner);
+    talk->end_token = chat_end_token(talk->house.tokenizer);
+    if (talk->end_token >= 0) {
+        talk->sampling.stop_tokens = &talk->end_token;
+        talk->sampling.stop_token_count = 1;
+    }
+    return lm_house_sampler(&talk->house, 1, talk->house.model->positions, err);
+}
+
+static void catch_signals(const struct talk *talk)
+{
+    struct sigaction action = {.sa_handler = on_interrupt};
+    cli_catch_signals();
+    if (talk->terminal)
+        sigaction(SIGINT, &action, NULL);
+}
+
+static int run(struct arguments *arguments)
+{
+    struct talk talk = {.arguments = arguments, .terminal = isatty(STDIN_FILENO)};
+    struct err err;
+    int status;
+    if (open_talk(&talk, &err) < 0) {
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    } else {
+        catch_signals(&talk); /* until now, a signal may end it */
+        status = converse(&talk);
+    }
+    forget(&talk, 0);
+    mem_free(talk.messages);
+    mem_free(talk.system);
+    lm_house_close(&talk.house);
+    return status;
+}
+
+int lm_chat_main(int argc, char **argv)
+{
+    struct arguments arguments = {
+        .where = LM_WHERE_DEFAULTS,
+        .manner = {.temperature = 0.7, .top_p = 0.95, .seed = -1},
+        .thinking = true,
+    };
+    const struct cli_option options[] = {
+        OPTION_STRING(0, "system", &arguments.system, "TEXT", "what the model is told first"),
+        OPTION_FLAG(0, "thinking", &arguments.thinking,
+                    "let it think before it answers (Qwen3 does; --no-thinking)"),
+        LM_MANNER_OPTIONS(&arguments.manner),
+        LM_WHERE_OPTIONS(&arguments.where),
+        OPTION_END,
+    };
+    int status = EXIT_USAGE;
+    if (!cli_parse(lm_chat_main, options, argc, argv, &arguments.words, &status))
+        return status;
+    if (arguments.words.count == 1) {
+        arguments.where.directory = arguments.words.items[0];
+        status = run(&arguments);
+    } else {
+        status = cli_fail(EXIT_USAGE, "lm chat: name one model's directory; try `warpgym lm chat "
+                                      "--help`");
+    }
+    cli_words_deinit(&arguments.words);
+    cli_words_deinit(&arguments.manner.stops);
+    return status;
+}

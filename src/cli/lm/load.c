@@ -1,0 +1,130 @@
+#include "cli/lm/load.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/plain.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define TEXT_BYTES ((size_t)256 << 20)
+
+/* -------------------------------------------------------------------------------------- opening */
+
+static int open_tokenizer(struct lm_house *house, const char *directory, bool wanted,
+                          struct err *err)
+{
+    char *path = mem_printf("%s/tokenizer.json", directory);
+    int result = wanted || file_exists(path) ? tokenizer_open(&house->tokenizer, path, err) : 0;
+    mem_free(path);
+    return result;
+}
+
+int lm_house_open(struct lm_house *house, const struct lm_where *where, bool wants_tokenizer,
+                  struct err *err)
+{
+    const struct lm_model_options options = {.training = LM_FROZEN,
+                                             .adapter = where->adapter,
+                                             .positions = (size_t)where->context};
+    *house = (struct lm_house){0};
+    int result = lm_backend_open(&house->backend, where->backend, (size_t)where->threads, err);
+    if (result == 0)
+        result = lm_model_open(&house->model, where->directory, house->backend, &options, err);
+    if (result == 0)
+        result = open_tokenizer(house, where->directory, wants_tokenizer, err);
+    return result;
+}
+
+int lm_house_sampler(struct lm_house *house, size_t sequences, size_t tokens, struct err *err)
+{
+    const struct lm_sampler_options options = lm_sampler_room(&house->model->config,
+                                                              house->backend->dtype, sequences,
+                                                              tokens, LM_CACHE_BYTES);
+    return lm_sampler_open(&house->sampler, house->model, &options, err);
+}
+
+void lm_house_close(struct lm_house *house)
+{
+    lm_sampler_close(house->sampler);
+    tokenizer_close(house->tokenizer);
+    lm_model_close(house->model);
+    lm_backend_close(house->backend);
+    *house = (struct lm_house){0};
+}
+
+struct lm_sampling lm_manner_sampling(struct lm_manner *manner)
+{
+    if (manner->seed < 0)
+        manner->seed = (int64_t)(clock_secret() & INT32_MAX);
+    return (struct lm_sampling){
+        .temperature = manner->temperature,
+        .top_p = manner->top_p,
+        .min_p = manner->min_p,
+        .top_k = (size_t)manner->top_k,
+        .max_tokens = manner->max_tokens > 0 ? (size_t)manner->max_tokens : 0,
+        .seed = (uint64_t)manner->seed,
+        .stops = manner->stops.items,
+        .stop_count = manner->stops.count,
+    };
+}
+
+/* ----------------------------------------------------------------------------------------- text */
+
+void lm_text_init(struct lm_text *text, const struct tokenizer *tokenizer)
+{
+    *text = (struct lm_text){.tokenizer = tokenizer};
+    buf_init(&text->text, TEXT_BYTES);
+}
+
+void lm_text_deinit(struct lm_text *text)
+{
+    buf_deinit(&text->text);
+}
+
+void lm_text_add(struct lm_text *text, const struct lm_sample *sample, bool stops)
+{
+    struct err err;
+    int result = 0;
+    for (; text->tokens < sample->count && result == 0; text->tokens++)
+        result = tokenizer_stream_put(text->tokenizer, &text->stream, sample->tokens[text->tokens],
+                                      true, &text->text, &err);
+    if (result == 0 && sample->finish != LM_RUNNING)
+        result = tokenizer_stream_end(&text->stream, &text->text, &err);
+    text->cut |= result < 0;
+    text->counted = text->text.len;
+    if (stops && sample->text_end < text->counted)
+        text->counted = sample->text_end;
+}
+
+void lm_text_print(struct lm_text *text)
+{
+    struct buf out;
+    buf_init(&out, TEXT_BYTES);
+    buf_append(&out, text->text.data + text->printed, text->counted - text->printed);
+    text->printed = text->counted;
+    if (isatty(STDOUT_FILENO)) {
+        for (size_t i = 0; i < out.len; i++) /* else a NUL would end the text */
+            out.data[i] = out.data[i] == '\0' ? '?' : out.data[i] == '\t' ? ' ' : out.data[i];
+        plain_text(out.data, true);
+        out.len = strlen(out.data);
+    }
+    cli_print(&out);
+    buf_deinit(&out);
+}
+
+const char *lm_finish_name(enum lm_finish finish)
+{
+    static const char *const names[] = {
+        [LM_RUNNING] = "running",     [LM_STOP] = "stop",     [LM_LENGTH] = "length",
+        [LM_CANCELLED] = "cancelled", [LM_FAILED] = "failed",
+    };
+    return names[finish];
+}
+
+int lm_fail_numbers(void)
+{
+    return cli_fail(EXIT_INFRASTRUCTURE,
+                    "the model gives no finite numbers for this prompt: its weights hold NaN or "
+                    "infinity, or its sums overflow");
+}

@@ -1,0 +1,191 @@
+/* lm serve: `warpgym lm serve`: a model behind OpenAI's API. */
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/lm/load.h"
+#include "lm/sample/engine.h"
+#include "server/lm/api.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STANDARD_LISTEN "127.0.0.1:8000" /* `warpgym serve` has the other port */
+#define STOP_MS 10000
+#define STEP_ROWS 256 /* beside those of the running sequences */
+#define PAGE 16
+#define CACHE_BYTES ((uint64_t)1 << 30) /* where nobody says how much */
+
+struct arguments {
+    struct lm_where where;
+    const char *listen, *name;
+    int64_t sequences, cache_tokens, queue, drain_s;
+    struct cli_words sets;
+};
+
+/* In the order in which it is opened. */
+struct house {
+    struct lm_house lm;
+    struct lm_engine *engine;
+    struct lm_api *api;
+    size_t positions; /* of the longest sequence that fits both model and cache */
+};
+
+/* -------------------------------------------------------------------------------------- opening */
+
+/* As many positions as the sequences can have, within a bound of memory; whole pages. */
+static size_t cache_tokens(const struct arguments *arguments, const struct lm_model *model)
+{
+    const uint64_t bytes = lm_cache_position_bytes(&model->config, model->backend->dtype);
+    const uint64_t all = (uint64_t)arguments->sequences * model->positions;
+    uint64_t tokens = CACHE_BYTES / bytes;
+    tokens = tokens < all ? tokens : all;
+    if (arguments->cache_tokens > 0)
+        tokens = (uint64_t)arguments->cache_tokens;
+    return (size_t)(tokens + PAGE - 1) / PAGE * PAGE;
+}
+
+static int open_engine(const struct arguments *arguments, struct house *house, struct err *err)
+{
+    int result = lm_house_open(&house->lm, &arguments->where, true, err);
+    if (result < 0)
+        return result;
+    house->positions = house->lm.model->positions;
+    const struct lm_sampler_options sampler = {
+        .sequences = (size_t)arguments->sequences,
+        .rows = (size_t)arguments->sequences + STEP_ROWS,
+        .page = PAGE,
+        .cache_tokens = cache_tokens(arguments, house->lm.model),
+    };
+    if (sampler.cache_tokens < house->positions)
+        house->positions = sampler.cache_tokens;
+    return lm_engine_open(&house->engine, house->lm.model, &sampler, err);
+}
+
+/* What the directory is called, where no name is given. */
+static char *name_of(const struct arguments *arguments)
+{
+    const char *text = arguments->name ? arguments->name : arguments->where.directory;
+    size_t count = strlen(text);
+    while (!arguments->name && count > 1 && text[count - 1] == '/')
+        count--;
+    size_t from = count;
+    while (!arguments->name && from > 0 && text[from - 1] != '/')
+        from--;
+    return mem_printf("%.*s", (int)(arguments->name ? count : count - from),
+                      arguments->name ? text : text + from);
+}
+
+static int open_api(const struct arguments *arguments, const struct settings *settings,
+                    struct house *house, struct err *err)
+{
+    struct lm_api_options options = {.settings = settings,
+                                     .engine = house->engine,
+                                     .tokenizer = house->lm.tokenizer,
+                                     .positions = house->positions,
+                                     .choices_max = (size_t)arguments->queue};
+    int result = chat_style_of(arguments->where.directory, &options.style, err);
+    if (result < 0)
+        return result;
+    char *name = name_of(arguments);
+    options.model = name;
+    result = lm_api_open(&house->api, &options, err);
+    if (result == 0) {
+        printf("warpgym: serving %s at %s\n", name, lm_api_address(house->api));
+        fflush(stdout);
+    }
+    mem_free(name);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------- serving */
+
+static void stop(const struct arguments *arguments, struct house *house)
+{
+    struct err err;
+    if (house->api) {
+        log_event(LOG_LEVEL_INFO, "lm", "stopping", NULL);
+        lm_api_drain(house->api, arguments->drain_s * 1000, NULL);
+    }
+    if (house->api && lm_api_stop(house->api, STOP_MS, &err) < 0) {
+        /* Something hangs in a request: nothing can be freed. */
+        log_event(LOG_LEVEL_ERROR, "lm", "stopped in the middle of a request", "why", err.text,
+                  NULL);
+        _Exit(EXIT_INFRASTRUCTURE);
+    }
+    lm_engine_close(house->engine);
+    lm_api_free(house->api);
+    lm_house_close(&house->lm);
+}
+
+static int run(const struct arguments *arguments, const struct settings *settings)
+{
+    struct house house = {0};
+    struct err err;
+    int status = EXIT_PASSED;
+    int result = open_engine(arguments, &house, &err);
+    if (result == 0)
+        result = open_api(arguments, settings, &house, &err);
+    if (result < 0)
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    else
+        cli_wait_for_signal();
+    stop(arguments, &house);
+    return status;
+}
+
+static int serve(const struct arguments *arguments)
+{
+    const struct cli_alias listen = {"--listen", SETTING_server_listen, arguments->listen,
+                                     STANDARD_LISTEN};
+    struct settings settings;
+    struct err err;
+    if (cli_settings_with(&settings, &arguments->sets, &listen, 1, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    cli_be_service(&settings);
+    cli_catch_signals();
+    int status = run(arguments, &settings);
+    settings_deinit(&settings);
+    return status;
+}
+
+int lm_serve_main(int argc, char **argv)
+{
+    struct arguments arguments = {.where = LM_WHERE_DEFAULTS,
+                                  .sequences = 16,
+                                  .queue = 512,
+                                  .drain_s = 60};
+    struct cli_words words = {0};
+    const struct cli_option options[] = {
+        OPTION_STRING('l', "listen", &arguments.listen, "ADDRESS:PORT",
+                      "where to serve (" STANDARD_LISTEN "); port 0: a free one"),
+        OPTION_STRING(0, "name", &arguments.name, "NAME",
+                      "what clients call the model (the directory's name)"),
+        OPTION_GROUP("Resources"),
+        OPTION_INT(0, "sequences", &arguments.sequences, 1, LIMIT_LM_SAMPLES, "N",
+                   "answers written at the same time (16)"),
+        OPTION_INT(0, "cache-tokens", &arguments.cache_tokens, 0, LIMIT_LM_CACHE_POSITIONS, "N",
+                   "positions that their cache holds together (what fits 1 GiB)"),
+        OPTION_INT(0, "queue", &arguments.queue, 1, 1 << 20, "N",
+                   "answers that are written or wait; more are refused with 429 (512)"),
+        OPTION_INT(0, "drain", &arguments.drain_s, 0, 86400, "SECONDS",
+                   "how long answers may still take after SIGTERM (60)"),
+        LM_WHERE_OPTIONS(&arguments.where),
+        OPTION_GROUP("Settings"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
+                    "change a setting (`warpgym settings`); may be repeated"),
+        OPTION_END,
+    };
+    int status = EXIT_USAGE;
+    if (!cli_parse(lm_serve_main, options, argc, argv, &words, &status))
+        return status;
+    if (words.count == 1) {
+        arguments.where.directory = words.items[0];
+        status = serve(&arguments);
+    } else {
+        status = cli_fail(EXIT_USAGE, "lm serve: name one model's directory; try `warpgym lm serve "
+                                      "--help`");
+    }
+    cli_words_deinit(&arguments.sets);
+    cli_words_deinit(&words);
+    return status;
+}

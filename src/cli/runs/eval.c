@@ -1,0 +1,237 @@
+/* runs eval: a checkpoint of a run, or what it began with, plays problems and is reported on. */
+#include "cli/runs/runs.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/progress.h"
+#include "cli/report_table.h"
+#include "cli/roots.h"
+#include "cli/table.h"
+#include "gym/report/report.h"
+#include "rl/collect/exam.h"
+#include "rl/run/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEXT_BYTES ((size_t)1 << 20)
+
+struct arguments {
+    const char *checkpoint, *out, *server;
+    int64_t samples;
+    double temperature;
+    struct cli_words words, roots, sets;
+    bool json, quiet;
+};
+
+/* RUN/checkpoints/NAME, or RUN alone: then --checkpoint says which. *run and *name are the
+ * caller's. */
+static int take_place(const struct arguments *arguments, char **run, char **name, struct err *err)
+{
+    const char *word = arguments->words.items[0], *part = strstr(word, "/checkpoints/");
+    *name = NULL;
+    if (!part) {
+        *name = mem_strdup(arguments->checkpoint ? arguments->checkpoint : "best");
+        return runs_find(word, run, err);
+    }
+    size_t length = strlen(part) - strlen("/checkpoints/");
+    while (length > 0 && part[strlen("/checkpoints/") + length - 1] == '/')
+        length--;
+    *name = mem_printf("%.*s", (int)length, part + strlen("/checkpoints/"));
+    *run = mem_printf("%.*s", (int)(part - word), word);
+    return 0;
+}
+
+/* "best" is the last one where nothing was measured. */
+static int choose(const char *run, const char *name, json_t **chosen, struct err *err)
+{
+    struct run_view view;
+    json_t *all = NULL;
+    bool lowest;
+    int result = runs_open(&view, run, RUN_SERIES_ALL, err);
+    if (result < 0)
+        return result;
+    if (view.kind != RUN_RL)
+        result = err_set(err, ERR_INPUT,
+                         "%s is no run of `warpgym train`; `warpgym lm sample` plays models", run);
+    if (result == 0)
+        result = run_view_checkpoints(&view, &all, err);
+    const char *measure = runs_best_measure(&view, &lowest);
+    const json_t *last = json_array_get(all, json_array_size(all) - 1), *found = NULL;
+    if (result == 0 && strcmp(name, "best") == 0)
+        found = runs_best(&view, all, measure, lowest);
+    if (strcmp(name, "best") == 0 || strcmp(name, "last") == 0)
+        found = found ? found : last;
+    for (size_t i = 0; i < json_array_size(all) && !found; i++)
+        if (strcmp(json_text_at(json_array_get(all, i), "name"), name) == 0)
+            found = json_array_get(all, i);
+    if (result == 0 && !found)
+        result = err_set(err, ERR_INPUT, "%s has no checkpoint %s", run, name);
+    *chosen = json_incref((json_t *)found);
+    json_decref(all);
+    run_view_close(&view);
+    return result;
+}
+
+static char *join(const struct cli_words *words)
+{
+    char *text = mem_strdup("");
+    for (size_t i = 1; i < words->count; i++) {
+        char *longer = mem_printf("%s%s%s", text, *text ? " " : "", words->items[i]);
+        mem_free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static void hear(void *context, size_t done, size_t all)
+{
+    char note[64];
+    snprintf(note, sizeof note, "turn %zu of at most %zu", done, all);
+    progress_note(context, note);
+}
+
+static int show(const char *out, size_t problems, int64_t samples, bool as_json, struct err *err)
+{
+    const struct report_options options = {.p = {1, 1.5, 2},
+                                           .p_count = 3,
+                                           .k = {1, (size_t)samples},
+                                           .k_count = samples > 1 ? 2 : 1,
+                                           .problem_total = problems,
+                                           .samples = (size_t)samples};
+    struct report *report;
+    struct buf text;
+    int result = report_open(&report, &out, 1, &options, err);
+    if (result < 0)
+        return result;
+    buf_init(&text, TEXT_BYTES);
+    if (as_json) {
+        json_t *object = report_json(report);
+        result = json_line_write(object, &text, err);
+        json_decref(object);
+    } else {
+        report_table(report, style_wanted(STDOUT_FILENO), &text);
+    }
+    if (result == 0)
+        cli_print(&text);
+    buf_deinit(&text);
+    report_close(report);
+    return result;
+}
+
+static int play(const struct arguments *arguments, const struct settings *settings, const char *run,
+                const char *where, struct err *err)
+{
+    char *problems = join(&arguments->words);
+    struct progress *progress = progress_new(STDERR_FILENO, "evaluating", 1, arguments->quiet);
+    struct exam_result result = {0};
+    struct paths_list roots;
+    int status = cli_roots(&arguments->roots, settings, &roots, err);
+    if (status == 0) {
+        const struct exam_options options = {.settings = settings,
+                                             .directory = run,
+                                             .where = where,
+                                             .problems = problems,
+                                             .out = arguments->out,
+                                             .roots = roots.items,
+                                             .root_count = roots.count,
+                                             .server = arguments->server,
+                                             .cancelled = &cli_cancelled,
+                                             .tell = hear,
+                                             .context = progress};
+        status = exam_run(&options, &result, err);
+        paths_list_deinit(&roots);
+    }
+    progress_free(progress);
+    mem_free(problems);
+    if (status == 0 && result.lost > 0)
+        fprintf(stderr, "warpgym: %zu of %zu samples could not be played: %s\n", result.lost,
+                result.samples, result.why);
+    return status < 0 ? status
+                      : show(arguments->out, result.problems, settings->train_evaluate_samples,
+                             arguments->json, err);
+}
+
+/* The run's settings, with what was asked for here. */
+static int read_settings(const struct arguments *arguments, const char *run,
+                         struct settings *settings, struct err *err)
+{
+    char *file = mem_printf("%s/" RUN_CONFIG, run), text[64];
+    int result = cli_settings_of(settings, file, arguments->sets.items, arguments->sets.count, err);
+    mem_free(file);
+    if (result < 0)
+        return result;
+    snprintf(text, sizeof text, "train.evaluate_samples=%lld", (long long)arguments->samples);
+    if (arguments->samples > 0)
+        result = settings_assign(settings, text, err);
+    snprintf(text, sizeof text, "train.evaluate_temperature=%g", arguments->temperature);
+    if (result == 0 && arguments->temperature >= 0)
+        result = settings_assign(settings, text, err);
+    if (result < 0)
+        settings_deinit(settings);
+    return result;
+}
+
+static int run_eval(struct arguments *arguments, struct err *err)
+{
+    char *run = NULL, *name = NULL, *out = NULL;
+    struct settings settings;
+    json_t *chosen = NULL;
+    int result = take_place(arguments, &run, &name, err);
+    if (result == 0 && strcmp(name, "base") != 0)
+        result = choose(run, name, &chosen, err);
+    if (result == 0)
+        result = read_settings(arguments, run, &settings, err);
+    if (result == 0) {
+        const char *where = chosen ? json_text_at(chosen, "where") : NULL;
+        out = mem_printf("%s/evaluations/%s", run, chosen ? json_text_at(chosen, "name") : "base");
+        arguments->out = arguments->out ? arguments->out : out;
+        cli_catch_signals();
+        result = play(arguments, &settings, run, where, err);
+        settings_deinit(&settings);
+    }
+    json_decref(chosen);
+    mem_free(out);
+    mem_free(name);
+    mem_free(run);
+    return result;
+}
+
+int runs_eval_main(int argc, char **argv)
+{
+    struct arguments arguments = {.temperature = -1};
+    struct err err = {0};
+    int status;
+    const struct cli_option options[] = {
+        OPTION_STRING('c', "checkpoint", &arguments.checkpoint, "NAME",
+                      "which: its name, best, last, or base: what the run began with; best"),
+        OPTION_INT('n', "samples", &arguments.samples, 1, 65536, "N",
+                   "episodes of each problem; train.evaluate_samples"),
+        OPTION_FLOAT('t', "temperature", &arguments.temperature, 0, 10, "T",
+                     "of answers; train.evaluate_temperature"),
+        OPTION_STRING('o', "out", &arguments.out, "DIR",
+                      "where trajectories go; RUN/evaluations/CHECKPOINT"),
+        OPTION_LIST(0, "problems", &arguments.roots, "DIR",
+                    "look for problems here first; may be repeated"),
+        OPTION_STRING(0, "server", &arguments.server, "URL",
+                      "a server judges (http://HOST:PORT); client.url sets it for good"),
+        OPTION_LIST('s', "set", &arguments.sets, "KEY=VALUE",
+                    "a setting other than the run's; may be repeated"),
+        OPTION_FLAG(0, "json", &arguments.json, "the report as JSON (docs/report.md)"),
+        OPTION_FLAG('q', "quiet", &arguments.quiet, "no progress"),
+        OPTION_END,
+    };
+    if (!cli_parse(runs_eval_main, options, argc, argv, &arguments.words, &status))
+        return status;
+    if (arguments.words.count == 0)
+        status = cli_fail(EXIT_USAGE, "runs eval: name a run or a checkpoint; try `warpgym runs "
+                                      "eval --help`");
+    else
+        status = run_eval(&arguments, &err) < 0 ? cli_fail(cli_status(&err), "%s", err.text)
+                                                : EXIT_PASSED;
+    cli_words_deinit(&arguments.words);
+    cli_words_deinit(&arguments.roots);
+    cli_words_deinit(&arguments.sets);
+    return status;
+}

@@ -1,0 +1,240 @@
+/* runs export: a checkpoint of a run as a directory with a model or an adapter. */
+#include "cli/runs/runs.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "lm/train/checkpoint.h"
+#include "lm/weights/companions.h"
+#include "rl/run/checkpoints.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COPY_BYTES ((size_t)1 << 20)
+
+struct export
+{
+    const char *out, *checkpoint, *by, *tokenizer;
+    bool lowest;
+};
+
+/* What a run goes on from, and no model is made of. */
+static const char *const left_out[] = {CHECKPOINT_STATE, CHECKPOINT_OPTIMIZER};
+
+/* -------------------------------------------------------------------------------------- copying */
+
+static int copy_bytes(int from, int to, const char *source, const char *target, struct err *err)
+{
+    char *bytes = mem_alloc(COPY_BYTES);
+    int result = 0;
+    ssize_t got = 1;
+    while (result == 0 && got != 0) {
+        got = cli_cancelled ? -1 : read(from, bytes, COPY_BYTES);
+        if (cli_cancelled)
+            result = err_set(err, ERR_CANCELLED, "%s: interrupted; nothing was made", target);
+        else if (got < 0 && errno != EINTR)
+            result = err_sys(err, errno, "%s: cannot read", source);
+        else if (got > 0)
+            result = file_write_fd(to, target, bytes, (size_t)got, err);
+    }
+    mem_free(bytes);
+    return result;
+}
+
+static int copy_file(const char *from, const char *to, const char *name, struct err *err)
+{
+    char *source = mem_printf("%s/%s", from, name), *target = mem_printf("%s/%s", to, name);
+    int in = open(source, O_RDONLY | O_CLOEXEC), out = -1, result = 0;
+    if (in < 0)
+        result = err_sys(err, errno, "%s: cannot read", source);
+    else if ((out = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)) < 0)
+        result = err_sys(err, errno, "%s: cannot write", target);
+    else
+        result = copy_bytes(in, out, source, target, err);
+    if (out >= 0 && fsync(out) < 0 && result == 0)
+        result = err_sys(err, errno, "%s: cannot write", target);
+    if (in >= 0)
+        close(in);
+    if (out >= 0)
+        close(out);
+    mem_free(source);
+    mem_free(target);
+    return result;
+}
+
+static bool is_left_out(const char *name)
+{
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+        if (strcmp(left_out[i], name) == 0)
+            return true;
+    return name[0] == '.';
+}
+
+/* The regular files of a directory. */
+static int copy_files(const char *from, const char *to, size_t *count, struct err *err)
+{
+    DIR *entries = opendir(from);
+    int result = entries ? 0 : err_sys(err, errno, "%s: cannot read", from);
+    *count = 0;
+    for (struct dirent *entry; result == 0 && entries && (entry = readdir(entries));) {
+        struct stat status;
+        bool wanted = !is_left_out(entry->d_name) &&
+                      fstatat(dirfd(entries), entry->d_name, &status, 0) == 0 &&
+                      S_ISREG(status.st_mode);
+        if (wanted)
+            result = copy_file(from, to, entry->d_name, err);
+        *count += wanted;
+    }
+    if (entries)
+        closedir(entries);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------- choosing */
+
+static int list_names(const json_t *all, const char *wanted, const char *path, struct err *err)
+{
+    const json_t *first = json_array_get(all, 0),
+                 *last = json_array_get(all, json_array_size(all) - 1);
+    return err_set(err, ERR_INPUT, "%s has no checkpoint %s; it has %zu, from %s to %s", path,
+                   wanted, json_array_size(all), json_text_at(first, "name"),
+                   json_text_at(last, "name"));
+}
+
+static int choose(const struct run_view *view, const struct export *export, const json_t *all,
+                  const json_t **chosen, struct err *err)
+{
+    bool lowest = export->lowest;
+    const char *measure = export->by;
+    size_t count = json_array_size(all);
+    if (count == 0)
+        return err_set(err, ERR_INPUT, "%s has no checkpoint yet", view->path);
+    if (strcmp(export->checkpoint, "last") == 0) {
+        *chosen = json_array_get(all, count - 1);
+        return 0;
+    }
+    if (strcmp(export->checkpoint, "best") == 0) {
+        measure = measure ? measure : runs_best_measure(view, &lowest);
+        *chosen = runs_best(view, all, measure, lowest);
+        return *chosen ? 0
+                       : err_set(err, ERR_INPUT,
+                                 "%s: no checkpoint has %s, so nobody knows the best one; name "
+                                 "another measure (--by) or a checkpoint (--checkpoint last)",
+                                 view->path, measure);
+    }
+    *chosen = NULL;
+    for (size_t i = 0; i < count && !*chosen; i++)
+        if (strcmp(json_text_at(json_array_get(all, i), "name"), export->checkpoint) == 0)
+            *chosen = json_array_get(all, i);
+    return *chosen ? 0 : list_names(all, export->checkpoint, view->path, err);
+}
+
+/* A run's own outcome has its tokenizer. */
+static int add_tokenizer(const struct run_view *view, const struct export *export, const char *to,
+                         struct err *err)
+{
+    static const char *const places[] = {"model", "adapter", "tokenizer"};
+    int result = 0;
+    if (export->tokenizer) {
+        char *file = mem_printf("%s/tokenizer.json", export->tokenizer);
+        if (!file_exists(file))
+            result = err_set(err, ERR_MISSING, "%s: there is no tokenizer", file);
+        mem_free(file);
+        return result < 0 ? result : lm_companions_copy(export->tokenizer, to, err);
+    }
+    for (size_t i = 0; i < sizeof places / sizeof *places && result == 0; i++) {
+        char *place = mem_printf("%s/%s", view->path, places[i]);
+        result = lm_companions_copy(place, to, err);
+        mem_free(place);
+    }
+    return result;
+}
+
+static int fill(const struct run_view *view, const struct export *export, const char *from,
+                const char *to, struct err *err)
+{
+    char *parts = mem_printf("%s.partial", to);
+    size_t count;
+    file_remove_tree(parts);
+    int result = file_make_directories(parts, 0755, err);
+    if (result == 0)
+        result = copy_files(from, parts, &count, err);
+    if (result == 0 && count == 0)
+        result = err_set(err, ERR_INPUT, "%s: holds no model and no adapter", from);
+    if (result == 0)
+        result = add_tokenizer(view, export, parts, err);
+    if (result == 0 && rename(parts, to) < 0)
+        result = errno == ENOTEMPTY || errno == EEXIST
+                     ? err_set(err, ERR_INPUT,
+                               "%s: holds something already; name another directory", to)
+                     : err_sys(err, errno, "%s: cannot be made", to);
+    if (result < 0)
+        file_remove_tree(parts);
+    mem_free(parts);
+    return result;
+}
+
+static int export_run(const struct run_view *view, const struct export *export, struct err *err)
+{
+    json_t *all = NULL;
+    const json_t *chosen = NULL;
+    int result = run_view_checkpoints(view, &all, err);
+    if (result == 0)
+        result = choose(view, export, all, &chosen, err);
+    if (result == 0 && chosen) {
+        const char *where = json_text_at(chosen, "where");
+        char *from = file_from(view->path, where);
+        if (run_checkpoint_is_elsewhere(where))
+            result = err_set(err, ERR_INPUT, "%s: checkpoint %s is at %s; fetch it from there",
+                             view->path, json_text_at(chosen, "name"), where);
+        else
+            result = fill(view, export, from, export->out, err);
+        mem_free(from);
+    }
+    if (result == 0)
+        fprintf(stderr, "%s: checkpoint %s of %s, step %" JSON_INTEGER_FORMAT "\n", export->out,
+                json_text_at(chosen, "name"), view->path,
+                json_integer_value(json_object_get(chosen, "step")));
+    json_decref(all);
+    return result;
+}
+
+int runs_export_main(int argc, char **argv)
+{
+    struct export export = {.checkpoint = "best"};
+    struct cli_words words = {0};
+    struct run_view view;
+    struct err err;
+    int status;
+    const struct cli_option options[] = {
+        OPTION_STRING('c', "checkpoint", &export.checkpoint, "NAME",
+                      "which: its name, best or last; best"),
+        OPTION_STRING(0, "by", &export.by, "METRIC",
+                      "what the best one is the greatest of; eval/correct_rate"),
+        OPTION_FLAG(0, "lowest", &export.lowest, "the least of --by, not the greatest"),
+        OPTION_STRING(0, "tokenizer", &export.tokenizer, "DIR",
+                      "its tokenizer goes with it; the run's own"),
+        OPTION_END,
+    };
+    if (!cli_parse(runs_export_main, options, argc, argv, &words, &status))
+        return status;
+    cli_catch_signals();
+    int result = ERR_INPUT;
+    if (words.count != 2)
+        err_set(&err, ERR_INPUT, "runs export: name a run, and the directory to make");
+    else if ((result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err)) == 0) {
+        export.out = words.items[1];
+        result = export_run(&view, &export, &err);
+        run_view_close(&view);
+    }
+    status = result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
+    cli_words_deinit(&words);
+    return status;
+}

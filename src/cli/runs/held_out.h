@@ -1,0 +1,17 @@
+/* runs_held_out: what several runs came to on the held-out problems that they share. */
+#ifndef WARPGYM_CLI_RUNS_HELD_OUT_H
+#define WARPGYM_CLI_RUNS_HELD_OUT_H
+
+#include "base/buf.h"
+#include "gym/report/report.h"
+#include "rl/run/view.h"
+
+/* The evaluations at the last step up to `step` where all of the runs have one (*at); the first run
+ * is the baseline. *out NULL: there is no such step, or more runs than a report compares
+ * (REPORT_RUNS). */
+NODISCARD int runs_held_out(const struct run_view *views, size_t count, uint64_t step,
+                            struct report **out, uint64_t *at, struct err *err);
+/* Main figures of each, and differences with their intervals. */
+void runs_held_out_table(const struct report *report, uint64_t at, bool colour, struct buf *out);
+
+#endif

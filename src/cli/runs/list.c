@@ -1,0 +1,275 @@
+/* runs list, runs show: which runs there are, and one of them. */
+#include "cli/runs/runs.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OUT_BYTES ((size_t)64 << 20)
+#define TAIL_BYTES ((size_t)256 << 10) /* of the metrics: the last few */
+
+static const enum style state_styles[RUN_STATE_COUNT] = {
+    [RUN_STATE_STOPPED] = STYLE_NONE,
+    [RUN_STATE_RUNNING] = STYLE_GOOD,
+    [RUN_STATE_FINISHED] = STYLE_FAINT,
+};
+
+static void print_table(const struct table *table)
+{
+    struct buf out;
+    buf_init(&out, OUT_BYTES);
+    table_render(table, style_wanted(STDOUT_FILENO), &out);
+    cli_print(&out);
+    buf_deinit(&out);
+}
+
+static json_t *view_json(const struct run_view *view)
+{
+    json_t *object = json_object();
+    json_put(object, "run", json_text(view->path));
+    json_put(object, "kind", json_text(view->kind == RUN_RL ? "train" : "lm train"));
+    json_put(object, "state", json_text(run_state_names[view->state]));
+    json_put(object, "pid", view->holder > 0 ? json_integer(view->holder) : json_null());
+    json_put(object, "step", json_integer((json_int_t)view->step));
+    json_put(object, "steps", json_integer((json_int_t)view->steps));
+    json_put(object, "phase", json_text(view->phase));
+    json_put(object, "changed", json_time(view->changed_ms));
+    return object;
+}
+
+/* The last value of each metric. */
+static json_t *last_json(const struct run_series *series)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < series->column_count; i++)
+        json_put(object, series->columns[i].name,
+                 json_number(run_series_at(series, series->columns[i].name, UINT64_MAX, NULL)));
+    return object;
+}
+
+/* ----------------------------------------------------------------------------------------- list */
+
+static void last_text(const struct run_view *view, const char *label, char text[RUNS_NUMBER_BYTES])
+{
+    const char *name = NULL;
+    for (size_t i = 0; i < runs_measure_count; i++)
+        if (strcmp(runs_measures[i].label, label) == 0)
+            name = runs_measure_name(&runs_measures[i], &view->series);
+    runs_number(name ? run_series_at(&view->series, name, UINT64_MAX, NULL) : NAN, text);
+}
+
+static void add_row(struct table *table, const struct run_view *view)
+{
+    static const char *const labels[] = {"reward", "pass rate", "held out", "loss"};
+    char text[64], number[RUNS_NUMBER_BYTES];
+    table_cell(table, STYLE_NONE, "%s", view->path);
+    table_cell(table, state_styles[view->state], "%s", run_state_names[view->state]);
+    runs_step_text(view, text, sizeof text);
+    table_cell(table, STYLE_NONE, "%s", text + strlen("step "));
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+        last_text(view, labels[i], number);
+        table_cell(table, STYLE_NONE, "%s", number);
+    }
+    runs_age_text(view, text, sizeof text);
+    table_cell(table, STYLE_NONE, "%s", text);
+}
+
+/* One that cannot be read is told, and the others are shown. */
+static int list_one(struct table *table, const char *path, bool json)
+{
+    struct run_view view;
+    struct err err;
+    if (runs_open(&view, path, TAIL_BYTES, &err) < 0)
+        return cli_fail(cli_status(&err), "%s", err.text);
+    if (json) {
+        json_t *object = view_json(&view);
+        json_put(object, "last", last_json(&view.series));
+        cli_print_json(object, OUT_BYTES);
+        json_decref(object);
+    } else {
+        add_row(table, &view);
+    }
+    run_view_close(&view);
+    return EXIT_PASSED;
+}
+
+static int list_all(const struct cli_words *paths, bool json)
+{
+    static const char *const titles[] = {"run",       "state",    "step", "reward",
+                                         "pass rate", "held out", "loss", "age"};
+    struct table *table = table_new();
+    int status = EXIT_PASSED;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_column(table, titles[i], i < 2 ? TABLE_LEFT : TABLE_RIGHT);
+    for (size_t i = 0; i < paths->count; i++) {
+        int one = list_one(table, paths->items[i], json);
+        status = one != EXIT_PASSED ? one : status;
+    }
+    if (!json)
+        print_table(table);
+    table_free(table);
+    return status;
+}
+
+int runs_list_main(int argc, char **argv)
+{
+    struct cli_words directories = {0}, paths = {0};
+    struct arena arena = {0};
+    struct err err;
+    bool json = false;
+    int status, result = 0;
+    const struct cli_option options[] = {
+        OPTION_FLAG(0, "json", &json, "one run a line instead of the table"),
+        OPTION_END,
+    };
+    if (!cli_parse(runs_list_main, options, argc, argv, &directories, &status))
+        return status;
+    for (size_t i = 0; i < directories.count && result == 0; i++)
+        result = runs_find_all(directories.items[i], &arena, &paths, &err);
+    if (directories.count == 0)
+        result = runs_find_all(RUNS_HOME, &arena, &paths, &err);
+    /* Nobody named ./runs: that there is none yet is no mistake. */
+    if (result == ERR_MISSING && directories.count == 0)
+        result = 0;
+    if (result < 0)
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    else if (paths.count == 0 && !json)
+        status = cli_fail(EXIT_PASSED, "no runs in %s",
+                          directories.count ? "there" : "./" RUNS_HOME);
+    else
+        status = list_all(&paths, json);
+    cli_words_deinit(&directories);
+    cli_words_deinit(&paths);
+    arena_deinit(&arena);
+    return status;
+}
+
+/* ----------------------------------------------------------------------------------------- show */
+
+static void print_head(const struct run_view *view)
+{
+    char step[64], age[32];
+    struct buf out;
+    buf_init(&out, OUT_BYTES);
+    runs_step_text(view, step, sizeof step);
+    runs_age_text(view, age, sizeof age);
+    buf_printf(&out, "%s: %s", view->path, run_state_names[view->state]);
+    if (view->holder > 0)
+        buf_printf(&out, " (process %d)", (int)view->holder);
+    buf_printf(&out, ", %s", step);
+    if (view->state == RUN_STATE_RUNNING && view->phase[0])
+        buf_printf(&out, ", %s", view->phase);
+    buf_printf(&out, "; last wrote %s ago\n", age);
+    cli_print(&out);
+    buf_deinit(&out);
+}
+
+/* "KEY  value" rows under a heading; nothing where there are none. */
+static void print_pairs(const char *heading, const json_t *object)
+{
+    struct table *table = table_new();
+    const char *key;
+    json_t *value;
+    table_column(table, heading, TABLE_LEFT);
+    table_column(table, "", TABLE_LEFT);
+    json_object_foreach((json_t *)object, key, value)
+    {
+        char number[RUNS_NUMBER_BYTES];
+        runs_number(json_is_number(value) ? json_number_value(value) : NAN, number);
+        table_cell(table, STYLE_NONE, "  %s", key);
+        table_cell(table, STYLE_NONE, "%s",
+                   json_is_string(value) ? json_string_value(value) : number);
+    }
+    if (json_object_size(object) > 0) {
+        printf("\n");
+        fflush(stdout);
+        print_table(table);
+    }
+    table_free(table);
+}
+
+static void print_checkpoints(const struct run_view *view, const json_t *checkpoints)
+{
+    bool lowest;
+    const char *measure = runs_best_measure(view, &lowest);
+    const json_t *best = runs_best(view, checkpoints, measure, lowest), *checkpoint;
+    struct table *table = table_new();
+    size_t i;
+    table_column(table, "Checkpoints", TABLE_LEFT);
+    table_column(table, "step", TABLE_RIGHT);
+    table_column(table, "where", TABLE_LEFT);
+    table_column(table, "", TABLE_LEFT);
+    json_array_foreach((json_t *)checkpoints, i, checkpoint)
+    {
+        table_cell(table, STYLE_NONE, "  %s", json_text_at(checkpoint, "name"));
+        table_cell(table, STYLE_NONE, "%" JSON_INTEGER_FORMAT,
+                   json_integer_value(json_object_get(checkpoint, "step")));
+        table_cell(table, STYLE_NONE, "%s", json_text_at(checkpoint, "where"));
+        table_cell(table, STYLE_GOOD, "%s%s", checkpoint == best ? "best " : "",
+                   checkpoint == best ? measure : "");
+    }
+    if (json_array_size(checkpoints) > 0) {
+        printf("\n");
+        fflush(stdout);
+        print_table(table);
+    }
+    table_free(table);
+}
+
+static int show(const struct run_view *view, bool json, struct err *err)
+{
+    json_t *settings = NULL, *checkpoints = NULL, *last = last_json(&view->series);
+    int result = run_view_settings(view, &settings, err);
+    if (result == 0)
+        result = run_view_checkpoints(view, &checkpoints, err);
+    if (result == 0 && json) {
+        json_t *object = view_json(view);
+        json_put(object, "settings", json_incref(settings));
+        json_put(object, "last", json_incref(last));
+        json_put(object, "checkpoints", json_incref(checkpoints));
+        cli_print_json(object, OUT_BYTES);
+        json_decref(object);
+    } else if (result == 0) {
+        print_head(view);
+        print_pairs(view->kind == RUN_RL ? "Settings that are not the standard" : "Settings",
+                    settings);
+        print_pairs("Last metrics", last);
+        print_checkpoints(view, checkpoints);
+    }
+    json_decref(settings);
+    json_decref(checkpoints);
+    json_decref(last);
+    return result;
+}
+
+int runs_show_main(int argc, char **argv)
+{
+    struct cli_words words = {0};
+    struct run_view view;
+    struct err err;
+    bool json = false;
+    int status = EXIT_PASSED;
+    const struct cli_option options[] = {
+        OPTION_FLAG(0, "json", &json, "one JSON object"),
+        OPTION_END,
+    };
+    if (!runs_one(runs_show_main, options, argc, argv, &words, &status))
+        return status;
+    status = EXIT_PASSED;
+    int result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err);
+    if (result == 0) {
+        result = show(&view, json, &err);
+        run_view_close(&view);
+    }
+    if (result < 0)
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    cli_words_deinit(&words);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* runs report: a run as one page. */
+#include "cli/runs/runs.h"
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "rl/run/page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int write_page(const struct run_view *view, const char *path, struct err *err)
+{
+    struct buf page;
+    buf_init(&page, LIMIT_REPORT_BYTES);
+    int result = run_page(view, &page, err);
+    if (result == 0)
+        result = cli_write(&page, path, err);
+    if (result == 0 && strcmp(path, "-") != 0)
+        printf("%s\n", path);
+    buf_deinit(&page);
+    return result;
+}
+
+int runs_report_main(int argc, char **argv)
+{
+    struct cli_words words = {0};
+    struct run_view view;
+    struct err err;
+    const char *out = NULL;
+    int status = EXIT_PASSED;
+    const struct cli_option options[] = {
+        OPTION_STRING('o', "out", &out, "FILE", "the page; - is standard output; RUN/report.html"),
+        OPTION_END,
+    };
+    if (!runs_one(runs_report_main, options, argc, argv, &words, &status))
+        return status;
+    int result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err);
+    if (result == 0) {
+        char *standard = mem_printf("%s/report.html", view.path);
+        result = write_page(&view, out ? out : standard, &err);
+        mem_free(standard);
+        run_view_close(&view);
+    }
+    status = result < 0 ? cli_fail(cli_status(&err), "%s", err.text) : EXIT_PASSED;
+    cli_words_deinit(&words);
+    return status;
+}

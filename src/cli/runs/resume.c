@@ -1,0 +1,57 @@
+/* runs resume: a run goes on with the settings that it began with. */
+#include "cli/runs/runs.h"
+
+#include "base/mem.h"
+#include "cli/train_run.h"
+#include "rl/run/settings.h"
+
+static int resume(const char *word, const struct train_run *asked, const struct cli_words *changes)
+{
+    struct settings settings;
+    struct err err = {0};
+    char *directory;
+    if (runs_find(word, &directory, &err) < 0)
+        return cli_fail(EXIT_USAGE, "%s", err.text);
+    char *file = mem_printf("%s/" RUN_CONFIG, directory);
+    char *command = mem_printf("warpgym runs resume %s", directory);
+    struct train_run run = *asked;
+    run.directory = directory;
+    run.again = command;
+    int status = EXIT_USAGE;
+    if (cli_settings_of(&settings, file, changes->items, changes->count, &err) < 0) {
+        status = cli_fail(EXIT_USAGE, "%s", err.text);
+    } else {
+        status = train_run(&run, &settings);
+        settings_deinit(&settings);
+    }
+    mem_free(command);
+    mem_free(file);
+    mem_free(directory);
+    return status;
+}
+
+int runs_resume_main(int argc, char **argv)
+{
+    struct cli_words words = {0}, roots = {0};
+    struct train_run run = {.roots = &roots};
+    const struct cli_option options[] = {
+        OPTION_LIST(0, "problems", &roots, "DIR",
+                    "look for problems here first; the run remembers it; may be repeated"),
+        OPTION_STRING(0, "server", &run.server, "URL",
+                      "a server judges (http://HOST:PORT); the run remembers it"),
+        OPTION_FLAG('q', "quiet", &run.quiet, "no progress"),
+        OPTION_END,
+    };
+    int status;
+    if (!cli_parse(runs_resume_main, options, argc, argv, &words, &status))
+        return status;
+    if (words.count == 0) {
+        status = cli_fail(EXIT_USAGE, "runs resume: name a run; try `warpgym runs resume --help`");
+    } else {
+        const struct cli_words changes = {.items = words.items + 1, .count = words.count - 1};
+        status = resume(words.items[0], &run, &changes);
+    }
+    cli_words_deinit(&words);
+    cli_words_deinit(&roots);
+    return status;
+}

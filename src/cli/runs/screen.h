@@ -1,0 +1,37 @@
+/* runs_screen: the picture that `warpgym runs watch` draws: the pure part.
+ *
+ *   runs/demo  running (process 4711)                        last wrote 3 s ago
+ *   [############################..........................]  step 12 of 23, 2:10 min left
+ *   rollout 34 of 64
+ *
+ *   measure         last     least      most
+ *   reward        0.5132         0    0.7112  ▁▁▂▃▃▄▅▅▆▇▇█
+ *   …
+ */
+#ifndef WARPGYM_CLI_RUNS_SCREEN_H
+#define WARPGYM_CLI_RUNS_SCREEN_H
+
+#include "base/buf.h"
+#include "rl/run/view.h"
+
+#include <stdbool.h>
+
+struct runs_screen {
+    int width, height; /* the terminal's */
+    bool colour, utf8; /* else curves of plain characters */
+};
+
+/* At most `height` lines, each ended and of at most `width` columns; what does not fit is left out
+ * from the end. `checkpoint`: the name of the last one, or "". */
+void runs_screen_draw(const struct run_view *view, const char *checkpoint,
+                      const struct runs_screen *screen, struct buf *out);
+
+/* A curve of `columns` characters, each the mean of its share of the values, between their least
+ * and greatest; a blank for what is no number. */
+void runs_screen_curve(const double *values, size_t count, size_t columns, bool utf8,
+                       struct buf *out);
+
+/* "step 12  reward 0.5132  loss 0.1": a line for what is no terminal; row `row` of the metrics. */
+void runs_screen_line(const struct run_view *view, size_t row, struct buf *out);
+
+#endif

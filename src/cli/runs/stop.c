@@ -1,0 +1,117 @@
+/* runs stop: has the process that trains end behind its step. */
+#include "cli/runs/runs.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/lockfile.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#define LOOK_US 100000
+#define TAIL_BYTES ((size_t)64 << 10) /* of the metrics: the last step */
+
+/* The descriptor is of this very process: had it ended meanwhile and its number gone to another,
+ * that one would not hold the lock. */
+static int tell_to_end(const struct run_view *view, const char *lock, struct err *err)
+{
+    int fd = pidfd_open(view->holder, 0);
+    int result = 0;
+    if (fd < 0 && errno == ESRCH)
+        return 0;
+    if (fd < 0)
+        return err_sys(err, errno, "process %d of %s", (int)view->holder, view->path);
+    if (lockfile_holder(lock) == view->holder && pidfd_send_signal(fd, SIGTERM, NULL, 0) < 0 &&
+        errno != ESRCH)
+        result = err_sys(err, errno, "process %d of %s: cannot be stopped", (int)view->holder,
+                         view->path);
+    close(fd);
+    return result;
+}
+
+static int wait_for_end(const struct run_view *view, const char *lock, int64_t timeout_s,
+                        struct err *err)
+{
+    int64_t start_ns = clock_now_ns();
+    while (lockfile_holder(lock) != LOCKFILE_NOBODY) {
+        if (cli_cancelled)
+            return err_set(err, ERR_CANCELLED, "%s: was told to end, and nobody waits for it",
+                           view->path);
+        if (timeout_s > 0 && clock_ms_since(start_ns) > (double)timeout_s * 1000)
+            return err_set(err, ERR_TIMEOUT,
+                           "%s: process %d was told to end %" PRId64 " s ago, and still holds the "
+                           "run; wait longer, or look at it",
+                           view->path, (int)view->holder, timeout_s);
+        usleep(LOOK_US);
+    }
+    return 0;
+}
+
+static void tell_end(struct run_view *view)
+{
+    json_t *checkpoints = NULL;
+    struct err err;
+    if (run_view_read(view, &err) < 0 || run_view_checkpoints(view, &checkpoints, &err) < 0)
+        return;
+    const json_t *last = json_array_get(checkpoints, json_array_size(checkpoints) - 1);
+    printf("%s: stopped at step %" PRIu64 "%s%s\n", view->path, view->step,
+           last ? "; it goes on from " : ", before its first checkpoint",
+           json_text_at(last, "name"));
+    fflush(stdout);
+    json_decref(checkpoints);
+}
+
+static int stop(const char *word, int64_t timeout_s, struct err *err)
+{
+    struct run_view view;
+    int result = runs_open(&view, word, TAIL_BYTES, err);
+    if (result < 0)
+        return result;
+    char *lock = mem_printf("%s/lock", view.path);
+    if (view.holder == LOCKFILE_NOBODY) {
+        fprintf(stderr, "warpgym: %s is not running\n", view.path);
+    } else if (view.holder == LOCKFILE_SOMEBODY) {
+        result = err_set(err, ERR_UNSUPPORTED,
+                         "%s is trained by a process of another machine or container; stop it "
+                         "there",
+                         view.path);
+    } else {
+        result = tell_to_end(&view, lock, err);
+        if (result == 0)
+            result = wait_for_end(&view, lock, timeout_s, err);
+        if (result == 0)
+            tell_end(&view);
+    }
+    mem_free(lock);
+    run_view_close(&view);
+    return result;
+}
+
+int runs_stop_main(int argc, char **argv)
+{
+    struct cli_words words = {0};
+    int64_t timeout_s = 0;
+    int status;
+    const struct cli_option options[] = {
+        OPTION_INT(0, "timeout", &timeout_s, 0, 86400, "SECONDS", "how long to wait; as it takes"),
+        OPTION_END,
+    };
+    if (!cli_parse(runs_stop_main, options, argc, argv, &words, &status))
+        return status;
+    status = words.count > 0 ? EXIT_PASSED
+                             : cli_fail(EXIT_USAGE, "runs stop: name at least one run");
+    cli_catch_signals();
+    for (size_t i = 0; i < words.count && !cli_cancelled; i++) {
+        struct err err;
+        if (stop(words.items[i], timeout_s, &err) < 0)
+            status = cli_fail(cli_status(&err), "%s", err.text);
+    }
+    cli_words_deinit(&words);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* runs watch: a live view of a run; on a terminal a picture that is drawn anew when it changes,
+ * elsewhere a line for each step. */
+#include "cli/runs/runs.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "cli/runs/screen.h"
+#include "cli/table.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define LOOK_MS 300
+#define SCREEN_BYTES ((size_t)1 << 20)
+#define ENTER "\033[?1049h\033[?25l" /* the other screen, no cursor */
+#define LEAVE "\033[?25h\033[?1049l"
+
+static bool says_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------- terminal */
+
+/* Keys come at once and unseen; Ctrl-C stays a signal, Ctrl-Z is off: it would leave the terminal
+ * as it is. */
+static bool take_keyboard(struct termios *before)
+{
+    struct termios raw;
+    if (!isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, before) < 0)
+        return false;
+    raw = *before;
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    raw.c_cc[VMIN] = 0;
+    raw.c_cc[VTIME] = 0;
+    raw.c_cc[VSUSP] = _POSIX_VDISABLE;
+    return tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+}
+
+static void put(const char *text)
+{
+    struct buf out;
+    buf_init(&out, SCREEN_BYTES);
+    buf_puts(&out, text);
+    cli_print(&out);
+    buf_deinit(&out);
+}
+
+/* Whether somebody pressed q within LOOK_MS; a size that changed ends the wait. */
+static bool wants_end(bool keyboard)
+{
+    struct pollfd keys = {.fd = keyboard ? STDIN_FILENO : -1, .events = POLLIN};
+    char key;
+    if (poll(&keys, 1, LOOK_MS) <= 0)
+        return false;
+    ssize_t got = read(STDIN_FILENO, &key, 1);
+    return got == 0 || (got == 1 && (key == 'q' || key == 'Q'));
+}
+
+static char *last_checkpoint(const struct run_view *view)
+{
+    json_t *all = NULL;
+    struct err ignored;
+    char *name = NULL;
+    if (run_view_checkpoints(view, &all, &ignored) == 0)
+        name = mem_strdup(json_text_at(json_array_get(all, json_array_size(all) - 1), "name"));
+    json_decref(all);
+    return name ? name : mem_strdup("");
+}
+
+/* Each line ends at the terminal's edge: nothing of the picture before it stays. */
+static void show(const char *picture)
+{
+    struct buf out;
+    buf_init(&out, SCREEN_BYTES);
+    buf_puts(&out, "\033[H");
+    while (*picture) {
+        size_t length = strcspn(picture, "\n");
+        buf_append(&out, picture, length);
+        picture += length + (picture[length] == '\n');
+        buf_puts(&out, *picture ? "\033[K\n" : "\033[K");
+    }
+    buf_puts(&out, "\033[J");
+    cli_print(&out);
+    buf_deinit(&out);
+}
+
+static struct runs_screen measure_screen(void)
+{
+    struct winsize size = {0};
+    struct runs_screen screen = {.width = 80, .height = 24, .utf8 = says_utf8()};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+        screen.width = size.ws_col;
+        screen.height = size.ws_row;
+    }
+    screen.colour = style_wanted(STDOUT_FILENO);
+    return screen;
+}
+
+static int watch_terminal(struct run_view *view, struct err *err)
+{
+    struct termios before;
+    char *shown = mem_strdup("");
+    bool keyboard = take_keyboard(&before);
+    int result = 0;
+    put(ENTER);
+    do {
+        struct runs_screen screen = measure_screen();
+        char *checkpoint = last_checkpoint(view);
+        struct buf picture;
+        buf_init(&picture, SCREEN_BYTES);
+        runs_screen_draw(view, checkpoint, &screen, &picture);
+        if (strcmp(picture.data, shown) != 0)
+            show(picture.data);
+        mem_free(shown);
+        shown = buf_take(&picture);
+        buf_deinit(&picture);
+        mem_free(checkpoint);
+        if (wants_end(keyboard))
+            break;
+        result = run_view_read(view, err);
+    } while (result == 0 && !cli_cancelled);
+    put(LEAVE);
+    if (keyboard)
+        tcsetattr(STDIN_FILENO, TCSANOW, &before);
+    put(shown); /* the last picture stays */
+    mem_free(shown);
+    return result;
+}
+
+/* ----------------------------------------------------------------------------------------- pipe */
+
+/* A row is told when the next one has begun, or its process has ended: an evaluation may add to it.
+ */
+static int watch_pipe(struct run_view *view, struct err *err)
+{
+    uint64_t next = 0;
+    bool any = false;
+    for (;;) {
+        bool running = view->state == RUN_STATE_RUNNING;
+        const struct run_series *series = &view->series;
+        size_t whole = running && series->count > 0 ? series->count - 1 : series->count;
+        struct buf out;
+        buf_init(&out, SCREEN_BYTES * 64);
+        for (size_t i = 0; i < whole; i++)
+            if (!any || series->steps[i] >= next) {
+                runs_screen_line(view, i, &out);
+                next = series->steps[i] + 1;
+                any = true;
+            }
+        cli_print(&out);
+        buf_deinit(&out);
+        if (!running || cli_cancelled)
+            break;
+        poll(NULL, 0, LOOK_MS);
+        int result = run_view_read(view, err);
+        if (result < 0)
+            return result;
+    }
+    struct buf out;
+    buf_init(&out, SCREEN_BYTES);
+    buf_printf(&out, "%s: %s\n", view->path, run_state_names[view->state]);
+    cli_print(&out);
+    buf_deinit(&out);
+    return 0;
+}
+
+int runs_watch_main(int argc, char **argv)
+{
+    struct cli_words words = {0};
+    struct run_view view;
+    struct err err;
+    bool plain = false;
+    int status = EXIT_PASSED;
+    const char *terminal = getenv("TERM");
+    const struct cli_option options[] = {
+        OPTION_FLAG(0, "plain", &plain, "a line for each step, as into a pipe"),
+        OPTION_END,
+    };
+    if (!runs_one(runs_watch_main, options, argc, argv, &words, &status))
+        return status;
+    status = EXIT_PASSED;
+    cli_catch_signals();
+    plain = plain || !isatty(STDOUT_FILENO) || !terminal || strcmp(terminal, "dumb") == 0;
+    int result = runs_open(&view, words.items[0], RUN_SERIES_ALL, &err);
+    if (result == 0) {
+        result = plain ? watch_pipe(&view, &err) : watch_terminal(&view, &err);
+        run_view_close(&view);
+    }
+    if (result < 0)
+        status = cli_fail(cli_status(&err), "%s", err.text);
+    cli_words_deinit(&words);
+    return status;
+}

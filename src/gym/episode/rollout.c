@@ -1,0 +1,567 @@
+#include "gym/episode/rollout.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "client/evaluator.h"
+#include "gym/episode/config.h"
+#include "gym/episode/episode.h"
+#include "gym/episode/journal.h"
+#include "gym/episode/trajectory.h"
+#include "policy/policy.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLACE_BYTES 512 /* configurations are four deep at most */
+
+struct task {
+    const json_t *asked; /* one of rollout_options.tasks */
+    int64_t sample;
+    char id[LIMIT_EPISODE_ID_BYTES];
+    struct episode *episode; /* that was under way; NULL */
+    bool done;
+};
+
+struct run {
+    const struct rollout_options *options;
+    struct rollout_counts *counts;
+    json_t *asked; /* the tasks, as they were when the run was first called */
+    char key[17];  /* drawn once, so that no two runs share an evaluation's id */
+    struct journal journal, trajectories;
+    struct task *tasks;
+    size_t count;
+
+    pthread_mutex_t lock;
+    size_t next;
+    _Atomic unsigned refusals; /* without an answer in between */
+    _Atomic unsigned unjudged; /* episodes that nobody could judge, without a verdict in between */
+    _Atomic bool ended;        /* because of `why`, which is written once, with the lock */
+    struct err why;
+};
+
+/* -------------------------------------------------------------------------------- run directory */
+
+static char *path_in(const struct run *run, const char *name)
+{
+    return mem_printf("%s/%s", run->options->directory, name);
+}
+
+static json_t *describe(const struct run *run)
+{
+    const struct rollout_options *options = run->options;
+    json_t *run_json = json_object();
+    json_put(run_json, "schema", json_integer(1));
+    json_put(run_json, "policy", json_text(policy_kind(options->policy)));
+    json_put(run_json, "model", json_text(policy_model(options->policy)));
+    json_put(run_json, "samples", json_integer(options->samples));
+    json_put(run_json, "configuration", json_incref((json_t *)options->configuration));
+    json_put(run_json, "tasks", json_incref((json_t *)options->tasks));
+    return run_json;
+}
+
+/* The place where two values differ first, behind the `length` bytes of `path` that name where they
+ * are; *found and *wanted are then what is there. What an episode begins with may be better by now,
+ * by this very run: what it was at first counts. */
+static bool differ(const json_t **found, const json_t **wanted, char *path, size_t length)
+{
+    const json_t *one = *found, *other = *wanted;
+    const char *key;
+    json_t *value;
+    size_t i;
+    if (json_is_object(one) && json_is_object(other)) {
+        json_object_foreach((json_t *)other, key, value)
+        {
+            int more = snprintf(path + length, PLACE_BYTES - length, "%s%.40s", length ? "." : "",
+                                key);
+            *found = json_object_get(one, key);
+            *wanted = value;
+            if (strcmp(key, "start") != 0 && differ(found, wanted, path, length + (size_t)more))
+                return true;
+        }
+        return false;
+    }
+    if (!json_is_array(one) || json_array_size(one) != json_array_size(other))
+        return !json_equal(one, other);
+    json_array_foreach((json_t *)other, i, value)
+    {
+        int more = snprintf(path + length, PLACE_BYTES - length, ".%zu", i);
+        *found = json_array_get(one, i);
+        *wanted = value;
+        if (differ(found, wanted, path, length + (size_t)more))
+            return true;
+    }
+    return false;
+}
+
+static char *short_text(const json_t *value)
+{
+    bool is_short = value && !json_is_array(value) && !json_is_object(value);
+    char *text = is_short ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    char *copy = mem_printf("%.80s", text ? text : "something else");
+    free(text);
+    return copy;
+}
+
+static int compare(const struct run *run, const json_t *found, const json_t *wanted,
+                   struct err *err)
+{
+    char place[PLACE_BYTES];
+    if (!differ(&found, &wanted, place, 0))
+        return 0;
+    char *was = short_text(found), *now = short_text(wanted);
+    err_set(err, ERR_INPUT,
+            "%s holds another run: its %s was %s, and is %s now; ask as it was asked, or name "
+            "another directory",
+            run->options->directory, place, was, now);
+    mem_free(was);
+    mem_free(now);
+    return ERR_INPUT;
+}
+
+static int write_run(struct run *run, const char *path, json_t *wanted, struct err *err)
+{
+    snprintf(run->key, sizeof run->key, "%016llx", (unsigned long long)clock_secret());
+    json_t *whole = json_copy(wanted);
+    json_put(whole, "key", json_string(run->key));
+    char *text = json_dumps(whole, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+    int result = file_write_atomic(path, text, strlen(text), 0644, err);
+    free(text);
+    json_decref(whole);
+    run->asked = json_incref((json_t *)run->options->tasks);
+    return result;
+}
+
+static int read_run(struct run *run, const char *path, const json_t *wanted, struct err *err)
+{
+    char *text;
+    size_t bytes;
+    const char *key;
+    json_t *found = NULL;
+    int result = file_read(path, LIMIT_JOURNAL_LINE_BYTES, &text, &bytes, err);
+    if (result < 0)
+        return result;
+    result = json_parse(path, text, bytes, &found, err);
+    mem_free(text);
+    if (result == 0)
+        result = compare(run, found, wanted, err);
+    if (result == 0)
+        result = json_get_string(found, "key", &key, err);
+    if (result == 0) {
+        snprintf(run->key, sizeof run->key, "%s", key);
+        run->asked = json_incref(json_object_get(found, "tasks"));
+    }
+    json_decref(found);
+    return result;
+}
+
+static int open_run(struct run *run, struct err *err)
+{
+    char *path = path_in(run, "run.json");
+    json_t *wanted = describe(run);
+    int result = file_make_directories(run->options->directory, 0755, err);
+    if (result == 0)
+        result = file_exists(path) ? read_run(run, path, wanted, err)
+                                   : write_run(run, path, wanted, err);
+    json_decref(wanted);
+    mem_free(path);
+    return result;
+}
+
+static json_t *task_configuration(const struct rollout_options *options, const json_t *task)
+{
+    json_t *configuration = json_copy((json_t *)options->configuration);
+    json_t *start = json_object_get(task, "start");
+    json_put(configuration, "problem", json_incref(json_object_get(task, "problem")));
+    if (start)
+        json_put(configuration, "start", json_incref(start));
+    return configuration;
+}
+
+/* What no episode could be played with is said before there is a directory. */
+static int check_tasks(const struct rollout_options *options, struct err *err)
+{
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < json_array_size(options->tasks); i++) {
+        struct problem problem = {0};
+        json_t *asked = task_configuration(options, json_array_get(options->tasks, i)), *resolved;
+        result = episode_config_resolve(options->gym, asked, &resolved, &problem, err);
+        if (result == 0)
+            json_decref(resolved);
+        problem_deinit(&problem);
+        json_decref(asked);
+    }
+    return result;
+}
+
+/* ----------------------------------------------------------------------------------------- news */
+
+static const char *problem_of(const struct task *task)
+{
+    const char *id = json_string_value(
+        json_object_get(json_object_get(task->asked, "problem"), "id"));
+    return id ? id : "inline";
+}
+
+static void end_run(struct run *run, const struct err *why)
+{
+    pthread_mutex_lock(&run->lock);
+    if (!run->ended) {
+        run->why = *why;
+        run->ended = true;
+    }
+    pthread_mutex_unlock(&run->lock);
+}
+
+static void tell(struct run *run, const struct rollout_news *news)
+{
+    if (!run->options->tell)
+        return;
+    pthread_mutex_lock(&run->lock);
+    run->options->tell(run->options->context, news);
+    pthread_mutex_unlock(&run->lock);
+}
+
+/* ------------------------------------------------------------------------------------- resuming */
+
+static struct task *task_named(struct run *run, const json_t *object)
+{
+    const char *id = json_string_value(json_object_get(object, "episode"));
+    size_t prefix = strlen(run->key);
+    if (!id || strncmp(id, run->key, prefix) != 0 || id[prefix] != '-')
+        return NULL;
+    unsigned long number = strtoul(id + prefix + 1, NULL, 10);
+    return number < run->count && strcmp(run->tasks[number].id, id) == 0 ? &run->tasks[number]
+                                                                         : NULL;
+}
+
+static int see_trajectory(void *context, const json_t *object, struct err *err)
+{
+    struct run *run = context;
+    struct task *task = task_named(run, object);
+    (void)err;
+    if (task && !task->done) {
+        task->done = true;
+        run->counts->found++;
+        tell(run, &(struct rollout_news){.trajectory = object,
+                                         .problem = problem_of(task),
+                                         .found = true});
+    }
+    return 0;
+}
+
+static int see_event(void *context, const json_t *object, struct err *err)
+{
+    struct run *run = context;
+    struct task *task = task_named(run, object);
+    const json_t *state = json_object_get(object, "state");
+    const json_t *answer = json_object_get(object, "answer");
+    json_t *request;
+    int result = 0;
+    if (!task || task->done)
+        return 0;
+    if (state) {
+        episode_free(task->episode);
+        task->episode = NULL;
+        return episode_load(&task->episode, run->options->gym, state, err);
+    }
+    if (!task->episode)
+        return 0;
+    if (answer) {
+        result = episode_answer(task->episode, answer, &request, err);
+        json_decref(request);
+        return result;
+    }
+    result = episode_verdict(task->episode, json_object_get(object, "verdict"), err);
+    return result == ERR_IO ? 0 : result; /* it was asked again then, too */
+}
+
+static int open_journals(struct run *run, struct err *err)
+{
+    char *done = path_in(run, ROLLOUT_TRAJECTORIES), *events = path_in(run, "journal.jsonl");
+    int result = journal_open(&run->trajectories, done, true, see_trajectory, run, err);
+    if (result == 0) {
+        result = journal_open(&run->journal, events, true, see_event, run, err);
+        if (result < 0)
+            journal_close(&run->trajectories);
+    }
+    mem_free(done);
+    mem_free(events);
+    for (size_t i = 0; result == 0 && i < run->count; i++)
+        run->counts->resumed += run->tasks[i].episode != NULL;
+    return result;
+}
+
+static void make_tasks(struct run *run)
+{
+    size_t problems = json_array_size(run->asked), samples = (size_t)run->options->samples;
+    run->count = problems * samples;
+    run->tasks = mem_alloc((run->count + 1) * sizeof *run->tasks);
+    for (size_t i = 0; i < run->count; i++) {
+        struct task *task = &run->tasks[i];
+        task->asked = json_array_get(run->asked, i % problems);
+        task->sample = (int64_t)(i / problems);
+        snprintf(task->id, sizeof task->id, "%s-%zu", run->key, i);
+    }
+    run->counts->episodes = run->count;
+}
+
+/* ---------------------------------------------------------------------------------- one episode */
+
+static bool is_over(const struct run *run)
+{
+    return run->ended || (run->options->cancelled && *run->options->cancelled);
+}
+
+static int note(struct run *run, const struct task *task, const char *key, json_t *value,
+                struct err *err)
+{
+    json_t *event = json_object();
+    json_put(event, "episode", json_string(task->id));
+    json_put(event, key, value);
+    int result = journal_append(&run->journal, event, err);
+    json_decref(event);
+    return result;
+}
+
+static int begin(struct run *run, struct task *task, struct err *err)
+{
+    const struct rollout_options *options = run->options;
+    json_t *configuration = task_configuration(options, task->asked);
+    json_put(configuration, "labels",
+             json_pack("{s:I, s:s, s:s}", "sample", (json_int_t)task->sample, "policy",
+                       policy_kind(options->policy), "model", policy_model(options->policy)));
+    int result = episode_new(&task->episode, options->gym, task->id, configuration, err);
+    json_decref(configuration);
+    if (result == 0)
+        result = note(run, task, "state", json_deep_copy(episode_state(task->episode)), err);
+    return result;
+}
+
+static json_t *answer_json(const struct run *run, const struct policy_answer *answer)
+{
+    json_t *usage = json_object(), *object = json_object();
+    json_put(usage, "prompt_tokens", json_integer(answer->prompt_tokens));
+    json_put(usage, "completion_tokens", json_integer(answer->completion_tokens));
+    json_put(usage, "cached_tokens", json_integer(answer->cached_tokens));
+    json_put(usage, "cost", json_real(isfinite(answer->cost) ? answer->cost : -1));
+    json_put(object, "text", json_text(answer->text));
+    if (answer->reasoning)
+        json_put(object, "reasoning", json_text(answer->reasoning));
+    json_put(object, "finish", json_text(answer->finish));
+    if (answer->model)
+        json_put(object, "model", json_text(answer->model));
+    json_put(object, "usage", usage);
+    if (run->options->gym->settings->policy_thinking_open && !answer->reasoning)
+        json_put(object, "thinking_open", json_true());
+    if (answer->logprobs)
+        json_put(object, "logprobs", json_incref(answer->logprobs));
+    json_put(object, "answer_ms", json_real(isfinite(answer->answer_ms) ? answer->answer_ms : -1));
+    return object;
+}
+
+/* One for each answer: the same question in another run, or to another sample, gets another one. */
+static uint64_t seed_of(const struct run *run, const struct task *task)
+{
+    return strtoull(run->key, NULL, 16) + (uint64_t)(task - run->tasks) * LIMIT_TURNS +
+           (uint64_t)episode_turn(task->episode);
+}
+
+static int ask(struct run *run, struct task *task, struct err *err)
+{
+    struct policy_answer answer = {0};
+    json_t *messages, *request;
+    int result = episode_messages(task->episode, &messages, err);
+    if (result < 0)
+        return result;
+    const struct policy_request question = {.messages = messages,
+                                            .problem = problem_of(task),
+                                            .sample = task->sample,
+                                            .turn = episode_turn(task->episode),
+                                            .seed = seed_of(run, task)};
+    result = policy_complete(run->options->policy, &question, &answer, err);
+    json_decref(messages);
+    if (result == 0) {
+        json_t *object = answer_json(run, &answer);
+        result = note(run, task, "answer", json_incref(object), err);
+        if (result == 0)
+            result = episode_answer(task->episode, object, &request, err);
+        if (result == 0)
+            json_decref(request);
+        json_decref(object);
+        run->refusals = 0;
+    }
+    policy_answer_deinit(&answer);
+    return result;
+}
+
+static int judge(struct run *run, struct task *task, struct err *err)
+{
+    json_t *verdict, *request = episode_request(task->episode);
+    int result = evaluator_evaluate(run->options->evaluator, request, &verdict, err);
+    json_decref(request);
+    if (result < 0)
+        return result;
+    if (is_over(run)) { /* what it says now is that we stopped */
+        json_decref(verdict);
+        return err_set(err, ERR_CANCELLED, "stopped");
+    }
+    result = note(run, task, "verdict", json_incref(verdict), err);
+    int64_t turn = episode_turn(task->episode);
+    if (result == 0)
+        result = episode_verdict(task->episode, verdict, err);
+    if (result == 0 &&
+        !json_is_true(json_object_get(episode_record(task->episode, turn), "excluded")))
+        run->unjudged = 0;
+    json_decref(verdict);
+    return result == ERR_IO ? 0 : result;
+}
+
+/* Why the last turn says nothing of its candidate. False: it does say something. */
+static bool not_judged(const struct episode *episode, struct err *why)
+{
+    const json_t *record = episode_record(episode, episode_turn(episode) - 1);
+    char said[ERR_TEXT_MAX];
+    if (!json_is_true(json_object_get(record, "excluded")))
+        return false;
+    trajectory_why(record, said, sizeof said);
+    err_set(why, ERR_IO, "it could not be judged: %s", said);
+    return true;
+}
+
+static int finish(struct run *run, struct task *task, struct err *err)
+{
+    json_t *trajectory = episode_trajectory(task->episode);
+    int result = journal_append(&run->trajectories, trajectory, err);
+    if (result == 0) {
+        struct err why;
+        bool unjudged = not_judged(task->episode, &why);
+        task->done = true;
+        tell(run, &(struct rollout_news){.trajectory = trajectory,
+                                         .problem = problem_of(task),
+                                         .why = unjudged ? &why : NULL});
+        if (unjudged && ++run->unjudged >= ROLLOUT_REFUSALS)
+            end_run(run, &why);
+    }
+    json_decref(trajectory);
+    return result;
+}
+
+static int play(struct run *run, struct task *task, struct err *err)
+{
+    int result = task->episode ? 0 : begin(run, task, err);
+    while (result == 0 && episode_phase(task->episode) != EPISODE_DONE) {
+        int64_t turn = episode_turn(task->episode);
+        if (is_over(run))
+            return err_set(err, ERR_CANCELLED, "stopped");
+        result = episode_phase(task->episode) == EPISODE_ANSWERING ? ask(run, task, err)
+                                                                   : judge(run, task, err);
+        if (result == 0 && episode_turn(task->episode) > turn)
+            tell(run, &(struct rollout_news){.record = episode_record(task->episode, turn),
+                                             .problem = problem_of(task)});
+    }
+    return result == 0 ? finish(run, task, err) : result;
+}
+
+/* ---------------------------------------------------------------------------------- the threads */
+
+/* Whether it is this episode's alone. */
+static bool is_refusal(int code)
+{
+    return code == ERR_INPUT || code == ERR_MISSING || code == ERR_LIMIT || code == ERR_UNSUPPORTED;
+}
+
+static void settle(struct run *run, struct task *task, int result, const struct err *err)
+{
+    bool failed = result < 0 && result != ERR_CANCELLED;
+    pthread_mutex_lock(&run->lock);
+    run->counts->done += result == 0;
+    run->counts->failed += failed;
+    pthread_mutex_unlock(&run->lock);
+    if (failed) {
+        if (!is_refusal(result) || ++run->refusals >= ROLLOUT_REFUSALS)
+            end_run(run, err);
+        tell(run, &(struct rollout_news){.problem = problem_of(task), .why = err});
+    }
+    episode_free(task->episode);
+    task->episode = NULL;
+}
+
+static struct task *next_task(struct run *run)
+{
+    struct task *task = NULL;
+    pthread_mutex_lock(&run->lock);
+    while (!is_over(run) && run->next < run->count && !task) {
+        task = &run->tasks[run->next++];
+        if (task->done)
+            task = NULL;
+    }
+    pthread_mutex_unlock(&run->lock);
+    return task;
+}
+
+static void *work(void *argument)
+{
+    struct run *run = argument;
+    struct task *task;
+    while ((task = next_task(run))) {
+        struct err err = {0};
+        int result = play(run, task, &err);
+        settle(run, task, result, &err);
+    }
+    return NULL;
+}
+
+static int run_threads(struct run *run, struct err *err)
+{
+    size_t wanted = run->options->jobs < run->count ? run->options->jobs : run->count, started = 0;
+    pthread_t *threads = mem_alloc((wanted + 1) * sizeof *threads);
+    while (started < wanted && pthread_create(&threads[started], NULL, work, run) == 0)
+        started++;
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    mem_free(threads);
+    if (started == 0 && wanted > 0)
+        return err_set(err, ERR_IO, "cannot start a thread for the episodes");
+    if (run->ended) {
+        *err = run->why;
+        return run->why.code;
+    }
+    if (run->options->cancelled && *run->options->cancelled)
+        return err_set(err, ERR_CANCELLED, "interrupted");
+    return 0;
+}
+
+int rollout_run(const struct rollout_options *options, struct rollout_counts *counts,
+                struct err *err)
+{
+    struct run run = {.options = options, .counts = counts};
+    *counts = (struct rollout_counts){0};
+    int result = check_tasks(options, err);
+    if (result == 0)
+        result = open_run(&run, err);
+    if (result < 0) {
+        json_decref(run.asked);
+        return result;
+    }
+    pthread_mutex_init(&run.lock, NULL);
+    make_tasks(&run);
+    result = open_journals(&run, err);
+    if (result == 0) {
+        result = run_threads(&run, err);
+        journal_close(&run.journal);
+        journal_close(&run.trajectories);
+    }
+    for (size_t i = 0; i < run.count; i++)
+        episode_free(run.tasks[i].episode);
+    mem_free(run.tasks);
+    json_decref(run.asked);
+    pthread_mutex_destroy(&run.lock);
+    return result;
+}

@@ -1,0 +1,129 @@
+/* trajectory: episodes that ended, read back from trajectories.jsonl (docs/trajectories.md).
+ *
+ * For whatever comes after a rollout: the report, SFT, rejection sampling. One line at a time is in
+ * memory. A key that is missing has its empty value ("", 0, false), a key of another type is an
+ * error that names FILE:LINE and the key; keys that this version does not know are ignored. A last
+ * line without its newline that is no whole JSON text is what a killed writer left: it ends the
+ * file, and trajectory_is_cut says so.
+ *
+ * Ownership: a struct trajectory owns its JSON; its strings live as long (trajectory_deinit).
+ * Threads: a reader belongs to one at a time.
+ * Errors: ERR_MISSING (no such file), ERR_INPUT, ERR_LIMIT (a line, the turns of an episode),
+ * ERR_UNSUPPORTED (a newer schema), ERR_IO.
+ */
+#ifndef WARPGYM_GYM_EPISODE_TRAJECTORY_H
+#define WARPGYM_GYM_EPISODE_TRAJECTORY_H
+
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRAJECTORY_FILE "trajectories.jsonl" /* in the directory of a run */
+#define TRAJECTORY_SCHEMA 1
+
+/* X(kind, member, key): kinds are text, whole, number, flag, list, object; numbers are double,
+ * lists and objects borrowed, NULL where they are missing. */
+#define TRAJECTORY_FIELDS(X)                                                                       \
+    X(text, episode, "episode")                                                                    \
+    X(text, problem, "problem")                                                                    \
+    X(text, problem_format, "problem_format")                                                      \
+    X(text, problem_hash, "problem_hash")                                                          \
+    X(text, level, "level")                                                                        \
+    X(text, category, "category")                                                                  \
+    X(whole, sample, "sample")                                                                     \
+    X(whole, iteration, "iteration")                                                               \
+    X(text, policy, "policy")                                                                      \
+    X(text, model, "model")                                                                        \
+    X(text, language, "language")                                                                  \
+    X(text, style, "style")                                                                        \
+    X(text, reward_preset, "reward_preset")                                                        \
+    X(number, gamma, "gamma")                                                                      \
+    X(number, stop_speedup, "stop_speedup")                                                        \
+    X(whole, max_turns, "max_turns")                                                               \
+    X(flag, solved, "solved")                                                                      \
+    X(text, end, "end")                                                                            \
+    X(whole, best_turn, "best_turn")                                                               \
+    X(number, best_speedup, "best_speedup")                                                        \
+    X(number, first_return, "return")                                                              \
+    X(list, messages, "messages")                                                                  \
+    X(text, started_at, "started_at")                                                              \
+    X(text, ended_at, "ended_at")
+
+#define TRAJECTORY_TURN_FIELDS(X)                                                                  \
+    X(whole, turn, "turn")                                                                         \
+    X(list, prompt, "prompt")                                                                      \
+    X(text, answer, "answer")                                                                      \
+    X(text, reasoning, "reasoning")                                                                \
+    X(text, thought, "thought")                                                                    \
+    X(text, code, "code")                                                                          \
+    X(text, finish, "finish")                                                                      \
+    X(flag, format_ok, "format_ok")                                                                \
+    X(flag, compiled, "compiled")                                                                  \
+    X(flag, correct, "correct")                                                                    \
+    X(flag, excluded, "excluded")                                                                  \
+    X(list, violations, "violations")                                                              \
+    X(text, status, "status")                                                                      \
+    X(number, speedup, "speedup")                                                                  \
+    X(number, speedup_low, "speedup_low")                                                          \
+    X(number, speedup_high, "speedup_high")                                                        \
+    X(number, reward, "reward")                                                                    \
+    X(number, turn_return, "return")                                                               \
+    X(object, reward_parts, "reward_parts")                                                        \
+    X(flag, keep, "keep")                                                                          \
+    X(text, feedback, "feedback")                                                                  \
+    X(object, usage, "usage")                                                                      \
+    X(list, logprobs, "logprobs")                                                                  \
+    X(list, tokens, "tokens")                                                                      \
+    X(number, answer_ms, "answer_ms")                                                              \
+    X(number, judge_ms, "judge_ms")                                                                \
+    X(text, evaluation, "evaluation")                                                              \
+    X(text, verdict, "verdict")
+
+#define TRAJECTORY_TYPE_text const char *
+#define TRAJECTORY_TYPE_whole int64_t
+#define TRAJECTORY_TYPE_number double
+#define TRAJECTORY_TYPE_flag bool
+#define TRAJECTORY_TYPE_list json_t *
+#define TRAJECTORY_TYPE_object json_t *
+#define TRAJECTORY_MEMBER(kind, member, key) TRAJECTORY_TYPE_##kind member;
+
+struct trajectory_turn {
+    TRAJECTORY_TURN_FIELDS(TRAJECTORY_MEMBER)
+};
+
+struct trajectory {
+    TRAJECTORY_FIELDS(TRAJECTORY_MEMBER)
+    struct trajectory_turn *turns;
+    size_t turn_count;
+    json_t *json; /* all of it */
+};
+
+/* One line of `name`. Nothing is to be freed after an error. */
+NODISCARD int trajectory_parse(struct trajectory *trajectory, const char *name, size_t line,
+                               const char *text, size_t count, struct err *err);
+void trajectory_deinit(struct trajectory *trajectory);
+
+/* The verdict that a turn's record holds as a text: to be released, NULL where there is none. */
+json_t *trajectory_verdict(const char *text);
+/* Of a record that says nothing of its candidate, why: the judge's message, or else the status. */
+void trajectory_why(const json_t *record, char *why, size_t why_bytes);
+
+struct trajectory_reader;
+
+/* `path`: a file, or the directory of a run that holds TRAJECTORY_FILE. */
+NODISCARD int trajectory_open(struct trajectory_reader **out, const char *path, struct err *err);
+/* Takes the descriptor over. */
+struct trajectory_reader *trajectory_open_fd(int fd, const char *name);
+void trajectory_close(struct trajectory_reader *reader);
+/* 1: there it is; 0: that was all, *trajectory is untouched; negative: an error. */
+NODISCARD int trajectory_next(struct trajectory_reader *reader, struct trajectory *trajectory,
+                              struct err *err);
+/* Of the file that is read, and of the line that trajectory_next gave last. */
+const char *trajectory_path(const struct trajectory_reader *reader);
+size_t trajectory_line(const struct trajectory_reader *reader);
+bool trajectory_is_cut(const struct trajectory_reader *reader);
+
+#endif

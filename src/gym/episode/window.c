@@ -1,0 +1,67 @@
+#include "gym/episode/window.h"
+
+#include <string.h>
+
+int window_named(const char *name, enum window_select *select, struct err *err)
+{
+    static const char *const names[] = {"last", "best", "top"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *select = (enum window_select)i;
+            return 0;
+        }
+    return err_set(err, ERR_INPUT, "'select' is '%.64s'; it must be one of last, best, top", name);
+}
+
+static size_t run_from(size_t first, size_t keep, size_t *places)
+{
+    for (size_t i = 0; i < keep; i++)
+        places[i] = first + i;
+    return keep;
+}
+
+static size_t best_run(const double *values, size_t count, size_t keep)
+{
+    size_t best = 0;
+    double most = 0;
+    for (size_t first = 0; first + keep <= count; first++) {
+        double sum = 0;
+        for (size_t i = 0; i < keep; i++)
+            sum += values[first + i];
+        if (first == 0 || sum > most) {
+            most = sum;
+            best = first;
+        }
+    }
+    return best;
+}
+
+/* How many come before this one where the highest come first. */
+static size_t rank_of(const double *values, size_t count, size_t place)
+{
+    size_t rank = 0;
+    for (size_t i = 0; i < count; i++)
+        rank += values[i] > values[place] || (values[i] == values[place] && i < place);
+    return rank;
+}
+
+size_t window_choose(enum window_select select, const double *values, size_t count, size_t keep,
+                     size_t *places)
+{
+    size_t chosen = 0;
+    if (keep > count)
+        keep = count;
+    if (select == WINDOW_LAST)
+        return run_from(count - keep, keep, places);
+    if (select == WINDOW_BEST)
+        return run_from(best_run(values, count, keep), keep, places);
+    for (size_t i = 0; i < count; i++)
+        if (rank_of(values, count, i) < keep)
+            places[chosen++] = i;
+    return chosen;
+}
+
+int64_t window_turns(int64_t turns, int64_t remain, int64_t iterations)
+{
+    return turns + (iterations - 1) * (turns - remain);
+}

@@ -1,0 +1,402 @@
+#include "gym/feedback/feedback.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "gym/feedback/parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WORD_BYTES 64 /* of a class, a code */
+#define HEADLINE_BYTES 900
+#define FINDINGS 16
+#define SMALL_ERROR 1e-2 /* of the output's scale: rounding rather than a slip */
+
+/* What is said for a status, and for a kind of it. `says`: the verdict's message goes on behind
+ * it. */
+struct situation {
+    const char *status, *kind; /* kind NULL: any */
+    const char *headline, *advice;
+    bool says;
+};
+
+/* The first row that fits is it, and the last one fits everything. */
+static const struct situation situations[] = {
+    {"no_code", NULL, "There was no code in the answer",
+     "Write the whole source in one block, with its entry point, and close the block.", false},
+    {"compile_error", NULL, "It does not compile",
+     "Begin with the first error: later ones often follow from it. Use only headers and functions "
+     "that the task allows.",
+     true},
+    {"load_error", NULL, "It compiles, but cannot be loaded",
+     "Define the entry point with the name and signature that the task gives, and leave out what "
+     "has to be installed.",
+     true},
+    {"runtime_error", "crash", "It compiles, but crashes when it runs",
+     "Look for indices past the end, for sizes that are no multiple of a block or of a vector's "
+     "width, and for alignment that nobody promised.",
+     true},
+    {"runtime_error", "killed", "It compiles, but its process was killed when it ran",
+     "It may have asked for too much memory, or have made a call that is not allowed.", true},
+    {"runtime_error", NULL, "It compiles, but fails when it runs",
+     "Check shapes, types and launch configuration where the error points.", true},
+    {"timeout", "compile_timeout", "Compiling it took too long",
+     "Instantiate less, and unroll less.", true},
+    {"timeout", NULL, "It took too long",
+     "Look for a loop that does not end, for threads that wait for one another, and for work that "
+     "grows faster than the task's.",
+     true},
+    {"out_of_memory", NULL, "It asked for more memory than it may have",
+     "Work in place or in tiles instead of storing whole intermediate results.", true},
+    {"wrong", "form", "It runs, but its answer is not of the form that was asked for",
+     "Return what the task says: the same number of outputs, each with the same shape and type, "
+     "and write nowhere else.",
+     true},
+    {"wrong", "not finite", "It runs, but its answer is wrong",
+     "Look where NaN or infinity comes from: an overflow (subtract the maximum before exp), a "
+     "division "
+     "by zero, a value that was never set.",
+     false},
+    {"wrong", "close", "It runs, but its answer is not exact enough",
+     "The error is small: add up in a wider type or in another order, and do without fast "
+     "approximations.",
+     false},
+    {"wrong", NULL, "It runs, but its answer is wrong",
+     "Check indices and strides, sizes that are no multiple of a block, what a reduction begins "
+     "with, and that every element of the output is written in every call.",
+     false},
+    {"violation", NULL, "It was refused: it did something that no honest kernel does",
+     "Compute the answer of each call from the inputs of that call, in code of your own, and "
+     "before the call returns.",
+     true},
+    {"passed", "not timed", "It is correct", "Make it faster.", false},
+    {"passed", "library", "It is correct, but library operators do most of its work",
+     "Move that work into kernels of your own, and fuse what is done in several passes.", false},
+    {"passed", "slower", "It is correct, but slower than the reference",
+     "Read and write memory in order and only once, give all cores or multiprocessors work, and "
+     "use vector instructions.",
+     false},
+    {"passed", NULL, "It is correct",
+     "Keep what works. What is left is in the memory traffic, in the use of all cores or "
+     "multiprocessors, and in the passes that can be fused.",
+     false},
+    {"unsupported", NULL, "It cannot be judged here",
+     "This machine lacks what such code needs: another language, or another machine.", true},
+    {"infrastructure_error", NULL, "It could not be judged: the judge failed, not the candidate",
+     "This says nothing of the code.", false},
+    {"cancelled", NULL, "It was not judged: somebody asked to stop",
+     "This says nothing of the code.", false},
+    {NULL, NULL, "It was not judged", "This says nothing of the code.", false},
+};
+
+/* A verdict, and what is needed of it more than once. */
+struct view {
+    const json_t *verdict, *correctness, *mismatch, *timing, *error;
+    const char *status;
+    bool correct, timed;
+};
+
+static json_int_t count_of(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value > 0 ? value : 0;
+}
+
+static void put_line(struct buf *out, const char *text, size_t max_bytes)
+{
+    feedback_line(out, text, strlen(text), max_bytes, PATHS_CUT);
+}
+
+/* What is said about an error, but for what the verdict's other fields say without its secrets: the
+ * message of a wrong value names what was expected and how many elements a drawn size has, that of
+ * a failure of the judge may quote the reference. */
+static const json_t *error_of(const json_t *verdict, const char *status, const json_t *mismatch)
+{
+    const json_t *error = json_object_get(verdict, "error");
+    const char *message = feedback_text(error, "message");
+    if (strcmp(status, "infrastructure_error") == 0 || strcmp(status, "cancelled") == 0)
+        return NULL;
+    if (strcmp(status, "wrong") == 0 && (mismatch || !message || strstr(message, " instead of ")))
+        return NULL;
+    return json_is_object(error) ? error : NULL;
+}
+
+static const char *status_of(const json_t *verdict, const char *source)
+{
+    const char *status = feedback_text(verdict, "status");
+    if (!verdict && !source)
+        return "no_code";
+    for (const struct situation *row = situations; status && row->status; row++)
+        if (strcmp(row->status, status) == 0)
+            return row->status;
+    return "unknown";
+}
+
+static void view_init(struct view *view, const json_t *verdict, const char *source)
+{
+    const json_t *correctness = json_object_get(verdict, "correctness");
+    const json_t *mismatch = json_object_get(correctness, "first_mismatch");
+    const char *status = status_of(verdict, source);
+    bool passed = strcmp(status, "passed") == 0;
+    bool correct = passed && json_is_true(json_object_get(verdict, "correct"));
+    mismatch = json_is_integer(json_object_get(mismatch, "index")) ? mismatch : NULL;
+    *view = (struct view){
+        .verdict = verdict,
+        .correctness = correctness,
+        .mismatch = correct ? NULL : mismatch,
+        .timing = json_object_get(verdict, "timing"),
+        .error = error_of(verdict, status, mismatch),
+        .status = status,
+        .correct = correct,
+    };
+    view->timed = correct && feedback_is_timed(view->timing);
+}
+
+static bool has_warning(const json_t *verdict, const char *code)
+{
+    const json_t *warnings = json_object_get(json_object_get(verdict, "integrity"), "warnings");
+    for (size_t i = 0; i < json_array_size(warnings); i++) {
+        const char *text = feedback_text(json_array_get(warnings, i), "code");
+        if (text && strcmp(text, code) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const char *kind_of(const struct view *view)
+{
+    if (strcmp(view->status, "passed") == 0) {
+        if (has_warning(view->verdict, "H41"))
+            return "library";
+        return !view->timed                                   ? "not timed"
+               : feedback_number(view->timing, "speedup") < 1 ? "slower"
+                                                              : "faster";
+    }
+    if (strcmp(view->status, "wrong") == 0) {
+        double error = feedback_number(view->correctness, "max_relative_error");
+        if (!view->mismatch)
+            return view->error ? "form" : "unknown";
+        if (isnan(feedback_number(view->mismatch, "got")))
+            return "not finite";
+        return error <= SMALL_ERROR ? "close" : "far";
+    }
+    const char *class_name = feedback_text(view->error, "class");
+    return class_name ? class_name : "";
+}
+
+static const struct situation *situation_of(const struct view *view)
+{
+    const char *kind = kind_of(view);
+    const struct situation *row = situations;
+    while (row->status &&
+           (strcmp(row->status, view->status) != 0 || (row->kind && strcmp(row->kind, kind) != 0)))
+        row++;
+    return row;
+}
+
+/* The power of ten alone. */
+static void magnitude(double value, char text[FEEDBACK_NAME_BYTES])
+{
+    if (!isfinite(value))
+        snprintf(text, FEEDBACK_NAME_BYTES, "NaN or infinity");
+    else if (value == 0)
+        snprintf(text, FEEDBACK_NAME_BYTES, "zero");
+    else
+        snprintf(text, FEEDBACK_NAME_BYTES, "about 1e%d", (int)floor(log10(fabs(value))));
+}
+
+static void got_text(const json_t *mismatch, char text[FEEDBACK_NAME_BYTES])
+{
+    double got = feedback_number(mismatch, "got");
+    if (isfinite(got))
+        snprintf(text, FEEDBACK_NAME_BYTES, "%.6g", got);
+    else
+        snprintf(text, FEEDBACK_NAME_BYTES, "NaN or infinity");
+}
+
+/* Of all elements, to the output's scale; NaN: not known, or of the finite ones alone. */
+static double largest_error(const struct view *view)
+{
+    bool finite = isfinite(feedback_number(view->mismatch, "got"));
+    return finite ? feedback_number(view->correctness, "max_relative_error") : NAN;
+}
+
+static json_t *mismatch_json(const struct view *view)
+{
+    char got[FEEDBACK_NAME_BYTES];
+    char wanted[FEEDBACK_NAME_BYTES];
+    char error[FEEDBACK_NAME_BYTES];
+    double relative = largest_error(view);
+    json_t *object = json_object();
+    if (!view->mismatch) {
+        json_decref(object);
+        return json_null();
+    }
+    got_text(view->mismatch, got);
+    magnitude(feedback_number(view->mismatch, "expected"), wanted);
+    magnitude(relative, error);
+    json_t *output = feedback_line_json(feedback_text(view->mismatch, "output"),
+                                        FEEDBACK_NAME_BYTES);
+    json_put(object, "output", json_is_null(output) ? json_text("output") : output);
+    json_put(object, "index", json_integer(count_of(view->mismatch, "index")));
+    json_put(object, "got", json_text(got));
+    json_put(object, "magnitude", json_text(wanted));
+    json_put(object, "error", isfinite(relative) ? json_text(error) : json_null());
+    return object;
+}
+
+static void say_mismatch(struct buf *out, const struct view *view)
+{
+    char got[FEEDBACK_NAME_BYTES];
+    char wanted[FEEDBACK_NAME_BYTES];
+    char error[FEEDBACK_NAME_BYTES];
+    double relative = largest_error(view);
+    json_int_t trials = count_of(view->correctness, "trials");
+    json_int_t passed = count_of(view->correctness, "passed");
+    if (view->mismatch) {
+        const char *output = feedback_text(view->mismatch, "output");
+        got_text(view->mismatch, got);
+        magnitude(feedback_number(view->mismatch, "expected"), wanted);
+        buf_puts(out, ": element ");
+        buf_printf(out, "%lld of ", (long long)count_of(view->mismatch, "index"));
+        put_line(out, output && *output ? output : "its output", FEEDBACK_NAME_BYTES);
+        buf_printf(out, " is %s, and %s was expected", got, wanted);
+        magnitude(relative, error);
+        if (isfinite(relative) && relative > 0)
+            buf_printf(out, "; the largest error is %s of the output's scale", error);
+    }
+    if (trials > 0 && passed < trials)
+        buf_printf(out, "; trials passed: %lld of %lld", (long long)passed, (long long)trials);
+    else if (trials > 0)
+        buf_puts(out, "; all trials passed, a call that was timed did not");
+}
+
+static void say_timing(struct buf *out, const struct view *view)
+{
+    const json_t *interval = json_object_get(view->timing, "speedup_interval");
+    double low = json_number_value(json_array_get(interval, 0));
+    double high = json_number_value(json_array_get(interval, 1));
+    const char *note = feedback_text(view->timing, "note");
+    json_int_t trials = count_of(view->correctness, "trials");
+    if (trials > 0)
+        buf_printf(out, "; trials passed: %lld", (long long)trials);
+    if (view->timed)
+        buf_printf(out, "; %.4g times the reference's speed",
+                   feedback_number(view->timing, "speedup"));
+    else
+        buf_puts(out, "; its speed is not known");
+    if (view->timed && low > 0 && high > 0)
+        buf_printf(out, " (95 %% interval %.4g to %.4g)", low, high);
+    if (!view->timed && note) {
+        buf_puts(out, ": ");
+        put_line(out, note, FEEDBACK_SENTENCE_BYTES);
+    }
+}
+
+/* Evidence is clearer than a message that repeats it. */
+static void say_message(struct buf *out, const struct view *view)
+{
+    const json_t *integrity = json_object_get(view->verdict, "integrity");
+    const json_t *first = json_array_get(json_object_get(integrity, "violations"), 0);
+    bool violation = strcmp(view->status, "violation") == 0;
+    const char *text = violation ? feedback_text(first, "evidence") : NULL;
+    if (!text)
+        text = feedback_text(view->error, "message");
+    if (text && *text)
+        buf_puts(out, ": ");
+    if (text)
+        put_line(out, text, FEEDBACK_SENTENCE_BYTES);
+}
+
+static json_t *headfeedback_line_json(const struct view *view, const struct situation *situation)
+{
+    struct buf out;
+    buf_init(&out, HEADLINE_BYTES);
+    buf_puts(&out, situation->headline);
+    if (situation->says)
+        say_message(&out, view);
+    if (strcmp(view->status, "wrong") == 0)
+        say_mismatch(&out, view);
+    if (strcmp(view->status, "passed") == 0)
+        say_timing(&out, view);
+    if (out.data[out.len - 1] != '.')
+        buf_puts(&out, ".");
+    json_t *value = json_text(out.data);
+    buf_deinit(&out);
+    return value;
+}
+
+/* The name that compilers and tracebacks call the candidate by. */
+static const char *file_name(const struct view *view)
+{
+    const char *path = feedback_text(json_object_get(view->verdict, "candidate"), "path");
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *name = slash ? slash + 1 : path;
+    return name && *name ? name : NULL;
+}
+
+static json_t *error_json(const struct view *view, const char *source)
+{
+    const char *message = feedback_text(view->error, "message");
+    const char *excerpt = feedback_text(view->error, "excerpt");
+    if (!view->error)
+        return json_null();
+    json_t *object = json_object();
+    json_t *said = feedback_line_json(message, FEEDBACK_SENTENCE_BYTES);
+    char *text = feedback_excerpt(excerpt   ? excerpt
+                                  : message ? message
+                                            : "",
+                                  source, file_name(view), FEEDBACK_EXCERPT_BYTES);
+    const char *said_text = json_is_string(said) ? json_string_value(said) : "";
+    json_t *class_name = feedback_line_json(feedback_text(view->error, "class"), WORD_BYTES);
+    json_put(object, "class", json_is_null(class_name) ? json_text(view->status) : class_name);
+    json_put(object, "excerpt",
+             *text && strcmp(text, said_text) != 0 ? json_text(text) : json_null());
+    json_put(object, "message", json_is_null(said) ? json_text("no message") : said);
+    mem_free(text);
+    return object;
+}
+
+static json_t *findings_json(const struct view *view, const char *key)
+{
+    const json_t *integrity = json_object_get(view->verdict, "integrity");
+    const json_t *findings = json_object_get(integrity, key);
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(findings) && i < FINDINGS; i++) {
+        const json_t *finding = json_array_get(findings, i);
+        json_t *code = feedback_line_json(feedback_text(finding, "code"), WORD_BYTES);
+        json_t *evidence = feedback_line_json(feedback_text(finding, "evidence"),
+                                              FEEDBACK_SENTENCE_BYTES);
+        if (json_is_string(code) && json_is_string(evidence))
+            json_array_append_new(list,
+                                  json_pack("{s:O, s:O}", "code", code, "evidence", evidence));
+        json_decref(code);
+        json_decref(evidence);
+    }
+    return list;
+}
+
+json_t *feedback_facts(const json_t *verdict, const char *source)
+{
+    struct view view;
+    view_init(&view, verdict, source);
+    const struct situation *situation = situation_of(&view);
+    const json_t *profile = json_object_get(verdict, "profile");
+    json_t *facts = json_object();
+    json_put(facts, "status", json_text(view.status));
+    json_put(facts, "headline", headfeedback_line_json(&view, situation));
+    json_put(facts, "compiled", json_boolean(json_is_true(json_object_get(verdict, "compiled"))));
+    json_put(facts, "correct", json_boolean(view.correct));
+    json_put(facts, "trials", json_integer(count_of(view.correctness, "trials")));
+    json_put(facts, "passed", json_integer(count_of(view.correctness, "passed")));
+    json_put(facts, "error", error_json(&view, source));
+    json_put(facts, "mismatch", mismatch_json(&view));
+    json_put(facts, "timing", view.correct ? feedback_timing(view.timing) : json_null());
+    json_put(facts, "kernels", feedback_kernels(profile));
+    json_put(facts, "profile_text", feedback_profile(profile));
+    json_put(facts, "violations", findings_json(&view, "violations"));
+    json_put(facts, "warnings", findings_json(&view, "warnings"));
+    json_put(facts, "advice", json_text(situation->advice));
+    return facts;
+}

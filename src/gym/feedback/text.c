@@ -1,0 +1,335 @@
+#include "gym/feedback/parts.h"
+
+#include "base/utf8.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define DOTS "..."
+#define LEFT_OUT_BYTES 48 /* of the line that says how many are */
+#define QUOTES 8          /* of source lines in an excerpt */
+#define CHARACTER_BYTES 4 /* of one, at most */
+#define NUMBER_DIGITS 8   /* of a line's number */
+
+struct text {
+    const char *at;
+    size_t count;
+};
+
+/* In angle brackets, with or without a slash, these mean something to a parser of answers or to a
+ * model's template. */
+static const char *const words[] = {
+    "think",     "thinking",      "thought",       "kernel",      "s",    "bos",       "eos",
+    "pad",       "unk",           "sys",           "system",      "user", "assistant", "human",
+    "tool_call", "tool_response", "start_of_turn", "end_of_turn",
+};
+
+/* Characters that are not seen, or turn others around: U+200B to U+200F, U+202A to U+202E, U+2060
+ * to U+206F, U+FEFF, and the tags from U+E0000 that spell ASCII unseen. */
+static bool is_hidden(const char *at, size_t length)
+{
+    const unsigned char *byte = (const unsigned char *)at;
+    if (length == 3 && byte[0] == 0xE2 && byte[1] == 0x80)
+        return (byte[2] >= 0x8B && byte[2] <= 0x8F) || (byte[2] >= 0xA8 && byte[2] <= 0xAE);
+    if (length == 3 && byte[0] == 0xE2 && byte[1] == 0x81)
+        return byte[2] >= 0xA0 && byte[2] <= 0xAF;
+    if (length == 3)
+        return byte[0] == 0xEF && byte[1] == 0xBB && byte[2] == 0xBF;
+    return length == 4 && byte[0] == 0xF3 && byte[1] == 0xA0;
+}
+
+/* Bytes of the character at the front; 0: it is not to be shown. */
+static size_t shown(struct text text)
+{
+    unsigned char first = (unsigned char)*text.at;
+    if (first < 0x80)
+        return first >= ' ' && first != 0x7F;
+    size_t length = utf8_sequence(text.at, text.count);
+    bool control = length == 2 && first == 0xC2 && (unsigned char)text.at[1] < 0xA0;
+    return control || is_hidden(text.at, length) ? 0 : length;
+}
+
+static bool begins(struct text text, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return text.count >= length && strncasecmp(text.at, prefix, length) == 0;
+}
+
+#define WIDE_BAR "\xEF\xBD\x9C" /* U+FF5C, as some templates have it */
+
+/* Whether the mark at the front begins a word that is to be broken up behind it. */
+static bool is_marker(struct text text)
+{
+    char mark = *text.at;
+    struct text rest = {text.at + 1, text.count - 1};
+    if (mark == '|')
+        return begins(rest, ">");
+    if (mark == '[')
+        return begins(rest, "INST]") || begins(rest, "/INST]");
+    if (mark != '<')
+        return false;
+    if (begins(rest, "|") || begins(rest, WIDE_BAR))
+        return true;
+    if (begins(rest, "/"))
+        rest = (struct text){rest.at + 1, rest.count - 1};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (begins(rest, words[i]) && rest.count > strlen(words[i]) &&
+            rest.at[strlen(words[i])] == '>')
+            return true;
+    return false;
+}
+
+static bool in_path(char byte)
+{
+    return isalnum((unsigned char)byte) || (unsigned char)byte >= 0x80 ||
+           (byte && strchr("_-.~+/", byte));
+}
+
+/* `text` begins with a slash that nothing of a path stands before: what of it comes before the last
+ * part of an absolute path; 0: it is none. A path has two parts at least: `a /b` divides. Two
+ * slashes begin a comment, or a host. */
+static size_t path_head(struct text text)
+{
+    size_t end = 0;
+    size_t slashes = 0;
+    while (end < text.count && in_path(text.at[end]))
+        end++;
+    while (slashes < end && text.at[slashes] == '/')
+        slashes++;
+    while (end > slashes && text.at[end - 1] == '/')
+        end--;
+    size_t last = end;
+    while (last > slashes && text.at[last - 1] != '/')
+        last--;
+    return slashes != 2 && last > slashes ? last : 0;
+}
+
+static void put_character(struct buf *out, struct text *text)
+{
+    char first = *text->at;
+    size_t length = shown(*text);
+    if (isspace((unsigned char)first))
+        buf_puts(out, " ");
+    else if (length == 0)
+        buf_puts(out, "?");
+    else
+        buf_append(out, text->at, length);
+    if (is_marker(*text))
+        buf_puts(out, " ");
+    size_t taken = utf8_sequence(text->at, text->count);
+    taken = taken > 0 ? taken : 1;
+    *text = (struct text){text->at + taken, text->count - taken};
+}
+
+/* Cuts what is there from `start` to `max_bytes`, at a character. */
+static void cut(struct buf *out, size_t start, size_t max_bytes)
+{
+    size_t length = max_bytes > strlen(DOTS) ? max_bytes - strlen(DOTS) : 0;
+    if (out->len - start <= max_bytes)
+        return;
+    out->len = start + utf8_cut(out->data + start, out->len - start, length);
+    out->data[out->len] = '\0';
+    buf_puts(out, DOTS);
+}
+
+/* Appends `text` with its absolute paths cut, until `out` is full. */
+static void put_cut_paths(struct buf *out, struct text text)
+{
+    bool inside = false; /* of a word that a path would go on */
+    while (text.count > 0 && !out->cut) {
+        size_t head = *text.at == '/' && !inside ? path_head(text) : 0;
+        text = (struct text){text.at + head, text.count - head};
+        inside = in_path(*text.at);
+        buf_append(out, text.at, 1);
+        text = (struct text){text.at + 1, text.count - 1};
+    }
+}
+
+/* Paths first: what is left of one may be a marker with what stood before it. */
+void feedback_line(struct buf *out, const char *text, size_t count, size_t max_bytes,
+                   enum feedback_paths paths)
+{
+    size_t start = out->len;
+    struct buf kept;
+    buf_init(&kept, CHARACTER_BYTES * (max_bytes + 2));
+    if (paths == PATHS_CUT)
+        put_cut_paths(&kept, (struct text){text, count});
+    else
+        buf_append(&kept, text, count);
+    struct text rest = {kept.data, kept.len};
+    while (rest.count > 0 && out->len - start <= max_bytes && !out->cut)
+        put_character(out, &rest);
+    cut(out, start, max_bytes);
+    buf_deinit(&kept);
+}
+
+static bool next_line(struct text *text, struct text *line)
+{
+    if (text->count == 0)
+        return false;
+    const char *end = memchr(text->at, '\n', text->count);
+    line->at = text->at;
+    line->count = end ? (size_t)(end - text->at) : text->count;
+    size_t taken = line->count + (end ? 1 : 0);
+    *text = (struct text){text->at + taken, text->count - taken};
+    return true;
+}
+
+/* Appends a line where there is room for it and for what would say that more was left out. */
+static bool put_line(struct buf *out, struct text line, const char *before,
+                     enum feedback_paths paths)
+{
+    size_t start = out->len;
+    buf_puts(out, before);
+    feedback_line(out, line.at, line.count, FEEDBACK_LINE_BYTES, paths);
+    while (out->len > start && out->data[out->len - 1] == ' ')
+        out->data[--out->len] = '\0';
+    buf_puts(out, "\n");
+    if (out->len + LEFT_OUT_BYTES <= out->max_bytes)
+        return true;
+    out->len = start;
+    out->data[start] = '\0';
+    out->cut = false;
+    return false;
+}
+
+static void put_left_out(struct buf *out, struct text rest)
+{
+    size_t count = 1;
+    struct text line;
+    while (next_line(&rest, &line))
+        count++;
+    buf_printf(out, "... (%zu more lines)\n", count);
+}
+
+/* Without the last line feed. */
+static char *finish(struct buf *out)
+{
+    while (out->len > 0 && out->data[out->len - 1] == '\n')
+        out->data[--out->len] = '\0';
+    return buf_take(out);
+}
+
+char *feedback_lines(const char *text, size_t max_bytes)
+{
+    struct text rest = {text, strlen(text)};
+    struct text line;
+    struct buf out;
+    buf_init(&out, max_bytes);
+    while (next_line(&rest, &line))
+        if (!put_line(&out, line, "", PATHS_CUT)) {
+            put_left_out(&out, rest);
+            break;
+        }
+    return finish(&out);
+}
+
+/* The number at the front, 0 where there is none. */
+static size_t number_at(struct text text)
+{
+    size_t value = 0;
+    size_t i = 0;
+    for (; i < text.count && i < NUMBER_DIGITS && isdigit((unsigned char)text.at[i]); i++)
+        value = value * 10 + (size_t)(text.at[i] - '0');
+    return i < NUMBER_DIGITS ? value : 0;
+}
+
+/* The number behind a file's name: `:12`, `(12)`, `", line 12`; 0: there is none. */
+static size_t place_behind(struct text rest)
+{
+    static const char *const links[] = {":", "(", "\", line "};
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        size_t length = strlen(links[i]);
+        if (begins(rest, links[i]))
+            return number_at((struct text){rest.at + length, rest.count - length});
+    }
+    return 0;
+}
+
+/* Which line of the file `name` a text is about; a name that ends in a dot has any ending. */
+static size_t place_in(struct text line, const char *name)
+{
+    const char *end = line.at + line.count;
+    const char *at = line.at;
+    size_t length = strlen(name);
+    for (; at < end && (at = memchr(at, *name, (size_t)(end - at))); at++) {
+        bool whole = at == line.at || !in_path(at[-1]) || at[-1] == '/';
+        if (!whole || (size_t)(end - at) < length || memcmp(at, name, length) != 0)
+            continue;
+        const char *behind = at + length;
+        while (name[length - 1] == '.' && behind < end && isalnum((unsigned char)*behind))
+            behind++;
+        size_t number = place_behind((struct text){behind, (size_t)(end - behind)});
+        if (number > 0)
+            return number;
+    }
+    return 0;
+}
+
+/* Tools are told the name under which the candidate came, or a plain one. */
+static size_t place_of(struct text line, const char *name)
+{
+    size_t number = name && *name ? place_in(line, name) : 0;
+    return number > 0 ? number : place_in(line, "candidate.");
+}
+
+static bool line_of(const char *source, size_t number, struct text *line)
+{
+    struct text rest = {source, strlen(source)};
+    *line = (struct text){source, 0};
+    for (size_t i = 0; i < number; i++)
+        if (!next_line(&rest, line))
+            return false;
+    while (line->count > 0 && isspace((unsigned char)line->at[line->count - 1]))
+        line->count--;
+    return line->count > 0;
+}
+
+static size_t line_count(const char *source)
+{
+    struct text rest = {source, strlen(source)};
+    struct text line;
+    size_t count = 0;
+    while (next_line(&rest, &line))
+        count++;
+    return count;
+}
+
+/* Whether `text` holds what the line says: compilers cut long ones, so its beginning is enough. */
+static bool holds(struct text text, struct text line)
+{
+    while (line.count > 0 && isspace((unsigned char)*line.at))
+        line = (struct text){line.at + 1, line.count - 1};
+    size_t enough = line.count < FEEDBACK_LINE_BYTES / 4 ? line.count : FEEDBACK_LINE_BYTES / 4;
+    return memmem(text.at, text.count, line.at, enough) != NULL;
+}
+
+char *feedback_excerpt(const char *text, const char *source, const char *name, size_t max_bytes)
+{
+    struct text rest = {text, strlen(text)};
+    struct text line;
+    struct buf out;
+    size_t lines = source ? line_count(source) : 0;
+    size_t quotes = 0;
+    buf_init(&out, max_bytes);
+    while (next_line(&rest, &line)) {
+        struct text quoted;
+        struct text following = rest;
+        struct text next = {0};
+        char before[32];
+        if (!put_line(&out, line, "", PATHS_CUT)) {
+            put_left_out(&out, rest);
+            break;
+        }
+        size_t number = quotes < QUOTES && lines > 0 ? place_of(line, name) : 0;
+        struct text so_far = {out.data, out.len};
+        if (number == 0 || number > lines || !line_of(source, number, &quoted) ||
+            holds(so_far, quoted) || (next_line(&following, &next) && holds(next, quoted)))
+            continue;
+        snprintf(before, sizeof before, "%5zu | ", number);
+        quotes += put_line(&out, quoted, before, PATHS_KEEP);
+    }
+    return finish(&out);
+}

@@ -1,0 +1,157 @@
+/* What templates may say of the machine that judges. docs/prompts.md lists it. Nothing is measured
+ * and no GPU is opened for work: it has to be there at once. */
+#include "gym/prompt/prompt.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/paths.h"
+#include "compile/recipe.h"
+#include "device/cpu.h"
+#include "device/gpu.h"
+#include "device/peaks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_BYTES 4096
+#define KIB 1024.0
+#define GIB ((double)(1 << 30))
+
+static json_t *amount(double value, double unit)
+{
+    return value > 0 ? json_number(value / unit) : json_null();
+}
+
+/* What a person wants to know of a command line: how it optimises, not where it writes. */
+static json_t *flags_json(const struct recipe *recipe)
+{
+    static const char *const shown[] = {"-std=", "--std=", "-O", "-march=", "-fopenmp", "-lm"};
+    struct buf text;
+    buf_init(&text, TEXT_BYTES);
+    for (size_t i = 1; recipe->argv[i]; i++)
+        for (size_t s = 0; s < sizeof shown / sizeof *shown; s++)
+            if (strncmp(recipe->argv[i], shown[s], strlen(shown[s])) == 0)
+                buf_printf(&text, "%s%s", text.len ? " " : "", recipe->argv[i]);
+    json_t *value = json_text(text.data);
+    buf_deinit(&text);
+    return value;
+}
+
+/* Null where there is no compiler for it. */
+static json_t *compiler_json(const struct toolchain *toolchain, enum compile_kind kind,
+                             const char *name)
+{
+    struct recipe recipe;
+    json_t *value = json_null();
+    if (recipe_init(&recipe, toolchain, kind, NULL, true, NULL) == 0) {
+        value = json_object();
+        json_put(value, "name", json_text(name));
+        json_put(value, "flags", flags_json(&recipe));
+    }
+    recipe_deinit(&recipe);
+    return value;
+}
+
+static json_t *simd_json(void)
+{
+    static const char *const shown[] = {"avx2",        "fma",         "avx512f",  "avx512_vnni",
+                                        "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_int8",
+                                        "asimd",       "sve",         "sve2",     "i8mm"};
+    struct buf text;
+    buf_init(&text, TEXT_BYTES);
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (cpu_has_flag(shown[i]))
+            buf_printf(&text, "%s%s", text.len ? ", " : "", shown[i]);
+    json_t *value = json_text(text.len ? text.data : NULL);
+    buf_deinit(&text);
+    return value;
+}
+
+/* Those that were measured some time; whoever times something measures them. */
+static void put_peaks(json_t *object)
+{
+    struct peaks peaks;
+    char *state = paths_state(NULL);
+    bool known = state && peaks_recall(&peaks, state);
+    json_put(object, "memory_gb_per_s",
+             known ? amount(peaks.bytes_per_s[PEAKS_DRAM], 1e9) : json_null());
+    json_put(object, "f32_gflops", known ? amount(peaks.f32_flops, 1e9) : json_null());
+    mem_free(state);
+}
+
+static json_t *cpu_json(const struct settings *settings, const struct toolchain *toolchain)
+{
+    struct cpu cpu;
+    json_t *object = json_object();
+    cpu_detect(&cpu);
+    int64_t threads = settings->run_threads > 0 ? settings->run_threads : cpu.cores;
+    json_put(object, "name", json_text(cpu.model));
+    json_put(object, "cores", json_integer(cpu.cores));
+    json_put(object, "threads", json_integer(threads));
+    json_put(object, "simd", simd_json());
+    json_put(object, "l1_kib", amount((double)cpu.l1_bytes, KIB));
+    json_put(object, "l2_kib", amount((double)cpu.l2_bytes, KIB));
+    json_put(object, "l3_mib", amount((double)cpu.l3_bytes, KIB * KIB));
+    put_peaks(object);
+    json_put(object, "compiler", compiler_json(toolchain, COMPILE_C, toolchain->cc_version));
+    return object;
+}
+
+/* Null where there is none. All of a machine's are told as its first. */
+static json_t *gpu_json(const struct settings *settings, const struct toolchain *toolchain)
+{
+    struct gpu_list *list = mem_alloc(sizeof *list);
+    json_t *object = json_null();
+    const char *driver = settings->gpu_driver[0] ? settings->gpu_driver : CUDA_LIBRARY;
+    if (gpu_list(list, driver, NULL) == 0) {
+        const struct gpu *gpu = &list->items[0];
+        char capability[32];
+        snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
+        object = json_object();
+        json_put(object, "name", json_text(gpu->name));
+        json_put(object, "compute_capability", json_text(capability));
+        json_put(object, "multiprocessors", json_integer(gpu->multiprocessors));
+        json_put(object, "memory_gib", amount((double)gpu->memory_bytes, GIB));
+        json_put(object, "memory_gb_per_s", amount(gpu->memory_bytes_per_s, 1e9));
+        json_put(object, "l2_mib", amount((double)gpu->l2_bytes, KIB * KIB));
+        json_put(object, "shared_kib", amount(gpu->each.shared_bytes, KIB));
+        json_put(object, "clock_mhz", amount(gpu->clock_mhz, 1));
+        json_put(object, "compiler",
+                 compiler_json(toolchain, COMPILE_CUDA, toolchain->nvcc_version));
+        json_put(object, "device_compiler",
+                 compiler_json(toolchain, COMPILE_CUBIN,
+                               toolchain->nvrtc ? "NVRTC" : toolchain->nvcc_version));
+    }
+    mem_free(list);
+    return object;
+}
+
+/* As the judge looks for them (judge/context.c). */
+static void find_toolchain(const struct settings *settings, struct toolchain *toolchain)
+{
+    char *root = paths_root();
+    char *bundled = mem_printf("%s/toolchain", root);
+    char *python = NULL;
+    (void)!paths_python(settings->python_path, &python, NULL);
+    toolchain_init(toolchain, file_is_directory(bundled) ? bundled : NULL);
+    toolchain_find_nvrtc(toolchain, settings->gpu_nvrtc, python);
+    mem_free(python);
+    mem_free(bundled);
+    mem_free(root);
+}
+
+json_t *prompt_device(const struct settings *settings)
+{
+    struct toolchain toolchain;
+    json_t *object = json_object();
+    find_toolchain(settings, &toolchain);
+    json_t *cpu = cpu_json(settings, &toolchain);
+    json_t *gpu = gpu_json(settings, &toolchain);
+    toolchain_deinit(&toolchain);
+    bool has_gpu = json_is_object(gpu);
+    json_put(object, "kind", json_text(has_gpu ? "cuda" : "cpu"));
+    json_put(object, "name", json_incref(json_object_get(has_gpu ? gpu : cpu, "name")));
+    json_put(object, "cpu", cpu);
+    json_put(object, "gpu", gpu);
+    return object;
+}

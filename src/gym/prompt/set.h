@@ -1,0 +1,71 @@
+/* prompt_set: what prompts_open has read, for the files that make messages of it (prompt.c,
+ * try.c). Private to gym/. Immutable once open and told what to withhold. */
+#ifndef WARPGYM_GYM_PROMPT_SET_H
+#define WARPGYM_GYM_PROMPT_SET_H
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "gym/prompt/prompt.h"
+
+#define PROMPT_EXAMPLES 8 /* worked ones of a language */
+#define PROMPT_KINDS 64   /* styles, and languages */
+
+/* A file of a directory of prompts. Of two with the same name the first one counts. */
+struct prompt_file {
+    const char *name;   /* "kevin/first.txt" */
+    const char *called; /* in errors: the name of ours, the path of a user's */
+    const char *text;
+    size_t bytes;
+    bool own;      /* of ours */
+    bool replaces; /* a user's, in the place of one of ours */
+};
+
+/* prompts/STYLE/style.json */
+struct prompt_style {
+    const char *name;
+    bool last_only;       /* "history": "last": each turn is told anew, with the last attempt */
+    int64_t recent_turns; /* that are told; 0: all */
+    int64_t shots;        /* worked examples at the least */
+};
+
+struct prompt_example {
+    const char *problem, *reference, *solution;
+};
+
+/* A problem of which no example is given. */
+struct prompt_withheld {
+    const char *id, *reference;
+};
+
+/* prompts/LANGUAGE/language.json */
+struct prompt_language {
+    const char *name, *title; /* "cuda", "CUDA C++" */
+    const char *fence;        /* label of a Markdown fence around it */
+    bool native;              /* the format of problems that it solves */
+    struct prompt_example examples[PROMPT_EXAMPLES];
+    size_t example_count;
+};
+
+struct prompts {
+    struct arena arena;
+    struct prompt_file *files;
+    size_t file_count;
+    struct prompt_style styles[PROMPT_KINDS];
+    struct prompt_language languages[PROMPT_KINDS];
+    size_t style_count, language_count;
+    struct prompt_withheld *withheld;
+    size_t withheld_count;
+};
+
+/* NULL: there is none. */
+const struct prompt_file *prompt_file_find(const struct prompts *prompts, const char *name);
+const struct prompt_style *prompt_style_find(const struct prompts *prompts, const char *name);
+const struct prompt_language *prompt_language_find(const struct prompts *prompts, const char *name);
+
+/* The template `name` ("style/first", "parts/answer") filled with `values`; "style/" and
+ * "language/" mean these two's, here and in what it includes. Appends. */
+NODISCARD int prompt_render(const struct prompts *prompts, const struct prompt_style *style,
+                            const struct prompt_language *language, const char *name,
+                            const json_t *values, struct buf *out, struct err *err);
+
+#endif

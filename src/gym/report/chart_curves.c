@@ -1,0 +1,182 @@
+/* report_chart_curves: fast_p and pass@k. */
+#include "gym/report/chart.h"
+
+#include <math.h>
+
+/* --------------------------------------------------------------------------------------- fast_p */
+
+static void curve(struct plot *plot, const struct gym_estimate *estimates, const char *line,
+                  const char *band)
+{
+    struct plot_point values[REPORT_CURVE], low[REPORT_CURVE], high[REPORT_CURVE];
+    for (size_t i = 0; i < REPORT_CURVE; i++) {
+        double p = report_curve_p(i);
+        values[i] = (struct plot_point){p, estimates[i].value};
+        low[i] = (struct plot_point){p, estimates[i].low};
+        high[i] = (struct plot_point){p, estimates[i].high};
+    }
+    if (band)
+        plot_band(plot, band, low, high, REPORT_CURVE);
+    plot_line(plot, line, values, REPORT_CURVE);
+}
+
+static void curve_dots(const struct report *report, struct plot *plot, size_t run)
+{
+    for (size_t i = 0; i < report->options.p_count; i++) {
+        double p = report->options.p[i];
+        const struct gym_estimate *estimate =
+            &report->runs[run].all.estimates[report_find(report, GYM_FAST_PROBLEMS, p, 0)];
+        if (p < REPORT_CURVE_LOW || p > REPORT_CURVE_HIGH)
+            continue;
+        struct plot_words name = plot_words("%.100s, fast_%g", report->runs[run].name, p);
+        plot_dot(plot, plot_words("dot s%zu", run).text, p, estimate->value,
+                 chart_tip(name.text, estimate).text);
+    }
+}
+
+static void fast_numbers(const struct report *report, struct buf *out)
+{
+    chart_numbers_open(out);
+    chart_head(out, "p");
+    for (size_t r = 0; r < report->run_count; r++) {
+        chart_head(out, plot_words("%.200s: problems", report->runs[r].name).text);
+        chart_head(out, plot_words("%.200s: samples", report->runs[r].name).text);
+    }
+    buf_puts(out, "</tr></thead><tbody>");
+    for (size_t i = 0; i <= report->options.p_count; i++) {
+        double p = i == 0 ? 0 : report->options.p[i - 1];
+        if (i == 0)
+            buf_puts(out, "<tr><th scope=\"row\">correct</th>");
+        else
+            buf_printf(out, "<tr><th scope=\"row\">%g×</th>", p);
+        for (size_t r = 0; r < report->run_count; r++) {
+            const struct gym_estimate *estimates = report->runs[r].all.estimates;
+            chart_cell(out, &estimates[report_find(report, GYM_FAST_PROBLEMS, p, 0)]);
+            chart_cell(out, &estimates[report_find(report, GYM_FAST_SAMPLES, p, 0)]);
+        }
+        buf_puts(out, "</tr>");
+    }
+    chart_numbers_close(out);
+}
+
+void chart_fast(const struct report *report, struct buf *out)
+{
+    struct plot plot = {.x = {REPORT_CURVE_LOW, REPORT_CURVE_HIGH, true}, .y = chart_whole};
+    bool one = report->run_count == 1;
+    chart_open(out, "fast<sub>p</sub>",
+               "Share of all problems with a correct sample at least <i>p</i> times as fast as the "
+               "reference. The band is the 95&nbsp;% interval.",
+               false);
+    if (one) {
+        buf_puts(out, "<ul class=\"legend\">");
+        chart_legend_item(out, "s0", "problems (best sample)");
+        chart_legend_item(out, "s0 dashed", "samples");
+        buf_puts(out, "</ul>");
+    } else {
+        chart_legend(report, out, false);
+    }
+    plot_open(&plot, out, CHART_WIDTH, CHART_HEIGHT, "plot-fast", "fast_p over p",
+              "Falling curves: the share of problems over the speedup p, on a logarithmic scale.");
+    plot_ticks_x(&plot, chart_speedups, CHART_SPEEDUPS, PLOT_TIMES);
+    plot_ticks_y(&plot, chart_shares, CHART_SHARES, PLOT_PERCENT);
+    plot_label_x(&plot, "speedup p over the reference");
+    plot_rule(&plot, "even", plot_x(&plot, 1), plot.top, plot_x(&plot, 1), plot.bottom);
+    for (size_t r = 0; r < report->run_count; r++) {
+        curve(&plot, report->runs[r].curve_problems, plot_words("line s%zu", r).text,
+              plot_words("band s%zu", r).text);
+        curve_dots(report, &plot, r);
+    }
+    if (one)
+        curve(&plot, report->runs[0].curve_samples, "line s0 dashed", NULL);
+    plot_close(&plot);
+    fast_numbers(report, out);
+    chart_close(out);
+}
+
+/* --------------------------------------------------------------------------------------- pass@k */
+
+static void pass_line(struct plot *plot, const struct gym_estimate *estimates, size_t count,
+                      const char *class, const char *name)
+{
+    struct plot_point values[REPORT_PASS], low[REPORT_PASS], high[REPORT_PASS];
+    for (size_t i = 0; i < count; i++) {
+        double k = (double)(i + 1);
+        values[i] = (struct plot_point){k, estimates[i].value};
+        low[i] = (struct plot_point){k, estimates[i].low};
+        high[i] = (struct plot_point){k, estimates[i].high};
+    }
+    plot_band(plot, plot_words("band %s", class).text, low, high, count);
+    plot_line(plot, plot_words("line %s", class).text, values, count);
+    for (size_t i = 0; i < count; i++) {
+        struct plot_words label = plot_words("pass@%zu, %.100s", i + 1, name);
+        plot_dot(plot, plot_words("dot %s", class).text, values[i].x, values[i].y,
+                 chart_tip(label.text, &estimates[i]).text);
+    }
+}
+
+static void pass_numbers(const struct report *report, size_t most, struct buf *out)
+{
+    chart_numbers_open(out);
+    chart_head(out, "k");
+    for (size_t r = 0; r < report->run_count; r++) {
+        chart_head(out, plot_words("%.200s: correct", report->runs[r].name).text);
+        chart_head(out, plot_words("%.200s: at least 1×", report->runs[r].name).text);
+    }
+    buf_puts(out, "</tr></thead><tbody>");
+    for (size_t k = 1; k <= most; k++) {
+        buf_printf(out, "<tr><th scope=\"row\">%zu</th>", k);
+        for (size_t r = 0; r < report->run_count; r++) {
+            const struct report_run *run = &report->runs[r];
+            bool there = k <= run->pass_count;
+            chart_cell(out, there ? &run->pass_correct[k - 1] : &chart_nothing);
+            chart_cell(out, there ? &run->pass_fast[k - 1] : &chart_nothing);
+        }
+        buf_puts(out, "</tr>");
+    }
+    chart_numbers_close(out);
+}
+
+static void pass_lines(const struct report *report, struct plot *plot)
+{
+    bool one = report->run_count == 1;
+    for (size_t r = 0; r < report->run_count; r++) {
+        const struct report_run *run = &report->runs[r];
+        struct plot_words fast = one ? plot_words("s1") : plot_words("s%zu dashed", r);
+        pass_line(plot, run->pass_correct, run->pass_count, plot_words("s%zu", r).text, "correct");
+        pass_line(plot, run->pass_fast, run->pass_count, fast.text, "at least 1×");
+    }
+}
+
+void chart_pass(const struct report *report, struct buf *out)
+{
+    double ticks[REPORT_PASS];
+    size_t most = 1, tick_count = 0;
+    for (size_t r = 0; r < report->run_count; r++)
+        if (report->runs[r].pass_count > most)
+            most = report->runs[r].pass_count;
+    struct plot plot = {.x = {most > 1 ? 1 : 0, most > 1 ? (double)most : 2, false},
+                        .y = chart_whole};
+    for (size_t k = 1; k <= most; k += most > 16 ? most / 8 : 1)
+        ticks[tick_count++] = (double)k;
+    chart_open(out, "pass@k",
+               "Probability that at least one of <i>k</i> samples of a problem succeeds, the mean "
+               "over all problems.",
+               false);
+    if (report->run_count == 1) {
+        buf_puts(out, "<ul class=\"legend\">");
+        chart_legend_item(out, "s0", "correct");
+        chart_legend_item(out, "s1", "correct and at least 1×");
+        buf_puts(out, "</ul>");
+    } else {
+        chart_legend(report, out, true);
+    }
+    plot_open(&plot, out, CHART_WIDTH, CHART_HEIGHT, "plot-pass", "pass@k over k",
+              "Rising curves: the probability of success over the number of samples.");
+    plot_ticks_x(&plot, ticks, tick_count, PLOT_NUMBER);
+    plot_ticks_y(&plot, chart_shares, CHART_SHARES, PLOT_PERCENT);
+    plot_label_x(&plot, "samples k");
+    pass_lines(report, &plot);
+    plot_close(&plot);
+    pass_numbers(report, most, out);
+    chart_close(out);
+}

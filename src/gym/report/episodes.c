@@ -1,0 +1,151 @@
+/* report_episodes: what the models wrote, as blocks of JSON that no browser runs or shows by
+ * itself: page.js reads one when somebody opens its problem. */
+#include "gym/report/page.h"
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "gym/episode/trajectory.h"
+
+#include <string.h>
+
+#define KERNELS 5
+/* Room for the rest of the page, and for what one more episode may add. */
+#define ROOM_BYTES (LIMIT_REPORT_BYTES / 4)
+
+/* Text cut at the limit, at a character. */
+static json_t *bounded(const char *text)
+{
+    size_t length = strlen(text), end = utf8_cut(text, length, LIMIT_REPORT_TEXT_BYTES);
+    if (end == length)
+        return json_text(text);
+    char *cut = mem_printf("%.*s\n… %zu more bytes are in the trajectory", (int)end, text,
+                           length - end);
+    json_t *value = json_text(cut);
+    mem_free(cut);
+    return value;
+}
+
+/* The parts of a verdict that the page shows. */
+static json_t *facts_of(const char *text)
+{
+    static const char *const keys[] = {"device",    "correctness", "timing",
+                                       "integrity", "error",       "stages_ms"};
+    json_t *verdict = trajectory_verdict(text), *facts = json_object();
+    if (!verdict)
+        return facts;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        json_t *part = json_object_get(verdict, keys[i]);
+        char *shown = part && !json_is_null(part) ? json_dumps(part, JSON_ENCODE_ANY) : NULL;
+        if (shown && strlen(shown) <= LIMIT_REPORT_TEXT_BYTES)
+            json_put(facts, keys[i], json_incref(part));
+        mem_free(shown);
+    }
+    const json_t *all = json_object_get(json_object_get(verdict, "profile"), "kernels");
+    json_t *kernels = json_array();
+    for (size_t i = 0; i < json_array_size(all) && i < KERNELS; i++)
+        json_array_append(kernels, json_array_get(all, i));
+    json_put(facts, "kernels", kernels);
+    json_decref(verdict);
+    return facts;
+}
+
+static json_t *turn_json(const struct trajectory_turn *turn)
+{
+    json_t *object = json_object();
+    json_put(object, "turn", json_integer(turn->turn));
+    json_put(object, "status", json_text(gym_status_name(gym_status_of(turn->status))));
+    json_put(object, "correct", json_boolean(turn->correct));
+    json_put(object, "compiled", json_boolean(turn->compiled));
+    json_put(object, "excluded", json_boolean(turn->excluded));
+    json_put(object, "speedup", json_number(turn->speedup));
+    json_put(object, "low", json_number(turn->speedup_low));
+    json_put(object, "high", json_number(turn->speedup_high));
+    json_put(object, "reward", json_number(turn->reward));
+    json_put(object, "return", json_number(turn->turn_return));
+    json_put(object, "answer_ms", json_told(turn->answer_ms));
+    json_put(object, "judge_ms", json_told(turn->judge_ms));
+    json_put(object, "usage", turn->usage ? json_incref(turn->usage) : json_object());
+    json_put(object, "parts", turn->reward_parts ? json_incref(turn->reward_parts) : json_object());
+    json_put(object, "code", bounded(turn->code));
+    json_put(object, "feedback", bounded(turn->feedback));
+    json_put(object, "thought", bounded(*turn->thought ? turn->thought : turn->reasoning));
+    json_put(object, "answer", bounded(turn->answer));
+    json_put(object, "facts", facts_of(turn->verdict));
+    return object;
+}
+
+static json_t *episode_json(const struct trajectory *trajectory, const struct report_run *run,
+                            bool whole)
+{
+    json_t *object = json_object(), *turns = json_array();
+    json_put(object, "run", json_text(run->name));
+    json_put(object, "episode", json_text(trajectory->episode));
+    json_put(object, "sample", json_integer(trajectory->sample));
+    json_put(object, "iteration", json_integer(trajectory->iteration));
+    json_put(object, "model", json_text(trajectory->model));
+    json_put(object, "language", json_text(trajectory->language));
+    json_put(object, "style", json_text(trajectory->style));
+    json_put(object, "reward", json_text(trajectory->reward_preset));
+    json_put(object, "end", json_text(trajectory->end));
+    json_put(object, "return", json_number(trajectory->first_return));
+    json_put(object, "whole", json_boolean(whole));
+    for (size_t i = 0; whole && i < trajectory->turn_count; i++)
+        json_array_append_new(turns, turn_json(&trajectory->turns[i]));
+    json_put(object, "turns", turns);
+    return object;
+}
+
+/* JSON in a script element: '<' is the only letter that could end it or open another, and it, '>'
+ * and '&' stand in strings only, where they have another spelling. */
+static void put_block(struct buf *out, size_t run, size_t order, const json_t *episode)
+{
+    char *text = json_dumps(episode, JSON_COMPACT | JSON_REAL_PRECISION(6));
+    buf_printf(out, "<script type=\"application/json\" id=\"e%zu-%zu\">", run, order);
+    for (const char *at = text ? text : "null"; *at;) {
+        size_t plain = strcspn(at, "<>&");
+        buf_append(out, at, plain);
+        at += plain;
+        if (*at)
+            buf_printf(out, "\\u%04x", (unsigned char)*at++);
+    }
+    buf_puts(out, "</script>\n");
+    mem_free(text);
+}
+
+static int put_run(const struct report *report, size_t r, struct buf *out, struct err *err)
+{
+    const struct report_run *run = &report->runs[r];
+    struct trajectory_reader *reader;
+    struct trajectory trajectory;
+    bool *counts = mem_alloc(run->episodes_read + 1);
+    for (size_t i = 0; i < run->episode_count; i++)
+        counts[run->episodes[i]->order] = true;
+    int result = trajectory_open(&reader, run->path, err);
+    /* It may have grown meanwhile: no more than what was counted. */
+    for (size_t order = 0; result >= 0 && order < run->episodes_read; order++) {
+        result = trajectory_next(reader, &trajectory, err);
+        if (result == 0)
+            result = err_set(err, ERR_INPUT, "%s: changed while it was read", run->path);
+        if (result < 0)
+            break;
+        if (counts[order]) {
+            json_t *episode = episode_json(&trajectory, run,
+                                           out->len < LIMIT_REPORT_BYTES - ROOM_BYTES);
+            put_block(out, r, order, episode);
+            json_decref(episode);
+        }
+        trajectory_deinit(&trajectory);
+    }
+    trajectory_close(reader);
+    mem_free(counts);
+    return result < 0 ? result : 0;
+}
+
+int page_episodes(const struct report *report, struct buf *out, struct err *err)
+{
+    int result = 0;
+    for (size_t r = 0; result == 0 && r < report->run_count; r++)
+        result = put_run(report, r, out, err);
+    return result;
+}

@@ -1,0 +1,294 @@
+#include "gym/report/metrics.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --------------------------------------------------------------------------------------- status */
+
+static const char *const own_names[] = {
+    [GYM_NO_CODE - STATUS_COUNT] = "no_code",
+    [GYM_UNKNOWN - STATUS_COUNT] = "unknown",
+    [GYM_OVER - STATUS_COUNT] = "over",
+    [GYM_MISSING - STATUS_COUNT] = "missing",
+};
+
+const char *gym_status_name(int status)
+{
+    return status < STATUS_COUNT ? verdict_status_name((enum verdict_status)status)
+                                 : own_names[status - STATUS_COUNT];
+}
+
+int gym_status_of(const char *name)
+{
+    for (int status = 0; status < GYM_OVER; status++)
+        if (strcmp(gym_status_name(status), name) == 0)
+            return status;
+    return GYM_UNKNOWN;
+}
+
+/* -------------------------------------------------------------------------------------- samples */
+
+double gym_best(const struct gym_sample *sample, size_t turns)
+{
+    double best = -1;
+    for (size_t i = 0; i < sample->turn_count && i < turns; i++) {
+        const struct gym_turn *turn = &sample->turns[i];
+        if (turn->correct && !turn->excluded)
+            best = fmax(best, fmax(turn->speedup, 0));
+    }
+    return best;
+}
+
+bool gym_is_lost(const struct gym_sample *sample)
+{
+    for (size_t i = 0; i < sample->turn_count; i++)
+        if (!sample->turns[i].excluded)
+            return false;
+    return true;
+}
+
+double gym_pass_at_k(size_t n, size_t c, size_t k)
+{
+    if (k == 0 || k > n || c > n)
+        return NAN;
+    /* C(n-c, k) / C(n, k) as a product of k factors below one: nothing overflows. */
+    double none = 1;
+    for (size_t i = 0; i < k; i++)
+        none *= n - c > i ? (double)(n - c - i) / (double)(n - i) : 0;
+    return 1 - none;
+}
+
+/* ------------------------------------------------------------------------------------- measures */
+
+/* The samples that a denominator holds. */
+static size_t wanted(const struct gym_measure *measure, const struct gym_problem *problem)
+{
+    size_t lost = 0;
+    if (!measure->judged)
+        return problem->asked;
+    for (size_t i = 0; i < problem->sample_count; i++)
+        lost += gym_is_lost(&problem->samples[i]);
+    return problem->sample_count - lost;
+}
+
+static size_t reaching(const struct gym_problem *problem, double p, size_t turns)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < problem->sample_count; i++)
+        count += gym_best(&problem->samples[i], turns) >= p;
+    return count;
+}
+
+static struct gym_term fast_problems(const struct gym_measure *measure,
+                                     const struct gym_problem *problem)
+{
+    return (struct gym_term){reaching(problem, measure->p, GYM_ALL_TURNS) > 0,
+                             wanted(measure, problem) > 0};
+}
+
+static struct gym_term fast_samples(const struct gym_measure *measure,
+                                    const struct gym_problem *problem)
+{
+    return (struct gym_term){(double)reaching(problem, measure->p, GYM_ALL_TURNS),
+                             (double)wanted(measure, problem)};
+}
+
+static struct gym_term pass(const struct gym_measure *measure, const struct gym_problem *problem)
+{
+    size_t n = wanted(measure, problem);
+    double value = gym_pass_at_k(n, reaching(problem, measure->p, GYM_ALL_TURNS), measure->k);
+    /* Only the judged may have too few; to skip a problem that was asked for would be a lie. */
+    return measure->judged && n < measure->k ? (struct gym_term){0, 0}
+                                             : (struct gym_term){value, 1};
+}
+
+static double best_of_problem(const struct gym_problem *problem)
+{
+    double best = -1;
+    for (size_t i = 0; i < problem->sample_count; i++)
+        best = fmax(best, gym_best(&problem->samples[i], GYM_ALL_TURNS));
+    return best;
+}
+
+static struct gym_term speedup_solved(const struct gym_measure *measure,
+                                      const struct gym_problem *problem)
+{
+    (void)measure;
+    double best = best_of_problem(problem);
+    return best > 0 ? (struct gym_term){log(best), 1} : (struct gym_term){0, 0};
+}
+
+static struct gym_term speedup_all(const struct gym_measure *measure,
+                                   const struct gym_problem *problem)
+{
+    return (struct gym_term){log(fmax(best_of_problem(problem), 1)), wanted(measure, problem) > 0};
+}
+
+static struct gym_term mean_return(const struct gym_measure *measure,
+                                   const struct gym_problem *problem)
+{
+    struct gym_term term = {0, 0};
+    (void)measure;
+    for (size_t i = 0; i < problem->sample_count; i++) {
+        if (gym_is_lost(&problem->samples[i]))
+            continue;
+        term.over += problem->samples[i].first_return;
+        term.under++;
+    }
+    return term;
+}
+
+/* What a turn adds to a rate over turns. */
+static double turn_value(enum gym_measure_kind kind, const struct gym_turn *turn)
+{
+    switch (kind) {
+    case GYM_FORMAT:
+        return turn->format_ok;
+    case GYM_COMPILED:
+        return turn->compiled;
+    case GYM_CORRECT:
+        return turn->correct;
+    case GYM_VIOLATION:
+        return turn->cheated;
+    default:
+        return turn->reward;
+    }
+}
+
+static struct gym_term over_turns(const struct gym_measure *measure,
+                                  const struct gym_problem *problem)
+{
+    struct gym_term term = {0, 0};
+    bool all = measure->turn == GYM_ALL_TURNS;
+    for (size_t i = 0; i < problem->sample_count; i++) {
+        const struct gym_sample *sample = &problem->samples[i];
+        size_t end = all || measure->turn >= sample->turn_count ? sample->turn_count
+                                                                : measure->turn + 1;
+        for (size_t t = all ? 0 : measure->turn; t < end; t++) {
+            if (sample->turns[t].excluded)
+                continue;
+            term.over += turn_value(measure->kind, &sample->turns[t]);
+            term.under++;
+        }
+    }
+    return term;
+}
+
+static struct gym_term at_turn(const struct gym_measure *measure, const struct gym_problem *problem)
+{
+    struct gym_term term = {0, (double)wanted(measure, problem)};
+    for (size_t i = 0; i < problem->sample_count; i++) {
+        const struct gym_sample *sample = &problem->samples[i];
+        if (measure->turn >= sample->turn_count)
+            continue;
+        struct gym_sample alone = {&sample->turns[measure->turn], 1, 0};
+        term.over += gym_best(&alone, 1) >= measure->p;
+    }
+    return term;
+}
+
+static struct gym_term by_turn(const struct gym_measure *measure, const struct gym_problem *problem)
+{
+    size_t turns = measure->turn == GYM_ALL_TURNS ? measure->turn : measure->turn + 1;
+    return (struct gym_term){(double)reaching(problem, measure->p, turns),
+                             (double)wanted(measure, problem)};
+}
+
+static const struct {
+    const char *name, *meaning;
+    enum gym_scale scale;
+} measures[] = {
+#define X(symbol, name, scale, meaning) [symbol] = {name, meaning, GYM_##scale},
+    GYM_MEASURES(X)
+#undef X
+};
+
+static struct gym_term (*const terms_of[])(const struct gym_measure *,
+                                           const struct gym_problem *) = {
+    [GYM_FAST_PROBLEMS] = fast_problems,
+    [GYM_FAST_SAMPLES] = fast_samples,
+    [GYM_PASS] = pass,
+    [GYM_SPEEDUP_SOLVED] = speedup_solved,
+    [GYM_SPEEDUP_ALL] = speedup_all,
+    [GYM_RETURN] = mean_return,
+    [GYM_REWARD] = over_turns,
+    [GYM_FORMAT] = over_turns,
+    [GYM_COMPILED] = over_turns,
+    [GYM_CORRECT] = over_turns,
+    [GYM_VIOLATION] = over_turns,
+    [GYM_AT_TURN] = at_turn,
+    [GYM_BY_TURN] = by_turn,
+};
+_Static_assert(sizeof terms_of / sizeof *terms_of == GYM_MEASURE_COUNT, "a row for each measure");
+
+const char *gym_measure_name(enum gym_measure_kind kind)
+{
+    return measures[kind].name;
+}
+
+const char *gym_measure_meaning(enum gym_measure_kind kind)
+{
+    return measures[kind].meaning;
+}
+
+enum gym_scale gym_measure_scale(enum gym_measure_kind kind)
+{
+    return measures[kind].scale;
+}
+
+struct gym_term gym_term(const struct gym_measure *measure, const struct gym_problem *problem)
+{
+    return terms_of[measure->kind](measure, problem);
+}
+
+/* -------------------------------------------------------------------------------------- changes */
+
+enum change { FIXED, BROKEN, FASTER, SLOWER, SAME, STILL_WRONG };
+
+static double low_of(const struct gym_turn *turn)
+{
+    return turn->speedup_low > 0 ? turn->speedup_low : turn->speedup;
+}
+
+static double high_of(const struct gym_turn *turn)
+{
+    return turn->speedup_high > 0 ? turn->speedup_high : turn->speedup;
+}
+
+static enum change change_of(const struct gym_turn *before, const struct gym_turn *after)
+{
+    if (before->correct != after->correct)
+        return after->correct ? FIXED : BROKEN;
+    if (!after->correct)
+        return STILL_WRONG;
+    if (before->speedup <= 0 || after->speedup <= 0)
+        return SAME;
+    if (low_of(after) > high_of(before))
+        return FASTER;
+    return high_of(after) < low_of(before) ? SLOWER : SAME;
+}
+
+void gym_changes_add(struct gym_changes *changes, const struct gym_sample *sample)
+{
+    size_t *const counts[] = {
+        [FIXED] = &changes->fixed,   [BROKEN] = &changes->broken,
+        [FASTER] = &changes->faster, [SLOWER] = &changes->slower,
+        [SAME] = &changes->same,     [STILL_WRONG] = &changes->still_wrong,
+    };
+    const struct gym_turn *first = NULL, *last = NULL;
+    for (size_t i = 0; i < sample->turn_count; i++) {
+        const struct gym_turn *turn = &sample->turns[i];
+        if (turn->excluded)
+            continue;
+        if (last)
+            ++*counts[change_of(last, turn)];
+        first = first ? first : turn;
+        last = turn;
+    }
+    if (!first)
+        return;
+    changes->first_correct += first->correct;
+    changes->last_correct += last->correct;
+    changes->improved += !first->correct && last->correct;
+    changes->regressed += first->correct && !last->correct;
+}

@@ -1,0 +1,206 @@
+/* report_read: the facts of one file of trajectories. */
+#include "gym/report/internal.h"
+
+#include "base/limits.h"
+#include "gym/episode/trajectory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int report_name_order(const char *a, const char *b)
+{
+    return strverscmp(a, b);
+}
+
+/* Few different texts stand in many episodes: the last one is mostly the one. */
+static const char *keep(struct arena *arena, const char *text, const char *last)
+{
+    return last && strcmp(text, last) == 0 ? last : arena_strdup(arena, text);
+}
+
+static double finite_or(double value, double otherwise)
+{
+    return isfinite(value) ? value : otherwise;
+}
+
+static void read_turn(const struct trajectory_turn *from, struct gym_turn *to)
+{
+    *to = (struct gym_turn){
+        .speedup = fmax(finite_or(from->speedup, 0), 0),
+        .speedup_low = fmax(finite_or(from->speedup_low, 0), 0),
+        .speedup_high = fmax(finite_or(from->speedup_high, 0), 0),
+        .reward = finite_or(from->reward, 0),
+        .status = gym_status_of(from->status),
+        .cheated = gym_status_of(from->status) == STATUS_VIOLATION ||
+                   json_array_size(from->violations) > 0,
+        .format_ok = from->format_ok,
+        .compiled = from->compiled,
+        .correct = from->correct,
+        .excluded = from->excluded,
+    };
+}
+
+static struct report_episode *read_episode(struct arena *arena, const struct trajectory *from,
+                                           const struct report_episode *last)
+{
+    static const struct report_episode none;
+    struct report_episode *episode = arena_alloc(arena, sizeof *episode);
+    last = last ? last : &none;
+    *episode = (struct report_episode){
+        .id = arena_strdup(arena, from->episode),
+        .problem = keep(arena, from->problem, last->problem),
+        .hash = keep(arena, from->problem_hash, last->hash),
+        .level = keep(arena, from->level, last->level),
+        .category = keep(arena, from->category, last->category),
+        .model = keep(arena, from->model, last->model),
+        .language = keep(arena, from->language, last->language),
+        .policy = keep(arena, from->policy, last->policy),
+        .style = keep(arena, from->style, last->style),
+        .reward = keep(arena, from->reward_preset, last->reward),
+        .end = keep(arena, from->end, last->end),
+        .sample = from->sample,
+        .iteration = from->iteration,
+        .max_turns = from->max_turns,
+        .gamma = finite_or(from->gamma, 0),
+        .first_return = finite_or(from->first_return, 0),
+        .turn_count = from->turn_count,
+    };
+    episode->turns = arena_alloc(arena, (from->turn_count + 1) * sizeof *episode->turns);
+    for (size_t i = 0; i < from->turn_count; i++)
+        read_turn(&from->turns[i], &episode->turns[i]);
+    return episode;
+}
+
+/* RFC 3339 in UTC: the order of texts is that of times. */
+static void add_times(struct arena *arena, struct report_run *run, const struct trajectory *from)
+{
+    if (*from->started_at && (!*run->started_at || strcmp(from->started_at, run->started_at) < 0))
+        run->started_at = arena_strdup(arena, from->started_at);
+    if (strcmp(from->ended_at, run->ended_at) > 0)
+        run->ended_at = arena_strdup(arena, from->ended_at);
+}
+
+static int add(struct report *report, struct report_run *run, const struct trajectory *trajectory,
+               size_t *capacity, struct err *err)
+{
+    size_t count = run->episode_count;
+    if (count == LIMIT_TRAJECTORIES)
+        return err_set(err, ERR_LIMIT, "%s: more than the %d episodes that one report takes",
+                       run->path, LIMIT_TRAJECTORIES);
+    if (count == *capacity) {
+        *capacity = 2 * count + 64;
+        run->episodes = mem_resize(run->episodes, *capacity * sizeof(struct report_episode *));
+    }
+    struct report_episode *episode = read_episode(&report->arena, trajectory,
+                                                  count > 0 ? run->episodes[count - 1] : NULL);
+    episode->order = count;
+    add_times(&report->arena, run, trajectory);
+    run->episodes[run->episode_count++] = episode;
+    return 0;
+}
+
+static int read_all(struct report *report, struct report_run *run, struct err *err)
+{
+    struct trajectory_reader *reader;
+    struct trajectory trajectory;
+    size_t capacity = 0;
+    run->started_at = run->ended_at = "";
+    int result = trajectory_open(&reader, run->path, err);
+    if (result < 0)
+        return result;
+    while ((result = trajectory_next(reader, &trajectory, err)) > 0) {
+        result = add(report, run, &trajectory, &capacity, err);
+        trajectory_deinit(&trajectory);
+        if (result < 0)
+            break;
+    }
+    run->cut = trajectory_is_cut(reader);
+    run->episodes_read = run->episode_count;
+    if (result == 0 && run->episode_count == 0)
+        result = err_set(err, ERR_INPUT, "%s: holds no episode%s", trajectory_path(reader),
+                         run->cut ? " but a part of one" : "");
+    trajectory_close(reader);
+    return result;
+}
+
+/* ----------------------------------------------------------------------------- which ones count */
+
+static struct report_episode *at(const void *place)
+{
+    return *(struct report_episode *const *)place;
+}
+
+static int by_number(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_id(const void *a, const void *b)
+{
+    int order = strcmp(at(a)->id, at(b)->id);
+    return order ? order : by_number((int64_t)at(a)->order, (int64_t)at(b)->order);
+}
+
+static int by_problem(const void *a, const void *b)
+{
+    int order = report_name_order(at(a)->problem, at(b)->problem);
+    order = order ? order : by_number(at(a)->sample, at(b)->sample);
+    return order ? order : by_number((int64_t)at(a)->order, (int64_t)at(b)->order);
+}
+
+static void drop_repeated(struct report_run *run)
+{
+    size_t kept = 0;
+    qsort(run->episodes, run->episode_count, sizeof(struct report_episode *), by_id);
+    for (size_t i = 0; i < run->episode_count; i++) {
+        const char *id = run->episodes[i]->id;
+        if (kept == 0 || !*id || strcmp(id, run->episodes[kept - 1]->id) != 0)
+            run->episodes[kept++] = run->episodes[i];
+    }
+    run->repeated = run->episode_count - kept;
+    run->episode_count = kept;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return report_name_order(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int drop_not_asked(const struct report *report, struct report_run *run, struct err *err)
+{
+    const struct report_options *options = &report->options;
+    size_t kept = 0;
+    if (!options->problems)
+        return 0;
+    for (size_t i = 0; i < run->episode_count; i++)
+        if (bsearch(&run->episodes[i]->problem, options->problems, options->problem_count,
+                    sizeof *options->problems, by_name))
+            run->episodes[kept++] = run->episodes[i];
+    run->not_asked = run->episode_count - kept;
+    run->episode_count = kept;
+    return kept > 0 ? 0
+                    : err_set(err, ERR_INPUT, "%s: no episode is of a problem that was asked for",
+                              run->path);
+}
+
+int report_read(struct report *report, struct report_run *run, struct err *err)
+{
+    int result = read_all(report, run, err);
+    if (result < 0)
+        return result;
+    drop_repeated(run);
+    result = drop_not_asked(report, run, err);
+    if (result < 0)
+        return result;
+    qsort(run->episodes, run->episode_count, sizeof(struct report_episode *), by_problem);
+    for (size_t i = 0; i < run->episode_count; i++) {
+        struct report_episode *episode = run->episodes[i];
+        const struct report_episode *before = i > 0 ? run->episodes[i - 1] : NULL;
+        episode->begins = !before || episode->sample != before->sample ||
+                          episode->iteration <= before->iteration ||
+                          strcmp(episode->problem, before->problem) != 0;
+        run->ended_by_error += strcmp(episode->end, "error") == 0;
+    }
+    return 0;
+}

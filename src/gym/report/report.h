@@ -1,0 +1,172 @@
+/* report: trajectories of one or several runs, as figures.
+ *
+ * report_open reads every file once and keeps facts only, no texts; report_html reads them again
+ * for what candidates looked like. Samples are told apart by problem and sample number; an episode
+ * with iteration > 0 goes on where the sample's last one ended. An episode that comes twice counts
+ * once.
+ *
+ * Each problem has as many samples asked for as `samples` says, or else as the run's problem with
+ * most of them has; `problems` says how many problems, or which. What is missing then counts as not
+ * solved (metrics.h).
+ *
+ * Ownership: all of it belongs to the struct report. Threads: immutable once open.
+ * Errors: those of trajectory.h, each with file and line; ERR_INPUT for what does not fit together.
+ */
+#ifndef WARPGYM_GYM_REPORT_REPORT_H
+#define WARPGYM_GYM_REPORT_REPORT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "gym/report/metrics.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REPORT_RUNS 8 /* more lines in one plot nobody can tell apart */
+#define REPORT_THRESHOLDS 16
+#define REPORT_CURVE 121 /* points of the fast_p curve */
+#define REPORT_PASS 64   /* points of the pass@k curve */
+#define REPORT_CURVE_LOW 0.1
+#define REPORT_CURVE_HIGH 10.0
+
+/* X(symbol, name) */
+#define REPORT_GROUPINGS(X)                                                                        \
+    X(REPORT_BY_NONE, "none")                                                                      \
+    X(REPORT_BY_LEVEL, "level")                                                                    \
+    X(REPORT_BY_CATEGORY, "category")                                                              \
+    X(REPORT_BY_MODEL, "model")                                                                    \
+    X(REPORT_BY_LANGUAGE, "language")
+
+enum report_grouping {
+#define X(symbol, name) symbol,
+    REPORT_GROUPINGS(X)
+#undef X
+};
+
+struct report_options {
+    double p[REPORT_THRESHOLDS]; /* ascending, above 0 */
+    size_t p_count;
+    size_t k[REPORT_THRESHOLDS]; /* ascending */
+    size_t k_count;
+    enum report_grouping by;
+    size_t problem_total;        /* 0: as many as are found, or named */
+    const char *const *problems; /* their names, NULL: not told */
+    size_t problem_count;
+    size_t samples;           /* of each problem; 0: see above */
+    const char *const *names; /* of the runs; NULL: from their paths */
+};
+
+struct report_episode {
+    const char *id, *problem, *hash, *level, *category, *model, *language, *policy, *style, *reward;
+    const char *end;
+    int64_t sample, iteration, max_turns;
+    double gamma, first_return;
+    struct gym_turn *turns;
+    size_t turn_count;
+    size_t order; /* of its line in the file, from 0, blank ones not counted */
+    bool begins;  /* a sample: it does not go on with the one before */
+};
+
+struct report_problem {
+    const char *name;                       /* "": asked for, but nobody said its name */
+    const char *level, *category, *hash;    /* "" where nobody came to it */
+    struct report_episode *const *episodes; /* of all samples, in order; borrowed */
+    size_t episode_count;
+    struct gym_problem gym;
+};
+
+/* Figures over a set of problems. */
+struct report_set {
+    const char *name;                /* of the group; "" */
+    struct report_problem *problems; /* by name */
+    size_t problem_count, problems_tried;
+    size_t samples_asked, samples_found, samples_lost, turns_found, turns_excluded;
+    struct gym_estimate *estimates; /* of report->measures */
+};
+
+struct report_turn {
+    struct gym_estimate *estimates; /* of report->turn_measures */
+    size_t mix[GYM_STATUS_COUNT];   /* samples, by what became of this turn */
+};
+
+struct report_run {
+    const char *path, *name;
+    const char *models, *languages;    /* "a, b" */
+    const char *styles, *rewards;      /* likewise */
+    const char *started_at, *ended_at; /* the first and the last; "" */
+    struct report_episode **episodes;  /* that count, by problem, sample, order */
+    size_t episode_count, episodes_read;
+    size_t repeated;       /* episodes that came twice */
+    size_t not_asked;      /* episodes of problems that were not asked for */
+    size_t ended_by_error; /* episodes */
+    bool cut;              /* the last line was half a line */
+    size_t sample_most;    /* samples asked for of a problem */
+    struct report_set all, *groups;
+    size_t group_count;
+    struct report_turn *turns;
+    size_t turn_count; /* of the longest sample */
+    struct gym_changes changes;
+    struct gym_estimate curve_problems[REPORT_CURVE], curve_samples[REPORT_CURVE];
+    struct gym_estimate *pass_correct, *pass_fast; /* for k = 1 to pass_count; fast: p = 1 */
+    size_t pass_count;
+};
+
+/* Run b against run a, over the problems that both were asked for. */
+struct report_comparison {
+    size_t a, b;
+    size_t problem_count;
+    size_t other_texts; /* of these, problems of the same name that are not the same */
+    struct gym_estimate *differences; /* of report->measures */
+};
+
+struct report {
+    struct report_options options;
+    struct gym_measure *measures, *turn_measures; /* of these, .turn is to be set */
+    size_t measure_count, turn_measure_count;
+    struct report_run *runs;
+    size_t run_count;
+    struct report_comparison *comparisons; /* each later run with the first */
+    size_t comparison_count;
+    struct arena arena;
+};
+
+NODISCARD int report_open(struct report **out, const char *const *paths, size_t count,
+                          const struct report_options *options, struct err *err);
+void report_close(struct report *report);
+
+/* Of point i of the curve. */
+double report_curve_p(size_t i);
+/* The place of a measure in report->measures; measure_count: it is not among them. */
+size_t report_find(const struct report *report, enum gym_measure_kind kind, double p, size_t k);
+size_t report_find_turn(const struct report *report, enum gym_measure_kind kind, double p);
+
+/* How people call it: "fast_1.5", "pass@4". */
+void report_label(const struct gym_measure *measure, char *text, size_t size);
+/* What it is over: "problems", "samples", "turns". */
+const char *report_unit(enum gym_measure_kind kind);
+/* "72.5 %", "1.43x" (`times` is the x), "0.812"; and of a difference "+3.5", "x1.43", "-0.120". */
+void report_value(double value, enum gym_scale scale, const char *times, char *text, size_t size);
+void report_change(double value, enum gym_scale scale, const char *times, char *text, size_t size);
+/* Whether a difference is one: 1 better, -1 worse, 0 its interval holds "none". */
+int report_verdict(const struct gym_measure *measure, const struct gym_estimate *difference);
+
+/* docs/report.md has its keys. A new reference. */
+json_t *report_json(const struct report *report);
+/* What somebody else's page has around a report's own sections. */
+struct report_frame {
+    const char *title;
+    void (*put_head)(void *context, struct buf *out); /* in place of the runs' names */
+    void (*put_before)(void *context, struct buf *out);
+    void (*put_after)(void *context, struct buf *out);
+    void *context;
+};
+
+/* One self-contained page. `frame` may be NULL; with one, `report` may be. ERR_LIMIT: it would be
+ * larger than LIMIT_REPORT_BYTES. */
+NODISCARD int report_html(const struct report *report, const struct report_frame *frame,
+                          struct buf *out, struct err *err);
+
+#endif

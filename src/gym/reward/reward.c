@@ -1,0 +1,407 @@
+#include "gym/reward/reward.h"
+
+#include "base/json.h"
+#include "base/nearest.h"
+#include "gym/answer/parse.h"
+
+#include <math.h>
+#include <string.h>
+
+/* How components add up. */
+enum rule {
+    RULE_SUM,    /* kernel_rl's weighted sum, gated or not */
+    RULE_SPARSE, /* kernel_rl's: 1 and extras when correct */
+    RULE_CLIP,   /* Dr. Kernel's release and paper: the speedup between two bounds */
+    RULE_STEP,   /* Dr. Kernel's: faster than the reference, or not */
+    RULE_LADDER, /* Dr. Kernel's: a rung for each speedup, a penalty for each failure */
+};
+
+enum field {
+#define X(field, standard) FIELD_##field,
+    REWARD_FIELDS(X)
+#undef X
+        FIELDS
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+    double standard;
+} fields[FIELDS] = {
+#define X(field, standard) {#field, offsetof(struct reward_config, field), standard},
+    REWARD_FIELDS(X)
+#undef X
+};
+
+#define CHANGES 8
+#define FIELD_MOST 1e9 /* whatever a user may want; totals stay finite */
+
+/* What differs from the standard of reward.h. */
+static const struct preset {
+    const char *name;
+    enum rule rule;
+    struct {
+        enum field field;
+        double value;
+    } changes[CHANGES]; /* unused ones say that the first field is 0, as it is */
+} presets[] = {
+    {"kevin", RULE_SUM, {{FIELD_speed_baseline, 0}, {FIELD_speed_max_reward, 0}}},
+    {"kernel_rl", RULE_SUM, {{0}}},
+    {"staged1",
+     RULE_SUM,
+     {{FIELD_format_weight, 0.3},
+      {FIELD_compile_weight, 0.5},
+      {FIELD_correctness_weight, 0.2},
+      {FIELD_speed_weight, 0},
+      {FIELD_partial_correctness, 1},
+      {FIELD_gate_on_correctness, 0}}},
+    {"staged2",
+     RULE_SUM,
+     {{FIELD_format_weight, 0.1},
+      {FIELD_compile_weight, 0.2},
+      {FIELD_correctness_weight, 0.7},
+      {FIELD_speed_weight, 0},
+      {FIELD_partial_correctness, 1},
+      {FIELD_gate_on_correctness, 0}}},
+    {"staged3",
+     RULE_SUM,
+     {{FIELD_format_weight, 0.05},
+      {FIELD_compile_weight, 0.1},
+      {FIELD_correctness_weight, 0.5},
+      {FIELD_speed_weight, 0.35},
+      {FIELD_gate_on_correctness, 0}}},
+    {"sparse", RULE_SPARSE, {{FIELD_speed_weight, 0.5}}},
+    {"drkernel",
+     RULE_CLIP,
+     {{FIELD_correctness_weight, 0.5}, {FIELD_speed_weight, 0.5}, {FIELD_coverage_weight, 0.5}}},
+    {"drkernel_paper", RULE_CLIP, {{FIELD_correctness_weight, 1}, {FIELD_coverage_weight, 1}}},
+    {"drkernel_weighted", RULE_STEP, {{FIELD_correctness_weight, 0.5}, {FIELD_speed_weight, 0.5}}},
+    {"drkernel_like_kernel",
+     RULE_LADDER,
+     {{FIELD_failure_penalty, -1},
+      {FIELD_compile_penalty, -0.5},
+      {FIELD_wrong_penalty, -0.3},
+      {FIELD_slow_penalty, -0.1}}},
+};
+
+#define PRESETS (sizeof presets / sizeof *presets)
+
+const char *const reward_presets[] = {
+    "kevin",  "kernel_rl", "staged1",        "staged2",           "staged3",
+    "sparse", "drkernel",  "drkernel_paper", "drkernel_weighted", "drkernel_like_kernel",
+    NULL,
+};
+
+_Static_assert(sizeof reward_presets / sizeof *reward_presets == PRESETS + 1, "a name for each");
+
+/* Rungs of RULE_LADDER, the highest first. */
+static const struct {
+    double speedup, reward;
+} ladder[] = {{3, 1}, {2, 0.8}, {1.5, 0.6}, {1.2, 0.4}, {1, 0.2}};
+
+/* Statuses that a verdict can have. One that is not here says nothing of the candidate. */
+static const struct {
+    const char *name;
+    bool completed;
+} statuses[] = {
+    {"passed", true},   {"wrong", true},      {"compile_error", true}, {"load_error", false},
+    {"timeout", false}, {"violation", false}, {"runtime_error", true}, {"out_of_memory", true},
+};
+
+static bool read_status(const json_t *verdict, struct reward_facts *facts)
+{
+    const char *status = json_string_value(json_object_get(verdict, "status"));
+    for (size_t i = 0; status && i < sizeof statuses / sizeof *statuses; i++)
+        if (strcmp(statuses[i].name, status) == 0) {
+            facts->completed = statuses[i].completed;
+            facts->cheated = strcmp(status, "violation") == 0;
+            return true;
+        }
+    return false;
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* A candidate that is wrong in a timed call has passed all trials: the call counts as one more. */
+static void read_tests(const json_t *verdict, struct reward_facts *facts)
+{
+    const json_t *correctness = json_object_get(verdict, "correctness");
+    json_int_t total = json_integer_value(json_object_get(correctness, "trials"));
+    json_int_t passed = json_integer_value(json_object_get(correctness, "passed"));
+    facts->tests_total = total > 0 ? total : 0;
+    facts->tests_passed = passed < 0                    ? 0
+                          : passed < facts->tests_total ? passed
+                                                        : facts->tests_total;
+    if (!facts->correct && facts->tests_total > 0 && facts->tests_passed == facts->tests_total &&
+        facts->tests_total < INT64_MAX)
+        facts->tests_total++;
+}
+
+static void read_speedup(const json_t *verdict, struct reward_facts *facts)
+{
+    const json_t *timing = json_object_get(verdict, "timing");
+    double speedup = number_of(timing, "speedup");
+    bool meaningful = !json_is_false(json_object_get(timing, "meaningful"));
+    if (facts->correct && meaningful && isfinite(speedup) && speedup > 0)
+        facts->speedup = speedup;
+}
+
+void reward_facts_read(const json_t *verdict, const struct parsed *parsed,
+                       enum coverage_measure coverage, struct reward_facts *facts)
+{
+    *facts = (struct reward_facts){.speedup = NAN, .coverage = NAN};
+    if (parsed) {
+        facts->format_ok = parsed->format_ok;
+        facts->code_chars = parsed->code_chars;
+        facts->thought_chars = parsed->thought_chars;
+    }
+    if (!verdict) {
+        facts->excluded = parsed && parsed->code;
+        return;
+    }
+    facts->excluded = !read_status(verdict, facts);
+    if (facts->excluded)
+        return;
+    facts->compiled = json_is_true(json_object_get(verdict, "compiled"));
+    facts->correct = json_is_true(json_object_get(verdict, "correct")) && !facts->cheated;
+    /* What the judge could call has an entry point, whatever it looks like. */
+    facts->format_ok |= facts->correct || !parsed;
+    facts->coverage = coverage_read(coverage, verdict);
+    read_tests(verdict, facts);
+    read_speedup(verdict, facts);
+}
+
+static double *field_of(struct reward_config *config, size_t i)
+{
+    return (double *)((char *)config + fields[i].offset);
+}
+
+int reward_preset(const char *name, struct reward_config *config, struct err *err)
+{
+    size_t at = 0;
+    while (at < PRESETS && strcmp(presets[at].name, name) != 0)
+        at++;
+    if (at == PRESETS) {
+        const char *near = nearest_name(name, reward_presets, PRESETS);
+        return err_set(err, ERR_INPUT, "there is no reward '%.60s'%s%s%s", name,
+                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    *config = (struct reward_config){.preset = presets[at].name, .rule = presets[at].rule};
+    for (size_t i = 0; i < FIELDS; i++)
+        *field_of(config, i) = fields[i].standard;
+    for (size_t i = 0; i < CHANGES; i++)
+        if (presets[at].changes[i].field != 0 || presets[at].changes[i].value != 0)
+            *field_of(config, presets[at].changes[i].field) = presets[at].changes[i].value;
+    return 0;
+}
+
+static bool is_flag(size_t i)
+{
+    return i == FIELD_partial_correctness || i == FIELD_gate_on_correctness;
+}
+
+static bool is_weight(size_t i)
+{
+    static const char ending[] = "_weight";
+    size_t length = strlen(fields[i].name);
+    return length > sizeof ending &&
+           strcmp(fields[i].name + length + 1 - sizeof ending, ending) == 0;
+}
+
+static int read_field(const json_t *value, size_t i, struct reward_config *config, struct err *err)
+{
+    const json_t *given = json_object_get(value, fields[i].name);
+    double *field = field_of(config, i);
+    if (is_flag(i) && json_is_boolean(given)) {
+        *field = json_is_true(given);
+        return 0;
+    }
+    int result = json_find_double(value, fields[i].name, field, err);
+    if (result < 0)
+        return result;
+    if (is_flag(i) && *field != 0 && *field != 1)
+        return err_set(err, ERR_INPUT, "'%s' must be 0 or 1, not %g", fields[i].name, *field);
+    if (fabs(*field) > FIELD_MOST)
+        return err_set(err, ERR_INPUT, "'%s' is %g; its magnitude must be %g at most",
+                       fields[i].name, *field, FIELD_MOST);
+    if (is_weight(i) && *field < 0)
+        return err_set(err, ERR_INPUT, "'%s' must not be negative (it is %g): use a penalty",
+                       fields[i].name, *field);
+    return 0;
+}
+
+int reward_config_read(const json_t *value, struct reward_config *config, struct err *err)
+{
+    const char *names[FIELDS + 1] = {"preset"};
+    const char *preset = NULL;
+    for (size_t i = 0; i < FIELDS; i++)
+        names[i + 1] = fields[i].name;
+    if (json_is_string(value))
+        return reward_preset(json_string_value(value), config, err);
+    if (!json_is_object(value))
+        return err_set(err, ERR_INPUT,
+                       "a reward is a preset's name, or an object with 'preset' and what differs");
+    int result = json_check_keys(value, names, FIELDS + 1, err);
+    if (result == 0)
+        result = json_get_string(value, "preset", &preset, err);
+    if (result == 0)
+        result = reward_preset(preset, config, err);
+    for (size_t i = 0; result == 0 && i < FIELDS; i++)
+        result = read_field(value, i, config, err);
+    return result;
+}
+
+static double correctness(const struct reward_config *config, const struct reward_facts *facts)
+{
+    if (facts->correct)
+        return 1;
+    if (config->partial_correctness == 0 || !facts->compiled || facts->tests_total <= 0)
+        return 0;
+    return fmin(fmax((double)facts->tests_passed / (double)facts->tests_total, 0), 1);
+}
+
+static double above_baseline(const struct reward_config *config, double speedup)
+{
+    double gained = config->speed_scale * (speedup - config->speed_baseline);
+    if (speedup <= config->speed_baseline)
+        return 0;
+    return config->speed_max_reward > 0 ? fmin(gained, config->speed_max_reward) : gained;
+}
+
+static double rung(const struct reward_config *config, double speedup)
+{
+    for (size_t i = 0; i < sizeof ladder / sizeof *ladder; i++)
+        if (speedup >= ladder[i].speedup)
+            return ladder[i].reward;
+    return config->slow_penalty;
+}
+
+static double speed(const struct reward_config *config, const struct reward_facts *facts)
+{
+    double speedup = facts->speedup > 0 ? facts->speedup : 0;
+    if (!facts->correct)
+        return 0;
+    switch (config->rule) {
+    case RULE_CLIP:
+        speedup = fmin(speedup, config->speed_upper);
+        return speedup < config->speed_lower ? 0 : speedup;
+    case RULE_STEP:
+        return speedup >= 1 + config->speed_epsilon ? 1 : 0;
+    case RULE_LADDER:
+        return rung(config, speedup);
+    default:
+        return speedup > 0 ? above_baseline(config, speedup) : 0;
+    }
+}
+
+/* From `high` at `from` down to `low` at `to`. */
+static double falling(double at, double from, double to, double high, double low)
+{
+    if (at <= from)
+        return high;
+    if (at >= to)
+        return low;
+    return high - (high - low) * (at - from) / (to - from);
+}
+
+static void components(const struct reward_config *config, const struct reward_facts *facts,
+                       struct reward *reward)
+{
+    double thought = (double)facts->thought_chars;
+    reward->format = facts->format_ok ? 1 : config->format_penalty;
+    reward->compile = facts->cheated ? config->cheating_penalty : facts->compiled ? 1 : 0;
+    reward->correctness = correctness(config, facts);
+    reward->speed = speed(config, facts);
+    reward->length = falling((double)facts->code_chars, config->length_min, config->length_max, 1,
+                             0);
+    reward->thinking = facts->thought_chars == 0
+                           ? config->thinking_no_think
+                           : falling(thought, config->thinking_soft_max, config->thinking_hard_max,
+                                     config->thinking_bonus, config->thinking_floor);
+    reward->coverage = facts->correct && facts->coverage > 0 ? facts->coverage : 0;
+}
+
+static double total_sum(const struct reward_config *config, const struct reward_facts *facts,
+                        const struct reward *reward)
+{
+    double extras = config->speed_weight * reward->speed + config->length_weight * reward->length +
+                    config->thinking_weight * reward->thinking;
+    if (facts->cheated)
+        return config->cheating_penalty;
+    if (!facts->format_ok)
+        return config->format_penalty;
+    if (config->rule == RULE_SPARSE)
+        return facts->correct ? 1 + extras : 0;
+    if (config->gate_on_correctness != 0 && reward->correctness == 0)
+        return 0;
+    return config->correctness_weight * reward->correctness +
+           config->format_weight * reward->format + config->compile_weight * reward->compile +
+           config->coverage_weight * reward->coverage + extras;
+}
+
+/* An answer without code reaches no judge, and is a failure like one that cannot be loaded. */
+static double total_drkernel(const struct reward_config *config, const struct reward_facts *facts,
+                             const struct reward *reward)
+{
+    bool is_ladder = config->rule == RULE_LADDER;
+    if (!facts->completed || facts->cheated || (!facts->compiled && !is_ladder))
+        return config->failure_penalty;
+    if (is_ladder)
+        return !facts->compiled ? config->compile_penalty
+               : facts->correct ? reward->speed
+                                : config->wrong_penalty;
+    return config->correctness_weight * reward->correctness + config->speed_weight * reward->speed +
+           config->coverage_weight * reward->coverage;
+}
+
+void reward_compute(const struct reward_config *config, const struct reward_facts *facts,
+                    struct reward *reward)
+{
+    bool sums = config->rule == RULE_SUM || config->rule == RULE_SPARSE;
+    *reward = (struct reward){.excluded = facts->excluded};
+    components(config, facts, reward);
+    if (!facts->excluded)
+        reward->total = sums ? total_sum(config, facts, reward)
+                             : total_drkernel(config, facts, reward);
+}
+
+json_t *reward_json(const struct reward *reward)
+{
+    const struct {
+        const char *name;
+        double value;
+    } parts[] = {{"total", reward->total},       {"format", reward->format},
+                 {"compile", reward->compile},   {"correctness", reward->correctness},
+                 {"speed", reward->speed},       {"length", reward->length},
+                 {"thinking", reward->thinking}, {"coverage", reward->coverage}};
+    if (reward->excluded)
+        return json_null();
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        json_put(object, parts[i].name, json_number(parts[i].value));
+    return object;
+}
+
+void reward_returns(const double *rewards, const bool *excluded, size_t count, double gamma,
+                    double *returns)
+{
+    double next = 0;
+    for (size_t i = count; i-- > 0;) {
+        if (!excluded || !excluded[i])
+            next = rewards[i] + gamma * next;
+        returns[i] = next;
+    }
+}
+
+void reward_void_turns(const double *rewards, size_t count, bool *keep)
+{
+    bool worked = false;
+    for (size_t i = 0; i < count; i++) {
+        keep[i] = !worked || rewards[i] > 0;
+        worked |= rewards[i] > 0;
+    }
+}

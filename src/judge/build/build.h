@@ -1,0 +1,35 @@
+/* build: what a candidate asks the judge to build while it loads or runs, by kind.
+ *
+ *   {"kind": "extension", …}   a PyTorch extension: extension.c
+ *   {"kind": "ptx", …}         Triton's machine code, {"kind": "launcher", …} its C modules:
+ *                              triton.c
+ *
+ * The request is JSON in a file of the candidate's scratch (wire.h, BUILD); nothing in it is
+ * trusted. What was built goes back as sealed memory. The candidate never starts a process.
+ */
+#ifndef WARPGYM_JUDGE_BUILD_BUILD_H
+#define WARPGYM_JUDGE_BUILD_BUILD_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "judge/process/child.h"
+
+struct session;
+
+struct builds {
+    struct child_builder builder; /* first */
+    struct session *session;
+    double elapsed_ms;   /* spent building, all requests together */
+    double waited_ms;    /* for the device after that */
+    uint32_t extensions; /* how many were built, or found in the cache */
+    uint32_t slim;       /* of these with our own headers in place of PyTorch's */
+};
+
+void builds_init(struct builds *builds, struct session *session);
+
+/* One kind: a descriptor of sealed memory, or negative with the reason in `err`, or, where it is
+ * longer than that holds, in `text`. */
+typedef int build_function(struct builds *builds, const json_t *request, struct buf *text,
+                           struct err *err);
+
+#endif

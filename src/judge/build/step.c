@@ -1,0 +1,134 @@
+#include "judge/build/step.h"
+
+#include "base/file.h"
+#include "judge/build/scratch.h"
+#include "judge/context.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OUTPUT_BYTES ((size_t)256 << 10)
+
+/* Size and time stand for what is in a file: those of a package are never changed in place. */
+static int make_key(const struct tool_job *job, char key[HASH_HEX_BYTES], struct err *err)
+{
+    int result = 0;
+    struct stat facts;
+    struct hash *hash = hash_new();
+    hash_update_string(hash, "tool 1");
+    for (const char *const *word = job->argv; *word; word++)
+        hash_update_string(hash, *word);
+    for (const char *const *path = job->identity; *path; path++) {
+        memset(&facts, 0, sizeof facts);
+        if (stat(*path, &facts) < 0 && result == 0)
+            result = err_set(err, ERR_MISSING, "%s is not there", *path);
+        hash_update_string(hash, *path);
+        hash_update(hash, &facts.st_size, sizeof facts.st_size);
+        hash_update(hash, &facts.st_mtim, sizeof facts.st_mtim);
+    }
+    hash_update_string(hash, job->source);
+    hash_finish(hash, key);
+    return result;
+}
+
+/* What the program said, less the lines that it says about every source. */
+static int refuse(const struct tool_job *job, const char *output, struct buf *words,
+                  struct err *err)
+{
+    for (const char *line = output; *line;) {
+        size_t length = strcspn(line, "\n");
+        length += line[length] == '\n';
+        if (!job->noise || strncmp(line, job->noise, strlen(job->noise)) != 0)
+            buf_append(words, line, length);
+        line += length;
+    }
+    if (words->len == 0)
+        buf_puts(words, "the compiler was killed");
+    return err_set(err, ERR_INPUT, "%.700s", words->data);
+}
+
+/* The first `bytes` of a file as sealed memory. */
+static int memory_of(int fd, const char *name, uint64_t bytes, struct err *err)
+{
+    char *data;
+    size_t count;
+    int result = workshop_read(fd, bytes, &data, &count, err);
+    if (result < 0)
+        return result;
+    result = file_memory_from(name, data, count, err);
+    mem_free(data);
+    return result;
+}
+
+static int from_cache(const struct tool_job *job, const struct cache_entry *entry,
+                      struct buf *words, struct err *err)
+{
+    if (!entry->ok)
+        return refuse(job, entry->diagnostics, words, err);
+    int fd = open(entry->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, errno, "%s: cannot open", entry->path);
+    int result = memory_of(fd, job->result_name, entry->object_bytes, err);
+    close(fd);
+    return result;
+}
+
+static int take_result(const struct workshop *workshop, const struct tool_job *job, const char *key,
+                       const struct outcome *outcome, struct buf *words, struct err *err)
+{
+    const char *said = outcome->output.data;
+    int fd = outcome->exit_code == 0 ? workshop_result(workshop, job->result_name) : -1;
+    if (fd >= 0 || outcome->exit_code > 0) /* a signal may not come again */
+        workshop_keep(workshop->session, key, fd, fd >= 0 ? "" : said);
+    if (fd < 0)
+        return refuse(job, said, words, err);
+    int result = memory_of(fd, job->result_name, LIMIT_ARTIFACT_BYTES, err);
+    close(fd);
+    return result;
+}
+
+static int run_in(const struct workshop *workshop, const struct tool_job *job,
+                  struct outcome *outcome, struct err *err)
+{
+    static const char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", NULL};
+    int result = workshop_write(workshop, job->source_name, job->source, strlen(job->source), err);
+    if (result == 0)
+        result = workshop_command(workshop, job->argv, environment, job->readable, outcome, err);
+    if (result == 0 && outcome->timed_out)
+        result = err_set(err, ERR_TIMEOUT, "%s took longer than it may", job->argv[0]);
+    return result;
+}
+
+static int build(struct session *session, const struct tool_job *job, const char *key,
+                 struct buf *words, struct err *err)
+{
+    struct workshop workshop;
+    struct outcome outcome;
+    int result = workshop_open(&workshop, session, err);
+    if (result < 0)
+        return result;
+    outcome_init(&outcome, OUTPUT_BYTES);
+    result = run_in(&workshop, job, &outcome, err);
+    if (result == 0)
+        result = take_result(&workshop, job, key, &outcome, words, err);
+    outcome_deinit(&outcome);
+    workshop_close(&workshop);
+    return result;
+}
+
+int tool_build(struct session *session, const struct tool_job *job, struct buf *words,
+               struct err *err)
+{
+    struct cache_entry entry = {0};
+    char key[HASH_HEX_BYTES];
+    int result = make_key(job, key, err);
+    if (result == 0)
+        result = workshop_find(session, key, &entry) ? from_cache(job, &entry, words, err)
+                                                     : build(session, job, key, words, err);
+    mem_free(entry.path);
+    mem_free(entry.diagnostics);
+    return result;
+}

@@ -1,0 +1,37 @@
+/* tool: one text through one program in a sandbox, and one file out of it, kept by content.
+ *
+ *   source ──► key = SHA-256(command line, programs and headers used, source) ──► in the cache
+ *                └─ else: scratch directory ─ sandbox ─ program ─► result ─► cache
+ *
+ * For what a sandboxed child wants built and the judge builds for it. The program is trusted, its input
+ * is not. Failures that would come again are kept, too. The command line names files of the scratch
+ * directory by relative names, so that equal requests meet equal keys wherever that lies.
+ *
+ * Ownership: everything in a job is the caller's and only read. One thread for each session.
+ */
+#ifndef WARPGYM_JUDGE_BUILD_STEP_H
+#define WARPGYM_JUDGE_BUILD_STEP_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stddef.h>
+
+struct session;
+
+struct tool_job {
+    const char *const *argv;               /* NULL-terminated; argv[0] an absolute path */
+    const char *const *readable;           /* NULL-terminated paths that it may read and run */
+    const char *const *identity;           /* NULL-terminated files that the result depends on */
+    const char *source_name, *result_name; /* in the scratch directory, as argv has them */
+    const char *source;
+    const char *noise; /* lines of its output that begin so say nothing of an error; NULL: none */
+};
+
+/* Sealed memory with the result, the caller's to close. ERR_INPUT: the program refused the source,
+ * `words` has what it said and `err` the beginning of that; ERR_MISSING: a file of `identity` is
+ * not there; ERR_TIMEOUT, ERR_IO …: the machine's fault. */
+NODISCARD int tool_build(struct session *session, const struct tool_job *job, struct buf *words,
+                         struct err *err);
+
+#endif

@@ -1,0 +1,66 @@
+#include "judge/build/torch_paths.h"
+
+#include "base/mem.h"
+#include "base/process.h"
+#include "judge/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define QUERY_TIMEOUT_MS 20000
+#define ANSWER_BYTES 16384
+
+/* Debian's default scheme is not where headers are. */
+static int ask(struct judge *judge, struct err *err)
+{
+    static const char query[] =
+        "import importlib.metadata as m, importlib.util as u, os, sysconfig\n"
+        "scheme = sysconfig.get_default_scheme().replace('posix_local', 'posix_prefix')\n"
+        "print(os.path.dirname(os.path.dirname(u.find_spec('torch').origin)))\n"
+        "print(sysconfig.get_paths(scheme)['include'])\n"
+        "print(m.version('torch'))\n";
+    const char *argv[] = {judge->python, "-I", "-c", query, NULL};
+    struct command command = {.argv = argv, .directory = "/", .timeout_ms = QUERY_TIMEOUT_MS};
+    struct outcome outcome;
+    if (!judge->python)
+        return err_set(err, ERR_MISSING, "there is no Python with PyTorch");
+    outcome_init(&outcome, ANSWER_BYTES);
+    int result = process_runner.run(&process_runner, &command, &outcome, err);
+    if (result == 0 && outcome.exit_code != 0)
+        result = err_set(err, ERR_MISSING, "%s does not say where PyTorch is", judge->python);
+    if (result == 0)
+        judge->torch_place = mem_strdup(outcome.output.data);
+    outcome_deinit(&outcome);
+    return result;
+}
+
+int torch_place_init(struct torch_place *place, struct judge *judge, struct err *err)
+{
+    char **lines[] = {&place->packages, &place->include, &place->version};
+    *place = (struct torch_place){0};
+    pthread_mutex_lock(&judge->lock);
+    int result = judge->torch_place ? 0 : ask(judge, err);
+    pthread_mutex_unlock(&judge->lock);
+    const char *at = judge->torch_place;
+    for (size_t i = 0; result == 0 && i < sizeof lines / sizeof *lines; i++) {
+        size_t length = strcspn(at, "\n");
+        *lines[i] = mem_printf("%.*s", (int)length, at);
+        at += length + (at[length] != '\0');
+    }
+    return result;
+}
+
+void torch_place_deinit(struct torch_place *place)
+{
+    mem_free(place->packages);
+    mem_free(place->include);
+    mem_free(place->version);
+}
+
+int torch_place_number(const struct torch_place *place)
+{
+    char *end = NULL;
+    long major = strtol(place->version, &end, 10);
+    long minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+    return major >= 0 && major < 100 && minor >= 0 && minor < 100 ? (int)(major * 100 + minor) : 0;
+}

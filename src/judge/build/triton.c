@@ -1,0 +1,336 @@
+#include "judge/build/triton.h"
+
+#include "base/file.h"
+#include "judge/context.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define QUERY_TIMEOUT_MS 20000
+#define QUERY_BYTES ((size_t)64 << 10)
+#define OPTIONS_MAX 32
+#define OPTION_BYTES 64
+
+/* --- what ptxas is told ---------------------------------------------------------------------- */
+
+static const char *const truths[] = {"true", "false", NULL};
+static const char *const load_caches[] = {"ca", "cg", "cs", "lu", "cv", NULL};
+static const char *const store_caches[] = {"wb", "cg", "cs", "wt", NULL};
+static const char *const efforts[] = {"0", "min", "mid", "max", NULL};
+
+static bool is_number(const char *value)
+{
+    size_t digits = strspn(value, "0123456789");
+    return digits >= 1 && digits <= 6 && value[digits] == '\0';
+}
+
+/* sm_90, sm_90a, sm_100f */
+static bool is_gpu(const char *value)
+{
+    if (strncmp(value, "sm_", 3) != 0)
+        return false;
+    size_t digits = strspn(value + 3, "0123456789");
+    const char *rest = value + 3 + digits;
+    return digits >= 2 && digits <= 3 &&
+           (*rest == '\0' || ((*rest == 'a' || *rest == 'f') && !rest[1]));
+}
+
+/* An option has a value where it has words for it, or a check. */
+static const struct option {
+    const char *name;
+    bool (*check)(const char *value);
+    const char *const *words;
+} options[] = {
+    {"-lineinfo", NULL, NULL},
+    {"--generate-line-info", NULL, NULL},
+    {"-suppress-debug-info", NULL, NULL},
+    {"--suppress-debug-info", NULL, NULL},
+    {"-g", NULL, NULL},
+    {"--device-debug", NULL, NULL},
+    {"-v", NULL, NULL},
+    {"--verbose", NULL, NULL},
+    {"-w", NULL, NULL},
+    {"--disable-warnings", NULL, NULL},
+    {"-O0", NULL, NULL},
+    {"-O1", NULL, NULL},
+    {"-O2", NULL, NULL},
+    {"-O3", NULL, NULL},
+    {"-O", is_number, NULL},
+    {"--opt-level", is_number, NULL},
+    {"-Ofc", NULL, efforts},
+    {"--Ofast-compile", NULL, efforts},
+    {"-fmad", NULL, truths},
+    {"--fmad", NULL, truths},
+    {"-arch", is_gpu, NULL},
+    {"--gpu-name", is_gpu, NULL},
+    {"-maxrregcount", is_number, NULL},
+    {"--maxrregcount", is_number, NULL},
+    {"-regUsageLevel", is_number, NULL},
+    {"--register-usage-level", is_number, NULL},
+    {"-regAllocOptLevel", is_number, NULL},
+    {"--regAllocOptLevel", is_number, NULL},
+    {"-minnctapersm", is_number, NULL},
+    {"--minnctapersm", is_number, NULL},
+    {"-dlcm", NULL, load_caches},
+    {"--def-load-cache", NULL, load_caches},
+    {"-dscm", NULL, store_caches},
+    {"--def-store-cache", NULL, store_caches},
+    {"-allow-expensive-optimizations", NULL, truths},
+    {"--allow-expensive-optimizations", NULL, truths},
+    {"-opt-fp-atomics", NULL, NULL},
+    {"--optimize-float-atomics", NULL, NULL},
+    {"-disable-optimizer-consts", NULL, NULL},
+    {"--disable-optimizer-constants", NULL, NULL},
+    {"-warn-spills", NULL, NULL},
+    {"--warn-on-spills", NULL, NULL},
+    {"-warn-lmem-usage", NULL, NULL},
+    {"--warn-on-local-memory-usage", NULL, NULL},
+};
+
+static const struct option *find_option(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strncmp(options[i].name, name, length) == 0 && options[i].name[length] == '\0')
+            return &options[i];
+    return NULL;
+}
+
+/* The value as it may be passed on: the table's own words, or a checked one. */
+static const char *find_value(const struct option *option, const char *value)
+{
+    if (option->check)
+        return option->check(value) ? value : NULL;
+    for (const char *const *word = option->words; *word; word++)
+        if (strcmp(*word, value) == 0)
+            return *word;
+    return NULL;
+}
+
+int triton_build_option(const char *const *words, size_t count, size_t *at, char *out,
+                        size_t out_bytes, struct err *err)
+{
+    const char *word = words[(*at)++];
+    size_t length = strcspn(word, "=");
+    const char *value = word[length] == '=' ? word + length + 1 : NULL;
+    const struct option *option = find_option(word, length);
+    bool valued = option && (option->check || option->words);
+    if (valued && !value && *at < count)
+        value = words[(*at)++];
+    if (!option || valued != (value != NULL))
+        return err_set(err, ERR_INPUT, "ptxas is not given the option '%.60s' here", word);
+    if (!valued) {
+        snprintf(out, out_bytes, "%s", option->name);
+        return 0;
+    }
+    const char *passed = find_value(option, value);
+    if (!passed)
+        return err_set(err, ERR_INPUT, "ptxas is not given '%.60s' for its option %s here", value,
+                       option->name);
+    snprintf(out, out_bytes, "%s=%s", option->name, passed);
+    return 0;
+}
+
+/* --- where things are ------------------------------------------------------------------------ */
+
+/* Where Triton and Python's headers are, as the Python of the standby server says. */
+struct place {
+    char *triton, *include;
+};
+
+static void place_deinit(struct place *place)
+{
+    mem_free(place->triton);
+    mem_free(place->include);
+}
+
+/* Asks Python once for each judge: 40 ms. Debian's default scheme is not where headers are. */
+static int ask_place(struct judge *judge, struct err *err)
+{
+    static const char query[] =
+        "import importlib.util, os, sysconfig\n"
+        "spec = importlib.util.find_spec('triton')\n"
+        "scheme = sysconfig.get_default_scheme().replace('posix_local', 'posix_prefix')\n"
+        "print(os.path.dirname(spec.origin) if spec else '')\n"
+        "print(sysconfig.get_paths(scheme)['include'])\n";
+    const char *argv[] = {judge->python, "-I", "-c", query, NULL};
+    struct command command = {.argv = argv, .directory = "/", .timeout_ms = QUERY_TIMEOUT_MS};
+    struct outcome outcome;
+    outcome_init(&outcome, QUERY_BYTES);
+    int result = process_runner.run(&process_runner, &command, &outcome, err);
+    if (result == 0 && outcome.exit_code != 0)
+        result = err_set(err, ERR_MISSING, "%s does not say where Triton is", judge->python);
+    if (result == 0)
+        judge->triton_place = mem_strdup(outcome.output.data);
+    outcome_deinit(&outcome);
+    return result;
+}
+
+static int find_place(struct judge *judge, struct place *place, struct err *err)
+{
+    char **lines[] = {&place->triton, &place->include};
+    pthread_mutex_lock(&judge->lock);
+    int result = judge->triton_place ? 0 : ask_place(judge, err);
+    pthread_mutex_unlock(&judge->lock);
+    const char *at = judge->triton_place;
+    for (size_t i = 0; result == 0 && i < sizeof lines / sizeof *lines; i++) {
+        size_t length = strcspn(at, "\n");
+        *lines[i] = mem_printf("%.*s", (int)length, at);
+        at += length + (at[length] != '\0');
+    }
+    if (result == 0 && !place->triton[0])
+        result = err_set(err, ERR_MISSING, "the Python %s has no Triton", judge->python);
+    return result;
+}
+
+/* --- the two builds -------------------------------------------------------------------------- */
+
+static int get_source(const json_t *request, size_t limit, const char **source, struct err *err)
+{
+    int result = json_get_string(request, "source", source, err);
+    if (result == 0 && strlen(*source) > limit)
+        result = err_set(err, ERR_LIMIT, "the source is longer than it may be");
+    return result;
+}
+
+static int get_tool(const json_t *request, const char **tool, struct err *err)
+{
+    static const char *const tools[] = {"ptxas", "ptxas-blackwell"};
+    const char *named = NULL;
+    int result = json_get_string(request, "tool", &named, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+        if (strcmp(tools[i], named) == 0) {
+            *tool = tools[i];
+            return 0;
+        }
+    return err_set(err, ERR_INPUT, "'%.60s' is no tool that compiles PTX", named);
+}
+
+/* The options of the request, checked, behind argv[0]. */
+static int get_options(const json_t *request, const char **argv, struct arena *arena,
+                       struct err *err)
+{
+    const char *words[OPTIONS_MAX];
+    json_t *array = NULL;
+    size_t count = 0;
+    int result = json_get_array(request, "options", &array, err);
+    for (size_t i = 0; result == 0 && i < json_array_size(array); i++) {
+        const char *word = json_string_value(json_array_get(array, i));
+        if (!word || count == OPTIONS_MAX)
+            result = err_set(err, ERR_INPUT, "the options of ptxas are not up to %d words",
+                             OPTIONS_MAX);
+        else if (*word) /* two spaces in Triton's ptx_options */
+            words[count++] = word;
+    }
+    for (size_t at = 0; result == 0 && at < count;) {
+        char *option = arena_alloc(arena, OPTION_BYTES);
+        result = triton_build_option(words, count, &at, option, OPTION_BYTES, err);
+        *++argv = option;
+    }
+    return result;
+}
+
+int triton_build_ptx(struct session *session, const json_t *request, struct buf *words,
+                     struct err *err)
+{
+    static const char *const libraries[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
+    struct arena arena = {0};
+    struct place place = {0};
+    const char *tool = NULL;
+    const char *argv[OPTIONS_MAX + 5] = {NULL};
+    struct tool_job job = {.argv = argv,
+                           .source_name = "kernel.ptx",
+                           .result_name = "kernel.cubin"};
+    int result = get_source(request, LIMIT_PTX_BYTES, &job.source, err);
+    if (result == 0)
+        result = get_tool(request, &tool, err);
+    if (result == 0)
+        result = get_options(request, argv, &arena, err);
+    if (result == 0)
+        result = find_place(session->judge, &place, err);
+    if (result == 0) {
+        const char *program = arena_printf(&arena, "%s/backends/nvidia/bin/%s", place.triton, tool);
+        const char *readable[] = {libraries[0], libraries[1], libraries[2],
+                                  libraries[3], program,      NULL};
+        const char *identity[] = {program, NULL};
+        size_t end = 0;
+        for (argv[0] = program; argv[end]; end++)
+            ;
+        argv[end++] = job.source_name;
+        argv[end++] = "-o";
+        argv[end] = job.result_name;
+        job.readable = readable;
+        job.identity = identity;
+        job.noise = arena_printf(&arena, "%s info", tool);
+        result = tool_build(session, &job, words, err);
+    }
+    place_deinit(&place);
+    arena_deinit(&arena);
+    return result;
+}
+
+/* A sentence for each thing that may be missing. */
+static int check_headers(const struct judge *judge, const char *python, const char *cuda,
+                         struct err *err)
+{
+    if (!judge->toolchain.cc || judge->toolchain.root)
+        return err_set(err, ERR_MISSING, "Triton's launchers need a C compiler of the system");
+    if (!file_exists(python))
+        return err_set(err, ERR_MISSING,
+                       "Triton's launchers need Python's headers, and there is no %s: install "
+                       "python3-dev",
+                       python);
+    if (!file_exists(cuda))
+        return err_set(err, ERR_MISSING, "this Triton brings no CUDA headers: there is no %s",
+                       cuda);
+    return 0;
+}
+
+int triton_build_launcher(struct session *session, const json_t *request, struct buf *words,
+                          struct err *err)
+{
+    struct judge *judge = session->judge;
+    struct arena arena = {0};
+    struct place place = {0};
+    struct tool_job job = {.source_name = "launcher.c", .result_name = "launcher.so"};
+    int result = get_source(request, LIMIT_SOURCE_BYTES, &job.source, err);
+    if (result == 0)
+        result = find_place(judge, &place, err);
+    const char *cuda = arena_printf(&arena, "%s/backends/nvidia/include", place.triton);
+    const char *cuda_header = arena_printf(&arena, "%s/cuda.h", cuda);
+    const char *python_header = arena_printf(&arena, "%s/Python.h", place.include);
+    if (result == 0)
+        result = check_headers(judge, python_header, cuda_header, err);
+    if (result == 0) {
+        /* A launcher's time is Python's; more than -O1 costs 40 ms and gains nothing. */
+        const char *argv[] = {judge->toolchain.cc,
+                              "-O1",
+                              "-shared",
+                              "-fPIC",
+                              "-w",
+                              "-fno-diagnostics-color",
+                              arena_printf(&arena, "-I%s", cuda),
+                              arena_printf(&arena, "-I%s", place.include),
+                              "-o",
+                              job.result_name,
+                              job.source_name,
+                              NULL};
+        const char *identity[] = {judge->toolchain.cc, cuda_header, python_header, NULL};
+        const char *readable[64];
+        size_t count = 0;
+        for (char **path = judge->toolchain.readable; path && *path && count < 60; path++)
+            readable[count++] = *path;
+        readable[count++] = cuda;
+        readable[count++] = place.include;
+        readable[count] = NULL;
+        job.argv = argv;
+        job.readable = readable;
+        job.identity = identity;
+        result = tool_build(session, &job, words, err);
+    }
+    place_deinit(&place);
+    arena_deinit(&arena);
+    return result;
+}

@@ -1,0 +1,20 @@
+/* native: the far side of the fence for C candidates and references.
+ *
+ * Runs in a sandboxed process. Loads a shared object, maps slot memory, calls `solution` when told. It
+ * shares its address space with the candidate, so nothing here is trusted by the judge: a candidate
+ * that rewrites it gains a process that it had anyway.
+ */
+#ifndef WARPGYM_JUDGE_CHILD_NATIVE_H
+#define WARPGYM_JUDGE_CHILD_NATIVE_H
+
+#include "judge/child/tracing.h"
+#include "sandbox/sandbox.h"
+
+#include <stdint.h>
+
+/* Serves one judge until the channel closes. Returns the process's exit status. `driver` as in
+ * cuda_open. */
+int native_serve(int channel, const struct sandbox *sandbox, uint32_t layers, const char *driver,
+                 const struct tracing *tracing);
+
+#endif

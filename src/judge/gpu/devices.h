@@ -1,0 +1,44 @@
+/* devices: what a judge can judge on, for those who hand it work and those who watch it.
+ *
+ * Plain data, no ownership. Threads: any.
+ */
+#ifndef WARPGYM_JUDGE_GPU_DEVICES_H
+#define WARPGYM_JUDGE_GPU_DEVICES_H
+
+#include "judge/judge.h"
+#include "sandbox/standby.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define JUDGE_DEVICES 65 /* GPUs, and the CPU */
+
+struct judge_device {
+    bool gpu;
+    char name[128]; /* "NVIDIA H200", "AMD EPYC 9654 96-Core Processor" */
+    char uuid[64];  /* of a GPU */
+    int ordinal;    /* of a GPU, in this process */
+    int cores;      /* of the CPU */
+    bool good;      /* false: it stands in quarantine */
+    char why[256];  /* in quarantine */
+    uint64_t memory_bytes;
+    int evaluations;    /* that are on it now */
+    double busy_s;      /* how long somebody held its lock, since the judge was opened */
+    double exclusive_s; /* of that, somebody who had it alone: to time, above all */
+    uint32_t ready;     /* processes that stand ready with a context on a GPU */
+};
+
+/* A process that has loaded what children need, and forks them. */
+struct judge_standby {
+    const char *name; /* "native", "torch", … */
+    enum standby_state state;
+};
+
+/* Finds the GPUs when nobody has yet. How many there are; the CPU is the last. */
+size_t judge_devices(struct judge *judge, struct judge_device devices[JUDGE_DEVICES]);
+
+#define JUDGE_STANDBYS 5
+/* Those that were needed, or warmed, so far. How many. */
+size_t judge_standbys(struct judge *judge, struct judge_standby standbys[JUDGE_STANDBYS]);
+
+#endif

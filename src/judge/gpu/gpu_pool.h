@@ -1,0 +1,124 @@
+/* gpus: the GPUs that this judge may use, and which of them gets the next evaluation.
+ *
+ *   closed        nobody has used it yet
+ *   busy          one thread opens it, or tries it after its quarantine
+ *   good          may be taken
+ *   quarantined   it failed: nobody takes it until it has been tried
+ *
+ * An evaluation takes the good GPU with the fewest evaluations on it, of equals the one that its
+ * session had before (its reference stands ready there), then the first. A GPU is quarantined when
+ * the judge's own context on it answers no more, or its management says that it is unsound: what a
+ * candidate does in its process is never a reason. After gpu.quarantine_ms, when nothing runs on it
+ * any more, a fresh process tries it; if it works there, the judge opens it anew. Contexts that
+ * were given up stay where they are until the end: children that lived in them still refer to them.
+ *
+ * Which GPUs those are follows CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER (the driver reads them)
+ * and gpu.devices; a child is told one, by UUID, and sees no other. MIG instances are GPUs like
+ * others; those of one board share its clocks and power.
+ *
+ * Threads: any, for every function. A unit belongs to whoever has taken it, but for the fields that
+ * are said to be the pool's or the judge's.
+ */
+#ifndef WARPGYM_JUDGE_GPU_GPU_POOL_H
+#define WARPGYM_JUDGE_GPU_GPU_POOL_H
+
+#include "device/gpu_peaks.h"
+#include "device/gpu_state.h"
+#include "judge/gpu/busy_time.h"
+#include "judge/gpu/gpu_work.h"
+#include "judge/process/warm_pool.h"
+
+#include <pthread.h>
+
+enum gpu_unit_state { GPU_CLOSED, GPU_BUSY /* opening, trying */, GPU_GOOD, GPU_QUARANTINED };
+
+struct gpu_opened {
+    struct gpu_context context;
+    struct gpu_opened *before; /* given up */
+};
+
+struct gpu_unit {
+    struct gpu facts;
+    struct gpu_sensor sensor;
+    /* of the pool, under its lock */
+    enum gpu_unit_state state;
+    struct gpu_opened *opened;
+    int evaluations;    /* that have taken it */
+    _Atomic int placed; /* places that those of them have who are on it now; read by any */
+    int wanting;        /* who wait for more than one */
+    struct err why;     /* in quarantine */
+    int64_t until_ns, pause_ms;
+    int64_t ecc_errors;
+    struct use use; /* of its lock; has a lock of its own */
+    /* of the judge, under its lock */
+    struct gpu_work work; /* not open: the host does it */
+    bool work_tried;
+    char *peaks_image; /* gpu_peaks.cu compiled, until they are measured */
+    struct gpu_peaks peaks;
+    bool have_peaks;
+    struct ready *ready[SANDBOX_BUILD]; /* by kind of sandbox; NULL: none */
+};
+
+struct gpu_pool_options {
+    const char *driver, *nvml; /* libraries */
+    const char *devices;       /* "all", or a list */
+    int64_t quarantine_ms;
+    /* Uses the GPU in a fresh process; 0: it works. */
+    int (*probe)(void *context, const struct gpu *facts, struct err *err);
+    void *context;
+};
+
+struct gpu_pool {
+    struct gpu_pool_options options;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool listed;
+    struct err problem; /* why there are none */
+    struct nvml nvml;
+    struct err no_nvml;
+    int driver_version;
+    struct gpu_unit *units;
+    int count;
+};
+
+void gpu_pool_init(struct gpu_pool *pool, const struct gpu_pool_options *options);
+/* Nobody may have a unit. Safe on a zeroed struct. */
+void gpu_pool_deinit(struct gpu_pool *pool);
+
+/* Finds the GPUs, once; take does it, too. ERR_MISSING, ERR_UNSUPPORTED: there are none;
+ * ERR_INPUT: gpu.devices names one that is not there. */
+NODISCARD int gpu_pool_list(struct gpu_pool *pool, struct err *err);
+/* Waits while one is opened. `before`: what the caller had last, or NULL. Its context is the
+ * calling thread's. As gpu_pool_list; ERR_IO: all that there are stand in quarantine. */
+NODISCARD int gpu_pool_take(struct gpu_pool *pool, const struct gpu_unit *before,
+                            struct gpu_unit **unit, struct err *err);
+/* Whether somebody else has it as well. */
+bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit);
+/* Waits until so many of its `most` places are free, and takes them: who takes all is alone there.
+ * Nobody who comes later passes one who waits for more than one. ERR_CANCELLED: *cancelled (may be
+ * NULL). */
+NODISCARD int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int places, int most,
+                             const _Atomic int *cancelled, struct err *err);
+void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit, int places);
+void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit);
+
+/* Something went wrong on a unit that the caller has: is it the GPU? True: it was, and the unit is
+ * in quarantine; `err` says why. */
+bool gpu_pool_suspect(struct gpu_pool *pool, struct gpu_unit *unit, struct err *err);
+/* Whether a take would find one now. */
+bool gpu_pool_any(struct gpu_pool *pool);
+/* Opens and tries one as an evaluation would (doctor). */
+NODISCARD int gpu_pool_try(struct gpu_pool *pool, struct gpu_unit *unit, struct err *err);
+/* Where the driver's library lies, which a sandbox must be able to read. */
+const char *gpu_pool_directory(struct gpu_pool *pool);
+
+/* Of a unit that was taken. */
+static inline const struct gpu_context *gpu_unit_context(const struct gpu_unit *unit)
+{
+    return &unit->opened->context;
+}
+/* What it can do at the most: measured where that has not been done on this machine, which wants
+ * the GPU alone, and `peaks_image`; bounds alone where it cannot be. */
+void gpu_unit_peaks(struct gpu_unit *unit, const char *state_directory);
+
+#endif

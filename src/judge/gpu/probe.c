@@ -1,0 +1,43 @@
+/* probe: does a GPU work again? Declared in context.h.
+ *
+ * A process behind the fence that is to load nothing makes a context, some memory and a fill there
+ * before it finds out that there is nothing to load.
+ */
+#include "base/file.h"
+#include "judge/context.h"
+
+#include <unistd.h>
+
+/* References in a context that is about to be given up: nobody would take them any more. */
+static void clear_shelf(struct judge *judge, const struct gpu *facts)
+{
+    for (int i = 0; i < judge->gpus.count; i++) {
+        const struct gpu_unit *unit = &judge->gpus.units[i];
+        if (&unit->facts == facts && unit->opened)
+            (void)shelf_clear(&judge->shelf, gpu_unit_context(unit));
+    }
+}
+
+int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
+{
+    struct judge *judge = context;
+    clear_shelf(judge, facts);
+    struct wire_open open = {.type = WIRE_OPEN,
+                             .role = WIRE_CANDIDATE,
+                             .threads = 1,
+                             .gpu = judge_gpu(judge, facts)};
+    struct child child = {0};
+    int nothing = file_memory_from("nothing", "x", 1, err);
+    if (nothing < 0)
+        return nothing;
+    struct child_start start = {.message = &open,
+                                .descriptors = &nothing,
+                                .descriptor_count = 1,
+                                .timeout_ms = judge->options.settings->run_load_timeout_ms,
+                                .cancelled = judge->options.cancelled};
+    int result = judge_start(judge, NULL, SANDBOX_CUDA, 0, &child, &start, NULL, NULL, err);
+    bool worked = result == ERR_INPUT && child.failed.failure == FAILED_LOAD;
+    child_close(&child);
+    close(nothing);
+    return worked ? 0 : result < 0 ? ERR_IO : err_set(err, ERR_INTERNAL, "it loaded nothing");
+}

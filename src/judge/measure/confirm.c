@@ -1,0 +1,116 @@
+/* confirm: what the reference takes when the candidate is gone. Declared in context.h.
+ *
+ * Whatever a candidate leaves running on a GPU takes its turns there while the reference is timed,
+ * and makes it look slow (catalogue H29). So what the reference takes without one is kept with it:
+ * it is measured when a case is timed for the first time, and whenever the reference took longer
+ * than that, because then it may be the GPU, which is hot, or the candidate. If it takes less again
+ * when the candidate's process has been ended, then that is its time.
+ */
+#include "judge/context.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+
+#define ROUNDS 7
+#define PART 0.08 /* of the time: that clocks go up and down */
+#define LEAST_MS 4e-4
+
+/* What it may have taken beside a candidate that did nothing meanwhile. */
+static double most_ms(const struct reference_pace *pace)
+{
+    return pace->alone_ms * (1 + PART) + LEAST_MS;
+}
+
+/* Whether it was as fast as can be; faster than was known, that is known now. */
+static bool is_confirmed(struct session *session)
+{
+    const struct verdict *verdict = session->verdict;
+    for (uint32_t at = 0; at < verdict->case_count; at++) {
+        struct reference_pace *pace = &session->reference.paces[at];
+        double seen_ms = verdict->cases[at].reference.median;
+        if (pace->alone_ms == 0 || seen_ms > most_ms(pace))
+            return false;
+        pace->alone_ms = fmin(pace->alone_ms, seen_ms);
+    }
+    return true;
+}
+
+/* Intervals as they were timed, of the reference's own clock. */
+static int call_alone(struct session *session, const struct trial *trial,
+                      struct reference_pace *pace)
+{
+    double times[ROUNDS];
+    struct summary summary;
+    for (int i = -1; i < ROUNDS; i++) { /* the first is not the one that counts */
+        struct child_time time;
+        if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &time) < 0)
+            return -1;
+        if (i >= 0)
+            times[i] = time.own_ms / trial->slots;
+    }
+    stats_summary(times, ROUNDS, &summary);
+    pace->alone_ms = summary.median;
+    pace->scatter_ms = summary.quartile3 - summary.quartile1;
+    return 0;
+}
+
+static int time_alone(struct session *session, uint32_t at)
+{
+    struct trial trial = {.slots = session->verdict->cases[at].calls,
+                          .timeout_ms = session->settings->run_timeout_ms};
+    double ignored;
+    struct err err;
+    if (trial_layout(session, at, &trial.layout, &ignored, &err) < 0)
+        return fault_judge(session, &err);
+    if (trial_map_reference(session, &trial, false) < 0)
+        return -1;
+    trial.on_gpu = trial_gpu_begin(session, &trial);
+    return call_alone(session, &trial, &session->reference.paces[at]);
+}
+
+/* Its time alone is what counts. Somebody else may have been busy on the GPU just then, so nobody
+ * is accused; but nothing is gained by it. */
+static void correct(struct session *session, uint32_t at)
+{
+    struct timed_case *timed = &session->verdict->cases[at];
+    double alone_ms = session->reference.paces[at].alone_ms;
+    double seen_ms = timed->reference.median;
+    double part = alone_ms / seen_ms;
+    double *times[] = {&timed->reference.median,    &timed->reference.quartile1,
+                       &timed->reference.quartile3, &timed->reference.min,
+                       &timed->reference.max,       &timed->speedup.value,
+                       &timed->speedup.low,         &timed->speedup.high};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        *times[i] *= part;
+    verdict_warning(session->verdict, "H29",
+                    "the GPU was busy with something else while the reference was timed: its call "
+                    "took %.4g ms, and %.4g once the candidate was gone, which is what counts",
+                    seen_ms, alone_ms);
+}
+
+static int confirm(struct session *session)
+{
+    int result = 0;
+    for (uint32_t at = 0; result == 0 && at < session->verdict->case_count; at++)
+        result = time_alone(session, at);
+    for (uint32_t at = 0; result == 0 && at < session->verdict->case_count; at++)
+        if (session->verdict->cases[at].reference.median >
+            most_ms(&session->reference.paces[at]) + session->reference.paces[at].scatter_ms)
+            correct(session, at);
+    return result;
+}
+
+int confirm_stage(struct session *session)
+{
+    int64_t start_ns = clock_now_ns();
+    if (!session->gpu || session->problem->cases_from || !session->verdict->timing_meaningful ||
+        is_confirmed(session))
+        return 0;
+    session_end_candidate(session);
+    trial_begin(session);
+    int result = confirm(session);
+    trial_end(session);
+    session->verdict->stages_ms[STAGE_TIME] += clock_ms_since(start_ns);
+    return result;
+}

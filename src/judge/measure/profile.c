@@ -1,0 +1,285 @@
+/* profile: whose work the time was.
+ *
+ * On a GPU one more checked call is traced, launch by launch (trace.h), and where an interval of
+ * the clock took many calls, so is one such interval of each size (trace_interval.h). On the CPU a
+ * native candidate's work is its own, by construction: nothing else can be reached; and a torch
+ * candidate without Triton has none.
+ *
+ * Triton kernels may be decoys (catalogue H40, H42, H45): they run, take time, and the answer comes
+ * from somewhere else. So they work on copies for one call on inputs that were just answered
+ * correctly. If the answer stays right, the kernels do not make it. A machine without a GPU runs
+ * Triton in its interpreter, so only the answer means something there, not the time.
+ */
+#include "judge/context.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "judge/measure/trace.h"
+#include "judge/measure/trace_interval.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRACE_SLACK 1.3
+#define TRACE_SLACK_US 10.0
+/* A launch that had to wait for another context's turn on the GPU looks like several calls' work.
+ * It does not happen each time. */
+#define INTERVALS 2
+
+static int ablate(struct session *session)
+{
+    const struct settings *settings = session->settings;
+    struct verdict *verdict = session->verdict;
+    struct trial trial = {.layout = session->reference.torch_layout,
+                          .timeout_ms = settings->run_timeout_ms};
+    struct child_time time;
+    struct err err = {0};
+    if (session->problem->cases_from && session->reference.cases.compared == 0)
+        return 0; /* nobody knows what its answer should be */
+    if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0 ||
+        trial_reference(session, &trial, &time) < 0)
+        return -1;
+    int result = trial_in(session, &trial, &session->candidate, WIRE_ABLATE, &time, &err);
+    /* Without its kernels a candidate may well raise or crash: they mattered. */
+    if (result < 0)
+        return err.code == ERR_CANCELLED ? fault_judge(session, &err) : 0;
+    struct verdict scratch;
+    verdict_init(&scratch);
+    session->verdict = &scratch;
+    enum trial_result same = trial_judge(session, &trial);
+    session->verdict = verdict;
+    verdict_deinit(&scratch);
+    if (same != TRIAL_GOOD)
+        return 0;
+    verdict_violation(verdict, "H40",
+                      "its answer is the same when its own kernels are replaced by nothing: they "
+                      "do not compute it");
+    return -1;
+}
+
+/* The last size that is timed is the one of which a call is traced alone. */
+static uint32_t traced_size(const struct problem *problem)
+{
+    return problem->time_count ? problem->time_count - 1 : 0;
+}
+
+/* A candidate that cannot be traced where others can has no kernels of its own to show. */
+static int untraced(struct session *session, const char *why)
+{
+    struct verdict *verdict = session->verdict;
+    double share = session->judge->tracing > 0 ? 0 : NAN;
+    log_write(LOG_LEVEL_INFO, "judge", "%s: not traced: %s", session->text->path, why);
+    verdict->own_time_fraction = verdict->own_launch_fraction = share;
+    if (session->judge->tracing > 0)
+        verdict_warning(verdict, "H41",
+                        "its launches could not be traced, where others' can be: none counts as "
+                        "its own (%s)",
+                        why);
+    return 0;
+}
+
+/* Finds out, once for each judge, with a child that has nothing to hide. */
+static void try_tracing(struct session *session, const struct trial *trial, int fd)
+{
+    struct child_time ignored;
+    struct err err;
+    struct stat facts = {0};
+    if (session->judge->tracing != 0)
+        return;
+    session->reference.child.trace = fd;
+    bool traced = trial_in(session, trial, &session->reference.child, WIRE_TRACE, &ignored, &err) ==
+                      0 &&
+                  fstat(fd, &facts) == 0 && facts.st_size > 0;
+    session->judge->tracing = traced ? 1 : -1;
+    if (traced && ftruncate(fd, 0) < 0)
+        log_write(LOG_LEVEL_WARN, "judge", "a trace cannot be emptied");
+}
+
+/* Kernels that take longer when they are traced are not those that were timed. */
+static void weigh_duration(struct verdict *verdict, const struct trace_pass *pass)
+{
+    double busy_us = verdict->launched.busy_us / pass->calls;
+    if (!(busy_us > pass->timed_ms * 1e3 * TRACE_SLACK + TRACE_SLACK_US))
+        return;
+    verdict_warning(
+        verdict, "H26",
+        "its kernels ran %.4g us when they were traced, and a call takes %.4g us when it "
+        "is not: none counts as its own",
+        busy_us, pass->timed_ms * 1e3);
+    verdict->own_time_fraction = verdict->own_launch_fraction = 0;
+}
+
+/* One call whose launches are recorded. Its answer is checked like any other. */
+static int trace(struct session *session, int fd, struct trace_interval *alone)
+{
+    struct verdict *verdict = session->verdict;
+    struct trial trial = {.timeout_ms = session->settings->run_timeout_ms};
+    struct trace_pass pass = {.gpu = &session->gpu->facts, .calls = 1, .timed_ms = NAN};
+    struct child_time reference;
+    struct child_time traced;
+    struct err err = {0};
+    if (trial_layout(session, traced_size(session->problem), &trial.layout, &pass.bytes, &err) < 0)
+        return fault_judge(session, &err);
+    if (trial_map(session, &trial, false) < 0 || trial_prepare(session, &trial) < 0)
+        return -1;
+    try_tracing(session, &trial, fd);
+    if (session->judge->tracing < 0)
+        return untraced(session, "this machine has no CUPTI that works");
+    if (trial_reference(session, &trial, &reference) < 0)
+        return -1;
+    session->candidate.trace = fd;
+    if (trial_in(session, &trial, &session->candidate, WIRE_TRACE, &traced, &err) < 0)
+        return err.code == ERR_CANCELLED ? fault_judge(session, &err) : untraced(session, err.text);
+    if (trial_judge(session, &trial) != TRIAL_GOOD)
+        return -1;
+    pass.wall_ms = traced.ms;
+    if (verdict->case_count > 0)
+        pass.timed_ms = verdict->cases[verdict->case_count - 1].candidate.median;
+    alone->calls = pass.calls;
+    if (trace_read(fd, &pass, verdict, &err) < 0 || trace_interval_read(fd, alone, &err) < 0) {
+        alone->calls = 0;
+        return untraced(session, err.text);
+    }
+    weigh_duration(verdict, &pass);
+    return verdict->violation_count > 0 ? -1 : 0;
+}
+
+/* The longest that one launch of a call may take, traced: of the size of which a call was traced
+ * alone, that call says it; and a call is no shorter than what it consists of. */
+static double call_us(const struct session *session, uint32_t at,
+                      const struct trace_interval *alone)
+{
+    double alone_us = at == traced_size(session->problem) ? alone->longest_us : INFINITY;
+    double timed_us = session->verdict->cases[at].candidate.median * 1e3;
+    return fmin(alone_us, timed_us * TRACE_SLACK + TRACE_SLACK_US);
+}
+
+/* One interval as it was timed, whose launches are recorded, and whose answers are checked. */
+static int trace_calls(struct session *session, struct trial *trial, int fd,
+                       struct trace_interval *interval)
+{
+    struct child_time ignored;
+    struct err err = {0};
+    if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &ignored) < 0)
+        return -1;
+    if (ftruncate(fd, 0) < 0) {
+        (void)!err_sys(&err, errno, "cannot empty a trace");
+        return fault_judge(session, &err);
+    }
+    session->candidate.trace = fd;
+    if (trial_in(session, trial, &session->candidate, WIRE_TRACE, &ignored, &err) < 0)
+        return err.code == ERR_CANCELLED ? fault_judge(session, &err) : untraced(session, err.text);
+    if (trial_judge(session, trial) != TRIAL_GOOD)
+        return -1;
+    if (trace_interval_read(fd, interval, &err) < 0)
+        return untraced(session, err.text);
+    if (interval->unseen > 0)
+        log_write(LOG_LEVEL_INFO, "judge",
+                  "%s: %u calls have more launches than are recorded: what the others did is not "
+                  "judged",
+                  session->text->path, interval->calls);
+    return 0;
+}
+
+/* Whether the calls of one timed size do their own work each (catalogue H06). */
+static int weigh_interval(struct session *session, struct trial *trial, int fd, double longest_us)
+{
+    char evidence[TRACE_INTERVAL_TEXT];
+    for (int i = 0; i < INTERVALS; i++) {
+        struct trace_interval interval = {.calls = trial->slots};
+        int result = trace_calls(session, trial, fd, &interval);
+        if (result < 0)
+            return result;
+        if (!trace_interval_shared(&interval, longest_us, evidence))
+            return 0;
+    }
+    verdict_violation(session->verdict, "H06", "%s", evidence);
+    return -1;
+}
+
+static int trace_interval(struct session *session, uint32_t at, int fd,
+                          const struct trace_interval *alone)
+{
+    struct trial trial = {.slots = session->verdict->cases[at].calls,
+                          .alike = true,
+                          .timeout_ms = session->settings->run_timeout_ms};
+    double ignored;
+    struct err err;
+    if (trial.slots < 2 || sandboxed_ended(&session->candidate.process))
+        return 0;
+    if (trial_layout(session, at, &trial.layout, &ignored, &err) < 0)
+        return fault_judge(session, &err);
+    if (trial_map(session, &trial, false) < 0)
+        return -1;
+    trial.on_gpu = trial_gpu_begin(session, &trial);
+    /* As when it is timed, the first interval is not the one that counts. */
+    int result = trial_run(session, &trial) == TRIAL_GOOD ? 0 : -1;
+    if (result == 0)
+        result = weigh_interval(session, &trial, fd, call_us(session, at, alone));
+    return result;
+}
+
+/* Whoever could not be traced in one call is not asked for many. */
+static int trace_intervals(struct session *session, int fd, const struct trace_interval *alone)
+{
+    int result = 0;
+    for (uint32_t at = 0; alone->calls > 0 && result == 0 && at < session->verdict->case_count;
+         at++)
+        result = trace_interval(session, at, fd, alone);
+    return result;
+}
+
+static int profile_on_gpu(struct session *session)
+{
+    struct err err;
+    bool decoys = session->language->decoys;
+    int fd = memfd_create("trace", MFD_CLOEXEC);
+    if (fd < 0) {
+        (void)!err_sys(&err, errno, "cannot make memory for a trace");
+        return fault_judge(session, &err);
+    }
+    trial_begin(session);
+    struct trace_interval alone = {.calls = 0};
+    int result = trace(session, fd, &alone);
+    if (result == 0)
+        result = trace_intervals(session, fd, &alone);
+    if (result == 0 && decoys && !sandboxed_ended(&session->candidate.process))
+        result = ablate(session);
+    trial_end(session);
+    close(fd);
+    return result;
+}
+
+static int profile_on_cpu(struct session *session)
+{
+    struct verdict *verdict = session->verdict;
+    if (session->problem->format == PROBLEM_NATIVE) {
+        verdict->kernels[0] = (struct kernel_share){
+            .name = "solution",
+            .launches = 1,
+            .time_us = verdict->case_count ? verdict->cases[0].candidate.median * 1e3 : NAN,
+            .own = true,
+        };
+        verdict->kernel_count = 1;
+        verdict->own_time_fraction = verdict->own_launch_fraction = 1;
+        return 0;
+    }
+    if (session->language->decoys)
+        return ablate(session);
+    verdict->own_time_fraction = verdict->own_launch_fraction = 0;
+    verdict_warning(verdict, "H41",
+                    "it brings no kernel of its own: library operators do all of the work");
+    return 0;
+}
+
+int profile_stage(struct session *session)
+{
+    int64_t start_ns = clock_now_ns();
+    int result = session->gpu ? profile_on_gpu(session) : profile_on_cpu(session);
+    session_end_stage(session, STAGE_PROFILE, start_ns);
+    return result;
+}

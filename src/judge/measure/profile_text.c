@@ -1,0 +1,187 @@
+#include "judge/measure/profile_text.h"
+
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_SHOWN 72
+#define SPILL_BYTES 8 /* of local memory a thread: below this it is no more than a stack frame */
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void put_head(const struct launch_totals *all, struct buf *out)
+{
+    double busy_us = all->busy_us / all->calls;
+    buf_printf(out, "%.4g us on the GPU in a call (%u calls traced)", busy_us, all->calls);
+    if (isfinite(all->call_us) && all->call_us > 0)
+        buf_printf(out, "; a call takes %.4g us", all->call_us);
+    buf_printf(out,
+               "\nyour own kernels: %.1f %% of the GPU's time, %" PRIu64 " of %" PRIu64
+               " launches, %u of %u kernels\n",
+               percent(all->own_time_us, all->time_us), all->own_launches, all->launches,
+               all->own_kernels, all->kernels);
+    if (all->call_bytes > 0 && busy_us > 0) {
+        double per_s = all->call_bytes / busy_us * 1e6;
+        buf_printf(out, "memory: a call must move %.4g MB: %.4g GB/s", all->call_bytes * 1e-6,
+                   per_s * 1e-9);
+        if (all->peak_bytes_per_s > 0)
+            buf_printf(out, ", %.0f %% of this GPU's %.4g", percent(per_s, all->peak_bytes_per_s),
+                       all->peak_bytes_per_s * 1e-9);
+        buf_puts(out, "\n");
+    }
+}
+
+static void put_kernel(const struct launch_totals *all, const struct kernel_share *kernel,
+                       struct buf *out)
+{
+    char occupancy[64] = "-";
+    size_t length = strlen(kernel->name);
+    if (isfinite(kernel->occupancy))
+        snprintf(occupancy, sizeof occupancy, "%.0f %% (%s)", 100 * kernel->occupancy,
+                 kernel->limit);
+    buf_printf(out, "%6.1f %%  %9.4g  %8.4g  %-19s  %-5s  %.*s%s\n",
+               percent(kernel->time_us, all->time_us), kernel->time_us / all->calls,
+               (double)kernel->launches / all->calls, occupancy,
+               kernel->own       ? "own"
+               : kernel->copy    ? "copy"
+               : *kernel->source ? "lib"
+                                 : "?",
+               NAME_SHOWN, kernel->name, length > NAME_SHOWN ? "..." : "");
+    if (kernel->copy)
+        return;
+    buf_printf(out, "%53s grid %u", "", kernel->grid[0]);
+    for (int i = 1; i < 3 && (kernel->grid[1] > 1 || kernel->grid[2] > 1); i++)
+        buf_printf(out, "x%u", kernel->grid[i]);
+    buf_printf(out, ", block %u", kernel->block[0]);
+    for (int i = 1; i < 3 && (kernel->block[1] > 1 || kernel->block[2] > 1); i++)
+        buf_printf(out, "x%u", kernel->block[i]);
+    buf_printf(out, ", %u registers, %" PRIu64 " bytes shared", kernel->registers,
+               kernel->shared_bytes);
+    if (!kernel->own && *kernel->source)
+        buf_printf(out, ", %s", file_name(kernel->source));
+    buf_puts(out, "\n");
+}
+
+static uint64_t blocks_of(const struct kernel_share *kernel)
+{
+    return (uint64_t)kernel->grid[0] * kernel->grid[1] * kernel->grid[2];
+}
+
+/* What stands out of a kernel of one's own that matters. */
+static void put_notes(const struct launch_totals *all, const struct kernel_share *kernel,
+                      struct buf *out)
+{
+    uint64_t blocks = blocks_of(kernel);
+    if (!kernel->own || percent(kernel->time_us, all->time_us) < 5)
+        return;
+    if (kernel->local_bytes >= SPILL_BYTES)
+        buf_printf(out,
+                   "note: %.*s keeps %u bytes a thread in local memory: spilled registers, "
+                   "or arrays whose index is not known when it is compiled\n",
+                   NAME_SHOWN, kernel->name, kernel->local_bytes);
+    if (all->multiprocessors > 0 && blocks < (uint64_t)all->multiprocessors)
+        buf_printf(out,
+                   "note: %.*s runs %" PRIu64 " blocks on %d multiprocessors: the others "
+                   "are idle\n",
+                   NAME_SHOWN, kernel->name, blocks, all->multiprocessors);
+    if (kernel->occupancy < 0.25)
+        buf_printf(out, "note: %.*s fills %.0f %% of a multiprocessor, held back by %s\n",
+                   NAME_SHOWN, kernel->name, 100 * kernel->occupancy, kernel->limit);
+}
+
+void profile_text(const struct verdict *verdict, struct buf *out)
+{
+    const struct launch_totals *all = &verdict->launched;
+    if (all->calls == 0)
+        return;
+    put_head(all, out);
+    if (verdict->kernel_count > 0)
+        buf_printf(out, "\n%8s  %9s  %8s  %-19s  %-5s  %s\n", "time", "us/call", "launches",
+                   "occupancy", "whose", "kernel");
+    double shown_us = 0;
+    for (uint32_t i = 0; i < verdict->kernel_count; i++) {
+        put_kernel(all, &verdict->kernels[i], out);
+        shown_us += verdict->kernels[i].time_us;
+    }
+    if (all->kernels > verdict->kernel_count)
+        buf_printf(out, "%6.1f %%  in %u more\n", percent(all->time_us - shown_us, all->time_us),
+                   all->kernels - verdict->kernel_count);
+    for (uint32_t i = 0; i < verdict->kernel_count; i++)
+        put_notes(all, &verdict->kernels[i], out);
+    double idle = 1 - all->busy_us / all->calls / all->call_us;
+    if (isfinite(idle) && idle > 0.25)
+        buf_printf(out,
+                   "note: for %.0f %% of a call the GPU waits for the host: %.4g launches a "
+                   "call, or work of the host between them\n",
+                   100 * idle, (double)all->launches / all->calls);
+}
+
+static json_t *shape_json(const uint32_t shape[3])
+{
+    return json_pack("[I, I, I]", (json_int_t)shape[0], (json_int_t)shape[1], (json_int_t)shape[2]);
+}
+
+void profile_kernel_json(const struct kernel_share *kernel, json_t *object)
+{
+    if (!kernel->source)
+        return;
+    json_put(object, "source", json_text(*kernel->source ? kernel->source : NULL));
+    json_put(object, "streams", json_integer(kernel->streams));
+    if (kernel->copy)
+        return;
+    json_put(object, "registers", json_integer(kernel->registers));
+    json_put(object, "shared_bytes", json_integer((json_int_t)kernel->shared_bytes));
+    json_put(object, "local_bytes", json_integer(kernel->local_bytes));
+    json_put(object, "grid", shape_json(kernel->grid));
+    json_put(object, "block", shape_json(kernel->block));
+    json_put(object, "occupancy", json_number(kernel->occupancy));
+    json_put(object, "limited_by", json_text(*kernel->limit ? kernel->limit : NULL));
+}
+
+/* By the names of KernelGYM's answers, for its clients. Repaired: only what ran on the GPU counts,
+ * once, by its time there. */
+static json_t *kernelgym_json(const struct launch_totals *all)
+{
+    char kernels[96];
+    char time[128];
+    snprintf(kernels, sizeof kernels, "%u/%u (%.2f%%)", all->own_kernels, all->kernels,
+             percent(all->own_kernels, all->kernels));
+    snprintf(time, sizeof time, "%.2fus/%.2fus (%.2f%%)", all->own_time_us, all->time_us,
+             percent(all->own_time_us, all->time_us));
+    return json_pack("{s:I, s:I, s:o, s:o, s:s, s:s, s:b}", "num_custom_kernels",
+                     (json_int_t)all->own_kernels, "num_total_kernels", (json_int_t)all->kernels,
+                     "custom_kernel_cuda_time_in_profiling_us", json_number(all->own_time_us),
+                     "total_kernel_run_time_in_profiling_us", json_number(all->time_us),
+                     "triton_kernel_coverage", kernels, "custom_kernel_cuda_time_coverage", time,
+                     "decoy_kernel", all->own_kernels == 0 && all->kernels > 0);
+}
+
+void profile_totals_json(const struct verdict *verdict, json_t *profile)
+{
+    const struct launch_totals *all = &verdict->launched;
+    struct buf text;
+    if (all->calls == 0)
+        return;
+    json_put(profile, "calls", json_integer(all->calls));
+    json_put(profile, "streams", json_integer(all->streams));
+    json_put(profile, "time_us", json_number(all->time_us));
+    json_put(profile, "busy_us", json_number(all->busy_us));
+    json_put(profile, "launches", json_integer((json_int_t)all->launches));
+    json_put(profile, "kernelgym", kernelgym_json(all));
+    buf_init(&text, PROFILE_TEXT_BYTES);
+    profile_text(verdict, &text);
+    json_put(profile, "text", json_text(text.data));
+    buf_deinit(&text);
+}

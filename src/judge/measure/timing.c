@@ -1,0 +1,468 @@
+/* timing: the stage that asks how fast a candidate is, under the exclusive device lock.
+ *
+ * Reference and candidate are called in pairs on the same fresh inputs; every pair is compared like
+ * a trial, and a wrong one makes the verdict wrong. The second call of a pair meets other caches
+ * than the first (where memory is the limit it takes 10 to 25 % longer), so both orders are taken
+ * equally often, and their medians are brought to one level.
+ *
+ * A call's time runs from the moment the frozen child is thawed until it says DONE (cpu_affinity.h), less
+ * the hand-over: what that takes longer than the same call by the reference's own clock, which is
+ * trusted. Its median (on a GPU: of three neighbouring pairs) is taken off both children.
+ *
+ * What lies around that is on the clock, too, as far as it takes longer than with the reference:
+ * taking samples of the answer (who says DONE before he is has samples that wait for him, or are
+ * late), and on a GPU, where one interval takes many calls, bringing their inputs. A stopped
+ * process's kernels run on there, and contexts take turns: who works as soon as inputs arrive makes
+ * the rest of them arrive later.
+ *
+ * Sampling stops when the speedup's interval is tight (settings timing.*): within one budget of
+ * time as tight as the target, within two budgets twice as wide, and so on, because on a machine
+ * with neighbours the next sample is worth less the longer it has been waited for. A median below
+ * the roofline floor is a violation, never a result.
+ */
+#include "judge/context.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define RESOLUTION_MS 1e-3 /* scatter of the hand-over: no time is below it */
+#define BUDGETS_MAX 10     /* that may be spent on an interval that stays wide */
+#define BATCH_MS 1.5       /* of calls between two readings of the clock, on a GPU, at most */
+#define TORCH_BATCH_MS 4.0 /* PyTorch takes up to 200 µs until the first kernel starts */
+#define BATCHES 15.0       /* that the budget should have room for; of native calls: */
+#define NATIVE_BATCHES 40.0
+#define LONG_MS 12.0    /* of a call that may be alone: its start is the reference's, too */
+#define START_MS 0.015  /* that the first call of an interval waits until it starts, */
+#define CALL_MS 0.004   /* and what any takes at the least */
+#define FEWER 1.5       /* calls than could be are too few */
+#define HOST_BYTES 64e6 /* of their arguments, where those pass through the host */
+#define BATCH_BYTES 4e9 /* and where they don't */
+#define BUSY_US 25.0    /* scatter that says: something else was running */
+
+/* Raw times in ms, one of each kind a pair. */
+struct sampling {
+    double *reference, *candidate;
+    double *handover; /* of the reference's call */
+    double *around;   /* how long bringing its inputs and taking samples took */
+    double *candidate_around;
+    double *scratch;       /* 2 * capacity */
+    bool *candidate_first; /* the pair's order */
+    size_t count, capacity;
+    bool drifts;         /* the hand-over: on a GPU */
+    struct summary cost; /* of `handover` */
+};
+
+/* One pair of calls on the same fresh inputs. 0, or -1 with the verdict's end. */
+static int call_pair(struct session *session, const struct trial *trial, bool candidate_first,
+                     struct child_time *reference, struct child_time *candidate)
+{
+    int64_t start_ns = clock_now_ns();
+    if (trial_prepare(session, trial) < 0)
+        return -1;
+    int64_t prepared_ns = clock_now_ns();
+    if (trial->on_gpu && trial_gpu_idle(session) < 0)
+        return -1;
+    int64_t idle_ns = clock_now_ns();
+    if (candidate_first && trial_candidate(session, trial, candidate) < 0)
+        return -1;
+    if (trial_reference(session, trial, reference) < 0)
+        return -1;
+    if (!candidate_first && trial_candidate(session, trial, candidate) < 0)
+        return -1;
+    int64_t called_ns = clock_now_ns();
+    bool good = trial_judge(session, trial) == TRIAL_GOOD;
+    log_write(LOG_LEVEL_DEBUG, "timing", "ms: prepare %.2f, idle %.2f, calls %.2f, judge %.2f",
+              (double)(prepared_ns - start_ns) * 1e-6, (double)(idle_ns - prepared_ns) * 1e-6,
+              (double)(called_ns - idle_ns) * 1e-6, clock_ms_since(called_ns));
+    return good ? 0 : -1;
+}
+
+/* Of two pairs that follow each other the first order is drawn, the second is the other one. */
+static int sample_pair(struct session *session, const struct trial *trial,
+                       struct sampling *sampling)
+{
+    size_t at = sampling->count;
+    bool candidate_first = at % 2 ? !sampling->candidate_first[at - 1] : clock_secret() & 1;
+    struct child_time reference;
+    struct child_time candidate;
+    if (call_pair(session, trial, candidate_first, &reference, &candidate) < 0)
+        return -1;
+    double calls = trial->slots;
+    sampling->reference[at] = (reference.ms - reference.inputs_ms) / calls;
+    sampling->candidate[at] = (candidate.ms - candidate.inputs_ms) / calls;
+    sampling->handover[at] = sampling->reference[at] - reference.own_ms / calls;
+    sampling->around[at] = (reference.inputs_ms + reference.sample_ms) / calls;
+    sampling->candidate_around[at] = (candidate.inputs_ms + candidate.sample_ms) / calls;
+    log_write(LOG_LEVEL_DEBUG, "timing",
+              "%u calls, inputs+rest/own/samples ms: reference %.4f+%.4f/%.4f/%.4f, candidate "
+              "%.4f+%.4f/%.4f/%.4f%s",
+              trial->slots, reference.inputs_ms, reference.ms - reference.inputs_ms,
+              reference.own_ms, reference.sample_ms, candidate.inputs_ms,
+              candidate.ms - candidate.inputs_ms, candidate.own_ms, candidate.sample_ms,
+              candidate_first ? ", first" : "");
+    sampling->candidate_first[at] = candidate_first;
+    sampling->count++;
+    return 0;
+}
+
+static double of_three(double a, double b, double c)
+{
+    return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+/* The hand-over about pair i. On a GPU it drifts with what else goes on, so of this pair and its
+ * neighbours (the other two of its three at either end) the middle one. */
+static double handover_near(const struct sampling *sampling, size_t i)
+{
+    const double *all = sampling->handover;
+    size_t count = sampling->count;
+    if (count < 3 || !sampling->drifts)
+        return sampling->cost.median;
+    size_t first = i == 0 ? 0 : i - 1;
+    first = first + 3 > count ? count - 3 : first;
+    return of_three(all[first], all[first + 1], all[first + 2]);
+}
+
+/* Times without the hand-over and what the order does to them, into scratch: reference first,
+ * candidate behind it. */
+static void take_off(struct sampling *sampling, const double **reference, const double **candidate)
+{
+    double *into = sampling->scratch;
+    struct summary around;
+    stats_summary(sampling->handover, sampling->count, &sampling->cost);
+    stats_summary(sampling->around, sampling->count, &around);
+    double expected_ms = 2 * around.quartile3 - around.quartile1; /* anything above is its own */
+    for (size_t i = 0; i < sampling->count; i++) {
+        double late_ms = fmax(sampling->candidate_around[i] - expected_ms, 0);
+        double cost_ms = handover_near(sampling, i);
+        into[i] = fmax(sampling->reference[i] - cost_ms, RESOLUTION_MS);
+        into[sampling->capacity + i] = fmax(sampling->candidate[i] + late_ms - cost_ms,
+                                            RESOLUTION_MS);
+    }
+    stats_level(into, sampling->candidate_first, sampling->count);
+    stats_level(into + sampling->capacity, sampling->candidate_first, sampling->count);
+    *reference = into;
+    *candidate = into + sampling->capacity;
+}
+
+/* Whether the candidate's calls had a hand-over like the reference's: no quarter of them is shorter
+ * than that alone. On a machine that does something else meanwhile they may be. */
+static bool plausible(const struct sampling *sampling)
+{
+    struct summary candidate;
+    stats_summary(sampling->candidate, sampling->count, &candidate);
+    return candidate.quartile1 >= sampling->cost.quartile1 - RESOLUTION_MS;
+}
+
+/* Intervals that end before their last slots: whoever answers several calls at once has written
+ * where nobody called (catalogue H06). Two neighbouring numbers of calls, because a group of calls
+ * that ends with the one doesn't end with the other. */
+static int stop_short(struct session *session, const struct trial *trial)
+{
+    struct trial some = *trial;
+    struct child_time ignored;
+    uint32_t most = trial->slots > 2 ? trial->slots - 2 : 1;
+    uint32_t first = 1 + (uint32_t)(clock_secret() % most);
+    for (some.calls = first; some.calls <= first + 1 && some.calls < trial->slots; some.calls++)
+        if (call_pair(session, &some, clock_secret() & 1, &ignored, &ignored) < 0)
+            return -1;
+    return 0;
+}
+
+/* Tight for the time that it took, and of use: a machine that is too busy now may not be in a
+ * moment. */
+static bool is_enough(const struct session *session, struct sampling *sampling, double budgets)
+{
+    const struct settings *settings = session->settings;
+    double target = session->gpu ? settings->timing_gpu_target : settings->timing_target;
+    struct interval speedup;
+    const double *reference;
+    const double *candidate;
+    if (sampling->count < (size_t)settings->timing_min_samples)
+        return false;
+    take_off(sampling, &reference, &candidate);
+    stats_ratio(reference, candidate, sampling->count, &speedup);
+    bool tight = stats_tight(&speedup, target * fmax(budgets, 1));
+    return (tight && plausible(sampling)) || budgets > BUDGETS_MAX;
+}
+
+/* Nobody knows before which pair intervals end early: once among the fewest that are taken, and
+ * then less and less often. */
+static int sample_case(struct session *session, const struct trial *trial,
+                       struct sampling *sampling, double budget_ms)
+{
+    size_t fewest = (size_t)session->settings->timing_min_samples;
+    bool shortens = session->problem->format == PROBLEM_NATIVE && trial->slots > 1;
+    size_t short_at = 1 + clock_secret() % fewest;
+    int64_t start_ns = clock_now_ns();
+    bool enough = false;
+    while (!enough && sampling->count < sampling->capacity) {
+        if (sample_pair(session, trial, sampling) < 0)
+            return -1;
+        if (shortens && sampling->count == short_at) {
+            short_at += 1 + clock_secret() % (short_at + fewest);
+            if (stop_short(session, trial) < 0)
+                return -1;
+        }
+        clocks_look(session);
+        enough = is_enough(session, sampling, clock_ms_since(start_ns) / budget_ms);
+    }
+    return 0;
+}
+
+/* Whether 16-bit arithmetic could do: some argument has no more. */
+static bool is_narrow(const struct problem *problem)
+{
+    for (uint32_t i = 0; i < problem->argument_count; i++)
+        if (dtype_facts(problem->arguments[i].dtype)->bytes < 4)
+            return true;
+    return false;
+}
+
+/* What no honest call can be faster than. */
+static double floor_ms(const struct session *session, const struct size_set *sizes)
+{
+    struct peaks peaks;
+    struct err ignored;
+    const struct problem *problem = session->problem;
+    bool narrow = is_narrow(problem);
+    double flops = 0;
+    double bytes = 0;
+    if (problem->format == PROBLEM_TORCH) { /* outputs must at least be written */
+        for (uint32_t i = 0; i < session->answer.count; i++)
+            bytes += (double)session->answer.plain[i].bytes;
+    } else {
+        flops = problem_flops(problem, sizes);
+        bytes = problem_bytes(problem, sizes);
+    }
+    if (session->unit)
+        return gpu_peaks_floor_ms(&session->unit->peaks, flops, bytes, narrow);
+    if (judge_peaks(session->judge, &peaks, &ignored) < 0)
+        return 0;
+    return narrow ? peaks_floor_narrow_ms(&peaks, flops, bytes)
+                  : peaks_floor_ms(&peaks, flops, bytes);
+}
+
+/* The benefit of every doubt: the shortest hand-over is what is taken off here, and nothing where
+ * even that took longer than a whole call, because then something else was running. */
+static int judge_case(struct session *session, const struct sampling *sampling,
+                      const struct timed_case *timed)
+{
+    struct verdict *verdict = session->verdict;
+    struct summary raw;
+    stats_summary(sampling->candidate, sampling->count, &raw);
+    double cost_ms = sampling->cost.min < raw.min ? sampling->cost.min : 0;
+    double at_most_ms = raw.median - cost_ms + RESOLUTION_MS;
+    if (at_most_ms < timed->floor_ms) {
+        verdict_violation(verdict, "H28",
+                          "its median of %.6f ms is below the %.6f ms that this machine needs at "
+                          "the very least for the problem's bytes and operations",
+                          at_most_ms, timed->floor_ms);
+        return -1;
+    }
+    if (!plausible(sampling)) {
+        verdict->timing_meaningful = false;
+        verdict->timing_note = "the machine was too busy to time it: a hand-over took longer";
+        return 0;
+    }
+    double scatter_us = (sampling->cost.quartile3 - sampling->cost.quartile1) * 1e3;
+    if (scatter_us > BUSY_US && scatter_us > timed->candidate.median * 1e3 * 0.02)
+        verdict->timing_note = "the machine was busy while this was timed: expect it to scatter";
+    return 0;
+}
+
+static void summarise(struct session *session, struct sampling *sampling,
+                      const struct size_set *sizes, struct timed_case *timed)
+{
+    const double *reference;
+    const double *candidate;
+    char text[256] = "";
+    struct verdict *verdict = session->verdict;
+    if (sizes)
+        problem_sizes_text(session->problem, sizes, text, sizeof text);
+    timed->sizes = arena_strdup(&verdict->arena, text);
+    take_off(sampling, &reference, &candidate);
+    stats_summary(reference, sampling->count, &timed->reference);
+    stats_summary(candidate, sampling->count, &timed->candidate);
+    stats_ratio(reference, candidate, sampling->count, &timed->speedup);
+    timed->floor_ms = floor_ms(session, sizes);
+    verdict->handover_us = sampling->cost.median * 1e3;
+    verdict->case_count++;
+}
+
+/* How many calls one interval of the clock should take: on a GPU starting and waiting take longer
+ * than many a kernel. */
+static uint32_t slots_for(const struct session *session, const struct trial *trial, double call_ms)
+{
+    uint32_t outputs = session->answer.count ? session->answer.count : 1;
+    uint32_t most = session->problem->format == PROBLEM_TORCH ? WIRE_OUTPUTS / outputs : WIRE_SLOTS;
+    if (!session->gpu)
+        return 1;
+    double bytes = trial_gpu_suits(session, trial) ? BATCH_BYTES : HOST_BYTES;
+    bool torch = session->problem->format == PROBLEM_TORCH;
+    double budget_ms = (double)session->settings->timing_gpu_budget_ms;
+    double batch_ms = torch ? fmin(TORCH_BATCH_MS, budget_ms / BATCHES)
+                            : fmin(BATCH_MS, budget_ms / NATIVE_BATCHES);
+    double wanted = ceil(batch_ms / fmax(call_ms, RESOLUTION_MS));
+    if (call_ms < LONG_MS)
+        wanted = fmax(wanted, 2);
+    wanted = fmin(wanted, bytes / (double)trial->layout.bytes);
+    wanted = fmin(wanted, room_slots(session, trial));
+    return (uint32_t)fmax(1, fmin(wanted, most));
+}
+
+/* Whether a child gave the same memory to the outputs of two slots. */
+static bool outputs_overlap(const struct child *child)
+{
+    for (uint32_t i = 0; i < child->done.count; i++)
+        for (uint32_t other = 0; other < i; other++) {
+            const struct wire_output *a = &child->done.outputs[i];
+            const struct wire_output *b = &child->done.outputs[other];
+            if (a->bytes && b->bytes && a->address < b->address + b->bytes &&
+                b->address < a->address + a->bytes)
+                return true;
+        }
+    return false;
+}
+
+/* The trial's slots stand ready, and what the first call on them takes is spent. One at a time,
+ * where a child keeps its output and gives the same one to each call. */
+static int make_slots(struct session *session, struct trial *trial, double *call_ms)
+{
+    struct child_time reference;
+    struct child_time ignored;
+    int64_t start_ns = clock_now_ns();
+    if (trial->slots > 1 && trial_map(session, trial, true) < 0)
+        return -1;
+    int64_t mapped_ns = clock_now_ns();
+    trial->on_gpu = trial_gpu_begin(session, trial);
+    log_write(LOG_LEVEL_DEBUG, "timing", "%u slots mapped in %.1f ms, begun in %.1f", trial->slots,
+              (double)(mapped_ns - start_ns) * 1e-6, clock_ms_since(mapped_ns));
+    if (trial_prepare(session, trial) < 0 || trial_reference(session, trial, &reference) < 0 ||
+        trial_candidate(session, trial, &ignored) < 0)
+        return -1;
+    *call_ms = reference.own_ms / trial->slots;
+    if (trial->slots == 1 ||
+        (!outputs_overlap(&session->reference.child) && !outputs_overlap(&session->candidate)))
+        return trial_judge(session, trial) == TRIAL_GOOD ? 0 : -1;
+    trial_gpu_end(session);
+    trial->slots = 1;
+    if (trial_map(session, trial, true) < 0)
+        return -1;
+    trial->on_gpu = trial_gpu_begin(session, trial);
+    return call_pair(session, trial, true, &ignored, &ignored);
+}
+
+/* As many slots as the reference's calls want. One call alone says that roughly, because much of
+ * its time is its start; several say it, and for whoever comes next. */
+static int find_slots(struct session *session, struct trial *trial, double first_ms)
+{
+    double *known_ms = &session->reference.paces[session->verdict->case_count].call_ms;
+    double call_ms = *known_ms > 0 ? *known_ms : fmax(first_ms - START_MS, CALL_MS);
+    trial->slots = slots_for(session, trial, call_ms);
+    if (make_slots(session, trial, &call_ms) < 0)
+        return -1;
+    uint32_t slots = slots_for(session, trial, call_ms);
+    bool known = *known_ms > 0;
+    *known_ms = call_ms;
+    if (known || trial->slots == 1 || slots < FEWER * trial->slots)
+        return 0;
+    trial->slots = slots;
+    return make_slots(session, trial, &call_ms);
+}
+
+/* One pair that is held against the oracle; then the slots of the trial. */
+static int warm_up(struct session *session, struct trial *trial)
+{
+    struct trial once = *trial;
+    struct child_time reference;
+    struct child_time candidate;
+    once.oracle = once.untouched = true;
+    once.slots = trial->slots = 1;
+    if (trial_map(session, &once, true) < 0 ||
+        call_pair(session, &once, clock_secret() & 1, &reference, &candidate) < 0)
+        return -1;
+    return session->gpu ? find_slots(session, trial, reference.own_ms) : 0;
+}
+
+static int time_case(struct session *session, struct trial *trial, const struct size_set *sizes,
+                     double budget_ms)
+{
+    struct verdict *verdict = session->verdict;
+    size_t capacity = (size_t)session->settings->timing_max_samples;
+    double *memory = mem_alloc(capacity * (7 * sizeof *memory + sizeof(bool)));
+    struct sampling sampling = {.reference = memory,
+                                .candidate = memory + capacity,
+                                .handover = memory + 2 * capacity,
+                                .around = memory + 3 * capacity,
+                                .candidate_around = memory + 4 * capacity,
+                                .scratch = memory + 5 * capacity,
+                                .candidate_first = (bool *)(memory + 7 * capacity),
+                                .capacity = capacity,
+                                .drifts = session->gpu != NULL};
+    struct timed_case *timed = &verdict->cases[verdict->case_count];
+    int result = warm_up(session, trial);
+    if (result == 0)
+        result = sample_case(session, trial, &sampling, budget_ms);
+    if (result == 0) {
+        timed->calls = trial->slots;
+        summarise(session, &sampling, sizes, timed);
+        result = judge_case(session, &sampling, timed);
+        if (session->problem->cases_from) { /* what answered there computed nothing */
+            timed->reference = (struct summary){.median = NAN, .quartile1 = NAN, .quartile3 = NAN};
+            timed->speedup = (struct interval){.value = NAN, .low = NAN, .high = NAN};
+        }
+    }
+    trial->on_gpu = false;
+    mem_free(memory);
+    return result;
+}
+
+static int time_all(struct session *session)
+{
+    double ignored;
+    const struct problem *problem = session->problem;
+    const struct settings *settings = session->settings;
+    struct trial trial = {.timeout_ms = settings->run_timeout_ms};
+    struct err err;
+    double budget_ms = (double)(session->gpu ? settings->timing_gpu_budget_ms
+                                             : settings->timing_budget_ms);
+    if (problem->format == PROBLEM_TORCH) {
+        if (trial_layout(session, 0, &trial.layout, &ignored, &err) < 0)
+            return fault_judge(session, &err);
+        return time_case(session, &trial, NULL, budget_ms);
+    }
+    for (uint32_t i = 0; i < problem->time_count && i < VERDICT_CASES; i++) {
+        if (problem_layout(problem, &problem->time[i], &trial.layout, &err) < 0)
+            return fault_judge(session, &err);
+        if (time_case(session, &trial, &problem->time[i], budget_ms / problem->time_count) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int timing_stage(struct session *session)
+{
+    struct err err;
+    struct verdict *verdict = session->verdict;
+    struct peaks ignored;
+    if (session_have_alone(session) < 0)
+        return -1;
+    if (session->unit) /* once for each machine: 0.1 s */
+        gpu_unit_peaks(session->unit, session->judge->state);
+    else
+        (void)!judge_peaks(session->judge, &ignored, &err);
+    int64_t start_ns = clock_now_ns();
+    trial_begin(session);
+    clocks_begin(session);
+    int result = time_all(session);
+    clocks_end(session);
+    trial_end(session);
+    verdict->stages_ms[STAGE_TIME] = clock_ms_since(start_ns);
+    if (!session->gpu) /* what a candidate has there would disturb others as long as it lives */
+        session_let_go(session);
+    return result;
+}

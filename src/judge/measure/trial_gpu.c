@@ -1,0 +1,403 @@
+/* trial_gpu: calls whose arguments and outputs do not pass through the host.
+ *
+ *   native   fill ─► image ─┬─ copy ─► arrays R ─► call ─┬─► compare, guards ─► findings
+ *                           └─ copy ─► arrays C ─► call ─┘
+ *
+ *   torch    get_inputs ─► arrays R ─► image ─┬─► arrays R ─► call ─► outputs R ─┬─► compare
+ *                                             └─► arrays C ─► call ─► outputs C ─┘
+ *
+ * The image is that of all slots as a child gets them: inputs and, for native problems, poisoned
+ * outputs and guards. A torch call's waits on the host where the GPU has too little room (memory_budget.c).
+ * Outputs of a torch child lie in its own memory, of which the judge holds descriptors (child_request.c).
+ * Declared in context.h.
+ */
+#include "judge/context.h"
+
+#include "base/clock.h"
+#include "problem/fill.h"
+
+#include <string.h>
+
+#define IDLE_PATIENCE_MS 400 /* a context of somebody else that ends with a fault takes 150 */
+#define IDLE_MS 1.0 /* a turn of another context takes 2; to come back from one that is idle, 0.2 */
+
+static bool suits(const struct layout *layout)
+{
+    struct fill_plan ignored;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        if (layout_is_array(argument) && argument->role != ROLE_OUT &&
+            !fill_plan_of(&ignored, argument, i, 0))
+            return false;
+    }
+    return true;
+}
+
+bool trial_gpu_suits(const struct session *session, const struct trial *trial)
+{
+    return session->reference.child.work &&
+           (trial_is_torch_on_gpu(session) || suits(&trial->layout));
+}
+
+/* Findings of one comparison of everything: one for each array of each slot, or output. */
+static uint32_t findings_of(const struct session *session)
+{
+    if (trial_is_torch_on_gpu(session))
+        return WIRE_OUTPUTS;
+    return session->reference.child.slots * session->reference.child.layout.count;
+}
+
+static int make_room(struct session *session, struct gpu_memory *memory, uint64_t bytes,
+                     struct err *err)
+{
+    if (memory->bytes >= bytes && memory->gpu == session->gpu)
+        return 0;
+    gpu_memory_free(memory);
+    return gpu_memory_make(memory, session->gpu, bytes, err);
+}
+
+static int make_findings(struct session *session, struct err *err)
+{
+    return make_room(session, &session->gpu_staging.findings,
+                     findings_of(session) * sizeof(struct gpu_finding), err);
+}
+
+int trial_gpu_make_image(struct session *session, const struct trial *trial, struct err *err)
+{
+    uint32_t slots = trial->slots ? trial->slots : 1;
+    if (!session->reference.child.work)
+        return err_set(err, ERR_MISSING,
+                       "PyTorch on a GPU needs the judge's own kernels, which could not be "
+                       "compiled: install NVRTC or nvcc");
+    struct gpu_staging *staging = &session->gpu_staging;
+    uint64_t bytes = slots * trial->layout.bytes;
+    int result = 0;
+    staging->image_on_host = !room_for_image(session, bytes);
+    if (staging->image_on_host) {
+        gpu_memory_free(&staging->image);
+        trial_make_staging(session);
+    } else {
+        result = make_room(session, &staging->image, bytes, err);
+    }
+    return result < 0 ? result : make_findings(session, err);
+}
+
+int trial_gpu_stage(struct session *session, struct err *err)
+{
+    const struct child *child = &session->reference.child;
+    const struct cuda *cuda = &session->gpu->cuda;
+    if (session->gpu_staging.image_on_host)
+        return gpu_memory_read(&child->arrays, 0, session->staging,
+                               child->slots * child->layout.bytes, err);
+    int result = cuda_check(cuda,
+                            cuda->copy_on_device(session->gpu_staging.image.address,
+                                                 child->arrays.address,
+                                                 child->slots * child->layout.bytes),
+                            "cannot keep the inputs", err);
+    return result < 0 ? result : gpu_work_wait(child->work, err);
+}
+
+/* As trial.c's poison_slot, in all slots of the image; inputs are written over it. */
+static int poison(const struct gpu_memory *image, const struct trial *trial, struct err *err)
+{
+    const struct layout *layout = &trial->layout;
+    const struct cuda *cuda = &image->gpu->cuda;
+    cuda_result result = cuda->fill(image->address, TRIAL_POISON_BYTE,
+                                    trial->slots * layout->bytes);
+    for (uint32_t at = 0; result == 0 && at < trial->slots * layout->count; at++) {
+        const struct layout_argument *argument = &layout->arguments[at % layout->count];
+        cuda_at start = image->address + at / layout->count * layout->bytes + argument->offset;
+        result = cuda->fill(start + layout_argument_bytes(argument), TRIAL_GUARD_BYTE,
+                            LAYOUT_GUARD_BYTES);
+    }
+    return cuda_check(cuda, result, "cannot spoil outputs on the GPU", err);
+}
+
+bool trial_gpu_begin(struct session *session, const struct trial *trial)
+{
+    struct gpu_staging *staging = &session->gpu_staging;
+    const struct layout *layout = &trial->layout;
+    struct err err;
+    uint64_t bytes = trial->slots * layout->bytes;
+    if (!trial_gpu_suits(session, trial))
+        return false;
+    if (trial_is_torch_on_gpu(session))
+        return true;
+    trial_make_staging(session);
+    staging->image_on_host = false;
+    return make_room(session, &staging->image, bytes, &err) == 0 &&
+           make_findings(session, &err) == 0 && poison(&staging->image, trial, &err) == 0;
+}
+
+void trial_gpu_end(struct session *session)
+{
+    gpu_memory_free(&session->gpu_staging.image);
+    gpu_memory_free(&session->gpu_staging.findings);
+}
+
+/* One argument, of all slots. */
+static int fill_one(struct session *session, uint32_t index, const uint64_t *seeds, struct err *err)
+{
+    const struct layout *layout = &session->reference.child.layout;
+    const struct layout_argument *argument = &layout->arguments[index];
+    uint32_t slots = session->reference.child.slots;
+    uint64_t keys[WIRE_SLOTS];
+    struct fill_plan plan;
+    if (!layout_is_array(argument)) {
+        for (uint32_t i = 0; i < slots; i++)
+            fill_argument(argument, index, seeds[i], session->staging + i * layout->bytes);
+        return 0;
+    }
+    for (uint32_t i = 0; i < slots; i++) { /* plans differ by their keys alone */
+        if (!fill_plan_of(&plan, argument, index, seeds[i]))
+            return 0; /* an output */
+        keys[i] = plan.key;
+    }
+    return gpu_work_fill(session->reference.child.work, &plan, keys, slots, argument->count,
+                         session->gpu_staging.image.address + argument->offset, layout->bytes, err);
+}
+
+int trial_gpu_prepare(struct session *session)
+{
+    struct err err;
+    uint64_t seeds[WIRE_SLOTS] = {0};
+    int result = 0;
+    for (uint32_t slot = 0; slot < session->reference.child.slots; slot++)
+        seeds[slot] = clock_secret();
+    for (uint32_t i = 0; result == 0 && i < session->reference.child.layout.count; i++)
+        result = fill_one(session, i, seeds, &err);
+    if (result == 0)
+        result = gpu_work_wait(session->reference.child.work, &err);
+    return result < 0 ? fault_judge(session, &err) : 0;
+}
+
+int trial_gpu_lay_out(const struct session *session, struct child *child, struct err *err)
+{
+    const struct layout *layout = &child->layout;
+    for (uint32_t slot = 0; slot < child->slots; slot++)
+        for (uint32_t i = 0; i < layout->count; i++)
+            if (!layout_is_array(&layout->arguments[i])) {
+                uint64_t at = slot * layout->bytes + layout->arguments[i].offset;
+                memcpy(child->slot.data + at, session->staging + at, 8);
+            }
+    if (!child->work)
+        return err_set(err, ERR_INTERNAL, "there are no kernels to copy inputs with");
+    uint64_t bytes = child->slots * layout->bytes;
+    int result = session->gpu_staging.image_on_host
+                     ? gpu_memory_write(&child->arrays, 0, session->staging, bytes, err)
+                     : gpu_work_copy(child->work, session->gpu_staging.image.address,
+                                     child->arrays.address, bytes, err);
+    if (result == 0) /* each call finds its inputs in memory */
+        result = gpu_work_sweep(child->work, err);
+    return result < 0 ? result : gpu_work_wait(child->work, err);
+}
+
+/* One array, of all slots: what lies behind it, and the output in it. */
+static int compare_argument(struct session *session, uint32_t index, uint32_t output, cuda_at found,
+                            struct err *err)
+{
+    const struct layout *layout = &session->reference.child.layout;
+    const struct layout_argument *argument = &layout->arguments[index];
+    const struct gpu_work *work = session->reference.child.work;
+    cuda_at expected = session->reference.child.arrays.address + argument->offset;
+    cuda_at got = session->candidate.arrays.address + argument->offset;
+    uint32_t slots = session->reference.child.slots;
+    struct gpu_pair pairs[WIRE_SLOTS];
+    int result = gpu_work_guard(work, got + layout_argument_bytes(argument), layout->bytes, slots,
+                                LAYOUT_GUARD_BYTES, TRIAL_GUARD_BYTE, found, err);
+    if (result < 0 || !layout_is_output(argument))
+        return result;
+    struct comparison spec = trial_comparison(session, output, argument->dtype, argument->dtype,
+                                              argument->count);
+    for (uint32_t i = 0; i < slots; i++)
+        pairs[i] = (struct gpu_pair){expected + i * layout->bytes, got + i * layout->bytes};
+    return gpu_work_agree(work, &spec, pairs, slots, found, err);
+}
+
+static int compare_arguments(struct session *session, struct err *err)
+{
+    const struct layout *layout = &session->reference.child.layout;
+    uint64_t row = session->reference.child.slots * sizeof(struct gpu_finding);
+    uint32_t output = 0;
+    int result = 0;
+    for (uint32_t i = 0; result == 0 && i < layout->count; i++) {
+        if (!layout_is_array(&layout->arguments[i]))
+            continue;
+        result = compare_argument(session, i, output,
+                                  session->gpu_staging.findings.address + i * row, err);
+        output += layout_is_output(&layout->arguments[i]);
+    }
+    return result;
+}
+
+/* Pairs that follow each other and have the same form. */
+struct run {
+    struct comparison spec;
+    struct gpu_pair pairs[WIRE_OUTPUTS];
+    uint32_t count;
+    cuda_at found; /* of the first */
+};
+
+static int end_run(struct session *session, struct run *run, struct err *err)
+{
+    int result = run->count == 0 ? 0
+                                 : gpu_work_agree(session->reference.child.work, &run->spec,
+                                                  run->pairs, run->count, run->found, err);
+    run->found += run->count * sizeof(struct gpu_finding);
+    run->count = 0;
+    return result;
+}
+
+/* The pair of a slot's output; false: they have not the same form. */
+static bool find_pair(const struct session *session, uint32_t slot, uint32_t output,
+                      struct comparison *spec, struct gpu_pair *pair)
+{
+    struct tensor want;
+    struct tensor have;
+    struct err ignored;
+    if (child_output_form(&session->reference.child, slot, output, &want, &ignored) < 0 ||
+        child_output_form(&session->candidate, slot, output, &have, &ignored) < 0 ||
+        !trial_same_form(&want, &have) || (!have.at && have.bytes > 0))
+        return false;
+    *spec = trial_comparison(session, output, have.dtype, want.dtype, have.count);
+    *pair = (struct gpu_pair){want.at, have.at};
+    return true;
+}
+
+/* Output by output, as long as they have the same form; *agrees: so far. */
+static int compare_outputs(struct session *session, bool *agrees, struct err *err)
+{
+    uint32_t slots = session->reference.child.slots;
+    struct run run = {.found = session->gpu_staging.findings.address};
+    int result = 0;
+    *agrees = session->candidate.done.count == session->reference.child.done.count &&
+              session->candidate.done.count == slots * session->answer.count;
+    for (uint32_t i = 0; result == 0 && *agrees && i < slots * session->answer.count; i++) {
+        struct comparison spec;
+        struct gpu_pair pair;
+        *agrees = find_pair(session, i % slots, i / slots, &spec, &pair);
+        if (!*agrees)
+            break;
+        if (i % slots == 0 || spec.count != run.spec.count || spec.dtype != run.spec.dtype ||
+            spec.expected_dtype != run.spec.expected_dtype)
+            result = end_run(session, &run, err);
+        run.spec = spec;
+        run.pairs[run.count++] = pair;
+    }
+    return result == 0 && *agrees ? end_run(session, &run, err) : result;
+}
+
+static int compare_all(struct session *session, bool *agrees, struct err *err)
+{
+    *agrees = true;
+    return trial_is_torch_on_gpu(session) ? compare_outputs(session, agrees, err)
+                                          : compare_arguments(session, err);
+}
+
+int trial_gpu_agrees(struct session *session, bool *agrees)
+{
+    struct err err;
+    const struct gpu_memory *findings = &session->gpu_staging.findings;
+    uint64_t bytes = findings_of(session) * sizeof(struct gpu_finding);
+    struct gpu_finding *found = mem_alloc(bytes);
+    int result = gpu_memory_fill(findings, 0, 0, bytes, &err);
+    if (result == 0)
+        result = compare_all(session, agrees, &err);
+    if (result == 0)
+        result = gpu_memory_read(findings, 0, found, bytes, &err);
+    for (uint64_t i = 0; result == 0 && i < bytes / sizeof *found; i++)
+        *agrees &= found[i].mismatches == 0;
+    mem_free(found);
+    return result < 0 ? fault_judge(session, &err) : 0;
+}
+
+static int find_difference(struct session *session, const struct comparison *spec,
+                           const struct tensor *expected, const struct tensor *got,
+                           struct gpu_finding *finding, struct err *err)
+{
+    const struct gpu_memory *findings = &session->gpu_staging.findings;
+    int result = gpu_memory_fill(findings, 0, 0, sizeof *finding, err);
+    if (result == 0)
+        result = gpu_work_compare(session->reference.child.work, spec, expected->at, got->at,
+                                  findings->address, err);
+    return result < 0 ? result : gpu_memory_read(findings, 0, finding, sizeof *finding, err);
+}
+
+int trial_gpu_compare(struct session *session, const struct comparison *spec,
+                      const struct tensor *expected, const struct tensor *got,
+                      struct difference *difference, struct err *err)
+{
+    struct gpu_finding finding;
+    int result = find_difference(session, spec, expected, got, &finding, err);
+    if (result == 0)
+        gpu_work_difference(spec, &finding, difference);
+    return result;
+}
+
+int trial_gpu_all_finite(struct session *session, const struct tensor *tensor, bool *finite,
+                         struct err *err)
+{
+    struct gpu_finding finding;
+    struct comparison spec = {.dtype = tensor->dtype,
+                              .expected_dtype = tensor->dtype,
+                              .count = tensor->count};
+    int result = find_difference(session, &spec, tensor, tensor, &finding, err);
+    if (result == 0)
+        *finite = finding.finite == tensor->count;
+    return result;
+}
+
+/* How long a kernel that does nothing takes: contexts take turns, so whoever is busy shows. What
+ * ends by itself meanwhile is nobody's fault. */
+static int ask_idle(struct session *session, double *ms, struct err *err)
+{
+    const struct child *reference = &session->reference.child;
+    int64_t begin_ns = clock_now_ns();
+    int result;
+    do {
+        int64_t start_ns = clock_now_ns();
+        result = gpu_work_nothing(reference->work, reference->pinned, err);
+        *ms = clock_ms_since(start_ns);
+    } while (result == 0 && *ms > IDLE_MS && clock_ms_since(begin_ns) < IDLE_PATIENCE_MS);
+    return result;
+}
+
+/* Among others it is judged once more, alone: it may have been one of them, who ends slowly. */
+int trial_gpu_idle(struct session *session)
+{
+    struct err err;
+    double busy_ms;
+    double alone_ms;
+    if (!session->reference.child.work || !session->reference.child.pinned)
+        return 0;
+    if (ask_idle(session, &busy_ms, &err) < 0)
+        return fault_judge(session, &err);
+    if (busy_ms <= IDLE_MS)
+        return 0;
+    session_end_candidate(session);
+    if (ask_idle(session, &alone_ms, &err) < 0)
+        return fault_judge(session, &err);
+    if (alone_ms <= IDLE_MS && !session->alone &&
+        gpu_pool_shared(&session->judge->gpus, session->unit)) {
+        session->wants_alone = true;
+        (void)!err_set(
+            &err, ERR_IO,
+            "somebody was busy on this GPU while it was timed: an empty kernel took %.2g "
+            "ms",
+            busy_ms);
+        return fault_judge(session, &err);
+    }
+    if (alone_ms <= IDLE_MS) {
+        verdict_violation(
+            session->verdict, "H29",
+            "it left work on the GPU that went on while it was stopped: an empty kernel "
+            "took %.2g ms, and %.2g once it was gone",
+            busy_ms, alone_ms);
+        return -1;
+    }
+    (void)!err_set(&err, ERR_IO,
+                   "somebody else uses this GPU: an empty kernel takes %.2g ms, so nothing can be "
+                   "timed here",
+                   alone_ms);
+    return fault_judge(session, &err);
+}

@@ -1,0 +1,399 @@
+/* trial_judge: what becomes of a trial: both children' answers compared, and the verdict told why not.
+ * Declared in context.h.
+ */
+#include "judge/context.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CACHE_LINE_BYTES 64
+
+/* The argument behind an output of a native problem, counted from 0; NULL: torch has none. */
+static const struct argument *output_argument(const struct problem *problem, uint32_t output)
+{
+    for (uint32_t i = 0; i < problem->argument_count; i++)
+        if ((problem->arguments[i].role == ROLE_OUT || problem->arguments[i].role == ROLE_INOUT) &&
+            output-- == 0)
+            return &problem->arguments[i];
+    return NULL;
+}
+
+/* What two honest ways to round may differ by, where a result has 16 bits: two units in the last
+ * place. The reference's own error says it too, but only of the numbers that it was measured on. */
+static double least_relative(uint32_t dtype)
+{
+    return dtype == DTYPE_F16 ? 0x1p-9 : dtype == DTYPE_BF16 ? 0x1p-6 : 0;
+}
+
+struct tolerance trial_tolerance(const struct session *session, uint32_t output, uint32_t dtype)
+{
+    const struct problem *problem = session->problem;
+    const struct cases *cases = &session->reference.cases;
+    const struct argument *argument = output_argument(problem, output);
+    uint32_t ignored;
+    if (!dtype_facts(dtype)->floating)
+        return (struct tolerance){.exact = true};
+    if (cases->count > 0)
+        return cases->items[cases_find(cases, output, &ignored)].tolerance;
+    struct tolerance tolerance = argument ? argument->tolerance : problem->tolerance;
+    if (problem->format == PROBLEM_TORCH)
+        tolerance.relative = fmax(tolerance.relative, least_relative(dtype));
+    return tolerance;
+}
+
+struct comparison trial_comparison(const struct session *session, uint32_t output, uint32_t dtype,
+                                   uint32_t expected_dtype, uint64_t count)
+{
+    /* Held against the reference itself, both are as far from the truth as it may be. */
+    int children = session->answer.has_wide ? 1 : 2;
+    return (struct comparison){.dtype = dtype,
+                               .expected_dtype = expected_dtype,
+                               .count = count,
+                               .tolerance = trial_tolerance(session, output, dtype),
+                               .slack = children * session->answer.own_error[output]};
+}
+
+int trial_compare(struct session *session, const struct comparison *spec,
+                  const struct tensor *expected, const struct tensor *got,
+                  struct difference *difference, struct err *err)
+{
+    if (session->gpu && !got->data && got->bytes > 0)
+        return trial_gpu_compare(session, spec, expected, got, difference, err);
+    compare_tensor(spec, expected->data, got->data, difference);
+    return 0;
+}
+
+/* Bytes that no argument owns must be as the judge left them. */
+static const char *overrun(const struct session *session, uint32_t slot)
+{
+    const struct layout *layout = &session->candidate.layout;
+    const char *data = session->candidate.slot.data + slot * layout->bytes;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        const unsigned char *guard = (const unsigned char *)data + argument->offset +
+                                     layout_argument_bytes(argument);
+        for (int at = 0; at < LAYOUT_GUARD_BYTES; at++)
+            if (guard[at] != TRIAL_GUARD_BYTE)
+                return session->problem->arguments[i].name;
+    }
+    return NULL;
+}
+
+static const char *modified_input(const struct session *session, uint32_t slot)
+{
+    const struct layout *layout = &session->candidate.layout;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        uint64_t at = slot * layout->bytes + argument->offset;
+        if (argument->role == ROLE_IN &&
+            memcmp(session->candidate.slot.data + at, session->staging + at,
+                   layout_argument_bytes(argument)) != 0)
+            return session->problem->arguments[i].name;
+    }
+    return NULL;
+}
+
+static void output_name(const struct session *session, uint32_t output, char *name, size_t bytes)
+{
+    const struct argument *argument = output_argument(session->problem, output);
+    const struct cases *cases = &session->reference.cases;
+    uint32_t within;
+    if (argument)
+        snprintf(name, bytes, "%s", argument->name);
+    if (argument)
+        return;
+    uint32_t at = cases_find(cases, output, &within);
+    if (cases->count > 0)
+        snprintf(name, bytes, "%s: output %u", cases->items[at].name, within);
+    else
+        snprintf(name, bytes, "output %u", output);
+}
+
+static void shape_text(const struct tensor *tensor, char *text, size_t bytes)
+{
+    size_t used = (size_t)snprintf(text, bytes, "%s[", dtype_facts(tensor->dtype)->torch_name);
+    for (uint32_t d = 0; d < tensor->dimensions && used < bytes; d++)
+        used += (size_t)snprintf(text + used, bytes - used, d ? ", %lld" : "%lld",
+                                 (long long)tensor->shape[d]);
+    if (used < bytes)
+        snprintf(text + used, bytes - used, "]");
+}
+
+static enum trial_result wrong(struct session *session, const char *message)
+{
+    verdict_fail(session->verdict, STATUS_WRONG, "wrong", message, NULL);
+    return TRIAL_ENDED;
+}
+
+static enum trial_result wrong_with_code(struct session *session, const char *code,
+                                         const char *message)
+{
+    wrong(session, message); /* first: the status stays `wrong` */
+    verdict_violation(session->verdict, code, "%s", message);
+    return TRIAL_ENDED;
+}
+
+/* The verdict keeps which one it was. */
+static void wrong_case(struct session *session, uint32_t output)
+{
+    const struct cases *cases = &session->reference.cases;
+    struct verdict *verdict = session->verdict;
+    uint32_t ignored;
+    if (cases->count > 0)
+        verdict->failed_case = arena_strdup(&verdict->arena,
+                                            cases->items[cases_find(cases, output, &ignored)].name);
+}
+
+bool trial_same_form(const struct tensor *expected, const struct tensor *got)
+{
+    return got->dtype == expected->dtype && got->dimensions == expected->dimensions &&
+           memcmp(got->shape, expected->shape, got->dimensions * sizeof *got->shape) == 0;
+}
+
+/* Dtype and shape first: torch tells them, native ones are fixed by the slot. */
+static bool same_form(struct session *session, uint32_t output, const struct tensor *got)
+{
+    const struct tensor *expected = &session->answer.plain[output];
+    char want[160];
+    char have[160];
+    char name[LIMIT_NAME_BYTES];
+    char text[512];
+    if (trial_same_form(expected, got))
+        return true;
+    shape_text(expected, want, sizeof want);
+    shape_text(got, have, sizeof have);
+    output_name(session, output, name, sizeof name);
+    snprintf(text, sizeof text, "%s is %s, the reference's is %s", name, have, want);
+    wrong_case(session, output);
+    wrong(session, text);
+    return false;
+}
+
+/* Inputs that the problem never promised are used only where they make sense. */
+static int expected_is_finite(struct session *session, bool *finite, struct err *err)
+{
+    const struct answer *answer = &session->answer;
+    int result = 0;
+    *finite = true;
+    for (uint32_t i = 0; result == 0 && *finite && i < answer->count; i++) {
+        const struct tensor *tensor = &answer->plain[i];
+        if (!tensor->data && tensor->bytes > 0)
+            result = trial_gpu_all_finite(session, tensor, finite, err);
+        for (uint64_t at = 0; tensor->data && *finite && at < tensor->count; at++)
+            *finite = isfinite(dtype_load(tensor->dtype, tensor->data, at));
+    }
+    return result;
+}
+
+static const char *number_text(double value, char text[32])
+{
+    if (isnan(value))
+        return "NaN"; /* printf shows the sign of a NaN, which means nothing */
+    snprintf(text, 32, "%.9g", value);
+    return text;
+}
+
+/* Comparing reads what was expected twice (first its magnitude), so what was got is read twice,
+ * too: else the reference would find more of its outputs in the caches than the candidate when it
+ * is called next, which is worth up to 8 % where memory is the limit. */
+static void read_through(const struct tensor *tensor)
+{
+    const volatile char *data = tensor->data;
+    for (uint64_t at = 0; data && at < tensor->bytes; at += CACHE_LINE_BYTES)
+        (void)data[at];
+}
+
+/* What is held against an output of a slot: the oracle computes the first one only. */
+static struct tensor expected_tensor(const struct session *session, uint32_t slot, uint32_t output)
+{
+    const struct answer *answer = &session->answer;
+    struct tensor expected = answer->has_wide ? answer->wide[output] : answer->plain[output];
+    struct err ignored;
+    if (slot > 0)
+        (void)!child_output_form(&session->reference.child, slot, output, &expected, &ignored);
+    return expected;
+}
+
+/* The two values of a mismatch, of tensors on the GPU. */
+static void read_mismatch(const struct session *session, const struct tensor *expected,
+                          const struct tensor *got, struct difference *difference)
+{
+    const struct cuda *cuda = &session->gpu->cuda;
+    const struct {
+        const struct tensor *tensor;
+        double *value;
+    } wanted[] = {{expected, &difference->expected}, {got, &difference->got}};
+    for (size_t i = 0; i < 2; i++) {
+        char bytes[8];
+        size_t size = dtype_facts(wanted[i].tensor->dtype)->bytes;
+        if (cuda->copy_to_host(bytes, wanted[i].tensor->at + difference->first_index * size,
+                               size) == 0)
+            *wanted[i].value = dtype_load(wanted[i].tensor->dtype, bytes, 0);
+    }
+}
+
+static enum trial_result judge_failed(struct session *session, const struct err *err)
+{
+    fault_judge(session, err);
+    return TRIAL_ENDED;
+}
+
+static enum trial_result judge_output(struct session *session, uint32_t slot, uint32_t output,
+                                      const struct tensor *got)
+{
+    struct verdict *verdict = session->verdict;
+    struct tensor expected = expected_tensor(session, slot, output);
+    struct comparison spec = trial_comparison(session, output, got->dtype, expected.dtype,
+                                              got->count);
+    struct difference difference;
+    char name[LIMIT_NAME_BYTES];
+    char text[512];
+    struct err err;
+    read_through(got);
+    if (trial_compare(session, &spec, &expected, got, &difference, &err) < 0)
+        return judge_failed(session, &err);
+    verdict->max_absolute = fmax(verdict->max_absolute, difference.max_absolute);
+    verdict->max_relative = fmax(verdict->max_relative, difference.max_relative);
+    if (difference.mismatches == 0)
+        return TRIAL_GOOD;
+    if (!got->data)
+        read_mismatch(session, &expected, got, &difference);
+    char got_space[32];
+    char expected_space[32];
+    const char *got_text = number_text(difference.got, got_space);
+    const char *expected_text = number_text(difference.expected, expected_space);
+    output_name(session, output, name, sizeof name);
+    wrong_case(session, output);
+    verdict->mismatch = (struct mismatch){.any = true,
+                                          .output = arena_strdup(&verdict->arena, name),
+                                          .index = difference.first_index,
+                                          .got = difference.got,
+                                          .expected = difference.expected};
+    snprintf(text, sizeof text,
+             "%s: %llu of %llu elements are wrong; the first, [%llu], is %s instead of %s", name,
+             (unsigned long long)difference.mismatches, (unsigned long long)got->count,
+             (unsigned long long)difference.first_index, got_text, expected_text);
+    return wrong(session, text);
+}
+
+static enum trial_result judge_outputs(struct session *session, uint32_t slot)
+{
+    struct answer *answer = &session->answer;
+    struct err err;
+    char text[256];
+    uint32_t count = child_output_count(&session->candidate);
+    if (count != answer->count) {
+        snprintf(text, sizeof text, "it returned %u tensors, the reference returns %u", count,
+                 answer->count);
+        return wrong(session, text);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct tensor got;
+        if (child_output_form(&session->candidate, slot, i, &got, &err) == 0 &&
+            !same_form(session, i, &got))
+            return TRIAL_ENDED;
+        if (child_output(&session->candidate, slot, i, &got, &err) < 0) {
+            fault_candidate(session, &err);
+            return TRIAL_ENDED;
+        }
+        enum trial_result result = judge_output(session, slot, i, &got);
+        if (result != TRIAL_GOOD)
+            return result;
+    }
+    return TRIAL_GOOD;
+}
+
+static enum trial_result judge_slot(struct session *session, const struct trial *trial,
+                                    uint32_t slot)
+{
+    const char *name;
+    char text[256];
+    bool native = session->problem->format == PROBLEM_NATIVE;
+    if (native && (name = overrun(session, slot))) {
+        snprintf(text, sizeof text, "it wrote past the end of `%s`", name);
+        return wrong_with_code(session, "H15", text);
+    }
+    if (trial->untouched && native && (name = modified_input(session, slot))) {
+        snprintf(text, sizeof text, "it changed its input `%s`, which is const", name);
+        return wrong_with_code(session, "H08", text);
+    }
+    return judge_outputs(session, slot);
+}
+
+/* Whether somebody wrote there who was not called. The reference's slot is as the judge left it. */
+static bool is_written(const struct session *session, uint32_t slot)
+{
+    const struct layout *layout = &session->candidate.layout;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const struct layout_argument *argument = &layout->arguments[i];
+        uint64_t at = slot * layout->bytes + argument->offset;
+        if (layout_is_output(argument) &&
+            memcmp(session->candidate.slot.data + at, session->reference.child.slot.data + at,
+                   layout_argument_bytes(argument)) != 0)
+            return true;
+    }
+    return false;
+}
+
+static enum trial_result judge_rest(struct session *session, const struct trial *trial)
+{
+    uint32_t slots = session->candidate.slots;
+    for (uint32_t slot = trial->calls; slot < slots; slot++)
+        if (is_written(session, slot)) {
+            verdict_violation(session->verdict, "H06",
+                              "only %u of %u calls were made, and it wrote the output of number %u",
+                              trial->calls, slots, slot + 1);
+            return TRIAL_ENDED;
+        }
+    return TRIAL_GOOD;
+}
+
+/* 1: all is well; 0: something is not, and everything is where the next look finds it (native: in
+ * the mirrors); -1: the end. */
+static int judge_on_gpu(struct session *session)
+{
+    bool agrees = false;
+    struct err err;
+    if (trial_gpu_agrees(session, &agrees) < 0)
+        return -1;
+    if (child_samples_changed(&session->candidate)) {
+        verdict_violation(session->verdict, "H21",
+                          "its outputs still changed after it had said that it was done");
+        return -1;
+    }
+    if (agrees)
+        return 1;
+    if (trial_is_torch_on_gpu(session))
+        return 0;
+    if (child_pull(&session->reference.child, &err) < 0 ||
+        child_pull(&session->candidate, &err) < 0)
+        return fault_judge(session, &err);
+    return 0;
+}
+
+enum trial_result trial_judge(struct session *session, const struct trial *trial)
+{
+    int known = trial->on_gpu ? judge_on_gpu(session) : 0;
+    if (known < 0)
+        return TRIAL_ENDED;
+    if (trial->biased) {
+        bool finite;
+        struct err err;
+        if (expected_is_finite(session, &finite, &err) < 0)
+            return judge_failed(session, &err);
+        if (!finite)
+            return TRIAL_VOID;
+    }
+    session->verdict->trials++;
+    uint32_t called = trial->calls ? trial->calls : session->candidate.slots;
+    enum trial_result result = known || called == session->candidate.slots
+                                   ? TRIAL_GOOD
+                                   : judge_rest(session, trial);
+    for (uint32_t slot = 0; !known && result == TRIAL_GOOD && slot < called; slot++)
+        result = judge_slot(session, trial, slot);
+    if (result == TRIAL_GOOD)
+        session->verdict->trials_passed++;
+    session->bias_makes_sense |= result == TRIAL_GOOD && trial->biased;
+    return result;
+}

@@ -1,0 +1,47 @@
+/* admission: can a problem be gamed?
+ *
+ * A judge is only as good as its problems. Each *attempt* below answers without doing the work; a
+ * problem is admitted when every attempt fails in at least one trial, as a candidate that made it
+ * would. Trials are those of an evaluation: every check row and the first time row (native), three
+ * draws of inputs (torch).
+ *
+ *   zeros, constants (the answer's own mean), copies of inputs (or an inout left as it was)
+ *   lower precision: floating inputs rounded to 10 bits of mantissa (TF32, half; 7 bits for half)
+ *   dropped term: the last sixteenth of an axis of one input set to zero
+ *   deaf: one input drawn anew, one parameter set to zero: the answer must change
+ *
+ * Sources: design section 4 rule 6; reference page section 3.6 item 6 (H07, H10, H13, H14).
+ */
+#ifndef WARPGYM_JUDGE_PROBLEM_AUDIT_H
+#define WARPGYM_JUDGE_PROBLEM_AUDIT_H
+
+#include "judge/judge.h"
+
+#include <stdbool.h>
+
+struct attempt {
+    const char *name;   /* "zeros", "without the last slice of `x` along axis 1" */
+    const char *code;   /* of the catalogue */
+    uint32_t trials;    /* in which it applied */
+    uint32_t passed;    /* of those; == trials > 0: the problem can be gamed */
+    double worst_error; /* largest relative error over the trials, in tolerances */
+};
+
+struct admission {
+    struct arena arena;
+    struct attempt *attempts;
+    size_t count, capacity;
+    double own_error;   /* of the reference against its oracle, in tolerances; NaN: no oracle */
+    bool deterministic; /* the same inputs gave the same answer twice */
+    uint32_t trials;
+};
+
+/* 0: read the result; negative: the reference itself fails. */
+NODISCARD int admission_check(struct judge *judge, const struct problem *problem,
+                              struct admission *admission, struct err *err);
+void admission_deinit(struct admission *admission);
+
+/* Whether any attempt got through, the reference is inaccurate or unsteady. */
+bool admission_gamed(const struct admission *admission);
+
+#endif

@@ -1,0 +1,317 @@
+#include "judge/process/child.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "judge/process/external_program.h"
+#include "judge/reference/oracle.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SPAWN_TIMEOUT_MS 20000
+#define END_GRACE_MS 1000 /* between a closed channel and the death behind it */
+
+int child_explain_end(struct child *child, struct err *err)
+{
+    struct pollfd wait = {.fd = child->process.pid_fd, .events = POLLIN};
+    char how[96];
+    if (poll(&wait, 1, END_GRACE_MS) <= 0 || !sandboxed_ended(&child->process))
+        return err_set(err, ERR_PROTOCOL, "it closed its channel to the judge");
+    sandboxed_status_text(&child->process, how, sizeof how);
+    return err_set(err, ERR_CRASH, "the process %s", how);
+}
+
+/* Waits for a message, the process's end, the deadline or a cancellation. */
+static int await(struct child *child, int64_t deadline_ns, struct err *err)
+{
+    struct pollfd waits[2] = {{.fd = child->process.channel, .events = POLLIN},
+                              {.fd = child->process.pid_fd, .events = POLLIN}};
+    for (;;) {
+        int left_ms = clock_left_ms(deadline_ns);
+        int ready = poll(waits, 2, child_hold_tick_ms(child, left_ms));
+        if (ready < 0 && errno != EINTR)
+            return err_sys(err, errno, "cannot wait for a child");
+        if (ready > 0 && (waits[0].revents & POLLIN))
+            return 0;
+        if (ready > 0)
+            return child_explain_end(child, err);
+        if (child->cancelled && *child->cancelled)
+            return err_set(err, ERR_CANCELLED, "cancelled");
+        if (left_ms == 0)
+            return err_set(err, ERR_TIMEOUT, "no answer in time");
+        int result = child_hold_look(child, err);
+        if (result < 0)
+            return result;
+    }
+}
+
+static void close_all(int descriptors[WIRE_DESCRIPTORS])
+{
+    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+}
+
+void child_take_failure(struct child *child, const struct wire_failed *failed)
+{
+    child->failed = *failed;
+    child->answers = false; /* that was it */
+    child->failed.text[sizeof child->failed.text - 1] = '\0';
+    if (child->failed.failure == FAILED_NONE || child->failed.failure > FAILED_COMPILE)
+        child->failed.failure = FAILED_RUN;
+}
+
+int child_expect(struct child *child, uint32_t type, int64_t deadline_ns,
+                 union wire_message *message, int descriptors[WIRE_DESCRIPTORS], struct err *err)
+{
+    size_t bytes;
+    int result = await(child, deadline_ns, err);
+    while (result == 0 && child_asks(child)) {
+        result = child_serve(child, &deadline_ns, err);
+        if (result == 0)
+            result = await(child, deadline_ns, err);
+    }
+    if (result < 0)
+        return result;
+    result = wire_receive(child->process.channel, message, &bytes, descriptors, err);
+    if (result == ERR_CRASH || result == ERR_IO)
+        return child_explain_end(child, err);
+    if (result == 0 && message->type == type)
+        return 0;
+    close_all(descriptors);
+    if (result == 0 && message->type == WIRE_FAILED) {
+        child_take_failure(child, &message->failed);
+        return err_set(err, ERR_INPUT, "%.600s", child->failed.text);
+    }
+    return err_set(err, ERR_PROTOCOL, "it sent a message that the protocol does not know");
+}
+
+static int finish_open(struct child *child, int64_t deadline_ns, struct wire_opened *opened,
+                       int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+{
+    union wire_message *message = mem_alloc(sizeof *message);
+    int descriptors[WIRE_DESCRIPTORS];
+    int result = child_expect(child, child->program ? WIRE_PROGRAM_OPENED : WIRE_OPENED,
+                              deadline_ns, message, descriptors, err);
+    if (result == 0) {
+        child->process.layers |= child->program ? 0 : message->opened.layers;
+        if (opened)
+            *opened = message->opened;
+        if (opened_descriptors)
+            memcpy(opened_descriptors, descriptors, sizeof descriptors);
+        else
+            close_all(descriptors);
+    }
+    mem_free(message);
+    return result;
+}
+
+static int send_open(struct child *child, const struct child_start *start, struct err *err)
+{
+    const void *message = start->message;
+    size_t bytes = sizeof *start->message;
+    if (start->program) {
+        message = start->program->open;
+        bytes = sizeof *start->program->open;
+    }
+    int result = wire_send(child->process.channel, message, bytes, start->descriptors,
+                           start->descriptor_count, err);
+    return result == ERR_CRASH && start->program ? child_explain_end(child, err) : result;
+}
+
+int child_open(struct child *child, const struct child_start *start, struct wire_opened *opened,
+               int opened_descriptors[WIRE_DESCRIPTORS], struct err *err)
+{
+    memset(child, 0, sizeof *child);
+    child->role = start->message->role;
+    child->slots = 1;
+    child->cancelled = start->cancelled;
+    child->builder = start->builder;
+    child->gpu = start->gpu;
+    child->slot_outputs = start->slot_outputs;
+    child->program = start->program != NULL;
+    child->answer = mem_alloc(sizeof *child->answer);
+    child->scratch = start->sandbox->scratch[0] ? mem_strdup(start->sandbox->scratch) : NULL;
+    int result = 0;
+    if (start->process)
+        child->process = *start->process;
+    else
+        result = standby_spawn(start->standby, start->sandbox, SPAWN_TIMEOUT_MS, &child->process,
+                               err);
+    if (result < 0) { /* nothing of this is the candidate's doing */
+        child->process = (struct sandboxed){.channel = -1, .pid_fd = -1};
+        err->code = result == ERR_CANCELLED ? result : ERR_IO;
+        return err->code;
+    }
+    if (!(child->process.layers >> LAYER_SCRATCH & 1))
+        return err_set(err, ERR_MISSING, "the sandbox has no scratch");
+    int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
+    child_hold_begin(child, start->hold_bytes);
+    if (start->program)
+        result = child_become(child, start->program, deadline_ns, err);
+    if (result == 0)
+        result = send_open(child, start, err);
+    if (result == 0)
+        result = finish_open(child, deadline_ns, opened, opened_descriptors, err);
+    return result;
+}
+
+/* Thaws the child, says something and waits for the one answer that fits. */
+static int exchange(struct child *child, const void *message, size_t bytes, const int *descriptors,
+                    uint32_t count, uint32_t answer, int64_t timeout_ms, struct err *err)
+{
+    int ignored[WIRE_DESCRIPTORS];
+    int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
+    child->answers = true;
+    int result = wire_send(child->process.channel, message, bytes, descriptors, count, err);
+    sandboxed_thaw(&child->process);
+    if (result < 0)
+        return result == ERR_CRASH ? child_explain_end(child, err) : result;
+    union wire_message *received = mem_alloc(sizeof *received);
+    result = child_expect(child, answer, deadline_ns, received, ignored, err);
+    if (result == 0) {
+        child->answers = false;
+        close_all(ignored);
+    }
+    mem_free(received);
+    return result;
+}
+
+/* Makes new memory where the old does not fit. */
+static int make_room(struct child *child, struct shared *shared, const char *name, uint64_t bytes,
+                     uint64_t largest_bytes, struct err *err)
+{
+    if (shared->data && bytes <= shared->bytes)
+        return 0;
+    child->mapped = false;
+    return shared_make(shared, name, largest_bytes > bytes ? largest_bytes : bytes, !child->gpu,
+                       err);
+}
+
+/* The same for the memory of a GPU. */
+static int make_room_on_gpu(struct child *child, uint64_t bytes, uint64_t largest_bytes,
+                            struct err *err)
+{
+    if (!child->gpu || (child->arrays.gpu && bytes <= child->arrays.bytes))
+        return 0;
+    child->mapped = false;
+    gpu_memory_free(&child->arrays);
+    return gpu_memory_make(&child->arrays, child->gpu,
+                           largest_bytes > bytes ? largest_bytes : bytes, err);
+}
+
+int child_push(struct child *child, struct err *err)
+{
+    return child->gpu ? gpu_memory_write(&child->arrays, 0, child->slot.data,
+                                         child->slots * child->layout.bytes, err)
+                      : 0;
+}
+
+/* A torch child on a GPU has all of its arguments there. */
+static bool has_mirror(const struct child *child)
+{
+    return !child->gpu || child->slot_outputs;
+}
+
+/* MAP, in the words that the child knows. */
+static int tell_map(struct child *child, const struct wire_map *map, const int *descriptors,
+                    uint32_t count, int64_t timeout_ms, struct err *err)
+{
+    struct warpgym_child_map public;
+    if (!child->program)
+        return exchange(child, map, sizeof *map, descriptors, count, WIRE_MAPPED, timeout_ms, err);
+    child_describe_map(child, &public);
+    return exchange(child, &public, sizeof public, descriptors, count, WIRE_MAPPED, timeout_ms,
+                    err);
+}
+
+int child_map(struct child *child, const struct layout *layout, const struct layout *largest,
+              uint32_t slots, bool with_oracle, int64_t timeout_ms, struct err *err)
+{
+    struct wire_map map = {.type = WIRE_MAP, .layout = *layout, .slots = slots};
+    uint64_t bytes = slots * layout->bytes;
+    child->layout = *layout;
+    child->slots = slots;
+    int result = has_mirror(child)
+                     ? make_room(child, &child->slot, "slot", bytes, largest->bytes, err)
+                     : 0;
+    if (result == 0 && with_oracle) {
+        struct layout largest_oracle;
+        oracle_layout(layout, &child->oracle_layout);
+        oracle_layout(largest, &largest_oracle);
+        result = make_room(child, &child->oracle, "oracle", child->oracle_layout.bytes,
+                           largest_oracle.bytes, err);
+    }
+    if (result == 0)
+        result = make_room_on_gpu(child, bytes, largest->bytes, err);
+    int descriptors[3];
+    uint32_t count = 0;
+    if (child->slot.data) {
+        descriptors[count++] = child->slot.fd;
+        map.slot_bytes = child->slot.bytes;
+    }
+    if (with_oracle) {
+        descriptors[count++] = child->oracle.fd;
+        map.oracle_bytes = child->oracle.bytes;
+    }
+    if (child->gpu) {
+        descriptors[count++] = child->arrays.fd;
+        map.gpu_bytes = child->arrays.bytes;
+    }
+    if (child->mapped)
+        count = 0;
+    if (result == 0)
+        result = tell_map(child, &map, descriptors, count, timeout_ms, err);
+    child->mapped |= result == 0;
+    return result;
+}
+
+int child_fill(struct child *child, uint64_t seed, enum wire_bias bias, int64_t timeout_ms,
+               struct err *err)
+{
+    struct wire_fill fill = {.type = WIRE_FILL, .bias = bias, .seed = seed};
+    return exchange(child, &fill, sizeof fill, NULL, 0, WIRE_FILLED, timeout_ms, err);
+}
+
+int child_wake(struct child *child, uint64_t noise, int64_t timeout_ms, struct err *err)
+{
+    struct wire_wake wake = {.type = WIRE_WAKE, .noise = noise};
+    int result = exchange(child, &wake, sizeof wake, NULL, 0, WIRE_AWAKE, timeout_ms, err);
+    return result < 0 ? result : sandboxed_freeze(&child->process, err);
+}
+
+bool child_rest(struct child *child)
+{
+    struct err ignored;
+    child->seat = NULL;
+    child->clock_ns = child->inputs_ns = 0;
+    child->trace = -1;
+    child->stays_on_gpu = false;
+    return !child->answers && sandboxed_freeze(&child->process, &ignored) == 0;
+}
+
+void child_close(struct child *child)
+{
+    if (child->process.pid > 0)
+        sandboxed_close(&child->process);
+    if (child->scratch)
+        file_remove_tree(child->scratch);
+    mem_free(child->scratch);
+    mem_free(child->answer);
+    shared_free(&child->slot);
+    shared_free(&child->oracle);
+    gpu_memory_free(&child->arrays);
+    for (uint32_t i = 0; i < child->segment_count; i++)
+        gpu_memory_free(&child->segments[i].memory);
+    mem_free(child->segments);
+    if (child->pinned)
+        child->gpu->cuda.host_free(child->pinned);
+    for (int i = 0; i < WIRE_OUTPUTS; i++)
+        mem_free(child->buffers[i]);
+    memset(child, 0, sizeof *child);
+}

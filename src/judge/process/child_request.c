@@ -1,0 +1,184 @@
+/* ask: what a torch child may ask of its judge whenever it is waited for. Declared in child.h.
+ *
+ * It may not start programs, so it asks for what has to be compiled; and it tells where the memory
+ * lies in which its tensors will be. Compiling takes time that is nobody's fault: the deadline of
+ * what is waited for moves with it, up to a bound. Asking takes the child's own time, so whoever
+ * does nothing else is ended by his deadline like anybody.
+ */
+#include "judge/process/child.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUILD_REQUEST_BYTES ((size_t)16 << 20)
+
+static int read_request(const int descriptors[WIRE_DESCRIPTORS], char **request, size_t *bytes,
+                        struct err *err)
+{
+    struct stat facts;
+    if (descriptors[0] < 0 || fstat(descriptors[0], &facts) < 0 || !S_ISREG(facts.st_mode))
+        return err_set(err, ERR_PROTOCOL, "it asked for a build and sent no request");
+    struct err why;
+    return file_read_fd(descriptors[0], "the build request", BUILD_REQUEST_BYTES, request, bytes,
+                        &why) < 0
+               ? err_set(err, ERR_PROTOCOL, "%s", why.text)
+               : 0;
+}
+
+/* One that asks for more than it reads would let the judge wait for room in its channel. */
+static int send_built(struct child *child, const struct wire_built *built, int artifact,
+                      struct err *err)
+{
+    struct pollfd room = {.fd = child->process.channel, .events = POLLOUT};
+    if (poll(&room, 1, 0) != 1 || !(room.revents & (POLLOUT | POLLHUP | POLLERR)))
+        return err_set(err, ERR_PROTOCOL, "it does not read what it asked for");
+    int result = wire_send(child->process.channel, built, sizeof *built, &artifact, artifact >= 0,
+                           err);
+    return result < 0 ? child_explain_end(child, err) : 0;
+}
+
+/* What the child is to call it that nothing was built. */
+static uint32_t failure_of(int artifact)
+{
+    if (artifact >= 0)
+        return FAILED_NONE;
+    return artifact == ERR_UNSUPPORTED || artifact == ERR_MISSING ? FAILED_UNSUPPORTED
+                                                                  : FAILED_COMPILE;
+}
+
+static int serve_build(struct child *child, const int descriptors[WIRE_DESCRIPTORS],
+                       struct err *err)
+{
+    struct child_builder *builder = child->builder;
+    struct wire_built *built = mem_alloc(sizeof *built);
+    char *request = NULL;
+    size_t bytes = 0;
+    int artifact = -1;
+    *built = (struct wire_built){.type = WIRE_BUILT};
+    int result = builder ? read_request(descriptors, &request, &bytes, err)
+                         : err_set(err, ERR_PROTOCOL, "it asked for a build that it may not have");
+    if (builder && result == 0) {
+        artifact = builder->build(builder, request, bytes, built->text, sizeof built->text);
+        built->failure = failure_of(artifact);
+        result = send_built(child, built, artifact, err);
+    }
+    if (artifact >= 0)
+        close(artifact);
+    mem_free(request);
+    mem_free(built);
+    return result;
+}
+
+/* The segment there, or one that is free; NULL: there are no more. */
+static struct child_segment *segment_at(struct child *child, uint64_t address)
+{
+    struct child_segment *free_one = NULL;
+    for (uint32_t i = 0; i < child->segment_count; i++) {
+        if (child->segments[i].address == address)
+            return &child->segments[i];
+        if (child->segments[i].address == 0 && !free_one)
+            free_one = &child->segments[i];
+    }
+    if (free_one)
+        return free_one;
+    if (child->segment_count == CHILD_SEGMENTS)
+        return NULL;
+    if (!child->segments)
+        child->segments = mem_alloc(CHILD_SEGMENTS * sizeof *child->segments);
+    return &child->segments[child->segment_count++];
+}
+
+/* Memory at an address that was another memory's takes that one's place; no bytes: it is given up.
+ * What is kept of memory that is not given up so is the child's own loss. */
+static int serve_segment(struct child *child, const struct wire_segment *message,
+                         const int descriptors[WIRE_DESCRIPTORS], struct err *err)
+{
+    bool gone = message->bytes == 0;
+    if (!child->gpu || message->address == 0 || (descriptors[0] < 0) != gone)
+        return err_set(err, ERR_PROTOCOL, "it told of GPU memory that it cannot have");
+    struct child_segment *segment = segment_at(child, message->address);
+    if (!segment)
+        return err_set(err, ERR_PROTOCOL, "it has more pieces of GPU memory than anybody needs");
+    gpu_memory_free(&segment->memory);
+    segment->address = gone ? 0 : message->address;
+    int result = gone ? 0 : gpu_context_use(child->gpu, err);
+    if (result == 0 && !gone &&
+        gpu_memory_import(&segment->memory, child->gpu, descriptors[0], message->bytes, err) < 0)
+        result = err_set(err, ERR_PROTOCOL, "what it calls GPU memory cannot be mapped");
+    return result;
+}
+
+uint32_t child_asks(const struct child *child)
+{
+    uint32_t type = 0;
+    if (child->slot_outputs ||
+        recv(child->process.channel, &type, sizeof type, MSG_PEEK | MSG_DONTWAIT) != sizeof type)
+        return 0;
+    return type == WIRE_BUILD || type == WIRE_SEGMENT ? type : 0;
+}
+
+static void allow_for_build(struct child *child, int64_t took_ns, int64_t *deadline_ns)
+{
+    int64_t left_ns = CHILD_BUILDS_NS - child->builds_ns;
+    int64_t allowed_ns = took_ns < left_ns ? took_ns : left_ns;
+    child->builds_ns += allowed_ns;
+    *deadline_ns += allowed_ns;
+}
+
+static int serve(struct child *child, const union wire_message *message,
+                 const int descriptors[WIRE_DESCRIPTORS], int64_t *deadline_ns, struct err *err)
+{
+    if (message->type == WIRE_SEGMENT)
+        return serve_segment(child, &message->segment, descriptors, err);
+    int64_t start_ns = clock_now_ns();
+    bool held = child->hold.most_bytes > 0; /* nobody looks at it while something is compiled */
+    int result = held ? sandboxed_freeze(&child->process, err) : 0;
+    if (result == ERR_CRASH)
+        return child_explain_end(child, err);
+    if (result == 0)
+        result = serve_build(child, descriptors, err);
+    if (held)
+        sandboxed_thaw(&child->process);
+    allow_for_build(child, clock_now_ns() - start_ns, deadline_ns);
+    return result;
+}
+
+int child_serve(struct child *child, int64_t *deadline_ns, struct err *err)
+{
+    int descriptors[WIRE_DESCRIPTORS];
+    size_t bytes;
+    union wire_message *message = mem_alloc(sizeof *message);
+    int result = wire_receive(child->process.channel, message, &bytes, descriptors, err);
+    if (result == ERR_CRASH || result == ERR_IO)
+        result = child_explain_end(child, err);
+    else if (result == 0)
+        result = serve(child, message, descriptors, deadline_ns, err);
+    for (int i = 0; i < WIRE_DESCRIPTORS; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+    mem_free(message);
+    if (result == 0 && child->cancelled && *child->cancelled)
+        return err_set(err, ERR_CANCELLED, "cancelled");
+    if (result == 0)
+        result = child_hold_look(child, err);
+    if (result == 0 && clock_now_ns() >= *deadline_ns)
+        return err_set(err, ERR_TIMEOUT, "it was still asking for things when its time was up");
+    return result;
+}
+
+cuda_at child_locate(const struct child *child, uint64_t address, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < child->segment_count; i++) {
+        const struct child_segment *segment = &child->segments[i];
+        if (address >= segment->address && bytes <= segment->memory.bytes &&
+            address - segment->address <= segment->memory.bytes - bytes)
+            return segment->memory.address + (address - segment->address);
+    }
+    return 0;
+}

@@ -1,0 +1,62 @@
+/* hold: how much of this machine's memory a child may hold, where its sandbox cannot bound it. Declared
+ * in child.h.
+ *
+ * Whoever waits for a child looks from time to time, and once more when a call is over. Both look at
+ * the process itself; at its children, of which there are none behind a system-call filter, less
+ * often, because that takes a moment for each thread.
+ */
+#include "judge/process/child.h"
+
+#include "base/clock.h"
+#include "sandbox/resident.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#define LOOK_NS INT64_C(20000000)
+#define FAMILY_NS INT64_C(200000000)
+#define GIB ((double)(1 << 30))
+
+void child_hold_begin(struct child *child, uint64_t own_bytes)
+{
+    child->hold.own_bytes = own_bytes;
+    if (own_bytes > 0)
+        child->hold.most_bytes = resident_bytes(child->process.pid, true) + CHILD_CONTEXT_BYTES +
+                                 own_bytes;
+}
+
+int child_hold_tick_ms(const struct child *child, int left_ms)
+{
+    int tick_ms = child->hold.most_bytes ? 50 : 200;
+    return left_ms < tick_ms ? left_ms : tick_ms;
+}
+
+int child_hold_check(struct child *child, struct err *err)
+{
+    struct child_hold *hold = &child->hold;
+    int64_t now_ns = clock_now_ns();
+    if (hold->most_bytes == 0)
+        return 0;
+    bool family = now_ns - hold->family_ns >= FAMILY_NS;
+    uint64_t bytes = resident_bytes(child->process.pid, family);
+    hold->looked_ns = clock_now_ns();
+    if (family)
+        hold->family_ns = hold->looked_ns;
+    if (bytes <= hold->most_bytes)
+        return 0;
+    if (!child->process.reaped)
+        kill(child->process.pid, SIGKILL);
+    struct wire_failed failed = {.type = WIRE_FAILED, .failure = FAILED_MEMORY};
+    snprintf(failed.text, sizeof failed.text,
+             "it took %.2f GiB of this machine's own memory, and %.2f GiB is the most: %.2f GiB by "
+             "the setting run.memory_bytes and for copies of its arguments, the rest for its "
+             "program and the GPU's driver",
+             (double)bytes / GIB, (double)hold->most_bytes / GIB, (double)hold->own_bytes / GIB);
+    child_take_failure(child, &failed);
+    return err_set(err, ERR_INPUT, "%.600s", child->failed.text);
+}
+
+int child_hold_look(struct child *child, struct err *err)
+{
+    return clock_now_ns() - child->hold.looked_ns < LOOK_NS ? 0 : child_hold_check(child, err);
+}

@@ -1,0 +1,208 @@
+/* open_external: candidates in a language from outside (external_language.h).
+ *
+ *   source ─► sandbox for compilers: `compile` ─► cache ─► artifact ┐
+ *         └─────────────────────────────────────────────────────┴─► sandbox: `run`, behind the fence
+ *
+ * Both programs are the configuration's, but what they say once they have seen the source is as
+ * much the candidate's word as anybody's. Declared in context.h.
+ */
+#include "judge/build/scratch.h"
+#include "judge/context.h"
+#include "judge/process/external_program.h"
+#include "judge/request/external_language.h"
+
+#include "base/file.h"
+#include "compile/diagnostics.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ARTIFACT "artifact"
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+
+struct external_way {
+    struct way way; /* first */
+    int built;      /* sealed memory; -1: it is not compiled beforehand */
+    const char *name;
+};
+
+/* The candidate's own file name where every program can bear it. */
+static const char *file_name(const struct session *session)
+{
+    const char *path = session->text->path;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t length = strspn(name, NAME_CHARACTERS);
+    bool plain = length > 0 && name[length] == '\0' && length < LIMIT_NAME_BYTES &&
+                 name[0] != '.' && name[0] != '-' && strcmp(name, ARTIFACT) != 0;
+    return plain ? name : session->language->file;
+}
+
+static void make_key(const struct session *session, const char *name, char key[HASH_HEX_BYTES])
+{
+    struct hash *hash = hash_new();
+    hash_update_string(hash, "external");
+    hash_update_string(hash, session->language->external->hash);
+    hash_update_string(hash, session->judge->toolchain.cpu ? session->judge->toolchain.cpu : "");
+    hash_update_string(hash, name);
+    hash_update(hash, session->text->text, session->text->bytes);
+    hash_finish(hash, key);
+}
+
+static int refuse(struct session *session, const char *diagnostics)
+{
+    char line[512];
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(diagnostics, "\n"), diagnostics);
+    verdict_fail(session->verdict, STATUS_COMPILE_ERROR, "compile_error", line, diagnostics);
+    return -1;
+}
+
+/* What it built, or why it did not: kept, and told. */
+static int take_result(struct external_way *way, const struct workshop *workshop,
+                       const struct outcome *outcome, const char key[HASH_HEX_BYTES],
+                       struct err *err)
+{
+    struct session *session = workshop->session;
+    char *bytes = NULL;
+    size_t count = 0;
+    int fd = outcome->exit_code == 0 && outcome->signal == 0 ? workshop_result(workshop, ARTIFACT)
+                                                             : -1;
+    if (fd >= 0) {
+        workshop_keep(session, key, fd, "");
+        int result = workshop_read(fd, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
+        if (result == 0)
+            result = way->built = file_memory_from(ARTIFACT, bytes, count, err);
+        mem_free(bytes);
+        close(fd);
+        return result < 0 ? fault_judge(session, err) : 0;
+    }
+    struct diagnostics diagnostics;
+    struct diagnostics_context context = {.source = way->name, .scratch = workshop->scratch};
+    diagnostics_init(&diagnostics, &context, outcome->output.data ? outcome->output.data : "",
+                     outcome->output.len);
+    char *said = diagnostics_named(diagnostics.text, way->name);
+    if (outcome->exit_code > 0)
+        workshop_keep(session, key, -1, said);
+    int result = refuse(session, said[0] ? said : "its compiler refuses it and does not say why");
+    mem_free(said);
+    diagnostics_deinit(&diagnostics);
+    return result;
+}
+
+static int run_compiler(struct external_way *way, struct session *session,
+                        const char key[HASH_HEX_BYTES], struct err *err)
+{
+    const struct external *external = session->language->external;
+    const char *argv[LIMIT_LANGUAGE_WORDS + 3];
+    size_t count = 0;
+    struct workshop workshop = {0};
+    struct outcome outcome;
+    outcome_init(&outcome, LIMIT_DIAGNOSTICS_BYTES);
+    while (external->compile[count]) {
+        argv[count] = external->compile[count];
+        count++;
+    }
+    argv[count] = way->name;
+    argv[count + 1] = ARTIFACT;
+    argv[count + 2] = NULL;
+    int result = workshop_open(&workshop, session, err);
+    if (result == 0)
+        result = workshop_write(&workshop, way->name, session->text->text, session->text->bytes,
+                                err);
+    if (result == 0)
+        result = workshop_command(&workshop, argv, external->environment, external->readable,
+                                  &outcome, err);
+    if (result < 0) {
+        result = fault_judge(session, err);
+    } else if (outcome.timed_out) {
+        verdict_fail(session->verdict, STATUS_TIMEOUT, "compile_timeout",
+                     "compiling took longer than it may", NULL);
+        result = -1;
+    } else {
+        result = take_result(way, &workshop, &outcome, key, err);
+    }
+    workshop_close(&workshop);
+    outcome_deinit(&outcome);
+    return result;
+}
+
+static int from_cache(struct external_way *way, struct session *session, struct cache_entry *entry,
+                      struct err *err)
+{
+    char *bytes = NULL;
+    size_t count = 0;
+    int result = 0;
+    session->verdict->build_cached = true;
+    if (entry->ok)
+        result = file_read(entry->path, LIMIT_ARTIFACT_BYTES + LIMIT_DIAGNOSTICS_BYTES, &bytes,
+                           &count, err);
+    if (entry->ok && result == 0)
+        result = way->built = file_memory_from(ARTIFACT, bytes,
+                                               count < entry->object_bytes ? count
+                                                                           : entry->object_bytes,
+                                               err);
+    mem_free(bytes);
+    if (result < 0)
+        return fault_judge(session, err);
+    return entry->ok ? 0 : refuse(session, entry->diagnostics);
+}
+
+static int compile(struct way *self, struct session *session)
+{
+    struct external_way *way = (struct external_way *)(void *)self;
+    char key[HASH_HEX_BYTES];
+    struct cache_entry entry = {0};
+    struct err err = {0};
+    if (!session->language->external->compile)
+        return 0;
+    make_key(session, way->name, key);
+    bool cached = workshop_find(session, key, &entry);
+    int result = cached ? from_cache(way, session, &entry, &err)
+                        : run_compiler(way, session, key, &err);
+    if (cached) {
+        mem_free(entry.path);
+        mem_free(entry.diagnostics);
+    }
+    session->verdict->compiled = result == 0;
+    return result;
+}
+
+static int start(struct way *self, struct session *session, struct err *err)
+{
+    struct external_way *way = (struct external_way *)(void *)self;
+    const struct external *external = session->language->external;
+    struct warpgym_child_open open;
+    struct child_program program = {.argv = external->run,
+                                    .environment = external->environment,
+                                    .readable = external->readable,
+                                    .open = &open};
+    struct wire_open role = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE};
+    int descriptors[2] = {-1, way->built};
+    struct child_start child_start = {.message = &role,
+                                      .program = &program,
+                                      .descriptors = descriptors,
+                                      .descriptor_count = way->built >= 0 ? 2 : 1,
+                                      .timeout_ms = session->settings->run_load_timeout_ms,
+                                      .cancelled = session->cancelled,
+                                      .slot_outputs = true};
+    program_open(session->problem, way->name, (uint32_t)session_threads(session), &open);
+    int result = descriptors[0] = file_memory_from("source", session->text->text,
+                                                   session->text->bytes, err);
+    if (result < 0)
+        return result;
+    result = judge_start(session->judge, NULL, SANDBOX_PROGRAM, session->largest.bytes,
+                         &session->candidate, &child_start, NULL, NULL, err);
+    close(descriptors[0]);
+    session->verdict->compiled |= result == 0;
+    return result;
+}
+
+int open_external(struct session *session)
+{
+    struct external_way way = {.way = {compile, start}, .built = -1, .name = file_name(session)};
+    int result = session_open(session, &way.way);
+    if (way.built >= 0)
+        close(way.built);
+    return result;
+}

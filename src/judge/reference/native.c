@@ -1,0 +1,421 @@
+/* open_native: from a C source to two children with loaded shared objects.
+ *
+ * The reference is got ready in a thread of its own while the candidate compiles:
+ *
+ *   compile candidate ────────────────────── open it ─┬─► both stand
+ *   compile reference ─ open it ─ its slot ───────────┘
+ */
+#include "judge/context.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The largest layout that this problem will map. */
+static void find_largest(const struct problem *problem, struct layout *largest)
+{
+    struct layout layout;
+    struct err ignored;
+    *largest = (struct layout){0};
+    for (uint32_t i = 0; i < problem->check_count + problem->time_count; i++) {
+        const struct size_set *sizes = i < problem->check_count
+                                           ? &problem->check[i]
+                                           : &problem->time[i - problem->check_count];
+        if (problem_layout(problem, sizes, &layout, &ignored) == 0 && layout.bytes > largest->bytes)
+            *largest = layout;
+    }
+}
+
+static int compile(struct session *session, enum compile_kind kind, const char *name,
+                   const char *text, size_t bytes, struct artifact *artifact, struct err *err)
+{
+    char architecture[16] = "90";
+    if (session->gpu) /* 90 and later have instructions of their own only under an `a` */
+        snprintf(architecture, sizeof architecture, "%d%d%s", session->gpu->facts.major,
+                 session->gpu->facts.minor, session->gpu->facts.major >= 9 ? "a" : "");
+    struct sandbox_runner runner = session->runner; /* one for each thread */
+    const struct settings *settings = session->settings;
+    struct compile_request request = {.kind = kind,
+                                      .name = name,
+                                      .text = text,
+                                      .text_bytes = bytes,
+                                      .architecture = architecture,
+                                      .timeout_ms = settings->compile_timeout_ms,
+                                      .memory_bytes = settings->compile_memory_bytes,
+                                      .cache_max_bytes = settings->cache_max_bytes};
+    const char *cache = settings->cache_max_bytes ? session->judge->cache : NULL;
+    int result = kind == COMPILE_CUBIN ? judge_nvrtc(session->judge, &runner.resident, err) : 0;
+    if (result < 0)
+        return result;
+    result = compile_source(&session->judge->toolchain, &runner.runner, cache, &request, artifact,
+                            err);
+    if (result == 0 && artifact->cache_problem)
+        log_write(LOG_LEVEL_WARN, "compile", "the build is not kept: %s", artifact->cache_problem);
+    return result;
+}
+
+/* Getting a reference ready. The thread that does it touches nothing of the session but the
+ * reference's own fields; the verdict is written by the judging thread, after it has ended. */
+struct preparation {
+    struct session *session;
+    const char *job; /* for which it is, in the log */
+    pthread_t thread;
+    bool threaded; /* `thread` is to be joined */
+    int result;
+    struct err err;
+    int (*fault)(struct session *session, const struct err *err); /* whose it is */
+    _Atomic bool slot_begun; /* by one of the two threads, the one that has nothing else to do */
+    struct shared slot;      /* of the candidate */
+    int slot_result;
+    struct err slot_err;
+};
+
+/* How a CUDA source is compiled. */
+static enum compile_kind cuda_kind(const struct session *session, const char *text)
+{
+    return device_only(session->problem, text) ? COMPILE_CUBIN : COMPILE_CUDA;
+}
+
+static int compile_part(struct preparation *preparation, enum compile_kind kind,
+                        struct artifact *artifact)
+{
+    const struct problem *problem = preparation->session->problem;
+    struct err *err = &preparation->err;
+    bool cuda = kind == COMPILE_CUDA || kind == COMPILE_CUBIN;
+    int result = 0;
+    preparation->fault = fault_reference;
+    if (kind == COMPILE_CUBIN)
+        result = device_check(problem, problem->cuda_path, problem->cuda_text, err);
+    if (result < 0)
+        return result;
+    preparation->fault = fault_judge;
+    result = compile(preparation->session, kind, cuda ? "reference.cu" : "reference.c",
+                     cuda ? problem->cuda_text : problem->reference_text,
+                     cuda ? problem->cuda_bytes : problem->reference_bytes, artifact, err);
+    if (result < 0 || artifact->ok)
+        return result;
+    preparation->fault = fault_reference;
+    return err_set(err, ERR_INPUT, "%s does not compile: %.*s",
+                   cuda ? problem->cuda_path : problem->reference_path,
+                   (int)strcspn(artifact->diagnostics, "\n"), artifact->diagnostics);
+}
+
+/* The reference, twice: as candidates are compiled, and at double precision, always for the CPU. */
+static int compile_reference(struct preparation *preparation)
+{
+    struct session *session = preparation->session;
+    int result = compile_part(preparation,
+                              session->gpu ? cuda_kind(session, session->problem->cuda_text)
+                                           : COMPILE_C,
+                              &session->reference.artifact);
+    if (result == 0 && session->problem->oracle)
+        result = compile_part(preparation, COMPILE_C_DOUBLE, &session->reference.oracle_artifact);
+    return result;
+}
+
+/* The bytes of an artifact as sealed memory: nobody can change them while they are loaded. */
+static int artifact_memory(const struct artifact *artifact, struct err *err)
+{
+    char *bytes;
+    size_t count;
+    int result = file_read(artifact->path, LIMIT_ARTIFACT_BYTES + LIMIT_DIAGNOSTICS_BYTES, &bytes,
+                           &count, err);
+    if (result < 0)
+        return result;
+    result = file_memory_from("artifact", bytes, count, err);
+    mem_free(bytes);
+    return result;
+}
+
+/* `source` is the text of the artifact. */
+static int open_child(struct session *session, struct child *child, uint32_t role,
+                      const char *source, const struct artifact *artifact,
+                      const struct artifact *oracle, struct err *err)
+{
+    bool device = session->gpu && device_only(session->problem, source);
+    uint32_t count = 0;
+    struct wire_open open = {.type = WIRE_OPEN,
+                             .role = role,
+                             .threads = (uint32_t)session_threads(session)};
+    open.gpu = judge_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
+    int descriptors[3] = {-1, -1, -1};
+    struct child_start start = {.message = &open,
+                                .descriptors = descriptors,
+                                .timeout_ms = session->settings->run_load_timeout_ms,
+                                .cancelled = session->cancelled,
+                                .gpu = session->gpu,
+                                .slot_outputs = true};
+    int result = descriptors[count++] = artifact_memory(artifact, err);
+    if (result >= 0 && oracle)
+        result = descriptors[count++] = artifact_memory(oracle, err);
+    if (result >= 0 && device) {
+        open.launch = count;
+        result = descriptors[count++] = device_lines(session->problem, source, err);
+    }
+    start.descriptor_count = count;
+    if (result >= 0)
+        start.process = session_reserved(session);
+    if (result >= 0)
+        result = judge_start(session->judge, session->unit,
+                             session->gpu ? SANDBOX_CUDA : SANDBOX_NATIVE, session->largest.bytes,
+                             child, &start, NULL, NULL, err);
+    for (int i = 0; i < 3; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+    return result < 0 ? result : 0;
+}
+
+static int open_reference(struct preparation *preparation)
+{
+    struct session *session = preparation->session;
+    struct err *err = &preparation->err;
+    const struct artifact *oracle = session->problem->oracle ? &session->reference.oracle_artifact
+                                                             : NULL;
+    preparation->fault = fault_reference;
+    session->reference.open = true;
+    session->reference.oracle = oracle != NULL;
+    const struct problem *problem = session->problem;
+    int result = open_child(session, &session->reference.child, WIRE_REFERENCE,
+                            session->gpu ? problem->cuda_text : problem->reference_text,
+                            &session->reference.artifact, oracle, err);
+    if (result == 0)
+        result = child_map(&session->reference.child, &session->largest, &session->largest, 1,
+                           oracle, session->settings->run_load_timeout_ms, err);
+    if (result == 0)
+        result = sandboxed_freeze(&session->reference.child.process, err);
+    if (result == 0)
+        memcpy(session->reference.hash, session->reference_hash, sizeof session->reference.hash);
+    return result;
+}
+
+static void prepare_slot(struct preparation *preparation)
+{
+    if (!atomic_exchange(&preparation->slot_begun, true))
+        preparation->slot_result = shared_make(&preparation->slot, "slot",
+                                               preparation->session->largest.bytes,
+                                               !preparation->session->gpu, &preparation->slot_err);
+}
+
+static int make_reference(struct preparation *preparation)
+{
+    struct session *session = preparation->session;
+    if (session_reference_ready(session))
+        return 0;
+    if (session->reference.open) /* it has died */
+        reference_close(&session->reference);
+    int result = session->reference.artifact.ok ? 0 : compile_reference(preparation);
+    return result < 0 ? result : open_reference(preparation);
+}
+
+/* On a GPU it is opened when the candidate is there, too: while that compiles, others may use the
+ * one on the shelf. Here the compiler's cache gets what will be wanted. */
+static int prepare_reference(struct preparation *preparation)
+{
+    struct session *session = preparation->session;
+    if (!session->gpu)
+        return make_reference(preparation);
+    if (shelf_has(&session->judge->shelf, session->problem->hash, session->gpu))
+        return 0;
+    preparation->fault = fault_room;
+    int result = room_check(session, &preparation->err);
+    return result < 0 ? result : compile_reference(preparation);
+}
+
+static void *prepare(void *argument)
+{
+    struct preparation *preparation = argument;
+    const char *before = log_set_job(preparation->job);
+    preparation->result = prepare_reference(preparation);
+    prepare_slot(preparation);
+    log_set_job(before);
+    return NULL;
+}
+
+/* Begins to get it ready, or does it here and now where there are no threads to be had. */
+static void prepare_begin(struct preparation *preparation, struct session *session)
+{
+    *preparation = (struct preparation){.session = session, .job = log_job()};
+    find_largest(session->problem, &session->largest);
+    preparation->threaded = pthread_create(&preparation->thread, NULL, prepare, preparation) == 0;
+    if (!preparation->threaded)
+        prepare(preparation);
+}
+
+static int prepare_end(struct preparation *preparation)
+{
+    if (preparation->threaded)
+        pthread_join(preparation->thread, NULL);
+    preparation->threaded = false;
+    return preparation->result;
+}
+
+static int compile_candidate(struct session *session, bool cuda, struct artifact *artifact)
+{
+    struct verdict *verdict = session->verdict;
+    const struct candidate *text = session->text;
+    struct err err = {0};
+    const char *slash = strrchr(text->path, '/');
+    const char *name = slash ? slash + 1 : text->path;
+    enum compile_kind kind = cuda ? cuda_kind(session, text->text) : COMPILE_C;
+    if (kind == COMPILE_CUBIN && device_check(session->problem, name, text->text, &err) < 0) {
+        verdict_fail(verdict, STATUS_COMPILE_ERROR, "launch_line", err.text, err.text);
+        return -1;
+    }
+    if (compile(session, kind, name, text->text, text->bytes, artifact, &err) < 0)
+        return fault_judge(session, &err);
+    verdict->build_cached = artifact->cached;
+    if (!artifact->ok) {
+        char line[512];
+        snprintf(line, sizeof line, "%.*s", (int)strcspn(artifact->diagnostics, "\n"),
+                 artifact->diagnostics);
+        verdict_fail(verdict, artifact->timed_out ? STATUS_TIMEOUT : STATUS_COMPILE_ERROR,
+                     artifact->timed_out ? "compile_timeout" : "compile_error",
+                     artifact->timed_out ? "compiling took longer than it may" : line,
+                     artifact->diagnostics);
+        return -1;
+    }
+    verdict->compiled = true;
+    return 0;
+}
+
+/* A CUDA candidate where it cannot run: is it at least well formed? */
+static int compile_only(struct session *session)
+{
+    struct artifact artifact = {0};
+    char text[ERR_TEXT_MAX + 64];
+    struct verdict *verdict = session->verdict;
+    struct err ignored;
+    bool compiler = device_compiler(session->judge,
+                                    device_only(session->problem, session->text->text),
+                                    &ignored) == 0;
+    int64_t start_ns = clock_now_ns();
+    int result = compiler ? compile_candidate(session, true, &artifact) : 0;
+    verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
+    artifact_deinit(&artifact);
+    if (result < 0)
+        return result;
+    snprintf(text, sizeof text, "%sCUDA cannot run here: %s", compiler ? "it compiles, but " : "",
+             session->no_gpu.text);
+    verdict_fail(verdict, STATUS_UNSUPPORTED, "unsupported", text, NULL);
+    return -1;
+}
+
+/* Kernels of the judge's own, compiled for the GPU at hand; the caller's, NULL with an error. */
+static char *compile_own(struct session *session, const char *name, const char *source,
+                         struct err *err)
+{
+    struct artifact artifact = {0};
+    char *image = NULL;
+    size_t bytes;
+    int result = compile(session, COMPILE_CUBIN, name, source, strlen(source), &artifact, err);
+    if (result == 0 && !artifact.ok)
+        result = err_set(err, ERR_INTERNAL, "%.400s", artifact.diagnostics);
+    if (result == 0)
+        (void)!file_read(artifact.path, LIMIT_ARTIFACT_BYTES, &image, &bytes, err);
+    artifact_deinit(&artifact);
+    return image;
+}
+
+/* Once for each GPU; whoever comes meanwhile waits. Without them the host does what they do, and
+ * peaks are not measured. */
+static void prepare_work(struct session *session)
+{
+    struct judge *judge = session->judge;
+    struct gpu_unit *unit = session->unit;
+    struct err err = {0};
+    pthread_mutex_lock(&judge->work_lock);
+    if (unit && !unit->work_tried) {
+        unit->work_tried = true;
+        char *image = compile_own(session, "gpu_work.cu", gpu_work_source, &err);
+        if (!image || gpu_work_open(&unit->work, session->gpu, image, &err) < 0)
+            log_write(LOG_LEVEL_WARN, "judge", "comparing on the host: %s", err.text);
+        mem_free(image);
+        if (!unit->have_peaks && !gpu_peaks_recall(&unit->peaks, session->gpu, judge->state))
+            unit->peaks_image = compile_own(session, "gpu_peaks.cu", gpu_peaks_source, &err);
+    }
+    pthread_mutex_unlock(&judge->work_lock);
+}
+
+const struct gpu_work *session_work(struct session *session)
+{
+    prepare_work(session);
+    return session->unit && session->unit->work.gpu == session->gpu ? &session->unit->work : NULL;
+}
+
+int native_reference(struct session *session)
+{
+    struct preparation preparation = {.session = session};
+    find_largest(session->problem, &session->largest);
+    return make_reference(&preparation) < 0 ? preparation.fault(session, &preparation.err) : 0;
+}
+
+int session_open(struct session *session, struct way *way)
+{
+    struct verdict *verdict = session->verdict;
+    struct preparation preparation;
+    struct err err = {0};
+    int64_t start_ns = clock_now_ns();
+    prepare_begin(&preparation, session);
+    int result = way->compile(way, session);
+    verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
+    if (session->gpu) {
+        (void)!prepare_end(&preparation);
+        result = result == 0 ? session_enter(session, SANDBOX_CUDA) : result;
+        if (result == 0 && preparation.result == 0)
+            preparation.result = make_reference(&preparation);
+    }
+    start_ns = clock_now_ns();
+    if (result == 0 && way->open(way, session, &err) < 0)
+        result = fault_candidate(session, &err);
+    prepare_work(session);
+    prepare_slot(&preparation);
+    if (prepare_end(&preparation) < 0 && result == 0)
+        result = preparation.fault(session, &preparation.err);
+    else if (preparation.result < 0)
+        reference_close(&session->reference); /* the candidate's own end is what is told */
+    if (result == 0 && preparation.slot_result < 0)
+        result = fault_judge(session, &preparation.slot_err);
+    if (result == 0)
+        session->candidate.slot = preparation.slot;
+    else
+        shared_free(&preparation.slot);
+    verdict->stages_ms[STAGE_LOAD] = clock_ms_since(start_ns);
+    return result;
+}
+
+/* C and CUDA. */
+struct native_way {
+    struct way way; /* first */
+    struct artifact artifact;
+};
+
+static int native_compile(struct way *self, struct session *session)
+{
+    struct native_way *way = (struct native_way *)(void *)self;
+    return compile_candidate(session, session->language->gpu, &way->artifact);
+}
+
+static int native_start(struct way *self, struct session *session, struct err *err)
+{
+    struct native_way *way = (struct native_way *)(void *)self;
+    return open_child(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
+                      &way->artifact, NULL, err);
+}
+
+int open_native(struct session *session)
+{
+    struct native_way way = {.way = {native_compile, native_start}};
+    if (session->language->gpu && !session->gpu)
+        return compile_only(session);
+    int result = session_open(session, &way.way);
+    artifact_deinit(&way.artifact);
+    return result;
+}

@@ -1,0 +1,66 @@
+/* reference: the child that knows the answer, and the shelf where it stands between evaluations.
+ *
+ *   session: shelf_take ─► judge a candidate ─► shelf_put       (session_reference.c)
+ *                 ▲                                 │
+ *                 └──────────── shelf ◄─────────────┘ (the oldest makes room)
+ *
+ * Making one is dear on a GPU (a context, PyTorch, weights), so whoever judges the same problem on
+ * the same device next takes one that stands there. All references of a problem are the same in
+ * everything that a candidate is told: the weights follow from one seed of the judge's.
+ *
+ * Threads: a shelf may be used by any; a reference belongs to the session that has it.
+ */
+#ifndef WARPGYM_JUDGE_REFERENCE_REFERENCE_H
+#define WARPGYM_JUDGE_REFERENCE_REFERENCE_H
+
+#include "base/hash.h"
+#include "compile/compile.h"
+#include "judge/process/child.h"
+#include "judge/request/cases.h"
+#include "judge/verdict.h"
+
+#include <pthread.h>
+
+/* How long a call takes by the reference's own clock; 0: not known yet. */
+struct reference_pace {
+    double call_ms;              /* as last seen */
+    double alone_ms, scatter_ms; /* while there was no candidate: median, and between quartiles */
+};
+
+struct reference {
+    char hash[HASH_HEX_BYTES]; /* struct session's; "" until it is ready to be called */
+    struct child child;
+    bool open, oracle;
+    struct artifact artifact, oracle_artifact;  /* native */
+    struct layout torch_layout;                 /* of a torch problem's inputs */
+    struct cases cases;                         /* of a simple problem; count 0: it is none */
+    int description, weights;                   /* torch: sealed copies for candidates; -1 */
+    struct reference_pace paces[VERDICT_CASES]; /* of each timed case */
+};
+
+#define REFERENCE_NONE ((struct reference){.description = -1, .weights = -1})
+#define SHELF_PLACES 8 /* for each device */
+
+struct shelf_item;
+
+struct shelf {
+    pthread_mutex_t lock;
+    struct shelf_item *newest;
+};
+
+/* Ends its process and frees what it has; it is REFERENCE_NONE then. */
+void reference_close(struct reference *reference);
+
+void shelf_init(struct shelf *shelf);
+void shelf_deinit(struct shelf *shelf);
+/* The newest for that problem on that device (NULL: the CPU) that lives. False: none. */
+bool shelf_take(struct shelf *shelf, const char *hash, const struct gpu_context *gpu,
+                struct reference *reference);
+/* Whether it would find one now. */
+bool shelf_has(struct shelf *shelf, const char *hash, const struct gpu_context *gpu);
+/* Takes it over. */
+void shelf_put(struct shelf *shelf, struct reference *reference);
+/* Closes all of that device: their memory is wanted. How many there were. */
+int shelf_clear(struct shelf *shelf, const struct gpu_context *gpu);
+
+#endif

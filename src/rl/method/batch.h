@@ -1,0 +1,94 @@
+/* batch: the plain arrays that all methods of rl/ work on. A row is one turn of one rollout.
+ *
+ *   row    0 … rows - 1       prompt, rollout, turn, reward, drop, returns, advantage, …
+ *   token  first[row] …       mask, trained, sampled: of the row's answer, never of its prompt
+ *          first[row + 1] - 1
+ *
+ * Invariants (rl_batch_check): the rows of a rollout stand together, in ascending order of turns,
+ * and have one prompt; no rollout's number comes twice. In which order rollouts stand changes
+ * nothing.
+ *
+ * `drop` says why a row is not trained on; each method sets its own bit and heeds those that its
+ * settings name, so that what the originals did is a set of bits, too:
+ *
+ *   their order   void turns ─► mismatch ─► coverage ─► returns ─► filters ─► advantages
+ *
+ * Rows with a bit are not removed: their tokens weigh 0 (rl/method/tokens.h).
+ *
+ * Ownership: the arrays live in the caller's arena, for one step. Threads: pure; one at a time.
+ */
+#ifndef WARPGYM_RL_METHOD_BATCH_H
+#define WARPGYM_RL_METHOD_BATCH_H
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum rl_drop {
+    RL_EXCLUDED = 1,  /* the infrastructure failed: there is no reward (gym/reward/reward.h) */
+    RL_VOID = 2,      /* a turn without reward behind one that had some (rl/method/masks.h) */
+    RL_FAILED = 4,    /* a turn of a rollout in which another one is excluded (rl/method/masks.h) */
+    RL_MISMATCH = 8,  /* outside the band (rl/method/mismatch.h) */
+    RL_VETO = 16,     /* an extreme token (rl/method/mismatch.h) */
+    RL_COVERAGE = 32, /* a lazy kernel (rl/method/coverage.h) */
+    RL_CONSTANT = 64, /* a prompt whose answers are all alike (rl/method/select.h) */
+    RL_SURPLUS = 128, /* more than was asked for (rl/method/select.h) */
+    RL_ANY = 255,
+    RL_REJECTED = RL_MISMATCH | RL_VETO | RL_COVERAGE, /* judged, and not trained on */
+};
+
+struct rl_batch {
+    size_t rows, tokens;
+    uint32_t *prompt;  /* [rows] which prompt of the step; any numbers */
+    uint32_t *rollout; /* [rows] which rollout of the step: the same number after a resume */
+    uint32_t *turn;    /* [rows] from 0 */
+    double *reward;    /* [rows] finite; 0 where excluded */
+    bool *correct;     /* [rows] */
+    double *speedup;   /* [rows] NAN or 0: not measured */
+    double *coverage;  /* [rows] 0 to 1; NAN: not known */
+    uint8_t *drop;     /* [rows] bits of enum rl_drop */
+    double *returns;   /* [rows] of rl_returns */
+    double *advantage; /* [rows] of rl_advantages; 0 where dropped */
+    size_t *first;     /* [rows + 1] */
+    bool *mask;        /* [tokens] the model's own, and not rejected */
+    float *trained;    /* [tokens] log-probability under the weights that are trained */
+    float *sampled;    /* [tokens] log-probability when it was sampled */
+    float *collision;  /* [tokens] Σ_a π(a)² of the trained; NAN: not told */
+    double *weight;    /* [tokens] importance weight of rl_importance */
+};
+
+/* Arrays of zeroes, masks of true; `first` is the caller's to fill. */
+void rl_batch_alloc(struct rl_batch *batch, struct arena *arena, size_t rows, size_t tokens);
+/* ERR_INTERNAL with the row: the invariants, and rewards that are not finite. */
+NODISCARD int rl_batch_check(const struct rl_batch *batch, struct err *err);
+
+/* The row behind the last one of the rollout that begins at `row`. */
+size_t rl_rollout_end(const struct rl_batch *batch, size_t row);
+/* Of tokens with a mask. */
+size_t rl_row_tokens(const struct rl_batch *batch, size_t row);
+
+enum rl_group {
+    RL_BY_TURN,   /* the same turn of the same prompt */
+    RL_BY_PROMPT, /* all turns of one prompt */
+    RL_BY_BATCH,
+};
+
+/* Rows [start[g], start[g + 1]) of `rows` are group g: by ascending number of prompt and turn, and
+ * of row within. */
+struct rl_groups {
+    size_t count, rows_count;
+    size_t *start, *rows;
+};
+
+/* Of the rows that have none of the bits `out`; `last_turn`: of those, each rollout's last. */
+void rl_groups_init(struct rl_groups *groups, const struct rl_batch *batch, enum rl_group by,
+                    unsigned out, bool last_turn);
+void rl_groups_deinit(struct rl_groups *groups);
+
+/* Figures go to the run's metrics by name ("mismatch/mismatch_kl"); the name lives for the call. */
+typedef void (*rl_put)(void *context, const char *name, double value);
+
+#endif

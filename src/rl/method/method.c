@@ -1,0 +1,181 @@
+#include "rl/method/method.h"
+
+#include "base/nearest.h"
+#include "rl/method/masks.h"
+
+#include <math.h>
+#include <string.h>
+
+#define METHODS 6
+
+static const char *const names[METHODS] = {"trloo",    "grpo",
+                                           "drkernel", "drkernel_original",
+                                           "kevin",    "kernel_rl_original"};
+
+const char *rl_method_name(size_t index)
+{
+    return index < METHODS ? names[index] : NULL;
+}
+
+static void set_standard(struct rl_method *method)
+{
+    *method = (struct rl_method){
+        .band = rl_band_defaults,
+        .coverage = rl_coverage_defaults,
+        .returns = rl_return_defaults,
+        .filter = rl_filter_defaults,
+        .estimator = rl_estimator("trloo"),
+        .advantage = rl_advantage_defaults,
+        .normalisation = rl_normalisation_defaults,
+    };
+}
+
+static void set_grpo(struct rl_method *method)
+{
+    method->estimator = rl_estimator("grpo_std");
+}
+
+/* Dr. Kernel's release: values of its scripts. */
+static void set_drkernel(struct rl_method *method)
+{
+    method->band =
+        (struct rl_band){.level = RL_GEOMETRIC, .lower = 0.999, .upper = 1.001, .veto = 1e-4};
+    method->coverage.enabled = true;
+    method->normalisation.aggregation = RL_SEQ_MEAN_TOKEN_SUM;
+    method->normalisation.scale = 1000;
+}
+
+static void set_drkernel_original(struct rl_method *method)
+{
+    static const struct rl_plan release = {.prompts = 16, .samples = 16, .turns = 3};
+    set_drkernel(method);
+    method->mask_void = true;
+    method->mask_failed = true;
+    method->lazy_paid = true;
+    method->rejected_stay = true;
+    method->coverage.unknown_zero = true;
+    method->filter.kind = RL_FILTER_LAST_TURN;
+    method->filter_rewards = true;
+    method->planned = true;
+    rl_method_plan(method, &release);
+}
+
+static void set_kevin(struct rl_method *method)
+{
+    method->returns.gamma = 0.4;
+}
+
+static void set_kernel_rl_original(struct rl_method *method)
+{
+    method->returns.rule = rl_return_rule("kernel_rl");
+    method->returns.gamma = 0.4;
+    method->unjudged_zero = true;
+    method->filter.kind = RL_FILTER_NONE;
+    method->estimator = rl_estimator("grpo_last");
+    method->normalisation.aggregation = RL_SEQ_SUM;
+}
+
+int rl_method_preset(const char *name, struct rl_method *method, struct err *err)
+{
+    static void (*const change[METHODS])(struct rl_method * method) = {
+        NULL, set_grpo, set_drkernel, set_drkernel_original, set_kevin, set_kernel_rl_original};
+    set_standard(method);
+    for (size_t i = 0; i < METHODS; i++)
+        if (strcmp(name, names[i]) == 0) {
+            method->name = names[i];
+            if (change[i])
+                change[i](method);
+            return 0;
+        }
+    const char *near = nearest_name(name, names, METHODS);
+    return err_set(err, ERR_INPUT, "there is no method '%.60s'%s%s%s", name,
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+void rl_method_plan(struct rl_method *method, const struct rl_plan *plan)
+{
+    if (!method->planned)
+        return;
+    method->filter.rollouts_least = plan->samples / 2 + 1;
+    method->normalisation.nominal_rows = plan->prompts * plan->samples * plan->turns;
+}
+
+int rl_method_check(struct rl_method *method, struct err *err)
+{
+    double gamma = method->returns.gamma;
+    const struct rl_coverage_options *coverage = &method->coverage;
+    if (!(gamma >= 0 && gamma <= 1))
+        return err_set(err, ERR_INPUT, "gamma must be from 0 to 1, not %g", gamma);
+    if (method->returns.shaping == RL_RESIDUAL_UNBIASED && gamma == 1)
+        return err_set(err, ERR_INPUT,
+                       "with gamma 1 the unbiased shaping takes the last reward away altogether; "
+                       "lower gamma, or use residual shaping");
+    if (!(coverage->factor >= 0) || !isfinite(coverage->threshold))
+        return err_set(err, ERR_INPUT,
+                       "coverage is rejected by a threshold, and a factor that is not negative; "
+                       "they are %g and %g",
+                       coverage->threshold, coverage->factor);
+    if (method->importance == RL_TURN_GEO || method->importance == RL_GEOMETRIC)
+        return err_set(err, ERR_INPUT,
+                       "importance weights are of a token, a turn or a sequence, not '%s'",
+                       rl_level_names[method->importance]);
+    if (!(method->importance_upper >= 0))
+        return err_set(err, ERR_INPUT, "importance weights cannot be at most %g",
+                       method->importance_upper);
+    if (!(method->normalisation.scale > 0))
+        return err_set(err, ERR_INPUT, "the loss's scale must be above 0, not %g",
+                       method->normalisation.scale);
+    return rl_band_check(&method->band, err);
+}
+
+static void filter_prompts(struct rl_batch *batch, const struct rl_method *method,
+                           struct rl_filter_counts *counts)
+{
+    const struct rl_estimator *estimator = method->estimator;
+    struct rl_filter filter = method->filter;
+    bool rewards = method->filter_rewards || estimator->rewards;
+    filter.by = estimator->by;
+    filter.out = method->rejected_stay ? RL_EXCLUDED | RL_FAILED : RL_ANY;
+    if (filter.kind == RL_FILTER_TURNS && estimator->last_turn && estimator->by != RL_BY_BATCH)
+        filter.kind = RL_FILTER_LAST_TURN; /* the other turns move no advantage */
+    rl_filter_prompts(batch, &filter, rewards ? batch->reward : batch->returns, counts);
+}
+
+void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, uint64_t seed,
+                      uint64_t step, struct rl_step_report *report)
+{
+    struct rl_return_options returns = method->returns;
+    returns.without = method->lazy_paid ? RL_VOID : RL_VOID | RL_COVERAGE;
+    if (method->unjudged_zero)
+        rl_blame_unjudged(batch);
+    if (method->mask_void)
+        rl_mask_void(batch);
+    if (method->mask_failed)
+        rl_mask_failed(batch);
+    if (method->importance != RL_NO_LEVEL)
+        rl_importance(batch, method->importance, method->importance_upper, batch->weight);
+    rl_mismatch_measure(batch, &method->band, &report->mismatch);
+    rl_mismatch_reject(batch, &method->band);
+    rl_quality_measure(batch, &report->quality);
+    rl_coverage_reject(batch, &method->coverage, seed, step, &report->coverage);
+    rl_returns(batch, &returns);
+    filter_prompts(batch, method, &report->prompts);
+}
+
+int rl_method_weigh(struct rl_batch *batch, const struct rl_method *method, size_t wanted,
+                    uint64_t seed, uint64_t step, double *advantage, struct err *err)
+{
+    struct rl_advantage_options options = method->advantage;
+    options.out = method->rejected_stay ? RL_ANY & ~(unsigned)RL_REJECTED : RL_ANY;
+    if (wanted > 0)
+        rl_keep_prompts(batch, wanted, seed, step);
+    int result = rl_advantages(batch, method->estimator, &options, err);
+    if (result < 0)
+        return result;
+    double *weight = mem_alloc((batch->tokens + 1) * sizeof *weight);
+    rl_token_weights(batch, &method->normalisation, weight);
+    rl_token_advantages(batch, weight, method->importance != RL_NO_LEVEL ? batch->weight : NULL,
+                        advantage);
+    mem_free(weight);
+    return 0;
+}

@@ -1,0 +1,74 @@
+/* method: all settings of a step's mathematics in one place, and their order.
+ *
+ *   rl_method_reject  void turns ─► failed rollouts ─► importance weights ─► mismatch ─► coverage
+ *                     ─► returns ─► filter
+ *   rl_method_weigh   surplus prompts ─► advantages ─► weights of tokens
+ *
+ * Between the two a trainer sees how many prompts are usable, and may draw more: then it puts all
+ * rows into a new batch and begins again; what was rejected is rejected again (rl/method/random.h).
+ *
+ * Importance weights are of all that was sampled and can be trained on: a ratio that left rejected
+ * turns out would be no ratio of two probabilities of the rollout.
+ *
+ * Presets: each repair of the originals is the default, and each *_original has them undone; which
+ * field is which defect, docs/methods.md says.
+ */
+#ifndef WARPGYM_RL_METHOD_METHOD_H
+#define WARPGYM_RL_METHOD_METHOD_H
+
+#include "rl/method/advantage.h"
+#include "rl/method/coverage.h"
+#include "rl/method/mismatch.h"
+#include "rl/method/returns.h"
+#include "rl/method/select.h"
+#include "rl/method/tokens.h"
+
+struct rl_method {
+    const char *name;
+    bool mask_void, mask_failed;
+    bool unjudged_zero;  /* rl_blame_unjudged */
+    bool lazy_paid;      /* rewards of turns that coverage rejects count in returns */
+    bool rejected_stay;  /* turns that mismatch or coverage rejects count in groups */
+    bool filter_rewards; /* not returns */
+    struct rl_band band;
+    struct rl_coverage_options coverage;
+    struct rl_return_options returns; /* but for `without` */
+    struct rl_filter filter;          /* but for `by` and `out`, which follow from the others */
+    const struct rl_estimator *estimator;
+    struct rl_advantage_options advantage; /* but for `out` */
+    enum rl_level importance;              /* weights: none, token, turn or sequence */
+    double importance_upper;               /* 0: not truncated */
+    struct rl_normalisation normalisation;
+    bool planned; /* filter.rollouts_least and normalisation.nominal_rows are of a plan */
+};
+
+/* What a step is meant to have. */
+struct rl_plan {
+    size_t prompts, samples, turns;
+};
+
+/* trloo, grpo, drkernel, drkernel_original, kevin, kernel_rl_original; NULL behind the last. */
+const char *rl_method_name(size_t index);
+/* ERR_INPUT with the nearest name. */
+NODISCARD int rl_method_preset(const char *name, struct rl_method *method, struct err *err);
+/* The counts of a preset that go by the size of a step; without, they are of the release's: 16
+ * prompts, 16 rollouts, 3 turns. */
+void rl_method_plan(struct rl_method *method, const struct rl_plan *plan);
+/* ERR_INPUT: settings that contradict each other. Completes the band. */
+NODISCARD int rl_method_check(struct rl_method *method, struct err *err);
+
+struct rl_step_report {
+    struct rl_mismatch_metrics mismatch;
+    struct rl_quality quality;
+    struct rl_coverage_metrics coverage;
+    struct rl_filter_counts prompts;
+};
+
+/* `rows` have no bits but RL_EXCLUDED. */
+void rl_method_reject(struct rl_batch *batch, const struct rl_method *method, uint64_t seed,
+                      uint64_t step, struct rl_step_report *report);
+/* wanted 0: all prompts. advantage [tokens]: what the policy's loss gets. */
+NODISCARD int rl_method_weigh(struct rl_batch *batch, const struct rl_method *method, size_t wanted,
+                              uint64_t seed, uint64_t step, double *advantage, struct err *err);
+
+#endif

@@ -1,0 +1,160 @@
+#include "rl/method/mismatch.h"
+
+#include "rl/method/mismatch_parts.h"
+
+#include <math.h>
+
+const char *const rl_level_names[RL_LEVELS] = {"none",     "token",    "turn",
+                                               "turn_geo", "sequence", "geometric"};
+
+const struct rl_band rl_band_defaults = {.level = RL_NO_LEVEL, .lower = 0.5, .upper = 2};
+
+int rl_band_check(struct rl_band *band, struct err *err)
+{
+    if (band->level == RL_NO_LEVEL)
+        band->lower = isnan(band->lower) ? rl_band_defaults.lower : band->lower;
+    else if (!(band->upper > 0) || isinf(band->upper))
+        return err_set(err, ERR_INPUT, "the band's upper bound must be above 0, not %g",
+                       band->upper);
+    else if (isnan(band->lower))
+        band->lower = 1 / band->upper;
+    if (band->level != RL_NO_LEVEL && !(band->lower >= 0 && band->lower <= band->upper))
+        return err_set(err, ERR_INPUT,
+                       "no ratio lies between %g and %g; the lower bound comes first", band->lower,
+                       band->upper);
+    if (!(band->veto >= 0 && band->veto < 1))
+        return err_set(err, ERR_INPUT, "the veto's ratio must be from 0 (none) to below 1, not %g",
+                       band->veto);
+    return 0;
+}
+
+double rl_exp_clamped(double exponent)
+{
+    if (exponent > RL_EXPONENT_MOST)
+        exponent = RL_EXPONENT_MOST;
+    if (exponent < -RL_EXPONENT_MOST)
+        exponent = -RL_EXPONENT_MOST;
+    return exp(exponent);
+}
+
+bool rl_token_counts(const struct rl_batch *batch, size_t row, size_t token)
+{
+    return batch->drop[row] == 0 && batch->mask[token];
+}
+
+double rl_token_log_ratio(const struct rl_batch *batch, size_t token)
+{
+    return (double)batch->trained[token] - (double)batch->sampled[token];
+}
+
+/* Σ l and the count of tokens in rows [from, to). */
+static double sum_of(const struct rl_batch *batch, size_t from, size_t to, size_t *count)
+{
+    double sum = 0;
+    *count = 0;
+    for (size_t row = from; row < to; row++)
+        for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
+            if (rl_token_counts(batch, row, i)) {
+                sum += rl_token_log_ratio(batch, i);
+                ++*count;
+            }
+    return sum;
+}
+
+double rl_unit_ratio(const struct rl_batch *batch, enum rl_level level, size_t from, size_t to)
+{
+    size_t count;
+    double sum = sum_of(batch, from, to, &count);
+    if (count == 0)
+        return 1;
+    bool mean = level == RL_TURN_GEO || level == RL_GEOMETRIC;
+    return rl_exp_clamped(mean ? sum / (double)count : sum);
+}
+
+size_t rl_unit_end(const struct rl_batch *batch, enum rl_level level, size_t row)
+{
+    return level == RL_SEQUENCE || level == RL_GEOMETRIC ? rl_rollout_end(batch, row) : row + 1;
+}
+
+void rl_ratios(const struct rl_batch *batch, enum rl_level level, double *ratio)
+{
+    for (size_t i = 0; i < batch->tokens; i++)
+        ratio[i] = 1;
+    if (level == RL_NO_LEVEL)
+        return;
+    for (size_t row = 0, end = 0; row < batch->rows; row = end) {
+        end = rl_unit_end(batch, level, row);
+        double unit = level == RL_TOKEN ? 1 : rl_unit_ratio(batch, level, row, end);
+        for (size_t member = row; member < end; member++)
+            for (size_t i = batch->first[member]; i < batch->first[member + 1]; i++)
+                if (rl_token_counts(batch, member, i))
+                    ratio[i] = level == RL_TOKEN ? rl_exp_clamped(rl_token_log_ratio(batch, i))
+                                                 : unit;
+    }
+}
+
+bool rl_in_band(const struct rl_band *band, double ratio)
+{
+    return ratio >= band->lower && ratio <= band->upper;
+}
+
+static bool has_extreme_token(const struct rl_batch *batch, const struct rl_band *band, size_t row)
+{
+    for (size_t i = batch->first[row]; band->veto > 0 && i < batch->first[row + 1]; i++)
+        if (rl_token_counts(batch, row, i) && rl_token_log_ratio(batch, i) < log(band->veto))
+            return true;
+    return false;
+}
+
+void rl_find_vetoes(const struct rl_batch *batch, const struct rl_band *band, bool *vetoed)
+{
+    for (size_t row = 0, end = 0; row < batch->rows; row = end) {
+        bool any = false;
+        end = rl_rollout_end(batch, row);
+        for (size_t member = row; member < end; member++)
+            any |= vetoed[member] = has_extreme_token(batch, band, member);
+        for (size_t member = row; member < end && band->veto_rollout; member++)
+            vetoed[member] = any;
+    }
+}
+
+/* Rows that were dropped before stay as they are: their tokens have not been looked at. */
+static void reject_tokens(struct rl_batch *batch, const struct rl_band *band, size_t row)
+{
+    for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
+        if (rl_token_counts(batch, row, i) &&
+            !rl_in_band(band, rl_exp_clamped(rl_token_log_ratio(batch, i))))
+            batch->mask[i] = false;
+}
+
+void rl_mismatch_reject(struct rl_batch *batch, const struct rl_band *band)
+{
+    bool *vetoed = mem_alloc(batch->rows + 1), *outside = mem_alloc(batch->rows + 1);
+    rl_find_vetoes(batch, band, vetoed);
+    for (size_t row = 0, end = 0; row < batch->rows; row = end) {
+        end = rl_unit_end(batch, band->level, row);
+        bool inside = band->level == RL_NO_LEVEL || band->level == RL_TOKEN ||
+                      rl_in_band(band, rl_unit_ratio(batch, band->level, row, end));
+        for (size_t member = row; member < end; member++)
+            outside[member] = !inside;
+    }
+    for (size_t row = 0; row < batch->rows && band->level == RL_TOKEN; row++)
+        reject_tokens(batch, band, row);
+    for (size_t row = 0; row < batch->rows; row++)
+        batch->drop[row] |= (uint8_t)((outside[row] ? RL_MISMATCH : 0) |
+                                      (vetoed[row] ? RL_VETO : 0));
+    mem_free(outside);
+    mem_free(vetoed);
+}
+
+void rl_importance(const struct rl_batch *batch, enum rl_level level, double upper, double *weight)
+{
+    rl_ratios(batch, level, weight);
+    for (size_t row = 0; row < batch->rows; row++)
+        for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++) {
+            if (upper > 0 && weight[i] > upper)
+                weight[i] = upper;
+            if (!rl_token_counts(batch, row, i))
+                weight[i] = 0;
+        }
+}

@@ -1,0 +1,123 @@
+/* mismatch: the sampler and the trainer do not compute the same probabilities (other kernels, other
+ * precision, weights that are some steps old). What lies too far off is rejected (MRS: Dr. Kernel,
+ * equation 6), or weighed, and always measured.
+ *
+ *   l = log π_trained(token) - log π_sampled(token), over masked tokens of rows without a bit
+ *
+ *   level      ratio                                   accepted or rejected
+ *   token      exp(l)                                  the token
+ *   turn       exp(Σ l over the turn)                  the turn
+ *   turn_geo   exp(mean l over the turn)               the turn
+ *   sequence   exp(Σ l over all turns of the rollout)  the rollout
+ *   geometric  exp(mean l over them)                   the rollout          Dr. Kernel's release
+ *
+ * Exponents are clamped to ±20. Kept iff lower ≤ ratio ≤ upper; a ratio that is no number is not.
+ * Veto: a token with l < log(veto) rejects its turn (the code), or its rollout (the paper).
+ *
+ * Weights: exp(Σ l) of the token, turn or rollout, at most `upper`, for the loss. They are what
+ * makes off-policy gradients right in expectation (untruncated), and what MRS is used in place of.
+ *
+ * Threads: pure.
+ */
+#ifndef WARPGYM_RL_METHOD_MISMATCH_H
+#define WARPGYM_RL_METHOD_MISMATCH_H
+
+#include "rl/method/batch.h"
+
+enum rl_level { RL_NO_LEVEL, RL_TOKEN, RL_TURN, RL_TURN_GEO, RL_SEQUENCE, RL_GEOMETRIC };
+#define RL_LEVELS 6
+extern const char *const rl_level_names[RL_LEVELS]; /* "none", "token", … */
+
+struct rl_band {
+    enum rl_level level;
+    double lower; /* NAN: 1 / upper */
+    double upper;
+    double veto; /* a ratio; 0: none */
+    bool veto_rollout;
+};
+extern const struct rl_band rl_band_defaults; /* none, 0.5 to 2, no veto */
+
+/* Fills in `lower`. ERR_INPUT: bounds between which nothing lies. */
+NODISCARD int rl_band_check(struct rl_band *band, struct err *err);
+
+/* ratio [tokens]: of the token's unit, the same for all tokens of it; 1 where nothing counts. */
+void rl_ratios(const struct rl_batch *batch, enum rl_level level, double *ratio);
+
+/* Sets RL_MISMATCH and RL_VETO, and clears the mask of single tokens at level `token`. */
+void rl_mismatch_reject(struct rl_batch *batch, const struct rl_band *band);
+
+/* level: token, turn or sequence. upper 0: not truncated. weight [tokens], 0 where none counts. */
+void rl_importance(const struct rl_batch *batch, enum rl_level level, double upper, double *weight);
+
+/* -------------------------------------------------------------------------------------- metrics */
+
+/* X(name): "mismatch/NAME" of the run's metrics, as Dr. Kernel's code has them; means over tokens,
+ * or over rows where the name has `ppl` or `seq`. Those of rollout_rs_ are 1, or 0, without a
+ * level. */
+#define RL_MISMATCH_METRICS(X)                                                                     \
+    X(mismatch_kl)           /* mean -l: estimator k1 of KL(sampled || trained) */                 \
+    X(mismatch_k3_kl)        /* mean e^l - l - 1 */                                                \
+    X(mismatch_training_ppl) /* exp(-mean log-probability) of a row */                             \
+    X(mismatch_training_log_ppl)                                                                   \
+    X(mismatch_rollout_ppl)                                                                        \
+    X(mismatch_rollout_log_ppl)                                                                    \
+    X(mismatch_log_ppl_diff) /* mean log-probability of a row, sampled minus trained */            \
+    X(mismatch_log_ppl_abs_diff)                                                                   \
+    X(mismatch_log_ppl_diff_max)                                                                   \
+    X(mismatch_log_ppl_diff_min)                                                                   \
+    X(mismatch_ppl_ratio)  /* mean exp of that */                                                  \
+    X(mismatch_chi2_token) /* mean ρ² - 1, ρ = e^l */                                           \
+    X(mismatch_chi2_seq)   /* ρ = exp(Σ l) of a row */                                           \
+    X(rollout_rs_mean)     /* of the level's ratio, over tokens */                                 \
+    X(rollout_rs_max)                                                                              \
+    X(rollout_rs_min)                                                                              \
+    X(rollout_rs_std)                                                                              \
+    X(rollout_rs_eff_sample_size) /* 1 / mean((w / mean w)²), w clamped to the band */            \
+    X(rollout_rs_ratio_fraction_high)                                                              \
+    X(rollout_rs_ratio_fraction_low)                                                               \
+    X(rollout_rs_masked_fraction)     /* of tokens */                                              \
+    X(rollout_rs_seq_masked_fraction) /* of rows with a rejected token */                          \
+    X(rollout_rs_seq_mean)            /* of the rows' mean ratio */                                \
+    X(rollout_rs_seq_std)                                                                          \
+    X(rollout_rs_seq_max)                                                                          \
+    X(rollout_rs_seq_min)                                                                          \
+    X(rollout_rs_seq_max_deviation) /* |it - 1| */                                                 \
+    X(rollout_rs_seq_fraction_high)                                                                \
+    X(rollout_rs_seq_fraction_low)                                                                 \
+    X(rollout_is_veto_fraction)               /* of rows */                                        \
+    X(rollout_is_catastrophic_token_fraction) /* of tokens */
+
+struct rl_mismatch_metrics {
+#define X(name) double name;
+    RL_MISMATCH_METRICS(X)
+#undef X
+};
+
+/* Before rl_mismatch_reject, of the same batch: afterwards what was rejected counts no more. All 0
+ * where no token counts. */
+void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_band *band,
+                         struct rl_mismatch_metrics *metrics);
+void rl_mismatch_put(const struct rl_mismatch_metrics *metrics, rl_put put, void *context);
+
+/* Whether rejection takes the good ones: turns that were rejected (RL_MISMATCH or RL_VETO) and
+ * turns that were not, excluded ones apart. "mismatch_quality/{masked,kept}_{count,correct_rate,
+ * mean_speedup,fast_1,…}", and the share that was rejected of each class,
+ * "mismatch_quality/mask_rate_{incorrect,correct,fast_1,…}". fast_p: correct, and speedup ≥ p. */
+#define RL_FAST_RUNGS 5
+extern const struct rl_fast {
+    const char *name;
+    double speedup;
+} rl_fast[RL_FAST_RUNGS]; /* 1, 1.2, 1.5, 2, 3 */
+
+struct rl_quality {
+    struct rl_quality_side {
+        size_t count, correct, timed;
+        double speedup_sum; /* of correct ones that were timed */
+        size_t fast[RL_FAST_RUNGS];
+    } masked, kept;
+};
+void rl_quality_measure(const struct rl_batch *batch, struct rl_quality *quality);
+/* Rates of nothing are not put. */
+void rl_quality_put(const struct rl_quality *quality, rl_put put, void *context);
+
+#endif

@@ -1,0 +1,111 @@
+#include "rl/method/returns.h"
+
+#include "gym/reward/reward.h"
+
+#include <string.h>
+
+static void return_max(const double *rewards, const bool *excluded, size_t count, double gamma,
+                       double *returns)
+{
+    bool none = true; /* that counts, so far */
+    double next = 0;
+    for (size_t i = count; i-- > 0;) {
+        if (!excluded[i]) {
+            next = none || rewards[i] > gamma * next ? rewards[i] : gamma * next;
+            none = false;
+        }
+        returns[i] = next;
+    }
+}
+
+static void return_final(const double *rewards, const bool *excluded, size_t count, double gamma,
+                         double *returns)
+{
+    double *only = mem_alloc((count + 1) * sizeof *only);
+    size_t last = count;
+    while (last > 0 && excluded[last - 1])
+        last--;
+    if (last > 0)
+        only[last - 1] = rewards[last - 1];
+    reward_returns(only, excluded, count, gamma, returns);
+    mem_free(only);
+}
+
+static void return_turn(const double *rewards, const bool *excluded, size_t count, double gamma,
+                        double *returns)
+{
+    (void)gamma;
+    for (size_t i = 0; i < count; i++)
+        returns[i] = excluded[i] ? 0 : rewards[i];
+}
+
+static void return_kernel_rl(const double *rewards, const bool *excluded, size_t count,
+                             double gamma, double *returns)
+{
+    double total = 0;
+    reward_returns(rewards, excluded, count, gamma, returns);
+    for (size_t i = 0; i < count; i++)
+        total += excluded[i] ? 0 : returns[i];
+    for (size_t i = 0; i < count; i++)
+        returns[i] = total;
+}
+
+const struct rl_return_rule rl_return_rules[] = {
+    {"sum", "G_t = r_t + γ G_{t+1}", reward_returns},
+    {"max", "G_t = max_{t' ≥ t} γ^(t'-t) r_t'", return_max},
+    {"final", "G_t = γ^(T-t) r_T", return_final},
+    {"turn", "G_t = r_t", return_turn},
+    {"kernel_rl", "G_t = Σ_t' (r_t' + γ G_{t'+1})", return_kernel_rl},
+    {NULL, NULL, NULL},
+};
+
+const struct rl_return_options rl_return_defaults = {
+    .rule = &rl_return_rules[0],
+    .gamma = 1,
+    .without = RL_VOID | RL_COVERAGE,
+};
+
+const struct rl_return_rule *rl_return_rule(const char *name)
+{
+    for (const struct rl_return_rule *rule = rl_return_rules; rule->name; rule++)
+        if (strcmp(rule->name, name) == 0)
+            return rule;
+    return NULL;
+}
+
+static void shape(double *rewards, const bool *excluded, size_t count,
+                  const struct rl_return_options *options)
+{
+    double before = 0;
+    size_t last = count;
+    while (last > 0 && excluded[last - 1])
+        last--;
+    if (options->shaping == RL_RESIDUAL_UNBIASED && last > 0)
+        rewards[last - 1] *= 1 - options->gamma;
+    for (size_t i = 0; i < count; i++) {
+        double reward = rewards[i];
+        if (excluded[i])
+            continue;
+        rewards[i] -= before;
+        before = reward;
+    }
+}
+
+void rl_returns(struct rl_batch *batch, const struct rl_return_options *options)
+{
+    double *rewards = mem_alloc((batch->rows + 1) * sizeof *rewards);
+    bool *excluded = mem_alloc((batch->rows + 1) * sizeof *excluded);
+    for (size_t row = 0; row < batch->rows; row++) {
+        excluded[row] = batch->drop[row] & RL_EXCLUDED;
+        rewards[row] = batch->drop[row] & options->without ? 0 : batch->reward[row];
+    }
+    for (size_t row = 0, end = 0; row < batch->rows; row = end) {
+        end = rl_rollout_end(batch, row);
+        if (options->shaping != RL_UNSHAPED)
+            shape(rewards + row, excluded + row, end - row, options);
+        options->rule->compute(rewards + row, excluded + row, end - row, options->gamma,
+                               batch->returns + row);
+    }
+    mem_free(rewards);
+    mem_free(excluded);
+}

@@ -1,0 +1,48 @@
+/* returns: what a turn is credited with, out of the rewards of its rollout (r_t, t = 0 … T).
+ *
+ *   sum        G_t = r_t + γ G_{t+1}                       reward-to-go (Dr. Kernel, eq. 2; Kevin)
+ *   max        G_t = max over t' ≥ t of γ^(t'-t) r_t'      the best that still comes (Kevin)
+ *   final      as sum, with all rewards but the last turn's 0 (`use_final_reward`)
+ *   turn       G_t = r_t
+ *   kernel_rl  G_t = Σ over all t' of sum's G_t'           kernel_rl as it is: one figure for all
+ *              turns, that pays for solving late (1, 1 + γ, 1 + γ + γ², … times the reward)
+ *
+ * γ is 1 with Dr. Kernel, 0.4 with Kevin. A row with RL_EXCLUDED is as if it were not there (the
+ * turn before sees the one behind, its own return is the next one's); a row with a bit of `without`
+ * is there, with a reward of 0.
+ *
+ * Shaping (off; residual rewards of Dr. Kernel's code): r'_t = r_t - r_{t-1} first; `unbiased`
+ * replaces the last reward by (1 - γ) r_T before that. gym/reward/reward.h has the recursion itself.
+ */
+#ifndef WARPGYM_RL_METHOD_RETURNS_H
+#define WARPGYM_RL_METHOD_RETURNS_H
+
+#include "rl/method/batch.h"
+
+struct rl_return_rule {
+    const char *name, *equation;
+    /* Of one rollout; `excluded` [count]. */
+    void (*compute)(const double *rewards, const bool *excluded, size_t count, double gamma,
+                    double *returns);
+};
+
+extern const struct rl_return_rule rl_return_rules[]; /* the last one has no name */
+/* NULL: there is none. */
+const struct rl_return_rule *rl_return_rule(const char *name);
+
+enum rl_shaping { RL_UNSHAPED, RL_RESIDUAL, RL_RESIDUAL_UNBIASED };
+
+struct rl_return_options {
+    const struct rl_return_rule *rule;
+    double gamma;
+    enum rl_shaping shaping;
+    /* Bits of enum rl_drop. RL_VOID | RL_COVERAGE: earlier turns are not paid for a lazy later one;
+     * the original is RL_VOID. */
+    unsigned without;
+};
+extern const struct rl_return_options rl_return_defaults; /* sum, 1, none, RL_VOID | RL_COVERAGE */
+
+/* Fills batch->returns. */
+void rl_returns(struct rl_batch *batch, const struct rl_return_options *options);
+
+#endif

@@ -1,0 +1,179 @@
+#include "rl/run/settings.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "rl/run/checkpoints.h"
+#include "rl/run/lengths.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What changes no result: where things are, how fast and by whom they are done, what is told. */
+static const char *const may_differ[] = {
+    "log.",
+    "cache.",
+    "queue.",
+    "worker.",
+    "server.",
+    "client.",
+    "mcp.",
+    "python.",
+    "gpu.",
+    "problems.path",
+    "languages.path",
+    "prompts.path",
+    "retrieval.directory",
+    "retrieval.embeddings_url",
+    "train.steps", /* further steps go on from those that are done */
+    "train.jobs",
+    "train.keep",
+    "train.patience",
+    "train.save_every",
+    "train.text_every",
+    "train.trace_tokens",
+    "train.url",
+    "train.wait_ms",
+    "policy.url",
+    "policy.ca_file",
+    "policy.stream",
+    "policy.at_once",
+    "policy.connect_timeout_ms",
+    "policy.first_token_timeout_ms",
+    "policy.token_timeout_ms",
+    "policy.timeout_ms",
+    "policy.patience_ms",
+    "policy.promise_timeout_ms",
+    "policy.parting_timeout_ms",
+    "policy.attempts",
+    "policy.backoff_ms",
+    "policy.price_prompt",
+    "policy.price_cached",
+    "policy.price_completion",
+};
+
+#define FREE_COUNT (sizeof may_differ / sizeof *may_differ)
+
+const char *run_settings_free(size_t index)
+{
+    return index < FREE_COUNT ? may_differ[index] : NULL;
+}
+
+static bool is_free(const char *path)
+{
+    for (size_t i = 0; i < FREE_COUNT; i++) {
+        size_t length = strlen(may_differ[i]);
+        bool section = may_differ[i][length - 1] == '.';
+        if (section ? strncmp(path, may_differ[i], length) == 0 : strcmp(path, may_differ[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+json_t *run_settings_told(const struct settings *settings)
+{
+    struct settings standard;
+    json_t *told = json_object();
+    settings_init(&standard);
+    size_t index = settings_difference(&standard, settings, 0);
+    for (; index < SETTINGS_COUNT; index = settings_difference(&standard, settings, index + 1)) {
+        struct buf text;
+        buf_init(&text, LIMIT_YAML_BYTES);
+        settings_show_value(settings, index, &text);
+        json_put(told, settings_path(index), json_text(text.data));
+        buf_deinit(&text);
+    }
+    settings_deinit(&standard);
+    return told;
+}
+
+char *run_settings_plain(const char *told)
+{
+    size_t length = strlen(told), quoted = length >= 2 && *told == '"';
+    return mem_printf("%.*s", (int)(length - 2 * quoted), told + quoted);
+}
+
+int run_settings_read(const char *directory, struct settings *settings, struct err *err)
+{
+    char *path = mem_printf("%s/" RUN_CONFIG, directory);
+    settings_init(settings);
+    int result = settings_read_file(settings, path, err);
+    mem_free(path);
+    return result;
+}
+
+static int write_config(const char *path, const struct settings *settings, struct err *err)
+{
+    struct buf text;
+    buf_init(&text, LIMIT_YAML_BYTES);
+    settings_show(settings, &text);
+    int result = text.cut ? err_set(err, ERR_LIMIT, "%s: settings of more than %zu bytes", path,
+                                    LIMIT_YAML_BYTES)
+                          : file_write_atomic(path, text.data, text.len, 0644, err);
+    buf_deinit(&text);
+    return result;
+}
+
+static int refuse(const char *path, const struct settings *was, const struct settings *is,
+                  size_t index, struct err *err)
+{
+    struct buf before, now;
+    buf_init(&before, 120);
+    buf_init(&now, 120);
+    settings_show_value(was, index, &before);
+    settings_show_value(is, index, &now);
+    int result = err_set(err, ERR_INPUT,
+                         "%s: the run began with %s %s, now it is %s: a run goes on as it began; "
+                         "name another directory",
+                         path, settings_path(index), before.data, now.data);
+    buf_deinit(&before);
+    buf_deinit(&now);
+    return result;
+}
+
+/* *changed: in what may differ. */
+static int compare(const char *path, const struct settings *was, const struct settings *is,
+                   bool *changed, struct err *err)
+{
+    size_t index = settings_difference(was, is, 0);
+    for (; index < SETTINGS_COUNT; index = settings_difference(was, is, index + 1)) {
+        if (!is_free(settings_path(index)))
+            return refuse(path, was, is, index, err);
+        *changed = true;
+    }
+    return 0;
+}
+
+/* Whether there is anything that was made with the settings of before. */
+static bool has_begun(const char *directory)
+{
+    static const char *const names[] = {RUN_METRICS, RUN_CHECKPOINTS};
+    bool begun = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = mem_printf("%s/%s", directory, names[i]);
+        struct stat status;
+        begun |= stat(path, &status) == 0 && status.st_size > 0;
+        mem_free(path);
+    }
+    return begun;
+}
+
+int run_settings_settle(const char *directory, const struct settings *settings, struct err *err)
+{
+    char *path = mem_printf("%s/" RUN_CONFIG, directory);
+    struct settings was;
+    bool changed = !file_exists(path) || !has_begun(directory);
+    int result = 0;
+    if (!changed) {
+        result = run_settings_read(directory, &was, err);
+        if (result == 0)
+            result = compare(path, &was, settings, &changed, err);
+        settings_deinit(&was);
+    }
+    if (result == 0 && changed)
+        result = write_config(path, settings, err);
+    mem_free(path);
+    return result;
+}

@@ -1,0 +1,181 @@
+#include "rl/train/trainer.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "rl/train/trainer_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void put(json_t *metrics, const char *name, double value)
+{
+    json_put(metrics, name, json_number(value));
+}
+
+static int finetune(struct trainer *trainer, struct err *err)
+{
+    struct finetune_figures figures;
+    const int64_t begun_ns = clock_now_ns();
+    trainer_begin_phase(trainer, "sft", 0);
+    trainer->torn = true;
+    trainer->fresh = false;
+    int result = finetune_step(&trainer->finetune, trainer->learner, &trainer->config,
+                               trainer->step, &figures, err);
+    const struct guard_figures seen = {.not_finite = figures.not_finite,
+                                       .norm = figures.norm,
+                                       .kl = NAN};
+    if (result == 0)
+        result = guard_see(&trainer->guard, trainer->settings, trainer->step, &seen, err);
+    if (result < 0)
+        return result;
+    json_t *metrics = json_object();
+    put(metrics, "sft/loss", figures.loss);
+    put(metrics, "sft/tokens", (double)figures.tokens);
+    put(metrics, "sft/targets", (double)figures.targets);
+    put(metrics, "optim/lr", figures.rate);
+    put(metrics, "optim/grad_norm", figures.norm);
+    put(metrics, "optim/not_finite", figures.not_finite);
+    put(metrics, "progress/done_frac", (double)(trainer->step + 1) / (double)trainer->steps);
+    put(metrics, "time/train", clock_ms_since(begun_ns) * 1e-3);
+    put(metrics, "time/total", clock_ms_since(begun_ns) * 1e-3);
+    put(metrics, "time/save_checkpoint", trainer->saving_s);
+    trainer->saving_s = 0;
+    result = run_metrics(trainer->run, trainer->step, metrics, err);
+    if (result == 0)
+        trainer_tell(trainer, 0, metrics);
+    json_decref(metrics);
+    trainer->step += result == 0;
+    trainer->torn = result < 0;
+    return result;
+}
+
+static bool saves_at(const struct trainer *trainer, uint64_t step)
+{
+    return step % (uint64_t)trainer->settings->train_save_every == 0 || step == trainer->steps;
+}
+
+bool trainer_rests_at(const struct trainer *trainer, uint64_t step)
+{
+    return saves_at(trainer, step) || trainer_evaluates_at(trainer, step);
+}
+
+/* Between two steps: evaluations and checkpoints that are due. *why: it is over. */
+static int arrive(struct trainer *trainer, const char **why, struct err *err)
+{
+    const struct settings *settings = trainer->settings;
+    bool improved, last = trainer->step == trainer->steps;
+    int result = trainer_evaluate(trainer, &improved, err);
+    if (result < 0)
+        return result;
+    bool tired = settings->train_patience > 0 &&
+                 trainer->worse >= (uint64_t)settings->train_patience;
+    bool due = saves_at(trainer, trainer->step) || improved || tired;
+    if (due && trainer->step > 0 && trainer->saved != trainer->step)
+        result = trainer_save(trainer, err);
+    if (last || tired)
+        *why = last ? "steps" : "patience";
+    return result;
+}
+
+static int take_step(struct trainer *trainer, struct err *err)
+{
+    int result = trainer->step < trainer->finetune.steps ? finetune(trainer, err)
+                                                         : trainer_step(trainer, err);
+    if (result == 0) { /* its line is written */
+        json_decref(trainer->evaluation);
+        trainer->evaluation = NULL;
+        trainer_mark(trainer);
+    }
+    return result;
+}
+
+/* What came of it lies beside the run's files; a service keeps its own. */
+static int export(struct trainer *trainer, struct err *err)
+{
+    bool adapter = trainer->settings->train_lora_rank > 0;
+    char *path = mem_printf("%s/%s", run_directory(trainer->run), adapter ? "adapter" : "model");
+    int result = learner_export(trainer->learner, path, err);
+    mem_free(path);
+    return result == ERR_UNSUPPORTED ? 0 : result;
+}
+
+static int finish(struct trainer *trainer, const char *why, struct err *err)
+{
+    int result = 0;
+    if (trainer->evaluation)
+        result = trainer_write_texts(trainer, NULL, err);
+    if (result == 0 && trainer->evaluation)
+        result = run_metrics(trainer->run, trainer->step, trainer->evaluation, err);
+    if (result == 0)
+        result = export(trainer, err);
+    return result < 0 ? result : run_finish(trainer->run, trainer->step, why, err);
+}
+
+static int loop(struct trainer *trainer, const char **why, struct err *err)
+{
+    int result = 0;
+    while (result == 0) {
+        if (trainer_is_cancelled(trainer))
+            return err_set(err, ERR_CANCELLED, "interrupted");
+        result = arrive(trainer, why, err);
+        if (result < 0 || *why)
+            break;
+        result = take_step(trainer, err);
+    }
+    return result < 0 ? result : finish(trainer, *why, err);
+}
+
+/* What was done since the last checkpoint is kept, too, as far as that can be: after an
+ * interruption, and when a step could not be played to its end. */
+static void save_rest(struct trainer *trainer, const struct err *why)
+{
+    struct err ignored;
+    json_t *facts = json_object();
+    trainer_drop_ahead(trainer);
+    if (!trainer->torn && trainer->step > 0 && trainer->saved != trainer->step)
+        (void)!trainer_save(trainer, &ignored);
+    json_put(facts, "step", json_integer((json_int_t)trainer->step));
+    json_put(facts, "why", json_text(why->text));
+    (void)!run_log(trainer->run, why->code == ERR_CANCELLED ? "interrupted" : "failed", facts,
+                   &ignored);
+    json_decref(facts);
+}
+
+static int run(struct trainer *trainer, struct trainer_result *result, struct err *err)
+{
+    const char *why = NULL;
+    int status = trainer_prepare(trainer, err);
+    if (status == 0)
+        status = run_open(&trainer->run, trainer->options->directory, trainer->settings, err);
+    if (status == 0)
+        status = trainer_open_learners(trainer, err);
+    if (status == 0)
+        status = trainer_resume(trainer, err);
+    if (status < 0)
+        return status;
+    status = loop(trainer, &why, err);
+    if (status < 0)
+        save_rest(trainer, err);
+    result->steps = trainer->step;
+    result->saved = trainer->saved == TRAINER_NEVER ? 0 : trainer->saved;
+    result->finished = status == 0;
+    snprintf(result->why, sizeof result->why, "%s", why ? why : "interrupted");
+    return status == ERR_CANCELLED ? 0 : status;
+}
+
+int trainer_run(const struct trainer_options *options, struct trainer_result *result,
+                struct err *err)
+{
+    struct trainer trainer = {.options = options,
+                              .settings = options->settings,
+                              .best = NAN,
+                              .saved = TRAINER_NEVER,
+                              .forgotten = json_object(),
+                              .phase = "begin"};
+    *result = (struct trainer_result){0};
+    pthread_mutex_init(&trainer.lock, NULL);
+    int status = run(&trainer, result, err);
+    trainer_close(&trainer);
+    return status;
+}

@@ -1,0 +1,203 @@
+/* What goes with a checkpoint, which of them are kept, and going on from the last one. */
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "rl/train/trainer_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static json_t *place_json(uint64_t epoch, size_t index)
+{
+    return json_pack("{s:I, s:I}", "epoch", (json_int_t)epoch, "index", (json_int_t)index);
+}
+
+/* All that the next step depends on, beside weights and optimiser: every random number is one of
+ * (seed, step, …). */
+static json_t *state_of(const struct trainer *trainer)
+{
+    struct data_place place = trainer_place(trainer);
+    json_t *state = json_object();
+    json_put(state, "problems", json_string(trainer->data.digest));
+    json_put(state, "data", place_json(place.epoch, place.index));
+    json_put(state, "sft",
+             place_json(trainer->finetune.place.epoch, trainer->finetune.place.index));
+    json_put(state, "changes", json_integer((json_int_t)learner_steps(trainer->learner)));
+    json_put(state, "stage", stages_state(&trainer->stages));
+    json_put(state, "skips", json_integer((json_int_t)trainer->guard.skips));
+    json_put(state, "best", json_number(trainer->best));
+    json_put(state, "best_step", json_integer((json_int_t)trainer->best_step));
+    json_put(state, "worse", json_integer((json_int_t)trainer->worse));
+    json_put(state, "evaluation",
+             trainer->evaluation ? json_incref(trainer->evaluation) : json_null());
+    return state;
+}
+
+void trainer_mark(struct trainer *trainer)
+{
+    json_decref(trainer->mark);
+    trainer->mark = state_of(trainer);
+}
+
+static int read_place(const json_t *state, const char *key, uint64_t *epoch, size_t *index,
+                      struct err *err)
+{
+    json_t *place;
+    int64_t found[2] = {0, 0};
+    int result = json_get_object(state, key, &place, err);
+    if (result == 0)
+        result = json_get_int(place, "epoch", &found[0], err);
+    if (result == 0)
+        result = json_get_int(place, "index", &found[1], err);
+    if (result == 0 && (found[0] < 0 || found[1] < 0))
+        result = err_set(err, ERR_INPUT, "%s: a place is not negative", key);
+    if (result < 0)
+        return result;
+    *epoch = (uint64_t)found[0];
+    *index = (size_t)found[1];
+    return 0;
+}
+
+static int read_counts(struct trainer *trainer, const json_t *state, struct err *err)
+{
+    const struct {
+        const char *key;
+        uint64_t *to;
+    } rows[] = {{"skips", &trainer->guard.skips},
+                {"best_step", &trainer->best_step},
+                {"worse", &trainer->worse}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t value;
+        int result = json_get_int(state, rows[i].key, &value, err);
+        if (result == 0 && value < 0)
+            result = err_set(err, ERR_INPUT, "%s is negative", rows[i].key);
+        if (result < 0)
+            return result;
+        *rows[i].to = (uint64_t)value;
+    }
+    return json_find_double(state, "best", &trainer->best, err);
+}
+
+/* Of other problems neither the order nor the best evaluation means anything. */
+static int check_problems(const struct trainer *trainer, const json_t *state, struct err *err)
+{
+    const char *was = json_text_at(state, "problems");
+    if (!*was || strcmp(was, trainer->data.digest) == 0) /* a state of before has none */
+        return 0;
+    return err_set(
+        err, ERR_INPUT,
+        "train.problems or train.held_out stand for other problems now, or for others of "
+        "the same names: a run goes on with those that it began with");
+}
+
+static int read_state(struct trainer *trainer, const json_t *state, struct err *err)
+{
+    json_t *stage, *evaluation = NULL;
+    int result = check_problems(trainer, state, err);
+    if (result == 0)
+        result = read_place(state, "data", &trainer->place.epoch, &trainer->place.index, err);
+    if (result == 0)
+        result = read_place(state, "sft", &trainer->finetune.place.epoch,
+                            &trainer->finetune.place.index, err);
+    if (result == 0 && trainer->finetune.data &&
+        trainer->finetune.place.index >= dataset_count(trainer->finetune.data))
+        result = err_set(err, ERR_INPUT, "train.sft_data has other examples now");
+    if (result == 0)
+        result = json_get_object(state, "stage", &stage, err);
+    if (result == 0)
+        result = stages_restore(&trainer->stages, stage, err);
+    if (result == 0)
+        result = read_counts(trainer, state, err);
+    if (result == 0)
+        result = json_find_object(state, "evaluation", &evaluation, err);
+    if (result == 0 && evaluation)
+        trainer->evaluation = json_deep_copy(evaluation);
+    return result;
+}
+
+/* One that a service will not let go of is no reason to end. */
+static int forget(struct trainer *trainer, const json_t *line, struct err *err)
+{
+    const char *where = json_text_at(line, "where");
+    struct err why;
+    if (json_object_get(trainer->forgotten, where))
+        return 0;
+    json_put(trainer->forgotten, where, json_true());
+    int code = learner_forget(trainer->learner, run_directory(trainer->run), where, &why);
+    if (code == 0)
+        return run_checkpoint_removed(trainer->run, line, err);
+    if (code == ERR_CANCELLED)
+        return 0;
+    json_t *facts = json_object();
+    json_put(facts, "where", json_text(where));
+    json_put(facts, "why", json_text(why.text));
+    int result = run_log(trainer->run, "checkpoint was not removed", facts, err);
+    json_decref(facts);
+    return result;
+}
+
+/* All but the last train.keep, and the best. What is gone already is no matter. */
+static int forget_old(struct trainer *trainer, struct err *err)
+{
+    json_t *all, *line;
+    size_t i, count;
+    int result = run_checkpoints(run_directory(trainer->run), &all, err);
+    if (result < 0)
+        return result;
+    count = json_array_size(all);
+    json_array_foreach(all, i, line)
+    {
+        bool best = !isnan(trainer->best) &&
+                    (uint64_t)json_integer_value(json_object_get(line, "step")) ==
+                        trainer->best_step;
+        if (result == 0 && !best && i + (size_t)trainer->settings->train_keep < count)
+            result = forget(trainer, line, err);
+    }
+    json_decref(all);
+    return result;
+}
+
+int trainer_save(struct trainer *trainer, struct err *err)
+{
+    char name[RUN_NAME_BYTES], *where = NULL;
+    int64_t begun_ns = clock_now_ns();
+    snprintf(name, sizeof name, "step-%06" PRIu64, trainer->step);
+    trainer_begin_phase(trainer, "checkpoint", 0);
+    int result = learner_save(trainer->learner, run_directory(trainer->run), name, &where, err);
+    if (result == 0)
+        result = run_checkpoint(trainer->run, name, trainer->step, where, trainer->mark, err);
+    if (result == 0) {
+        trainer->saved = trainer->step;
+        result = forget_old(trainer, err);
+    }
+    trainer->saving_s += clock_ms_since(begun_ns) * 1e-3;
+    mem_free(where);
+    return result;
+}
+
+int trainer_resume(struct trainer *trainer, struct err *err)
+{
+    struct run_checkpoint checkpoint;
+    bool found;
+    int result = run_resume(trainer->run, &checkpoint, &found, err);
+    if (result < 0)
+        return result;
+    if (found) {
+        const json_t *changes = json_object_get(checkpoint.state, "changes");
+        result = learner_load(trainer->learner, run_directory(trainer->run), checkpoint.where, true,
+                              (uint64_t)json_integer_value(changes), err);
+        if (result == 0)
+            result = read_state(trainer, checkpoint.state, err);
+        if (result < 0)
+            err_prefix(err, "checkpoint %s", checkpoint.name);
+        trainer->step = trainer->saved = checkpoint.step;
+    } else {
+        result = trainer_check_problems(trainer, err);
+    }
+    json_decref(checkpoint.state);
+    if (result == 0)
+        trainer_mark(trainer);
+    return result;
+}

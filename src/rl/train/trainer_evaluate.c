@@ -1,0 +1,159 @@
+/* Held-out problems: how good the policy is on what it is not trained on. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "gym/episode/trajectory.h"
+#include "rl/collect/evaluate.h"
+#include "rl/method/random.h"
+#include "rl/train/trainer_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+bool trainer_evaluates_at(const struct trainer *trainer, uint64_t step)
+{
+    uint64_t every = (uint64_t)trainer->settings->train_evaluate_every;
+    uint64_t first = trainer->finetune.steps;
+    return every > 0 && json_array_size(trainer->data.held_out) > 0 && step >= first &&
+           ((step - first) % every == 0 || step == trainer->steps);
+}
+
+static int play_held_out(struct trainer *trainer, struct round **round, struct err *err)
+{
+    const struct settings *settings = trainer->settings;
+    const struct play_options which = {
+        .sampling = trainer->config.evaluation,
+        .seed = rl_number((uint64_t)settings->train_seed, 0, RL_STREAM_HELD_OUT, 0),
+        .step = trainer->step,
+        .name = "evaluate",
+        .tasks = trainer->data.held_out,
+        .samples = (size_t)settings->train_evaluate_samples,
+    };
+    int result = trainer_refresh(trainer, err);
+    return result < 0 ? result : trainer_start(round, trainer, &which, settings->gym_reward, err);
+}
+
+/* Figures of nothing would be kept for good. */
+static int check_played(const struct trainer *trainer, const struct play_rollout *rollouts,
+                        size_t count, struct err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rollouts[i].trajectory)
+            return 0;
+    return count == 0 ? 0
+                      : err_set(err, ERR_INPUT,
+                                "step %" PRIu64 ": no episode could be played of those that are "
+                                "held out: %s",
+                                trainer->step, rollouts[0].why.text);
+}
+
+static int write_evaluation(const struct trainer *trainer, const struct play_rollout *rollouts,
+                            size_t count, struct err *err)
+{
+    char *path = evaluate_path(run_directory(trainer->run), trainer->step);
+    char *directory = file_parent(path);
+    int result = file_make_directories(directory, 0755, err);
+    if (result == 0)
+        result = evaluate_write(rollouts, count, path, err);
+    mem_free(path);
+    mem_free(directory);
+    return result;
+}
+
+/* An answer that could not be judged is not solved, as in all reports: so what is better though
+ * some are lost is better, and what is not better says nothing. */
+static bool see_best(struct trainer *trainer, bool unjudged)
+{
+    static const char *const names[] = {"eval/correct_rate", "eval/fast_1", "eval/return"};
+    const json_t *measure = json_object_get(trainer->evaluation, names[trainer->config.measure]);
+    double value = json_number_value(measure);
+    if (!json_is_number(measure) || value <= trainer->best) {
+        trainer->worse += !unjudged;
+        return false;
+    }
+    trainer->best = value;
+    trainer->best_step = trainer->step;
+    trainer->worse = 0;
+    return true;
+}
+
+/* It was played, and the judge said nothing of any turn. */
+static bool is_unjudged(const struct play_rollout *rollout)
+{
+    size_t excluded = 0;
+    for (size_t i = 0; i < rollout->count; i++)
+        excluded += rollout->turns[i].excluded;
+    return rollout->trajectory && rollout->count > 0 && excluded == rollout->count;
+}
+
+/* Episodes that cannot be played are none of them: they are the same each time. */
+static bool any_unjudged(const struct play_rollout *rollouts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_unjudged(&rollouts[i]))
+            return true;
+    return false;
+}
+
+/* Of the first episode that says nothing of the policy. */
+static void find_why(const struct play_rollout *rollouts, size_t count, char *why, size_t why_bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!rollouts[i].trajectory) {
+            snprintf(why, why_bytes, "%s", rollouts[i].why.text);
+            return;
+        }
+        if (is_unjudged(&rollouts[i])) {
+            trajectory_why(rollouts[i].turns[0].record, why, why_bytes);
+            return;
+        }
+    }
+}
+
+static int log_lost(struct trainer *trainer, const struct play_rollout *rollouts, size_t count,
+                    const json_t *lost, struct err *err)
+{
+    char why[ERR_TEXT_MAX] = "";
+    json_t *facts = json_object();
+    find_why(rollouts, count, why, sizeof why);
+    json_put(facts, "step", json_integer((json_int_t)trainer->step));
+    json_put(facts, "lost", json_integer((json_int_t)json_number_value(lost)));
+    json_put(facts, "samples", json_integer((json_int_t)count));
+    json_put(facts, "why", json_text(why));
+    int result = run_log(trainer->run, "evaluation was not judged", facts, err);
+    json_decref(facts);
+    return result;
+}
+
+int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
+{
+    const struct play_rollout *rollouts;
+    struct round *round = NULL;
+    size_t count;
+    int64_t begun_ns = clock_now_ns();
+    *improved = false;
+    if (trainer->evaluation || !trainer_evaluates_at(trainer, trainer->step))
+        return 0;
+    int result = play_held_out(trainer, &round, err);
+    if (result == 0)
+        result = trainer_wait(round, "evaluate", &rollouts, &count, err);
+    if (result == 0)
+        result = check_played(trainer, rollouts, count, err);
+    if (result == 0)
+        result = write_evaluation(trainer, rollouts, count, err);
+    if (result == 0) {
+        trainer->evaluation = json_object();
+        evaluate_measure(rollouts, count, (size_t)trainer->settings->train_evaluate_samples,
+                         trainer->evaluation);
+        json_put(trainer->evaluation, "time/evaluate", json_real(clock_ms_since(begun_ns) * 1e-3));
+        const json_t *lost = json_object_get(trainer->evaluation, "eval/lost_samples");
+        *improved = see_best(trainer, any_unjudged(rollouts, count));
+        trainer_mark(trainer);
+        trainer_tell(trainer, 0, trainer->evaluation);
+        if (json_number_value(lost) > 0)
+            result = log_lost(trainer, rollouts, count, lost, err);
+    }
+    trainer_end(round);
+    return result;
+}

@@ -1,0 +1,147 @@
+/* The lines that tell of a step: traces, histograms, metrics. */
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "gym/episode/trajectory.h"
+#include "rl/run/tags.h"
+#include "rl/train/trainer_parts.h"
+
+#include <math.h>
+
+static json_t *trace_of(const struct trainer *trainer, const struct step *step, size_t row,
+                        const struct play_rollout *rollout)
+{
+    const struct rl_batch *batch = &step->batch;
+    const struct play_turn *turn = step->turns[row];
+    json_t *trace = json_object();
+    json_t *verdict = trajectory_verdict(json_text_at(turn->record, "verdict"));
+    json_put(trace, "step", json_integer((json_int_t)trainer->step));
+    json_put(trace, "problem", json_text(rollout->problem));
+    json_put(trace, "rollout", json_integer(batch->rollout[row]));
+    json_put(trace, "sample", json_integer((json_int_t)rollout->sample));
+    json_put(trace, "turn", json_integer(batch->turn[row]));
+    json_put(trace, "policy_version", json_integer((json_int_t)turn->answer.version));
+    json_put(trace, "prompt", json_incref(json_object_get(turn->record, "prompt")));
+    json_put(trace, "answer", json_incref(json_object_get(turn->record, "answer")));
+    json_put(trace, "status", json_incref(json_object_get(turn->record, "status")));
+    json_put(trace, "verdict", verdict ? verdict : json_null());
+    json_put(trace, "reward", turn->excluded ? json_null() : json_number(turn->reward));
+    json_put(trace, "return", json_number(batch->returns[row]));
+    json_put(trace, "advantage", json_number(batch->advantage[row]));
+    json_put(trace, "drop", json_integer(batch->drop[row]));
+    json_put(trace, "speedup", json_number(turn->speedup));
+    json_put(trace, "coverage", json_number(turn->coverage));
+    json_put(trace, "prompt_tokens", json_integer((json_int_t)turn->prompt.count));
+    json_put(trace, "answer_tokens", json_integer((json_int_t)turn->answer.count));
+    if (trainer->settings->train_trace_tokens) {
+        json_put(trace, "prompt_ids", json_integers(turn->prompt.ids, turn->prompt.count));
+        json_put(trace, "answer_ids", json_integers(turn->answer.tokens, turn->answer.count));
+        json_put(trace, "logprobs", json_numbers(turn->answer.logprobs, turn->answer.count));
+        json_put(trace, "trained_logprobs",
+                 json_numbers(batch->trained + batch->first[row], turn->answer.count));
+    }
+    return trace;
+}
+
+int trainer_write_traces(struct trainer *trainer, const struct step *step, struct err *err)
+{
+    size_t row = 0;
+    int result = 0;
+    for (size_t i = 0; i < step->rollout_count; i++)
+        for (size_t t = 0; t < step->rollouts[i]->count && result == 0; t++) {
+            json_t *trace = trace_of(trainer, step, row++, step->rollouts[i]);
+            result = run_trace(trainer->run, trace, err);
+            json_decref(trace);
+        }
+    return result;
+}
+
+int trainer_write_histograms(struct trainer *trainer, const struct step *step, struct err *err)
+{
+    const struct rl_batch *batch = &step->batch;
+    double *values = mem_alloc((3 * batch->rows + 1) * sizeof *values);
+    double *rewards = values, *speedups = values + batch->rows,
+           *advantages = speedups + batch->rows;
+    size_t reward_count = 0, speedup_count = 0, advantage_count = 0;
+    for (size_t row = 0; row < batch->rows; row++) {
+        if (!(batch->drop[row] & RL_EXCLUDED))
+            rewards[reward_count++] = batch->reward[row];
+        if (batch->speedup[row] > 0)
+            speedups[speedup_count++] = batch->speedup[row];
+        if (!(batch->drop[row] & RL_ANY))
+            advantages[advantage_count++] = batch->advantage[row];
+    }
+    int result = run_histogram(trainer->run, trainer->step, RUN_REWARDS, rewards, reward_count,
+                               err);
+    if (result == 0)
+        result = run_histogram(trainer->run, trainer->step, RUN_SPEEDUPS, speedups, speedup_count,
+                               err);
+    if (result == 0)
+        result = run_histogram(trainer->run, trainer->step, RUN_ADVANTAGES, advantages,
+                               advantage_count, err);
+    mem_free(values);
+    return result;
+}
+
+static void put(json_t *metrics, const char *name, double value)
+{
+    json_put(metrics, name, json_number(value));
+}
+
+/* How old the weights were that wrote the answers, in changes until the step began. */
+static void put_lag(const struct trainer *trainer, const struct step *step, size_t changes,
+                    json_t *metrics)
+{
+    double begun = (double)learner_steps(trainer->learner) - (double)changes, sum = 0, most = 0;
+    for (size_t row = 0; row < step->batch.rows; row++) {
+        double lag = begun - (double)step->turns[row]->answer.version;
+        sum += lag;
+        most = fmax(most, lag);
+    }
+    put(metrics, "lag/mean", step->batch.rows > 0 ? sum / (double)step->batch.rows : 0);
+    put(metrics, "lag/max", most);
+}
+
+static void put_times(const struct step *step, const struct times *times, json_t *metrics)
+{
+    double answer_ms = 0, judge_ms = 0;
+    for (size_t row = 0; row < step->batch.rows; row++) {
+        const json_t *record = step->turns[row]->record;
+        answer_ms += fmax(json_number_value(json_object_get(record, "answer_ms")), 0);
+        judge_ms += fmax(json_number_value(json_object_get(record, "judge_ms")), 0);
+    }
+    put(metrics, "time/rollout", times->rollout);
+    put(metrics, "time/answers_sum", answer_ms * 1e-3);
+    put(metrics, "time/verdicts_sum", judge_ms * 1e-3);
+    put(metrics, "time/assemble_data", times->assemble);
+    put(metrics, "time/train", times->train);
+    put(metrics, "time/total", (double)(clock_now_ns() - times->begun_ns) * 1e-9);
+}
+
+json_t *trainer_metrics(struct trainer *trainer, const struct step *step,
+                        const struct step_trained *trained, double rate, const struct times *times)
+{
+    json_t *metrics = trainer->evaluation ? json_copy(trainer->evaluation) : json_object();
+    step_measure(step, metrics);
+    put(metrics, "progress/done_frac", (double)(trainer->step + 1) / (double)trainer->steps);
+    put(metrics, "progress/epoch", (double)trainer_place(trainer).epoch);
+    put(metrics, "optim/lr", rate);
+    put(metrics, "optim/changes", (double)trained->changes);
+    put(metrics, "optim/not_finite", trained->not_finite);
+    if (step->datum_count > 0) {
+        double tokens = trained->sums.tokens > 0 ? trained->sums.tokens : 1;
+        put(metrics, "optim/loss", trained->sums.loss);
+        put(metrics, "optim/grad_norm", trained->norm);
+        put(metrics, "optim/tokens", trained->sums.tokens);
+        put(metrics, "optim/clipped_fraction", trained->sums.clipped / tokens);
+        put(metrics, "optim/ratio", trained->sums.ratio / tokens);
+        put(metrics, "optim/kl", trained->sums.kl / tokens);
+    }
+    if (trainer->stages.count > 0)
+        put(metrics, "progress/stage", (double)trainer->stages.at + 1);
+    put_lag(trainer, step, trained->changes, metrics);
+    put_times(step, times, metrics);
+    put(metrics, "time/save_checkpoint", trainer->saving_s);
+    trainer->saving_s = 0;
+    return metrics;
+}

@@ -1,0 +1,131 @@
+/* What can be wrong is said before there is a directory, and before a model is loaded. */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "gym/episode/config.h"
+#include "policy/learner_memory.h"
+#include "rl/train/trainer_parts.h"
+
+#include <string.h>
+
+static int open_evaluator(struct trainer *trainer, struct err *err)
+{
+    const struct trainer_options *from = trainer->options;
+    const struct evaluator_options options = {.settings = trainer->settings,
+                                              .roots = from->roots,
+                                              .root_count = from->root_count,
+                                              .cancelled = from->cancelled};
+    return trainer->settings->client_url[0]
+               ? evaluator_open_remote(&trainer->evaluator, NULL, &options, err)
+               : evaluator_open_local(&trainer->evaluator, &options, err);
+}
+
+/* What no episode could be played with. */
+static int check_episodes(const struct trainer *trainer, const json_t *tasks, struct err *err)
+{
+    json_t *configuration = train_config_episode(&trainer->config, trainer->settings,
+                                                 trainer->settings->gym_reward);
+    int result = 0;
+    for (size_t i = 0; i < json_array_size(tasks) && result == 0; i++) {
+        const json_t *task = json_array_get(tasks, i);
+        struct problem problem = {0};
+        json_t *resolved;
+        json_put(configuration, "problem", json_incref(json_object_get(task, "problem")));
+        result = episode_config_resolve(trainer->gym, configuration, &resolved, &problem, err);
+        if (result == 0)
+            json_decref(resolved);
+        problem_deinit(&problem);
+    }
+    json_decref(configuration);
+    return result;
+}
+
+/* The files without which there is no model, or no tokenizer. */
+static int check_model(const struct learner_options *learner, bool engine, struct err *err)
+{
+    const struct {
+        const char *setting, *directory, *file;
+    } rows[] = {
+        {"train.model", engine ? learner->model : NULL, "config.json"},
+        {learner->tokenizer ? "train.tokenizer" : "train.model",
+         learner->tokenizer ? learner->tokenizer : learner->model, "tokenizer.json"},
+    };
+    int result = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && result == 0; i++) {
+        if (!rows[i].directory)
+            continue;
+        char *path = mem_printf("%s/%s", rows[i].directory, rows[i].file);
+        if (!file_exists(path))
+            result =
+                err_set(err, ERR_MISSING,
+                        "%s: %s: no such file; name a model's directory as Transformers has it "
+                        "(docs/lm.md)",
+                        rows[i].setting, path);
+        mem_free(path);
+    }
+    return result;
+}
+
+/* What can be wrong before there is a directory. */
+int trainer_prepare(struct trainer *trainer, struct err *err)
+{
+    const struct trainer_options *options = trainer->options;
+    const struct settings *settings = trainer->settings;
+    const struct gym_options gym = {.settings = settings,
+                                    .roots = options->roots,
+                                    .root_count = options->root_count};
+    int result = train_config_read(&trainer->config, settings, err);
+    if (result == 0)
+        result = stages_open(&trainer->stages, settings->train_stages,
+                             (size_t)settings->train_stage_steps, err);
+    if (result == 0)
+        result = data_open(&trainer->data, settings, options->roots, options->root_count, err);
+    if (result == 0)
+        result = check_model(&trainer->config.learner,
+                             strcmp(settings->train_learner, "engine") == 0, err);
+    if (result == 0)
+        result = learner_memory_check(&trainer->config.learner, settings->train_kl > 0, err);
+    if (result == 0)
+        result = finetune_open(&trainer->finetune, settings, err);
+    if (result == 0)
+        result = gym_open(&trainer->gym, &gym, err);
+    if (result == 0)
+        result = gym_withhold(trainer->gym, trainer->data.held_out, err);
+    if (result == 0)
+        result = check_episodes(trainer, trainer->data.train, err);
+    if (result == 0)
+        result = check_episodes(trainer, trainer->data.held_out, err);
+    if (result == 0)
+        result = open_evaluator(trainer, err);
+    trainer->steps = trainer->finetune.steps + (uint64_t)settings->train_steps;
+    return result;
+}
+
+int trainer_open_learners(struct trainer *trainer, struct err *err)
+{
+    struct learner_options options = trainer->config.learner;
+    options.cancelled = trainer->options->cancelled;
+    int result = learner_open(&trainer->learner, &options, err);
+    options.at_once = 1;
+    if (result == 0 && trainer->settings->train_kl > 0)
+        result = learner_open_base(&trainer->base, trainer->learner, &options, err);
+    return result;
+}
+
+void trainer_close(struct trainer *trainer)
+{
+    trainer_drop_ahead(trainer);
+    json_decref(trainer->mark);
+    json_decref(trainer->evaluation);
+    json_decref(trainer->forgotten);
+    learner_close(trainer->base);
+    learner_close(trainer->learner);
+    run_close(trainer->run);
+    if (trainer->evaluator)
+        evaluator_close(trainer->evaluator);
+    gym_close(trainer->gym);
+    finetune_close(&trainer->finetune);
+    data_close(&trainer->data);
+    stages_close(&trainer->stages);
+    pthread_mutex_destroy(&trainer->lock);
+}

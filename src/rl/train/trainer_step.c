@@ -1,0 +1,134 @@
+/* One step: rows, weights, and the lines that tell of it. */
+#include "base/clock.h"
+#include "base/json.h"
+#include "rl/train/trainer_parts.h"
+
+#include <math.h>
+
+static double lap_s(int64_t *since_ns)
+{
+    int64_t now = clock_now_ns();
+    double seconds = (double)(now - *since_ns) * 1e-9;
+    *since_ns = now;
+    return seconds;
+}
+
+static void see_rates(struct trainer *trainer, const struct step *step)
+{
+    double counts[STAGE_MEASURES] = {0}, rates[STAGE_MEASURES], turns = 0;
+    for (size_t row = 0; row < step->batch.rows; row++) {
+        const struct play_turn *turn = step->turns[row];
+        if (turn->excluded)
+            continue;
+        turns++;
+        counts[STAGE_FORMATTED] += turn->format_ok;
+        counts[STAGE_COMPILED] += turn->compiled;
+        counts[STAGE_CORRECT] += turn->correct;
+        counts[STAGE_FAST] += turn->correct && turn->speedup >= 1;
+    }
+    for (size_t i = 0; i < STAGE_MEASURES; i++)
+        rates[i] = turns > 0 ? counts[i] / turns : NAN;
+    if (stages_see(&trainer->stages, rates)) {
+        json_t *facts = json_object();
+        struct err ignored;
+        json_put(facts, "step", json_integer((json_int_t)trainer->step));
+        json_put(facts, "reward",
+                 json_text(stages_reward(&trainer->stages, trainer->settings->gym_reward)));
+        (void)!run_log(trainer->run, "stage", facts, &ignored);
+        json_decref(facts);
+    }
+}
+
+static int train(struct trainer *trainer, struct step *step, const struct lm_adam *adam,
+                 struct step_trained *trained, struct err *err)
+{
+    trainer_begin_phase(trainer, "train", step->datum_count);
+    int result = step_train(step, trainer->learner, adam, trainer->options->cancelled, trained,
+                            err);
+    /* Without its lines a step is not whole, either. */
+    trainer->torn = result == 0 || trained->begun;
+    if (trained->begun)
+        trainer->fresh = false;
+    const struct guard_figures figures = {.not_finite = trained->not_finite,
+                                          .norm = trained->norm,
+                                          .kl = step->report.mismatch.mismatch_k3_kl};
+    if (result == 0)
+        result = guard_see(&trainer->guard, trainer->settings, trainer->step, &figures, err);
+    return result;
+}
+
+/* Everything but playing, and the lines. */
+static int learn(struct trainer *trainer, struct step *step, struct times *times, struct err *err)
+{
+    const struct settings *settings = trainer->settings;
+    struct lm_adam adam = trainer->config.adam;
+    struct step_trained trained;
+    int64_t lap_ns = clock_now_ns();
+    int result = step_weigh(step, settings->train_rounds > 1 ? (size_t)settings->train_prompts : 0,
+                            err);
+    if (result < 0)
+        return result;
+    times->assemble += lap_s(&lap_ns);
+    adam.rate = lm_schedule_rate(trainer->config.schedule, adam.rate,
+                                 adam.rate * settings->train_floor,
+                                 (uint64_t)settings->train_warmup, (uint64_t)settings->train_steps,
+                                 trainer->step - trainer->finetune.steps);
+    result = train(trainer, step, &adam, &trained, err);
+    if (result < 0)
+        return result;
+    times->train = lap_s(&lap_ns);
+    json_t *metrics = trainer_metrics(trainer, step, &trained, adam.rate, times);
+    result = trainer_write_traces(trainer, step, err);
+    if (result == 0)
+        result = trainer_write_histograms(trainer, step, err);
+    if (result == 0)
+        result = trainer_write_texts(trainer, step, err);
+    if (result == 0)
+        result = run_metrics(trainer->run, trainer->step, metrics, err);
+    if (result == 0)
+        trainer_tell(trainer, step->datum_count, metrics);
+    json_decref(metrics);
+    return result;
+}
+
+static int run_step(struct trainer *trainer, struct step *step, struct round **round,
+                    struct err *err)
+{
+    struct times times = {.begun_ns = clock_now_ns()};
+    int64_t lap_ns = times.begun_ns;
+    int result = trainer_play(trainer, step, round, err);
+    if (result == 0) {
+        see_rates(trainer, step); /* they say how the next step is rewarded */
+        result = trainer_play_ahead(trainer, err);
+    }
+    times.rollout = lap_s(&lap_ns);
+    return result < 0 ? result : learn(trainer, step, &times, err);
+}
+
+int trainer_step(struct trainer *trainer, struct err *err)
+{
+    const struct settings *settings = trainer->settings;
+    const struct step_options options = {
+        .method = &trainer->config.method,
+        .loss = trainer->config.loss,
+        .config = trainer->config.loss_config,
+        .ratio_trained = trainer->config.ratio_trained,
+        .kl = settings->train_kl,
+        .kl_discount = settings->train_kl_discount,
+        .samples = (size_t)settings->train_samples,
+        .substeps = (size_t)settings->train_substeps,
+        .seed = (uint64_t)settings->train_seed,
+        .step = trainer->step,
+    };
+    struct round *round = NULL;
+    struct step step;
+    step_init(&step, &options);
+    int result = run_step(trainer, &step, &round, err);
+    if (result == 0) {
+        trainer->step++;
+        trainer->torn = false;
+    }
+    step_deinit(&step);
+    trainer_end(round);
+    return result;
+}

@@ -1,0 +1,52 @@
+/* What people can read of a run in TensorBoard: a few answers, of training and of evaluations. */
+#include "base/mem.h"
+#include "rl/collect/evaluate.h"
+#include "rl/run/tags.h"
+#include "rl/train/samples.h"
+#include "rl/train/trainer_parts.h"
+
+static int write_text(struct trainer *trainer, const char *tag, const struct samples *samples,
+                      struct err *err)
+{
+    return samples->count == 0
+               ? 0
+               : run_text(trainer->run, trainer->step, tag, samples->text.data, err);
+}
+
+/* From the file: an evaluation may have been played by a process that died before this step. */
+static int write_held_out(struct trainer *trainer, struct err *err)
+{
+    struct samples samples;
+    char *path = evaluate_path(run_directory(trainer->run), trainer->step);
+    samples_init(&samples);
+    int result = samples_add_file(&samples, path, err);
+    if (result == 0)
+        result = write_text(trainer, RUN_HELD_OUT, &samples, err);
+    samples_deinit(&samples);
+    mem_free(path);
+    return result;
+}
+
+static int write_trained(struct trainer *trainer, const struct step *step, struct err *err)
+{
+    struct samples samples;
+    samples_init(&samples);
+    for (size_t i = 0; i < step->rollout_count; i++)
+        samples_add(&samples, step->rollouts[i]->trajectory);
+    int result = write_text(trainer, RUN_ANSWERS, &samples, err);
+    samples_deinit(&samples);
+    return result;
+}
+
+int trainer_write_texts(struct trainer *trainer, const struct step *step, struct err *err)
+{
+    uint64_t every = (uint64_t)trainer->settings->train_text_every;
+    int result = 0;
+    if (every == 0)
+        return 0;
+    if (trainer->evaluation)
+        result = write_held_out(trainer, err);
+    if (result == 0 && step && (trainer->step - trainer->finetune.steps) % every == 0)
+        result = write_trained(trainer, step, err);
+    return result;
+}

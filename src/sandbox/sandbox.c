@@ -1,0 +1,54 @@
+/* sandbox: what a sandbox is made of. Declared in sandbox.h. */
+#include "sandbox/sandbox.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GPUS 16 /* whose files are looked for where nobody says which one is meant */
+
+/* Not nvidia-uvm-tools, through which others' events could be watched. */
+bool sandbox_gpu_device(const struct sandbox *sandbox, uint32_t index,
+                        char path[SANDBOX_DEVICE_BYTES])
+{
+    static const char *const common[] = {SANDBOX_GPU_CONTROL, "/dev/nvidia-uvm"};
+    uint32_t others = sizeof common / sizeof *common;
+    uint32_t gpus = !sandbox_has_gpu(sandbox) ? 0 : sandbox->gpu < 0 ? GPUS : 1;
+    if (gpus == 0 || index >= others + gpus)
+        return false;
+    if (index < others)
+        snprintf(path, SANDBOX_DEVICE_BYTES, "%s", common[index]);
+    else
+        snprintf(path, SANDBOX_DEVICE_BYTES, "/dev/nvidia%d",
+                 sandbox->gpu < 0 ? (int)(index - others) : sandbox->gpu);
+    return true;
+}
+
+void sandbox_init(struct sandbox *sandbox, enum sandbox_kind kind)
+{
+    memset(sandbox, 0, sizeof *sandbox);
+    sandbox->kind = kind;
+    sandbox->gpu = -1;
+    sandbox->scratch_bytes = UINT64_C(64) << 20;
+    sandbox->processes = 512;
+}
+
+bool sandbox_has_gpu(const struct sandbox *sandbox)
+{
+    return sandbox->kind == SANDBOX_CUDA || sandbox->kind == SANDBOX_TORCH_CUDA;
+}
+
+void sandbox_allow(struct sandbox *sandbox, const char *path)
+{
+    size_t bytes = strlen(path) + 1;
+    if (path[0] != '/' || sandbox->paths_bytes + bytes > sizeof sandbox->paths ||
+        !file_exists(path))
+        return;
+    for (const char *at = sandbox->paths; at < sandbox->paths + sandbox->paths_bytes;
+         at += strlen(at) + 1)
+        if (strcmp(at, path) == 0)
+            return;
+    memcpy(sandbox->paths + sandbox->paths_bytes, path, bytes);
+    sandbox->paths_bytes += (uint32_t)bytes;
+}

@@ -1,0 +1,164 @@
+#include "sandbox/standby.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FREEZE_TIMEOUT_NS INT64_C(2000000000)
+#define YIELD_NS INT64_C(10000)
+
+/* waitid's answer as waitpid would have given it. */
+static int status_of(const siginfo_t *info)
+{
+    return info->si_code == CLD_EXITED ? (info->si_status & 0xff) << 8 : info->si_status & 0x7f;
+}
+
+static bool reap(struct sandboxed *process, int options)
+{
+    siginfo_t info = {0};
+    int result;
+    if (process->reaped || process->pid <= 0)
+        return true;
+    do
+        result = waitid(P_PID, (id_t)process->pid, &info, WEXITED | options);
+    while (result < 0 && errno == EINTR);
+    if (result == 0 && info.si_pid == 0)
+        return false;
+    process->reaped = true;
+    process->status = result == 0 ? status_of(&info) : 0;
+    return true;
+}
+
+int sandboxed_freeze(struct sandboxed *process, struct err *err)
+{
+    if (process->frozen)
+        return 0;
+    if (process->pid <= 0 || process->reaped || kill(process->pid, SIGSTOP) < 0)
+        return err_set(err, ERR_CRASH, "the process is gone");
+    int64_t start_ns = clock_now_ns();
+    for (;;) {
+        siginfo_t info = {0};
+        /* WSTOPPED is reported when the last thread of the process has stopped. */
+        if (waitid(P_PID, (id_t)process->pid, &info, WSTOPPED | WEXITED | WNOHANG) < 0 &&
+            errno != EINTR)
+            return err_sys(err, errno, "cannot wait for the process to stop");
+        if (info.si_pid != 0 && info.si_code == CLD_STOPPED)
+            break;
+        if (info.si_pid != 0) {
+            process->reaped = true;
+            process->status = status_of(&info);
+            return err_set(err, ERR_CRASH, "the process ended");
+        }
+        int64_t waited_ns = clock_now_ns() - start_ns;
+        if (waited_ns > FREEZE_TIMEOUT_NS) {
+            kill(process->pid, SIGKILL);
+            reap(process, 0);
+            return err_set(err, ERR_TIMEOUT, "the process resisted being stopped");
+        }
+        /* The process may need this very processor: a few yields are the quickest way to hand it
+         * over, and sleeping the sure one. */
+        if (waited_ns < YIELD_NS)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){.tv_nsec = waited_ns / 8}, NULL);
+    }
+    process->frozen = true;
+    return 0;
+}
+
+void sandboxed_thaw(struct sandboxed *process)
+{
+    if (process->frozen && !process->reaped)
+        kill(process->pid, SIGCONT);
+    process->frozen = false;
+}
+
+int sandboxed_read(const struct sandboxed *process, uint64_t address, void *into, size_t count,
+                   struct err *err)
+{
+    size_t done = 0;
+    while (done < count) {
+        struct iovec local = {.iov_base = (char *)into + done, .iov_len = count - done};
+        struct iovec remote = {.iov_base = (void *)(uintptr_t)(address + done),
+                               .iov_len = count - done};
+        ssize_t got = process_vm_readv(process->pid, &local, 1, &remote, 1, 0);
+        if (got < 0 && errno == EPERM)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "this machine does not let the judge read its own children's memory "
+                           "(process_vm_readv); see warpgym doctor");
+        if (got <= 0)
+            return err_set(err, ERR_PROTOCOL, "an output lies at an address that cannot be read");
+        done += (size_t)got;
+    }
+    return 0;
+}
+
+long sandboxed_stat(pid_t pid, int field)
+{
+    char path[64];
+    char text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[got < 0 ? 0 : got] = '\0';
+    char *at = strrchr(text, ')'); /* the name before it is the process's to choose */
+    for (int passed = 2; at && passed < field; passed++)
+        at = strchr(at + 1, ' ');
+    return at ? strtol(at, NULL, 10) : -1;
+}
+
+bool sandboxed_ended(struct sandboxed *process)
+{
+    return reap(process, WNOHANG);
+}
+
+bool sandboxed_killed(const struct sandboxed *process)
+{
+    return process->reaped && WIFSIGNALED(process->status) && WTERMSIG(process->status) == SIGKILL;
+}
+
+void sandboxed_status_text(const struct sandboxed *process, char *text, size_t text_bytes)
+{
+    int signal = WTERMSIG(process->status);
+    if (!process->reaped)
+        snprintf(text, text_bytes, "is still running");
+    else if (WIFEXITED(process->status))
+        snprintf(text, text_bytes, "exited with status %d%s", WEXITSTATUS(process->status),
+                 WEXITSTATUS(process->status) == 128 + SIGABRT ? " (abort)" : "");
+    else if (sigabbrev_np(signal))
+        snprintf(text, text_bytes, "was killed by SIG%s (%s)", sigabbrev_np(signal),
+                 sigdescr_np(signal));
+    else
+        snprintf(text, text_bytes, "was killed by signal %d", signal); /* a real-time one */
+}
+
+void sandboxed_close(struct sandboxed *process)
+{
+    if (process->pid > 0 && !process->reaped) {
+        kill(process->pid, SIGKILL); /* as init of its namespace it takes all others along */
+        reap(process, 0);
+    }
+    if (process->pid > 0 && !(process->layers & (UINT32_C(1) << LAYER_PID))) {
+        kill(-process->pid, SIGKILL); /* without one, its group is what there is to go by */
+        while (waitpid(-process->pid, NULL, 0) > 0)
+            ;
+    }
+    if (process->channel > 0)
+        close(process->channel);
+    if (process->pid_fd > 0)
+        close(process->pid_fd);
+    process->channel = process->pid_fd = -1;
+    process->pid = 0;
+}

@@ -1,0 +1,289 @@
+#include "server/http/internal.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define SPARE_DESCRIPTORS 128
+
+static const struct metric rows[ROW_COUNT] = {
+    [ROW_REQUESTS] = {"warpgym_http_requests_total",
+                      "Requests answered, by route and status.",
+                      METRIC_COUNTER,
+                      {"route", "status"},
+                      NULL,
+                      0},
+    [ROW_SECONDS] = {"warpgym_http_request_seconds",
+                     "From a request's first line to the end of its response, waiting included.",
+                     METRIC_HISTOGRAM,
+                     {"route"},
+                     metric_seconds,
+                     METRIC_SECONDS},
+    [ROW_CONNECTIONS] =
+        {"warpgym_http_connections", "Open connections.", METRIC_GAUGE, {NULL}, NULL, 0},
+    [ROW_WAITING] = {"warpgym_http_waiting",
+                     "Requests that wait for an answer (long polls).",
+                     METRIC_GAUGE,
+                     {NULL},
+                     NULL,
+                     0},
+    [ROW_STREAMS] = {"warpgym_http_streams",
+                     "Clients that follow server-sent events.",
+                     METRIC_GAUGE,
+                     {NULL},
+                     NULL,
+                     0},
+};
+
+/* --------------------------------------------------------------------------------------- server */
+
+static int check_token(const struct settings *settings, const struct http_listen *listen,
+                       struct err *err)
+{
+    if (listen->loopback || *settings->server_token || settings->server_insecure)
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "others can reach %.100s: set a token (server.token, WARPGYM_TOKEN), "
+                   "or server.insecure=true if everybody there may run code on this machine",
+                   settings->server_listen);
+}
+
+int http_open(const struct settings *settings, const struct http_options *options,
+              struct http_server **out, struct err *err)
+{
+    struct http_server *server = mem_alloc(sizeof *server);
+    *out = NULL;
+    server->settings = settings;
+    server->options = *options;
+    server->epoll_fd = server->wake_fd = -1;
+    server->id_prefix = (uint32_t)clock_secret();
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_cond_init(&server->calm, NULL);
+    http_timers_init(&server->timers);
+    if (*settings->server_token)
+        hash_bytes(settings->server_token, strlen(settings->server_token), server->token_hash);
+    int result = http_listen_open(settings->server_listen, &server->listen, err);
+    if (result == 0)
+        result = check_token(settings, &server->listen, err);
+    if (result < 0) {
+        http_free(server);
+        return result;
+    }
+    server->metrics = metrics_add(options->metrics, rows, ROW_COUNT);
+    server->connections = metrics_series(server->metrics, ROW_CONNECTIONS, NULL);
+    server->waiting = metrics_series(server->metrics, ROW_WAITING, NULL);
+    server->streams = metrics_series(server->metrics, ROW_STREAMS, NULL);
+    *out = server;
+    return 0;
+}
+
+int http_add(struct http_server *server, const struct http_route *routes, size_t count,
+             void *context, struct err *err)
+{
+    return http_routes_add(&server->routes, routes, count, context, err);
+}
+
+static void tell_loops(struct http_server *server, enum http_command command)
+{
+    for (size_t i = 0; i < server->loop_count; i++)
+        http_loop_tell(&server->loops[i], command);
+}
+
+static void stop_loops(struct http_server *server)
+{
+    tell_loops(server, HTTP_QUIT);
+    for (size_t i = 0; i < server->loop_count; i++)
+        http_loop_join(&server->loops[i]);
+    mem_free(server->loops);
+    server->loops = NULL;
+    server->loop_count = 0;
+}
+
+/* As many connections as the settings say need as many descriptors, whatever the shell's limit. */
+static unsigned connections_max(const struct settings *settings)
+{
+    struct rlimit limit;
+    rlim_t wanted = (rlim_t)settings->server_max_connections + SPARE_DESCRIPTORS;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return (unsigned)settings->server_max_connections;
+    if (limit.rlim_cur < wanted) {
+        limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    if (limit.rlim_cur >= wanted)
+        return (unsigned)settings->server_max_connections;
+    log_write(LOG_LEVEL_WARN, "http", "no more than %llu connections: the limit of descriptors",
+              (unsigned long long)(limit.rlim_cur / 2));
+    return (unsigned)(limit.rlim_cur / 2);
+}
+
+/* All loops, or none. */
+static int start_loops(struct http_server *server, struct err *err)
+{
+    size_t count = (size_t)server->settings->server_threads;
+    unsigned each = connections_max(server->settings) / (unsigned)count;
+    server->loops = mem_alloc(count * sizeof *server->loops);
+    for (; server->loop_count < count; server->loop_count++) {
+        int result = http_loop_start(&server->loops[server->loop_count], server, each ? each : 1,
+                                     err);
+        if (result < 0) {
+            stop_loops(server);
+            return result;
+        }
+    }
+    return 0;
+}
+
+int http_start(struct http_server *server, struct err *err)
+{
+    const struct settings *settings = server->settings;
+    int result = http_watch_start(server, err);
+    if (result < 0)
+        return result;
+    server->pool = pool_new((size_t)settings->server_handler_threads,
+                            (size_t)settings->server_handler_queue);
+    result = start_loops(server, err);
+    if (result < 0) {
+        pool_free(server->pool);
+        http_watch_stop(server);
+        return result;
+    }
+    server->started = true;
+    return 0;
+}
+
+const char *http_address(const struct http_server *server)
+{
+    return server->listen.address;
+}
+
+int http_port(const struct http_server *server)
+{
+    return server->listen.port;
+}
+
+bool http_stopping(const struct http_server *server)
+{
+    return atomic_load(&server->stopping);
+}
+
+/* ------------------------------------------------------------------------------------- the end */
+
+struct under_way {
+    struct {
+        struct http_request *request;
+        bool stream;
+    } * items;
+    size_t count, capacity;
+};
+
+/* Requests that somebody has to end, and an end to connections that have none. */
+static struct under_way collect(struct http_server *server)
+{
+    struct under_way found = {0};
+    pthread_mutex_lock(&server->lock);
+    for (struct http_connection *at = server->live; at; at = at->next) {
+        pthread_mutex_lock(&at->lock);
+        if (at->request && found.count == found.capacity) {
+            found.capacity = found.capacity ? 2 * found.capacity : 64;
+            found.items = mem_resize(found.items, found.capacity * sizeof *found.items);
+        }
+        if (at->request) {
+            found.items[found.count].stream = at->phase == PHASE_STREAM;
+            found.items[found.count++].request = http_request_ref(at->request);
+        } else if (at->phase == PHASE_IDLE && !at->closed)
+            http_connection_no_more(at);
+        pthread_mutex_unlock(&at->lock);
+    }
+    pthread_mutex_unlock(&server->lock);
+    return found;
+}
+
+static void end_waits(struct http_server *server)
+{
+    struct under_way found = collect(server);
+    for (size_t i = 0; i < found.count; i++) {
+        struct http_request *request = found.items[i].request;
+        if (found.items[i].stream)
+            http_stream_stop(request->stream);
+        else
+            http_waiter_stop(request);
+        http_request_unref(request);
+    }
+    mem_free(found.items);
+}
+
+static bool wait_for_calm(struct http_server *server, int64_t deadline_ns)
+{
+    pthread_mutex_lock(&server->lock);
+    while (server->active > 0 && clock_left_ms(deadline_ns) > 0) {
+        struct timespec until = clock_in_ms(clock_left_ms(deadline_ns));
+        pthread_cond_timedwait(&server->calm, &server->lock, &until);
+    }
+    bool calm = server->active == 0;
+    pthread_mutex_unlock(&server->lock);
+    return calm;
+}
+
+/* Who does not read holds up what is being sent to him. */
+static void hang_up(struct http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    for (struct http_connection *at = server->live; at; at = at->next) {
+        pthread_mutex_lock(&at->lock);
+        if (!at->closed && (at->phase == PHASE_STREAM || at->phase == PHASE_SEND))
+            shutdown(at->fd, SHUT_RDWR);
+        pthread_mutex_unlock(&at->lock);
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+int http_stop(struct http_server *server, int64_t timeout_ms, struct err *err)
+{
+    const int64_t now_ns = clock_now_ns(), half_ns = timeout_ms * 500000;
+    const int64_t deadline_ns = now_ns + 2 * half_ns;
+    if (!server->started || atomic_exchange(&server->stopping, true))
+        return 0;
+    tell_loops(server, HTTP_QUIET);
+    http_listen_close(&server->listen);
+    end_waits(server);
+    if (wait_for_calm(server, now_ns + half_ns))
+        return 0;
+    hang_up(server);
+    if (wait_for_calm(server, deadline_ns))
+        return 0;
+    return err_set(err, ERR_TIMEOUT, "requests are still running after %lld ms",
+                   (long long)timeout_ms);
+}
+
+void http_free(struct http_server *server)
+{
+    struct err ignored;
+    if (!server)
+        return;
+    if (server->started) {
+        if (!http_stopping(server))
+            (void)!http_stop(server, 0, &ignored);
+        pool_free(server->pool);
+        stop_loops(server);
+        http_watch_stop(server);
+    }
+    http_listen_close(&server->listen);
+    if (server->epoll_fd >= 0)
+        close(server->epoll_fd);
+    if (server->wake_fd >= 0)
+        close(server->wake_fd);
+    http_routes_deinit(&server->routes);
+    http_timers_deinit(&server->timers);
+    pthread_cond_destroy(&server->calm);
+    pthread_mutex_destroy(&server->lock);
+    mem_free(server);
+}

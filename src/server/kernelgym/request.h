@@ -1,0 +1,119 @@
+/* kernelgym_request: what KernelGYM's clients send, and what we make of it.
+ *
+ * POST /evaluate, /evaluate/batch and /debug/validate carry EvaluationRequests; POST
+ * /workflow/submit carries one inside an envelope, with neither limits on its numbers nor a fixed
+ * list of backends. Either becomes the same struct, and that becomes one evaluation request of our
+ * own (evaluation_request.h), which a queue can keep.
+ *
+ * What is wrong with a request comes in two kinds. A mistake of form is a reply (400) and no job.
+ * A mistake of content (no class of that name) is a failed evaluation: kernelgym_evaluation then
+ * carries the reason in `refused`, so that the job ends with it and /status and /results agree.
+ *
+ * Ownership: a request borrows from the body that it was read from. Pure functions; any thread.
+ */
+#ifndef WARPGYM_SERVER_KERNELGYM_REQUEST_H
+#define WARPGYM_SERVER_KERNELGYM_REQUEST_H
+
+#include "base/settings.h"
+#include "server/kernelgym/reply.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define KERNELGYM_BATCH_MOST 100
+
+enum kernelgym_workflow { KERNELGYM_KERNELBENCH, KERNELGYM_SIMPLE };
+
+struct kernelgym_request {
+    const char *task_id;
+    const char *reference_code; /* NULL where there is none: kernel_simple */
+    const char *kernel_code;
+    const char *toolkit, *backend_adapter, *backend;
+    int64_t num_correct_trials, num_perf_trials, num_warmup;
+    int64_t timeout_s;
+    const char *priority; /* "low", "normal", "high" */
+    const char *device_preference;
+    bool force_refresh;
+    const char *entry_point; /* kernelbench: of the reference; kernel_simple: of the candidate */
+    const char *reference_backend;
+    const char *uuid;
+    bool use_reference_cache, is_valid;
+    /* As sent: -1 where nothing was said. */
+    int verbose_errors, enable_profiling, enable_triton_detection, measure_performance;
+    int run_correctness, run_triton_detection, run_performance;
+    const char *cases_code;
+    const json_t *cases;       /* a list, or NULL */
+    const char *workflow_name; /* as sent */
+    const json_t *resources;   /* an object, or NULL */
+    const char *payload_id;    /* of a workflow's payload */
+    const char *unregistered;  /* name of a workflow, toolkit or backend that there is not; NULL */
+    enum kernelgym_workflow workflow;
+};
+
+/* X(symbol, method, path, what is asked with its body or query): every route of KernelGYM's */
+#define KERNELGYM_ROUTES(X)                                                                        \
+    X(ROOT, "GET", "/", "nothing")                                                                 \
+    X(EVALUATE, "POST", "/evaluate", "kernelgym_request_parse")                                    \
+    X(BATCH, "POST", "/evaluate/batch", "kernelgym_batch_parse")                                   \
+    X(VALIDATE, "POST", "/debug/validate", "kernelgym_validate_parse")                             \
+    X(SUBMIT, "POST", "/workflow/submit", "kernelgym_workflow_parse")                              \
+    X(WORKFLOW_RESULT, "GET", "/workflow/results/{task_id}", "nothing")                            \
+    X(RESULT, "GET", "/results/{task_id}", "nothing")                                              \
+    X(STATUS, "GET", "/status/{task_id}", "nothing")                                               \
+    X(CANCEL, "DELETE", "/tasks/{task_id}", "nothing")                                             \
+    X(HEALTH, "GET", "/health", "nothing")                                                         \
+    X(METRICS, "GET", "/metrics", "nothing")                                                       \
+    X(QUEUE, "GET", "/queue/status", "nothing")                                                    \
+    X(WORKERS, "GET", "/workers/status", "nothing")                                                \
+    X(ALLOCATE, "POST", "/node/allocate", "kernelgym_node_parse")                                  \
+    X(REGISTER, "POST", "/worker/register", "kernelgym_worker_parse")                              \
+    X(UNREGISTER, "POST", "/worker/unregister", "kernelgym_worker_parse")                          \
+    X(HEARTBEAT, "POST", "/worker/heartbeat", "kernelgym_worker_parse")                            \
+    X(EVICT, "POST", "/worker/evict_from_lb", "kernelgym_worker_parse")                            \
+    X(PROBLEMATIC, "GET", "/monitoring/problematic-codes", "kernelgym_problematic_parse")          \
+    X(RETRIES, "GET", "/monitoring/retry-queue", "nothing")                                        \
+    X(WORKER_HEALTH, "GET", "/monitoring/worker-health", "nothing")                                \
+    X(CLEAR_ERRORS, "POST", "/monitoring/clear-error-history/{code_hash}", "nothing")
+
+/* 0, or ERR_INPUT with a reply: the caller's (kernelgym_reply_deinit). */
+typedef int kernelgym_parse(const json_t *body, int64_t now_ms, struct kernelgym_request *request,
+                            struct kernelgym_reply *reply);
+NODISCARD kernelgym_parse kernelgym_request_parse;
+/* The same for POST /debug/validate, which submits nothing: what there is no toolkit or backend
+ * for is its answer's to tell (`unregistered`), and no reply. */
+NODISCARD kernelgym_parse kernelgym_validate_parse;
+
+struct kernelgym_batch {
+    const char *batch_id;
+    struct kernelgym_request tasks[KERNELGYM_BATCH_MOST];
+    size_t count;
+};
+
+/* One invalid task refuses the whole batch; one with a name that is not registered fails alone. */
+NODISCARD int kernelgym_batch_parse(const json_t *body, int64_t now_ms,
+                                    struct kernelgym_batch *batch, struct kernelgym_reply *reply);
+
+/* The envelope of /workflow/submit: its task_id and resources stand in the request. */
+NODISCARD kernelgym_parse kernelgym_workflow_parse;
+
+/* The answer of POST /debug/validate: `valid`, `errors`, and of each part whether it is. */
+json_t *kernelgym_validation(const struct kernelgym_request *request);
+
+/* What evaluation_request_parse takes, with the request's terms in `notes` for result.h.
+ * `settings` are the server's: samples do not go below its least. */
+json_t *kernelgym_evaluation(const struct kernelgym_request *request,
+                             const struct settings *settings);
+
+/* The flags as KernelGYM resolves them. */
+bool kernelgym_wants_timing(const struct kernelgym_request *request);
+bool kernelgym_wants_decoys(const struct kernelgym_request *request);
+
+/* A task and the parts that KernelGYM makes of it: "x_kernel" and "x_ref" are parts of "x". */
+enum kernelgym_part { KERNELGYM_WHOLE, KERNELGYM_KERNEL_PART, KERNELGYM_REFERENCE_PART };
+
+/* *base_bytes: of `id` without its suffix. Try the id itself first: it may be somebody's. */
+enum kernelgym_part kernelgym_part(const char *id, size_t *base_bytes);
+
+#endif

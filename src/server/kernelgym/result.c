@@ -1,0 +1,374 @@
+#include "server/kernelgym/result.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MESSAGE_BYTES ((size_t)64 << 10)
+
+/* How a status of ours is told: by the last column once the candidate is loaded, by the first
+ * before. */
+struct telling {
+    const char *status;
+    enum kernelgym_code code;
+    const char *prefix;
+};
+
+static const struct {
+    const char *name;
+    bool compiled; /* says that it was, whatever the verdict knows */
+    struct telling before, after;
+} tellings[] = {
+    {"passed",
+     true,
+     {"completed", KERNELGYM_NO_CODE, NULL},
+     {"completed", KERNELGYM_NO_CODE, NULL}},
+    {"wrong",
+     true,
+     {"completed", KERNELGYM_CORRECTNESS, "Kernel produced incorrect results"},
+     {"completed", KERNELGYM_CORRECTNESS, "Kernel produced incorrect results"}},
+    {"violation",
+     true,
+     {"completed", KERNELGYM_CORRECTNESS, "Kernel refused as a reward hack"},
+     {"completed", KERNELGYM_CORRECTNESS, "Kernel refused as a reward hack"}},
+    {"runtime_error",
+     false,
+     {"failed", KERNELGYM_RUNTIME, "Kernel execution failed"},
+     {"completed", KERNELGYM_RUNTIME, "Kernel execution failed"}},
+    {"out_of_memory",
+     false,
+     {"failed", KERNELGYM_RUNTIME, "Kernel execution failed"},
+     {"completed", KERNELGYM_RUNTIME, "Kernel execution failed"}},
+    {"compile_error",
+     false,
+     {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"},
+     {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"}},
+    {"load_error",
+     false,
+     {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"},
+     {"failed", KERNELGYM_COMPILATION, "Kernel compilation failed"}},
+    {"unsupported",
+     false,
+     {"failed", KERNELGYM_RESOURCE, "Kernel evaluation failed"},
+     {"failed", KERNELGYM_RESOURCE, "Kernel evaluation failed"}},
+    {"timeout",
+     false,
+     {"timeout", KERNELGYM_TIMEOUT, "Kernel evaluation timeout"},
+     {"timeout", KERNELGYM_TIMEOUT, "Kernel evaluation timeout"}},
+    {"cancelled",
+     false,
+     {"cancelled", KERNELGYM_SYSTEM, "Task cancelled"},
+     {"cancelled", KERNELGYM_SYSTEM, "Task cancelled"}},
+    {"infrastructure_error",
+     false,
+     {"failed", KERNELGYM_SYSTEM, "Kernel evaluation failed"},
+     {"failed", KERNELGYM_SYSTEM, "Kernel evaluation failed"}},
+};
+
+#define TELLINGS (sizeof tellings / sizeof *tellings)
+
+static const char *text_of(const json_t *object, const char *key, const char *standard)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : standard;
+}
+
+static int64_t int_of(const json_t *object, const char *key, int64_t standard)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_integer(value) ? json_integer_value(value) : standard;
+}
+
+static bool bool_of(const json_t *object, const char *key, bool standard)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_boolean(value) ? json_is_true(value) : standard;
+}
+
+void kernelgym_read_terms(const json_t *notes, struct kernelgym_terms *terms)
+{
+    const json_t *ours = json_object_get(notes, "kernelgym");
+    *terms = (struct kernelgym_terms){
+        .workflow = text_of(ours, "workflow", "kernelbench"),
+        .backend = text_of(ours, "backend", "triton"),
+        .reference_backend = text_of(ours, "reference_backend", NULL),
+        .uuid = text_of(ours, "uuid", NULL),
+        .device_preference = text_of(ours, "device_preference", NULL),
+        .num_correct_trials = int_of(ours, "num_correct_trials", 5),
+        .num_perf_trials = int_of(ours, "num_perf_trials", 100),
+        .verbose = bool_of(ours, "verbose", true),
+        .profiling = bool_of(ours, "profiling", true),
+        .decoys = bool_of(ours, "decoys", true),
+        .timing = bool_of(ours, "timing", true),
+        .compare = bool_of(ours, "compare", true),
+        .is_valid = bool_of(ours, "is_valid", false),
+    };
+    terms->simple = strcmp(terms->workflow, "kernel_simple") == 0;
+}
+
+const char *kernelgym_error_text(const json_t *verdict, bool verbose)
+{
+    const json_t *error = json_object_get(verdict, "error");
+    const char *excerpt = text_of(error, "excerpt", "");
+    return verbose && *excerpt ? excerpt : text_of(error, "message", "");
+}
+
+/* A median of `which`, or -1.0. */
+static double median_ms(const json_t *timing, const char *which)
+{
+    double ms = json_number_value(json_object_get(json_object_get(timing, which), "median"));
+    return ms > 0 ? ms : -1.0;
+}
+
+static void read_times(const json_t *verdict, struct kernelgym_outcome *outcome)
+{
+    const json_t *timing = json_object_get(verdict, "timing");
+    outcome->candidate_ms = outcome->reference_ms = -1.0;
+    outcome->speedup = 0;
+    if (outcome->correct == 0 || !bool_of(timing, "meaningful", true))
+        return;
+    outcome->candidate_ms = median_ms(timing, "candidate");
+    outcome->reference_ms = median_ms(timing, "reference");
+    double speedup = json_number_value(json_object_get(timing, "speedup"));
+    if (outcome->candidate_ms > 0 && outcome->reference_ms > 0 && speedup > 0)
+        outcome->speedup = speedup;
+}
+
+static bool warns(const json_t *verdict, const char *code)
+{
+    const json_t *warnings = json_object_get(json_object_get(verdict, "integrity"), "warnings");
+    for (size_t i = 0; i < json_array_size(warnings); i++)
+        if (strcmp(text_of(json_array_get(warnings, i), "code", ""), code) == 0)
+            return true;
+    return false;
+}
+
+/* Nothing of the work is the candidate's own: told by the trace of its launches, or where nothing
+ * was traced by its having no kernel at all. Of kernel_simple nobody says so. */
+static bool is_decoy(const json_t *verdict, const struct kernelgym_terms *terms)
+{
+    const json_t *profile = json_object_get(verdict, "profile");
+    const json_t *traced = json_object_get(profile, "kernelgym");
+    const json_t *share = json_object_get(profile, "own_launch_fraction");
+    if (terms->simple || !terms->decoys)
+        return false;
+    if (traced)
+        return bool_of(traced, "decoy_kernel", false);
+    return json_is_number(share) && json_number_value(share) == 0 && warns(verdict, "H41");
+}
+
+/* First the code of an error of ours where it says more than the status. */
+static enum kernelgym_code code_of(const json_t *verdict, const struct telling *telling)
+{
+    const char *class = text_of(json_object_get(verdict, "error"), "class", "");
+    bool ours = strcmp(class, "validation") == 0 || strcmp(class, "format") == 0;
+    return telling->code == KERNELGYM_RESOURCE && ours ? KERNELGYM_VALIDATION : telling->code;
+}
+
+static json_t *message_of(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
+                          const struct telling *telling)
+{
+    const char *class = text_of(json_object_get(job->verdict, "error"), "class", "");
+    const char *text = kernelgym_error_text(job->verdict, terms->verbose);
+    const char *prefix = strcmp(class, "reference") == 0 ? "Reference evaluation failed"
+                                                         : telling->prefix;
+    struct buf whole;
+    if (!prefix)
+        return json_null();
+    if (!*text && job->reason)
+        text = job->reason;
+    buf_init(&whole, MESSAGE_BYTES);
+    if (strcmp(class, "validation") != 0)
+        buf_printf(&whole, "%s%s", prefix, *text ? ": " : "");
+    buf_puts(&whole, text);
+    json_t *message = json_text_bytes(whole.data, whole.len);
+    buf_deinit(&whole);
+    return message;
+}
+
+static void judge_unfinished(const struct kernelgym_job *job, struct kernelgym_outcome *outcome)
+{
+    outcome->status = job->state == KERNELGYM_PENDING ? "pending" : "processing";
+    outcome->message = json_null();
+}
+
+void kernelgym_judge(const struct kernelgym_job *job, const struct kernelgym_terms *terms,
+                     struct kernelgym_outcome *outcome)
+{
+    *outcome = (struct kernelgym_outcome){.candidate_ms = -1.0, .reference_ms = -1.0};
+    if (job->state != KERNELGYM_ENDED) {
+        judge_unfinished(job, outcome);
+        return;
+    }
+    const char *name = job->cancelled ? "cancelled"
+                                      : text_of(job->verdict, "status", "infrastructure_error");
+    size_t i = 0;
+    while (i + 1 < TELLINGS && strcmp(tellings[i].name, name) != 0)
+        i++;
+    outcome->compiled = tellings[i].compiled || bool_of(job->verdict, "compiled", false);
+    if (strcmp(name, "compile_error") == 0 || job->cancelled)
+        outcome->compiled = false;
+    const struct telling *telling = outcome->compiled ? &tellings[i].after : &tellings[i].before;
+    outcome->status = telling->status;
+    /* kernel_simple knows no result of a run that failed. */
+    if (terms->simple && telling->code == KERNELGYM_RUNTIME)
+        outcome->status = "failed";
+    outcome->code = code_of(job->verdict, telling);
+    outcome->correct = strcmp(name, "passed") == 0 && bool_of(job->verdict, "correct", false);
+    const json_t *cases = json_object_get(job->verdict, "cases");
+    if (terms->simple && outcome->correct && (!terms->compare || !int_of(cases, "expected", 1)))
+        outcome->correct = -1;
+    bool refused = strcmp(name, "violation") == 0;
+    outcome->decoy = refused || (outcome->correct && is_decoy(job->verdict, terms));
+    outcome->message = message_of(job, terms, telling);
+    read_times(job->verdict, outcome);
+}
+
+static void put_times(json_t *object, const struct kernelgym_job *job)
+{
+    json_put(object, "submitted_at", json_time(job->put_ms));
+    json_put(object, "completed_at", json_time(job->ended_ms));
+}
+
+static json_t *part_id(const struct kernelgym_job *job, enum kernelgym_part part)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s%s", job->id,
+             part == KERNELGYM_KERNEL_PART      ? "_kernel"
+             : part == KERNELGYM_REFERENCE_PART ? "_ref"
+                                                : "");
+    return json_text(text);
+}
+
+json_t *kernelgym_status(const struct kernelgym_job *job, enum kernelgym_part part)
+{
+    struct kernelgym_terms terms;
+    struct kernelgym_outcome outcome;
+    json_t *answer = json_object();
+    bool running = job->state == KERNELGYM_PROCESSING;
+    kernelgym_read_terms(job->notes, &terms);
+    kernelgym_judge(job, &terms, &outcome);
+    json_put(answer, "task_id", part_id(job, part));
+    json_put(answer, "status", json_text(outcome.status));
+    json_put(answer, "progress",
+             job->state == KERNELGYM_ENDED ? json_real(1.0)
+             : running                     ? json_null()
+                                           : json_real(0.0));
+    json_put(answer, "estimated_completion", json_null());
+    json_put(answer, "queue_position",
+             job->state == KERNELGYM_PENDING && job->queue_position >= 0
+                 ? json_integer(job->queue_position)
+                 : json_null());
+    json_put(answer, "assigned_device", json_text(running ? job->worker : NULL));
+    json_put(answer, "error_message", outcome.message);
+    json_put(answer, "error_code", json_text(kernelgym_code_name(outcome.code)));
+    json_put(answer, "started_at", json_time(job->started_ms));
+    put_times(answer, job);
+    return answer;
+}
+
+/* Of a part only what that part of KernelGYM's measures. */
+static void keep_part(struct kernelgym_outcome *outcome, enum kernelgym_part part)
+{
+    if (part == KERNELGYM_WHOLE)
+        return;
+    outcome->speedup = 0;
+    if (part == KERNELGYM_KERNEL_PART) {
+        outcome->reference_ms = -1.0;
+        return;
+    }
+    outcome->candidate_ms = -1.0;
+    outcome->decoy = false;
+}
+
+/* What /results and a workflow's answer share. */
+static json_t *result_json(const struct kernelgym_job *job, enum kernelgym_part part,
+                           struct kernelgym_outcome *outcome)
+{
+    struct kernelgym_terms terms;
+    kernelgym_read_terms(job->notes, &terms);
+    kernelgym_judge(job, &terms, outcome);
+    keep_part(outcome, part);
+    json_t *answer = json_object();
+    bool reference = part == KERNELGYM_REFERENCE_PART;
+    json_put(answer, "task_id", part_id(job, part));
+    json_put(answer, "status", json_text(outcome->status));
+    json_put(answer, "compiled", reference ? json_null() : json_boolean(outcome->compiled));
+    json_put(answer, "correctness",
+             reference || outcome->correct < 0 ? json_null() : json_boolean(outcome->correct));
+    json_put(answer, "decoy_kernel", reference ? json_null() : json_boolean(outcome->decoy));
+    json_put(answer, "reference_runtime", json_number(outcome->reference_ms));
+    json_put(answer, "kernel_runtime", json_number(outcome->candidate_ms));
+    json_put(answer, "speedup", json_number(outcome->speedup));
+    json_put(answer, "metadata", kernelgym_metadata(job, &terms, outcome));
+    json_put(answer, "error_message", outcome->message);
+    json_put(answer, "error_code", json_text(kernelgym_code_name(outcome->code)));
+    if (!reference)
+        kernelgym_put_coverage(answer, job->verdict);
+    if (terms.profiling && !reference)
+        json_put(answer, "profiling", kernelgym_profiling(job->verdict));
+    return answer;
+}
+
+json_t *kernelgym_result(const struct kernelgym_job *job, enum kernelgym_part part)
+{
+    struct kernelgym_outcome outcome;
+    if (job->state != KERNELGYM_ENDED)
+        return NULL;
+    json_t *answer = result_json(job, part, &outcome);
+    bool known = job->started_ms > 0 && job->ended_ms >= job->started_ms;
+    put_times(answer, job);
+    json_put(answer, "processing_time",
+             known ? json_number((double)(job->ended_ms - job->started_ms) / 1e3) : json_null());
+    return answer;
+}
+
+json_t *kernelgym_workflow_result(const struct kernelgym_job *job)
+{
+    struct kernelgym_outcome outcome;
+    if (job->state != KERNELGYM_ENDED)
+        return NULL;
+    json_t *result = result_json(job, KERNELGYM_WHOLE, &outcome);
+    json_t *answer = json_object();
+    json_put(answer, "task_id", json_text(job->id));
+    json_put(answer, "status", json_text(outcome.status));
+    json_put(answer, "error_message", json_incref(json_object_get(result, "error_message")));
+    json_put(answer, "error_code", json_incref(json_object_get(result, "error_code")));
+    put_times(answer, job);
+    json_object_del(result, "status");
+    json_put(answer, "result", result);
+    return answer;
+}
+
+json_t *kernelgym_batch_result(const char *batch_id, json_t *results, int64_t put_ms,
+                               int64_t ended_ms)
+{
+    size_t total = json_array_size(results);
+    size_t completed = 0;
+    for (size_t i = 0; i < total; i++)
+        completed += strcmp(text_of(json_array_get(results, i), "status", ""), "completed") == 0;
+    json_t *answer = json_object();
+    json_put(answer, "batch_id", json_text(batch_id));
+    json_put(answer, "total_tasks", json_integer((json_int_t)total));
+    json_put(answer, "completed_tasks", json_integer((json_int_t)completed));
+    json_put(answer, "failed_tasks", json_integer((json_int_t)(total - completed)));
+    json_put(answer, "results", results);
+    json_put(answer, "batch_status", json_text("completed"));
+    json_put(answer, "submitted_at", json_time(put_ms));
+    json_put(answer, "completed_at", json_time(ended_ms));
+    return answer;
+}
+
+void kernelgym_not_found(struct kernelgym_reply *reply, const char *id)
+{
+    (void)kernelgym_refuse(reply, 404, KERNELGYM_NO_CODE, "Task %.400s not found", id);
+}
+
+json_t *kernelgym_cancelled(const char *id)
+{
+    char text[512];
+    snprintf(text, sizeof text, "Task %.400s cancelled successfully", id);
+    return json_pack("{s:o}", "message", json_text(text));
+}

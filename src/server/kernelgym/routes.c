@@ -1,0 +1,351 @@
+/* kernelgym_routes: KernelGYM's evaluations over our queue. What is asked and answered is worded by
+ * request.h and result.h; here it meets the jobs.
+ *
+ * As in the original, POST /evaluate answers when the task has ended. Its clients bring their own
+ * patience, so ours is the longest that there is; a task whose client has left goes on. */
+#include "server/kernelgym/routes.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "server/submit.h"
+#include "server/waiting.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PATIENCE_MS LIMIT_EVALUATION_MS
+
+void kernelgym_send(struct http_response *response, struct kernelgym_reply *reply)
+{
+    http_set_status(response, reply->status);
+    if (reply->error_code)
+        http_set_header(response, "X-Error-Code", reply->error_code);
+    http_set_json(response, json_incref(reply->body));
+    kernelgym_reply_deinit(reply);
+}
+
+/* -------------------------------------------------------------------------- a job, and its task */
+
+struct task {
+    struct kernelgym_job job;
+    enum kernelgym_part part;
+    struct view *view;
+    json_t *notes, *verdict;
+};
+
+static json_t *parse(const char *text)
+{
+    struct err err;
+    json_t *value = NULL;
+    if (!text || json_parse("job", text, strlen(text), &value, &err) < 0)
+        return NULL;
+    return value;
+}
+
+static void task_deinit(struct task *task)
+{
+    view_unref(task->view);
+    json_decref(task->notes);
+    json_decref(task->verdict);
+}
+
+/* An id with a suffix may be somebody's own; else it is a part of a task. */
+static int task_find(struct service *service, const char *id, struct task *task, struct err *err)
+{
+    char base[QUEUE_ID_BYTES];
+    size_t base_bytes;
+    *task = (struct task){.part = KERNELGYM_WHOLE};
+    int result = views_get(service->views, service->queue, id, &task->view, err);
+    if (result == ERR_MISSING && kernelgym_part(id, &base_bytes) != KERNELGYM_WHOLE &&
+        base_bytes < sizeof base) {
+        snprintf(base, sizeof base, "%.*s", (int)base_bytes, id);
+        task->part = kernelgym_part(id, &base_bytes);
+        result = views_get(service->views, service->queue, base, &task->view, err);
+    }
+    if (result < 0)
+        return result;
+    const struct queue_job *job = &task->view->job;
+    task->notes = parse(task->view->notes);
+    task->verdict = parse(task->view->verdict);
+    task->job = (struct kernelgym_job){
+        .id = job->id,
+        .state = view_ended(job)               ? KERNELGYM_ENDED
+                 : job->state == QUEUE_RUNNING ? KERNELGYM_PROCESSING
+                                               : KERNELGYM_PENDING,
+        .cancelled = job->state == QUEUE_CANCELLED,
+        .put_ms = job->put_ms,
+        .started_ms = job->claimed_ms,
+        .ended_ms = job->ended_ms,
+        .queue_position = -1,
+        .worker = job->worker[0] ? job->worker : NULL,
+        .reason = job->reason[0] ? job->reason : NULL,
+        .notes = task->notes,
+        .verdict = task->verdict,
+    };
+    return 0;
+}
+
+/* 404 in KernelGYM's words. */
+static void refuse_task(struct http_response *response, const char *id, const struct err *err)
+{
+    struct kernelgym_reply reply;
+    if (err->code != ERR_MISSING && err->code != ERR_INPUT) {
+        service_refuse_queue(response, err);
+        return;
+    }
+    kernelgym_not_found(&reply, id);
+    kernelgym_send(response, &reply);
+}
+
+/* `answer`: NULL where there is none yet. */
+static void send_or_missing(struct http_response *response, const char *id, json_t *answer)
+{
+    const struct err missing = {.code = ERR_MISSING};
+    if (answer)
+        http_set_json(response, answer);
+    else
+        refuse_task(response, id, &missing);
+}
+
+/* ----------------------------------------------------------------------------------- submitting */
+
+struct tasks {
+    char (*ids)[QUEUE_ID_BYTES];
+    size_t count;
+    char batch[QUEUE_ID_BYTES]; /* theirs */
+    bool is_batch, is_workflow;
+    int64_t put_ms;
+};
+
+static void tasks_free(void *context)
+{
+    struct tasks *tasks = context;
+    mem_free(tasks->ids);
+    mem_free(tasks);
+}
+
+static json_t *results_of(struct service *service, const struct tasks *tasks, struct err *err)
+{
+    json_t *results = json_array();
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct task task;
+        int result = task_find(service, tasks->ids[i], &task, err);
+        if (result < 0) {
+            json_decref(results);
+            task_deinit(&task);
+            return NULL;
+        }
+        json_t *answer = tasks->is_workflow ? kernelgym_workflow_result(&task.job)
+                                            : kernelgym_result(&task.job, KERNELGYM_WHOLE);
+        json_array_append_new(results, answer ? answer : json_null());
+        task_deinit(&task);
+    }
+    return results;
+}
+
+static void answer_tasks(struct service *service, void *context, bool ended,
+                         struct http_response *response)
+{
+    const struct tasks *tasks = context;
+    struct err err = {0};
+    if (!ended) {
+        http_refuse(response, 504, "timeout", "Task %.255s has not ended yet", tasks->ids[0]);
+        return;
+    }
+    json_t *results = results_of(service, tasks, &err);
+    if (!results) {
+        refuse_task(response, tasks->ids[0], &err);
+    } else if (tasks->is_batch) {
+        http_set_json(response, kernelgym_batch_result(tasks->batch, results, tasks->put_ms,
+                                                       clock_wall_ms()));
+    } else {
+        http_set_json(response, json_incref(json_array_get(results, 0)));
+        json_decref(results);
+    }
+}
+
+static void wait_for(struct service *service, struct tasks *tasks, struct http_request *request)
+{
+    const char **ids = mem_alloc(tasks->count * sizeof *ids);
+    for (size_t i = 0; i < tasks->count; i++)
+        ids[i] = tasks->ids[i];
+    const struct waiting waiting = {.ids = ids,
+                                    .count = tasks->count,
+                                    .timeout_ms = PATIENCE_MS,
+                                    .answer = answer_tasks,
+                                    .release = tasks_free,
+                                    .context = tasks};
+    waiting_begin(service, request, &waiting);
+    mem_free(ids);
+}
+
+/* NULL: refused. */
+static struct tasks *put_all(struct service *service, const struct kernelgym_request *requests,
+                             size_t count, struct http_response *response)
+{
+    struct submission *submissions = mem_alloc(count * sizeof *submissions);
+    struct queue_submission *puts = mem_alloc(count * sizeof *puts);
+    json_t *evaluations = json_array(); /* submissions borrow from it */
+    struct tasks *tasks = NULL;
+    size_t prepared = 0;
+    bool fine = true;
+    while (fine && prepared < count) {
+        json_t *evaluation = kernelgym_evaluation(&requests[prepared], service->settings);
+        json_array_append_new(evaluations, evaluation);
+        fine = submit_prepare(service, evaluation, requests[prepared].task_id,
+                              &submissions[prepared], response);
+        prepared++;
+    }
+    if (fine && submit_put(service, submissions, count, NULL, puts, response)) {
+        tasks = mem_alloc(sizeof *tasks);
+        tasks->count = count;
+        tasks->put_ms = clock_wall_ms();
+        tasks->ids = mem_alloc(count * sizeof *tasks->ids);
+        for (size_t i = 0; i < count; i++)
+            snprintf(tasks->ids[i], QUEUE_ID_BYTES, "%s", puts[i].put_id);
+    }
+    for (size_t i = 0; i < prepared; i++)
+        submit_deinit(&submissions[i]);
+    json_decref(evaluations);
+    mem_free(submissions);
+    mem_free(puts);
+    return tasks;
+}
+
+/* NULL: `response` says why. */
+static struct tasks *put_one(struct service *service, struct http_request *request,
+                             struct http_response *response, kernelgym_parse *read)
+{
+    struct kernelgym_request asked;
+    struct kernelgym_reply reply;
+    const json_t *body = http_json(request, response);
+    if (!body)
+        return NULL;
+    if (read(body, clock_wall_ms(), &asked, &reply) == 0)
+        return put_all(service, &asked, 1, response);
+    kernelgym_send(response, &reply);
+    return NULL;
+}
+
+static void evaluate(void *context, struct http_request *request, struct http_response *response)
+{
+    struct tasks *tasks = put_one(context, request, response, kernelgym_request_parse);
+    if (tasks)
+        wait_for(context, tasks, request);
+}
+
+static void submit_workflow(void *context, struct http_request *request,
+                            struct http_response *response)
+{
+    struct tasks *tasks = put_one(context, request, response, kernelgym_workflow_parse);
+    if (!tasks)
+        return;
+    tasks->is_workflow = true;
+    wait_for(context, tasks, request);
+}
+
+static void evaluate_batch(void *context, struct http_request *request,
+                           struct http_response *response)
+{
+    struct kernelgym_reply reply;
+    const json_t *body = http_json(request, response);
+    if (!body)
+        return;
+    struct kernelgym_batch *batch = mem_alloc(sizeof *batch);
+    if (kernelgym_batch_parse(body, clock_wall_ms(), batch, &reply) < 0) {
+        kernelgym_send(response, &reply);
+        mem_free(batch);
+        return;
+    }
+    struct tasks *tasks = put_all(context, batch->tasks, batch->count, response);
+    if (tasks) {
+        tasks->is_batch = true;
+        snprintf(tasks->batch, sizeof tasks->batch, "%s", batch->batch_id);
+        wait_for(context, tasks, request);
+    }
+    mem_free(batch);
+}
+
+static void validate(void *context, struct http_request *request, struct http_response *response)
+{
+    struct kernelgym_request asked;
+    struct kernelgym_reply reply;
+    (void)context;
+    const json_t *body = http_json(request, response);
+    if (!body)
+        return;
+    if (kernelgym_validate_parse(body, clock_wall_ms(), &asked, &reply) < 0)
+        kernelgym_send(response, &reply);
+    else
+        http_set_json(response, kernelgym_validation(&asked));
+}
+
+/* -------------------------------------------------------------------------------------- looking */
+
+static void status(void *context, struct http_request *request, struct http_response *response)
+{
+    const char *id = http_parameter(request, "id");
+    struct task task;
+    struct err err;
+    if (task_find(context, id, &task, &err) < 0)
+        refuse_task(response, id, &err);
+    else
+        http_set_json(response, kernelgym_status(&task.job, task.part));
+    task_deinit(&task);
+}
+
+static void result(void *context, struct http_request *request, struct http_response *response)
+{
+    const char *id = http_parameter(request, "id");
+    struct task task;
+    struct err err;
+    if (task_find(context, id, &task, &err) < 0)
+        refuse_task(response, id, &err);
+    else
+        send_or_missing(response, id, kernelgym_result(&task.job, task.part));
+    task_deinit(&task);
+}
+
+static void workflow_result(void *context, struct http_request *request,
+                            struct http_response *response)
+{
+    const char *id = http_parameter(request, "id");
+    struct task task;
+    struct err err;
+    if (task_find(context, id, &task, &err) < 0)
+        refuse_task(response, id, &err);
+    else
+        send_or_missing(response, id, kernelgym_workflow_result(&task.job));
+    task_deinit(&task);
+}
+
+/* A part is no job of its own: its task is what can be cancelled. */
+static void cancel(void *context, struct http_request *request, struct http_response *response)
+{
+    struct service *service = context;
+    const char *id = http_parameter(request, "id");
+    enum queue_state state = QUEUE_DONE;
+    struct task task;
+    struct err err;
+    int found = task_find(service, id, &task, &err);
+    if (found == 0 && task.job.state != KERNELGYM_ENDED)
+        found = service_cancel(service, task.job.id, &state, &err);
+    if (found < 0)
+        refuse_task(response, id, &err);
+    else
+        send_or_missing(response, id, state == QUEUE_DONE ? NULL : kernelgym_cancelled(id));
+    task_deinit(&task);
+}
+
+const struct http_route kernelgym_routes[] = {
+    {HTTP_POST, "/evaluate", evaluate, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_POST, "/evaluate/batch", evaluate_batch, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_POST, "/debug/validate", validate, 0, HTTP_BODY_STANDARD},
+    {HTTP_POST, "/workflow/submit", submit_workflow, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_GET, "/workflow/results/:id", workflow_result, HTTP_BLOCKS, 0},
+    {HTTP_GET, "/results/:id", result, HTTP_BLOCKS, 0},
+    {HTTP_GET, "/status/:id", status, HTTP_BLOCKS, 0},
+    {HTTP_DELETE, "/tasks/:id", cancel, HTTP_BLOCKS, 0},
+    {0},
+};

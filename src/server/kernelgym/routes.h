@@ -1,0 +1,11 @@
+/* kernelgym_routes: what the two files of KernelGYM's routes share. */
+#ifndef WARPGYM_SERVER_KERNELGYM_ROUTES_H
+#define WARPGYM_SERVER_KERNELGYM_ROUTES_H
+
+#include "server/http/http.h"
+#include "server/kernelgym/result.h"
+
+/* Status, header and body of a reply, which is deinitialised. */
+void kernelgym_send(struct http_response *response, struct kernelgym_reply *reply);
+
+#endif

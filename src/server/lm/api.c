@@ -1,0 +1,200 @@
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "server/lm/internal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#define WRITERS 2 /* threads that write whole answers */
+#define LOOK_MS 50
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ------------------------------------------------------------------------------------- refusals */
+
+static const char *type_of(int status)
+{
+    if (status == 401)
+        return "authentication_error";
+    if (status == 429)
+        return "rate_limit_error";
+    return status < 500 ? "invalid_request_error" : "server_error";
+}
+
+json_t *lm_api_error(int status, const char *param, const char *code, const char *text)
+{
+    json_t *error = json_object(), *whole = json_object();
+    json_put(error, "message", json_text(text));
+    json_put(error, "type", json_text(type_of(status)));
+    json_put(error, "param", json_text(param && *param ? param : NULL));
+    json_put(error, "code", json_text(code));
+    json_put(whole, "error", error);
+    return whole;
+}
+
+void lm_api_refuse(struct http_response *response, int status, const char *param, const char *code,
+                   const char *text)
+{
+    http_set_status(response, status);
+    http_set_json(response, lm_api_error(status, param, code, text));
+}
+
+static void envelope(void *context, const struct http_error *error,
+                     const struct http_request *request, struct http_response *response)
+{
+    (void)context, (void)request;
+    http_set_json(response, lm_api_error(error->status, NULL, error->code, error->text));
+}
+
+/* --------------------------------------------------------------------------------------- routes */
+
+static json_t *model_json(const struct lm_api *api)
+{
+    json_t *model = json_object();
+    json_put(model, "id", json_text(api->model));
+    json_put(model, "object", json_text("model"));
+    json_put(model, "created", json_integer(api->created));
+    json_put(model, "owned_by", json_text("warpgym"));
+    json_put(model, "max_model_len", json_integer((json_int_t)api->options.positions));
+    return model;
+}
+
+static void list_models(void *context, struct http_request *request, struct http_response *response)
+{
+    (void)request;
+    http_set_json(response, json_pack("{s:s, s:[o]}", "object", "list", "data",
+                                      model_json((const struct lm_api *)context)));
+}
+
+static void show_model(void *context, struct http_request *request, struct http_response *response)
+{
+    const struct lm_api *api = context;
+    const char *name = http_parameter(request, "name");
+    if (strcmp(name, api->model) == 0)
+        http_set_json(response, model_json(api));
+    else
+        http_refuse(response, 404, "model_not_found", "there is no model '%.200s', but '%.200s'",
+                    name, api->model);
+}
+
+static void chat(void *context, struct http_request *request, struct http_response *response)
+{
+    lm_api_call(context, true, request, response);
+}
+
+static void complete(void *context, struct http_request *request, struct http_response *response)
+{
+    lm_api_call(context, false, request, response);
+}
+
+static void show_health(void *context, struct http_request *request, struct http_response *response)
+{
+    struct lm_api *api = context;
+    struct lm_sampler_stats stats = lm_engine_stats(api->options.engine);
+    (void)request;
+    if (atomic_load(&api->draining))
+        http_set_status(response, 503);
+    http_set_json(response,
+                  json_pack("{s:s, s:s, s:I, s:I, s:I}", "status",
+                            atomic_load(&api->draining) ? "stopping" : "ok", "model", api->model,
+                            "running", (json_int_t)stats.running, "waiting",
+                            (json_int_t)stats.waiting, "tokens", (json_int_t)stats.tokens));
+}
+
+static void show_metrics(void *context, struct http_request *request,
+                         struct http_response *response)
+{
+    (void)request;
+    http_set_metrics(response, ((struct lm_api *)context)->metrics);
+}
+
+static const struct http_route routes[] = {
+    {HTTP_POST, "/v1/chat/completions", chat, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_POST, "/v1/completions", complete, HTTP_BLOCKS, HTTP_BODY_STANDARD},
+    {HTTP_GET, "/v1/models", list_models, 0, 0},
+    {HTTP_GET, "/v1/models/*name", show_model, 0, 0},
+    {HTTP_GET, "/health", show_health, HTTP_PUBLIC, 0},
+    {HTTP_GET, "/metrics", show_metrics, 0, 0},
+};
+
+/* ----------------------------------------------------------------------------------------- life */
+
+static int start(struct lm_api *api, struct err *err)
+{
+    const struct http_options options = {.envelope = envelope, .metrics = api->metrics};
+    int result = http_open(api->options.settings, &options, &api->http, err);
+    if (result == 0)
+        result = http_add(api->http, routes, COUNT(routes), api, err);
+    return result < 0 ? result : http_start(api->http, err);
+}
+
+int lm_api_open(struct lm_api **out, const struct lm_api_options *options, struct err *err)
+{
+    struct lm_api *api = mem_alloc(sizeof *api);
+    *out = NULL;
+    api->options = *options;
+    api->model = mem_strdup(options->model);
+    api->options.model = api->model;
+    api->created = clock_wall_ms() / 1000;
+    api->metrics = metrics_new();
+    api->pool = pool_new(WRITERS, SIZE_MAX);
+    pthread_mutex_init(&api->lock, NULL);
+    pthread_cond_init(&api->idle, NULL);
+    int result = start(api, err);
+    if (result < 0) {
+        lm_api_free(api);
+        return result;
+    }
+    api->address = mem_printf("%s/v1", http_address(api->http));
+    *out = api;
+    return 0;
+}
+
+const char *lm_api_address(const struct lm_api *api)
+{
+    return api->address;
+}
+
+/* Until no call is left. */
+static bool wait_idle(struct lm_api *api, int64_t timeout_ms, const _Atomic int *stop)
+{
+    const int64_t began_ns = clock_now_ns();
+    pthread_mutex_lock(&api->lock);
+    while (api->running > 0 && !(stop && *stop) && clock_ms_since(began_ns) < (double)timeout_ms) {
+        struct timespec until = clock_in_ms(LOOK_MS);
+        pthread_cond_timedwait(&api->idle, &api->lock, &until);
+    }
+    bool idle = api->running == 0;
+    pthread_mutex_unlock(&api->lock);
+    return idle;
+}
+
+void lm_api_drain(struct lm_api *api, int64_t timeout_ms, const _Atomic int *stop)
+{
+    atomic_store(&api->draining, true);
+    (void)wait_idle(api, timeout_ms, stop);
+}
+
+int lm_api_stop(struct lm_api *api, int64_t timeout_ms, struct err *err)
+{
+    atomic_store(&api->draining, true);
+    int result = http_stop(api->http, timeout_ms, err);
+    if (result == 0 && !wait_idle(api, timeout_ms, NULL))
+        result = err_set(err, ERR_TIMEOUT, "the engine does not let go of a request");
+    return result;
+}
+
+void lm_api_free(struct lm_api *api)
+{
+    if (!api)
+        return;
+    pool_free(api->pool);
+    http_free(api->http);
+    metrics_free(api->metrics);
+    pthread_mutex_destroy(&api->lock);
+    pthread_cond_destroy(&api->idle);
+    mem_free(api->address);
+    mem_free(api->model);
+    mem_free(api);
+}

@@ -1,0 +1,354 @@
+#include "server/lm/choice.h"
+
+#include "base/limits.h"
+#include "base/utf8.h"
+
+#include <math.h>
+#include <string.h>
+
+void lm_api_choice_init(struct lm_api_choice *choice, size_t index,
+                        const struct lm_api_request *request, const struct tokenizer *tokenizer,
+                        const struct lm_api_scored *prompt)
+{
+    *choice = (struct lm_api_choice){.index = index,
+                                     .request = request,
+                                     .tokenizer = tokenizer,
+                                     .prompt = prompt};
+    buf_init(&choice->text, LIMIT_ANSWER_BYTES);
+}
+
+void lm_api_choice_deinit(struct lm_api_choice *choice)
+{
+    mem_free(choice->tokens);
+    mem_free(choice->logprobs);
+    mem_free(choice->top);
+    mem_free(choice->offsets);
+    buf_deinit(&choice->text);
+}
+
+static bool is_over(const struct lm_api_choice *choice)
+{
+    return choice->finish != LM_RUNNING;
+}
+
+/* --------------------------------------------------------------------------------------- taking */
+
+static void keep(struct lm_api_choice *choice, const struct lm_sample *sample)
+{
+    const size_t from = choice->count, more = sample->count - from;
+    const size_t width = choice->request->sampling.top_logprobs;
+    if (sample->count > choice->room) {
+        choice->room = 2 * sample->count + 16;
+        choice->tokens = mem_resize(choice->tokens, choice->room * sizeof *choice->tokens);
+        choice->logprobs = mem_resize(choice->logprobs, choice->room * sizeof *choice->logprobs);
+        choice->offsets = mem_resize(choice->offsets, choice->room * sizeof *choice->offsets);
+        if (width > 0)
+            choice->top = mem_resize(choice->top, choice->room * width * sizeof *choice->top);
+    }
+    memcpy(choice->tokens + from, sample->tokens + from, more * sizeof *choice->tokens);
+    memcpy(choice->logprobs + from, sample->logprobs + from, more * sizeof *choice->logprobs);
+    if (width > 0)
+        memcpy(choice->top + from * width, sample->top + from * width,
+               more * width * sizeof *choice->top);
+    choice->count = sample->count;
+}
+
+/* Of the text from a byte on; it may hold NULs. */
+static size_t count_characters(const struct buf *text, size_t from)
+{
+    size_t count = 0;
+    for (size_t i = from; i < text->len; i++)
+        count += ((unsigned char)text->data[i] & 0xc0) != 0x80;
+    return count;
+}
+
+/* A text that is cut short by its ceiling has no more characters told, but its tokens go on. */
+static int decode(struct lm_api_choice *choice, size_t from, struct err *err)
+{
+    int result = 0;
+    for (size_t i = from; i < choice->count && result == 0; i++) {
+        const size_t before = choice->text.len;
+        choice->offsets[i] = choice->characters;
+        result = tokenizer_stream_put(choice->tokenizer, &choice->stream, choice->tokens[i], true,
+                                      &choice->text, err);
+        choice->characters += count_characters(&choice->text, before);
+    }
+    if (result == 0 && is_over(choice))
+        result = tokenizer_stream_end(&choice->stream, &choice->text, err);
+    return result;
+}
+
+int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sample,
+                       struct err *err)
+{
+    const size_t from = choice->count;
+    choice->finish = sample->finish;
+    if (choice->request->score_only)
+        return 0;
+    if (sample->count > from)
+        keep(choice, sample);
+    int result = decode(choice, from, err);
+    choice->text_safe = choice->text.len;
+    if (choice->request->sampling.stop_count > 0 && sample->text_end < choice->text.len)
+        choice->text_safe = sample->text_end;
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------- logprobs */
+
+/* A token that is no whole character has no text of its own. */
+static json_t *token_text(const struct lm_api_choice *choice, int32_t id)
+{
+    size_t count;
+    const char *bytes = tokenizer_bytes(choice->tokenizer, id, &count);
+    if (count == 0 || (utf8_is_valid(bytes, count) && !memchr(bytes, 0, count)))
+        return json_text_bytes(count > 0 ? bytes : "", count);
+    struct buf text;
+    buf_init(&text, LIMIT_ANSWER_BYTES);
+    buf_puts(&text, "bytes:");
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&text, "\\x%02x", (unsigned char)bytes[i]);
+    json_t *made = json_text(text.data);
+    buf_deinit(&text);
+    return made;
+}
+
+static json_t *token_bytes(const struct lm_api_choice *choice, int32_t id)
+{
+    size_t count;
+    const char *bytes = tokenizer_bytes(choice->tokenizer, id, &count);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, json_integer((unsigned char)bytes[i]));
+    return list;
+}
+
+static json_t *chat_token(const struct lm_api_choice *choice, int32_t id, double logprob)
+{
+    json_t *token = json_object();
+    json_put(token, "token", token_text(choice, id));
+    json_put(token, "logprob", json_number(logprob));
+    json_put(token, "bytes", token_bytes(choice, id));
+    return token;
+}
+
+/* Of the tokens from `from` on. */
+static json_t *chat_logprobs(const struct lm_api_choice *choice, size_t from)
+{
+    const size_t width = choice->request->sampling.top_logprobs;
+    if (!choice->request->logprobs)
+        return json_null();
+    json_t *content = json_array();
+    for (size_t i = from; i < choice->count; i++) {
+        json_t *token = chat_token(choice, choice->tokens[i], choice->logprobs[i]);
+        json_t *top = json_array();
+        for (size_t k = 0; k < width; k++) {
+            const struct lm_top *one = &choice->top[i * width + k];
+            json_array_append_new(top, chat_token(choice, one->id, one->logprob));
+        }
+        json_put(token, "top_logprobs", top);
+        json_array_append_new(content, token);
+    }
+    return json_pack("{s:o, s:n}", "content", content, "refusal");
+}
+
+/* The four lists of a completion's logprobs. */
+struct lists {
+    json_t *tokens, *logprobs, *top, *offsets;
+};
+
+/* The most probable tokens, and the one that stands there. */
+static json_t *alternatives(const struct lm_api_choice *choice, int32_t id, double logprob,
+                            const struct lm_top *top)
+{
+    const size_t width = choice->request->sampling.top_logprobs;
+    if (isnan(logprob) || width == 0 || !top)
+        return json_null();
+    json_t *object = json_object();
+    for (size_t k = 0; k <= width; k++) {
+        json_t *text = token_text(choice, k < width ? top[k].id : id);
+        json_put(object, json_string_value(text),
+                 json_number(k < width ? (double)top[k].logprob : logprob));
+        json_decref(text);
+    }
+    return object;
+}
+
+static void add_token(const struct lm_api_choice *choice, struct lists *lists, int32_t id,
+                      double logprob, const struct lm_top *top, size_t offset)
+{
+    json_array_append_new(lists->offsets, json_integer((json_int_t)offset));
+    json_array_append_new(lists->tokens, token_text(choice, id));
+    json_array_append_new(lists->logprobs, json_number(logprob));
+    json_array_append_new(lists->top, alternatives(choice, id, logprob, top));
+}
+
+/* The characters of the prompt's text; its tokens go into the lists, where there are any. */
+static size_t walk_prompt(const struct lm_api_choice *choice, struct lists *lists)
+{
+    const size_t width = choice->request->sampling.top_logprobs;
+    const struct lm_api_scored *scored = choice->prompt;
+    struct tokenizer_stream stream = {0};
+    struct buf text;
+    size_t characters = 0;
+    buf_init(&text, LIMIT_PROMPT_BYTES);
+    for (size_t i = 0; i < scored->ids.count; i++) {
+        const double logprob = scored->logprobs ? (double)scored->logprobs[i] : NAN;
+        if (lists)
+            add_token(choice, lists, scored->ids.ids[i], logprob,
+                      scored->top ? scored->top + i * width : NULL, characters);
+        buf_reset(&text);
+        if (tokenizer_stream_put(choice->tokenizer, &stream, scored->ids.ids[i], false, &text,
+                                 NULL) == 0)
+            characters += count_characters(&text, 0);
+    }
+    buf_reset(&text);
+    if (tokenizer_stream_end(&stream, &text, NULL) == 0)
+        characters += count_characters(&text, 0);
+    buf_deinit(&text);
+    return characters;
+}
+
+static json_t *completion_logprobs(const struct lm_api_choice *choice, size_t from, bool prompt)
+{
+    const size_t width = choice->request->sampling.top_logprobs;
+    size_t offset = 0;
+    if (!choice->request->logprobs)
+        return json_null();
+    struct lists lists = {json_array(), json_array(), json_array(), json_array()};
+    if (choice->request->echo)
+        offset = walk_prompt(choice, prompt ? &lists : NULL);
+    for (size_t i = from; i < choice->count; i++)
+        add_token(choice, &lists, choice->tokens[i], choice->logprobs[i],
+                  choice->top ? choice->top + i * width : NULL, offset + choice->offsets[i]);
+    return json_pack("{s:o, s:o, s:o, s:o}", "tokens", lists.tokens, "token_logprobs",
+                     lists.logprobs, "top_logprobs", lists.top, "text_offset", lists.offsets);
+}
+
+/* -------------------------------------------------------------------------------------- choices */
+
+static json_t *finish_reason(const struct lm_api_choice *choice)
+{
+    if (!is_over(choice))
+        return json_null();
+    return json_text(choice->finish == LM_STOP ? "stop" : "length");
+}
+
+static json_t *ids_from(const struct lm_api_choice *choice, size_t from)
+{
+    return from < choice->count ? json_integers(choice->tokens + from, choice->count - from)
+                                : json_array();
+}
+
+/* What all kinds of choices end with. */
+static json_t *begin_choice(const struct lm_api_choice *choice)
+{
+    json_t *object = json_object();
+    json_put(object, "index", json_integer((json_int_t)choice->index));
+    return object;
+}
+
+static void end_choice(const struct lm_api_choice *choice, json_t *object, json_t *logprobs,
+                       size_t from)
+{
+    json_put(object, "logprobs", logprobs);
+    json_put(object, "finish_reason", finish_reason(choice));
+    if (choice->request->token_ids)
+        json_put(object, "token_ids", ids_from(choice, from));
+}
+
+static json_t *text_from(const struct lm_api_choice *choice, size_t from)
+{
+    return json_text_bytes(choice->text.data + from, choice->text_safe - from);
+}
+
+json_t *lm_api_chat_choice(struct lm_api_choice *choice)
+{
+    json_t *object = begin_choice(choice);
+    json_put(object, "message",
+             json_pack("{s:s, s:o, s:n}", "role", "assistant", "content", text_from(choice, 0),
+                       "refusal"));
+    end_choice(choice, object, chat_logprobs(choice, 0), 0);
+    return object;
+}
+
+static void put_prompt(const struct lm_api_choice *choice, struct buf *text)
+{
+    const struct tokens *ids = &choice->prompt->ids;
+    struct tokenizer_stream stream = {0};
+    int result = 0;
+    for (size_t i = 0; i < ids->count && result == 0; i++)
+        result = tokenizer_stream_put(choice->tokenizer, &stream, ids->ids[i], false, text, NULL);
+    if (result < 0 || tokenizer_stream_end(&stream, text, NULL) < 0)
+        buf_reset(text); /* there is no room for that much text */
+}
+
+/* The prompt's text first, where it is to be echoed. */
+static json_t *completion_text(const struct lm_api_choice *choice, size_t from, bool prompt)
+{
+    struct buf text;
+    buf_init(&text, LIMIT_PROMPT_BYTES + LIMIT_ANSWER_BYTES);
+    if (prompt)
+        put_prompt(choice, &text);
+    buf_append(&text, choice->text.data + from, choice->text_safe - from);
+    json_t *made = json_text_bytes(text.data, text.len);
+    buf_deinit(&text);
+    return made;
+}
+
+json_t *lm_api_completion_choice(struct lm_api_choice *choice)
+{
+    const bool prompt = choice->request->echo;
+    json_t *object = begin_choice(choice);
+    json_put(object, "text", completion_text(choice, 0, prompt));
+    end_choice(choice, object, completion_logprobs(choice, 0, prompt), 0);
+    return object;
+}
+
+/* --------------------------------------------------------------------------------------- deltas */
+
+/* Whether there is something to tell. */
+static bool has_news(const struct lm_api_choice *choice)
+{
+    const struct lm_api_request *request = choice->request;
+    if (choice->closed)
+        return false;
+    return is_over(choice) || choice->text_safe > choice->text_told ||
+           ((request->logprobs || request->token_ids) && choice->count > choice->tokens_told);
+}
+
+static void told(struct lm_api_choice *choice)
+{
+    choice->text_told = choice->text_safe;
+    choice->tokens_told = choice->count;
+    choice->opened = true;
+    choice->closed = is_over(choice);
+}
+
+json_t *lm_api_chat_delta(struct lm_api_choice *choice)
+{
+    if (!has_news(choice))
+        return NULL;
+    json_t *object = begin_choice(choice), *delta = json_object();
+    if (!choice->opened)
+        json_put(delta, "role", json_text("assistant"));
+    if (!choice->opened || choice->text_safe > choice->text_told)
+        json_put(delta, "content", text_from(choice, choice->text_told));
+    json_put(object, "delta", delta);
+    end_choice(choice, object, chat_logprobs(choice, choice->tokens_told), choice->tokens_told);
+    told(choice);
+    return object;
+}
+
+json_t *lm_api_completion_delta(struct lm_api_choice *choice)
+{
+    const bool prompt = choice->request->echo && !choice->opened;
+    if (!has_news(choice))
+        return NULL;
+    json_t *object = begin_choice(choice);
+    json_put(object, "text", completion_text(choice, choice->text_told, prompt));
+    end_choice(choice, object, completion_logprobs(choice, choice->tokens_told, prompt),
+               choice->tokens_told);
+    told(choice);
+    return object;
+}

@@ -1,0 +1,55 @@
+/* lm_api_choice: one sample as it grows, and what a client is told of it.
+ *
+ *   tokens (engine) ─► text, whole characters ─► what no stop string can take back ─► told
+ *
+ * Threads: one at a time.
+ */
+#ifndef WARPGYM_SERVER_LM_CHOICE_H
+#define WARPGYM_SERVER_LM_CHOICE_H
+
+#include "server/lm/request.h"
+
+/* What the choices of one prompt share. */
+struct lm_api_scored {
+    struct tokens ids;  /* of the prompt */
+    float *logprobs;    /* [ids.count], or NULL: not asked for, or not known yet */
+    struct lm_top *top; /* [ids.count, top_logprobs] or NULL */
+};
+
+struct lm_api_choice {
+    size_t index;
+    const struct lm_api_request *request;
+    const struct tokenizer *tokenizer;
+    const struct lm_api_scored *prompt;
+    int32_t *tokens;
+    float *logprobs;
+    struct lm_top *top; /* [count, top_logprobs] */
+    size_t *offsets;    /* characters of the text before each token */
+    size_t count, room;
+    enum lm_finish finish;
+    struct tokenizer_stream stream;
+    struct buf text;
+    size_t text_safe;              /* of the text: will not be taken back */
+    size_t text_told, tokens_told; /* to a client that follows a stream */
+    size_t characters;             /* of the text */
+    bool opened, closed;           /* likewise: its first and its last chunk are out */
+};
+
+void lm_api_choice_init(struct lm_api_choice *choice, size_t index,
+                        const struct lm_api_request *request, const struct tokenizer *tokenizer,
+                        const struct lm_api_scored *prompt);
+void lm_api_choice_deinit(struct lm_api_choice *choice);
+
+/* Takes what is new of a sample. */
+NODISCARD int lm_api_choice_take(struct lm_api_choice *choice, const struct lm_sample *sample,
+                                 struct err *err);
+
+/* Of "choices" in an answer; the choice is over. New references. */
+json_t *lm_api_chat_choice(struct lm_api_choice *choice);
+json_t *lm_api_completion_choice(struct lm_api_choice *choice);
+/* Of "choices" in a chunk: what was not told yet; NULL: nothing. The call before the last one
+ * that gives NULL has a finish_reason. */
+json_t *lm_api_chat_delta(struct lm_api_choice *choice);
+json_t *lm_api_completion_delta(struct lm_api_choice *choice);
+
+#endif

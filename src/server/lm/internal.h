@@ -1,0 +1,37 @@
+/* lm_api_internal: what the routes and the calls share. */
+#ifndef WARPGYM_SERVER_LM_INTERNAL_H
+#define WARPGYM_SERVER_LM_INTERNAL_H
+
+#include "base/metrics.h"
+#include "server/http/http.h"
+#include "server/lm/api.h"
+#include "server/pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct lm_api {
+    struct lm_api_options options;
+    char *model, *address;
+    int64_t created; /* seconds */
+    struct http_server *http;
+    struct metrics *metrics;
+    struct pool *pool; /* writes answers, so that the engine need not */
+    atomic_bool draining;
+    atomic_size_t choices; /* under way */
+    atomic_ullong calls;   /* ever; part of their ids */
+    pthread_mutex_t lock;  /* all below */
+    pthread_cond_t idle;
+    size_t running; /* calls that have not been freed */
+};
+
+/* An error in OpenAI's shape; `param` may be NULL. */
+void lm_api_refuse(struct http_response *response, int status, const char *param, const char *code,
+                   const char *text);
+json_t *lm_api_error(int status, const char *param, const char *code, const char *text);
+
+/* The handler of both kinds of completions. */
+void lm_api_call(struct lm_api *api, bool chat, struct http_request *request,
+                 struct http_response *response);
+
+#endif

@@ -1,0 +1,410 @@
+#include "server/lm/request.h"
+
+#include "base/limits.h"
+#include "base/nearest.h"
+#include "lm/tokenizer/chat_json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define LOWEST 1e-9 /* above 0 */
+
+enum { CHAT = 1, COMPLETION = 2, BOTH = 3 };
+
+/* What is read beside the result, until all parameters are known. */
+struct reading {
+    struct lm_api_request *out;
+    struct arena *arena;
+    struct err *err;
+    bool stream_options;
+    size_t max_completion_tokens, best_of, top_logprobs;
+    bool max_tokens_told;
+};
+
+struct row {
+    const char *name;
+    unsigned where;
+    int (*read)(struct reading *reading, const struct row *row, const json_t *value);
+    size_t offset; /* in struct lm_api_request, or in struct reading */
+    double low, high;
+    const char *neutral; /* the only values, as a list in JSON, of what is not known here */
+};
+
+/* -------------------------------------------------------------------------------------- numbers */
+
+static void *place(struct reading *reading, const struct row *row)
+{
+    return (char *)reading->out + row->offset;
+}
+
+static int read_number(struct reading *reading, const struct row *row, const json_t *value)
+{
+    double number = json_number_value(value);
+    if (!json_is_number(value) || !(number >= row->low && number <= row->high))
+        return err_set(reading->err, ERR_INPUT, "is no number from %g to %g", row->low, row->high);
+    *(double *)place(reading, row) = number;
+    return 0;
+}
+
+static int read_integer(struct reading *reading, const struct row *row, const json_t *value,
+                        size_t *out)
+{
+    double number = (double)json_integer_value(value);
+    if (!json_is_integer(value) || number < row->low || number > row->high)
+        return err_set(reading->err, ERR_INPUT, "is no whole number from %.0f to %.0f", row->low,
+                       row->high);
+    *out = (size_t)json_integer_value(value);
+    return 0;
+}
+
+static int read_count(struct reading *reading, const struct row *row, const json_t *value)
+{
+    return read_integer(reading, row, value, place(reading, row));
+}
+
+static int read_own_count(struct reading *reading, const struct row *row, const json_t *value)
+{
+    return read_integer(reading, row, value, (size_t *)(void *)((char *)reading + row->offset));
+}
+
+static int read_max_tokens(struct reading *reading, const struct row *row, const json_t *value)
+{
+    reading->max_tokens_told = true;
+    return read_count(reading, row, value);
+}
+
+/* -1, as 0, takes nothing away. */
+static int read_top_k(struct reading *reading, const struct row *row, const json_t *value)
+{
+    if (json_is_integer(value) && json_integer_value(value) == -1)
+        return 0;
+    return read_count(reading, row, value);
+}
+
+static int read_seed(struct reading *reading, const struct row *row, const json_t *value)
+{
+    (void)row;
+    if (!json_is_integer(value))
+        return err_set(reading->err, ERR_INPUT, "is no whole number");
+    reading->out->sampling.seed = (uint64_t)json_integer_value(value);
+    reading->out->seeded = true;
+    return 0;
+}
+
+static int read_flag(struct reading *reading, const struct row *row, const json_t *value)
+{
+    if (!json_is_boolean(value))
+        return err_set(reading->err, ERR_INPUT, "is neither true nor false");
+    *(bool *)place(reading, row) = json_is_true(value);
+    return 0;
+}
+
+/* A completion's: how many beside the token itself. */
+static int read_logprobs(struct reading *reading, const struct row *row, const json_t *value)
+{
+    reading->out->logprobs = true;
+    return read_count(reading, row, value);
+}
+
+/* ---------------------------------------------------------------------------------------- texts */
+
+static int read_model(struct reading *reading, const struct row *row, const json_t *value)
+{
+    (void)row;
+    reading->out->model = json_string_value(value);
+    return json_is_string(value) ? 0 : err_set(reading->err, ERR_INPUT, "is no text");
+}
+
+static int read_stop(struct reading *reading, const struct row *row, const json_t *value)
+{
+    const size_t count = json_is_array(value) ? json_array_size(value) : 1;
+    const char **stops = arena_alloc(reading->arena, (count + 1) * sizeof *stops);
+    (void)row;
+    if (count > LM_STOPS_MAX)
+        return err_set(reading->err, ERR_INPUT, "has %zu texts, of at most %d", count,
+                       LM_STOPS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_is_array(value) ? json_array_get(value, i) : value;
+        stops[i] = json_string_value(item);
+        if (!stops[i] || !stops[i][0] || json_string_length(item) > LIMIT_LM_STOP_BYTES)
+            return err_set(reading->err, ERR_INPUT,
+                           "is neither a text nor a list of texts, of 1 to %d bytes each",
+                           LIMIT_LM_STOP_BYTES);
+    }
+    reading->out->sampling.stops = stops;
+    reading->out->sampling.stop_count = count;
+    return 0;
+}
+
+/* A list of ids; whether they are the model's is for others to say. */
+static int read_ids(struct reading *reading, const json_t *list, const int32_t **ids, size_t *count)
+{
+    size_t i;
+    json_t *item;
+    int32_t *made = arena_alloc(reading->arena, (json_array_size(list) + 1) * sizeof *made);
+    json_array_foreach(list, i, item)
+    {
+        json_int_t id = json_integer_value(item);
+        if (!json_is_integer(item) || id < 0 || id > INT32_MAX)
+            return err_set(reading->err, ERR_INPUT, "item %zu is no token id", i);
+        made[i] = (int32_t)id;
+    }
+    *ids = made;
+    *count = json_array_size(list);
+    return 0;
+}
+
+static int read_stop_ids(struct reading *reading, const struct row *row, const json_t *value)
+{
+    struct lm_sampling *sampling = &reading->out->sampling;
+    (void)row;
+    if (!json_is_array(value) || json_array_size(value) > LM_STOPS_MAX)
+        return err_set(reading->err, ERR_INPUT, "is no list of at most %d token ids", LM_STOPS_MAX);
+    return read_ids(reading, value, &sampling->stop_tokens, &sampling->stop_token_count);
+}
+
+/* -------------------------------------------------------------------------------------- prompts */
+
+static int read_messages(struct reading *reading, const struct row *row, const json_t *value)
+{
+    (void)row;
+    reading->out->prompt_count = 1;
+    return chat_json_read(value, reading->arena, &reading->out->messages,
+                          &reading->out->message_count, reading->err);
+}
+
+static int read_one_prompt(struct reading *reading, const json_t *value, struct lm_api_prompt *out)
+{
+    out->text = json_string_value(value);
+    if (out->text)
+        return 0;
+    if (!json_is_array(value) || !json_is_integer(json_array_get(value, 0)))
+        return err_set(reading->err, ERR_INPUT,
+                       "is no text, list of texts, list of token ids or list of such lists");
+    return read_ids(reading, value, &out->ids, &out->count);
+}
+
+static int read_prompt(struct reading *reading, const struct row *row, const json_t *value)
+{
+    struct lm_api_request *out = reading->out;
+    const json_t *first = json_array_get(value, 0);
+    const bool many = json_is_string(first) || json_is_array(first);
+    (void)row;
+    out->prompt_count = many ? json_array_size(value) : 1;
+    if (out->prompt_count > LIMIT_LM_CHOICES)
+        return err_set(reading->err, ERR_INPUT, "has %zu prompts, of at most %d", out->prompt_count,
+                       LIMIT_LM_CHOICES);
+    out->prompts = arena_alloc(reading->arena, out->prompt_count * sizeof *out->prompts);
+    int result = 0;
+    for (size_t i = 0; i < out->prompt_count && result == 0; i++)
+        result = read_one_prompt(reading, many ? json_array_get(value, i) : value,
+                                 &out->prompts[i]);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------- objects */
+
+static int read_flag_of(struct reading *reading, const json_t *object, const char *key, bool *out)
+{
+    if (!json_is_object(object))
+        return err_set(reading->err, ERR_INPUT, "is no object");
+    int result = json_check_keys(object, &key, 1, reading->err);
+    return result < 0 ? result : json_find_bool(object, key, out, reading->err);
+}
+
+static int read_stream_options(struct reading *reading, const struct row *row, const json_t *value)
+{
+    (void)row;
+    reading->stream_options = true;
+    return read_flag_of(reading, value, "include_usage", &reading->out->usage);
+}
+
+static int read_template_options(struct reading *reading, const struct row *row,
+                                 const json_t *value)
+{
+    (void)row;
+    return read_flag_of(reading, value, "enable_thinking", &reading->out->thinking);
+}
+
+/* ------------------------------------------------------------------------- what changes nothing */
+
+static int read_ignored(struct reading *reading, const struct row *row, const json_t *value)
+{
+    (void)reading, (void)row, (void)value;
+    return 0;
+}
+
+static bool is_same(const json_t *a, const json_t *b)
+{
+    if (json_is_number(a) && json_is_number(b))
+        return json_number_value(a) == json_number_value(b);
+    return json_equal(a, b);
+}
+
+static int read_neutral(struct reading *reading, const struct row *row, const json_t *value)
+{
+    json_t *list = json_loads(row->neutral, 0, NULL), *item;
+    bool fine = false;
+    size_t i;
+    json_array_foreach(list, i, item)
+    {
+        fine |= is_same(item, value);
+    }
+    json_decref(list);
+    return fine ? 0 : err_set(reading->err, ERR_UNSUPPORTED, "is not supported here: leave it out");
+}
+
+/* ---------------------------------------------------------------------------------------- table */
+
+#define OUT(member) offsetof(struct lm_api_request, member)
+#define OWN(member) offsetof(struct reading, member)
+#define IGNORED(n)                                                                                 \
+    {                                                                                              \
+        .name = (n), .where = BOTH, .read = read_ignored                                           \
+    }
+#define NEUTRAL(n, w, list)                                                                        \
+    {                                                                                              \
+        .name = (n), .where = (w), .read = read_neutral, .neutral = (list)                         \
+    }
+
+static const struct row rows[] = {
+    {"model", BOTH, read_model, 0, 0, 0, NULL},
+    {"messages", CHAT, read_messages, 0, 0, 0, NULL},
+    {"prompt", COMPLETION, read_prompt, 0, 0, 0, NULL},
+    {"max_tokens", CHAT, read_max_tokens, OUT(sampling.max_tokens), 1, LIMIT_LM_POSITIONS, NULL},
+    {"max_tokens", COMPLETION, read_max_tokens, OUT(sampling.max_tokens), 0, LIMIT_LM_POSITIONS,
+     NULL},
+    {"max_completion_tokens", CHAT, read_own_count, OWN(max_completion_tokens), 1,
+     LIMIT_LM_POSITIONS, NULL},
+    {"temperature", BOTH, read_number, OUT(sampling.temperature), 0, 100, NULL},
+    {"top_p", BOTH, read_number, OUT(sampling.top_p), LOWEST, 1, NULL},
+    {"min_p", BOTH, read_number, OUT(sampling.min_p), 0, 1, NULL},
+    {"top_k", BOTH, read_top_k, OUT(sampling.top_k), 0, LIMIT_LM_VOCAB, NULL},
+    {"n", BOTH, read_count, OUT(samples), 1, LIMIT_LM_CHOICES, NULL},
+    {"best_of", COMPLETION, read_own_count, OWN(best_of), 1, LIMIT_LM_CHOICES, NULL},
+    {"stop", BOTH, read_stop, 0, 0, 0, NULL},
+    {"stop_token_ids", BOTH, read_stop_ids, 0, 0, 0, NULL},
+    {"ignore_eos", BOTH, read_flag, OUT(sampling.ignore_model_stops), 0, 0, NULL},
+    {"seed", BOTH, read_seed, 0, 0, 0, NULL},
+    {"stream", BOTH, read_flag, OUT(stream), 0, 0, NULL},
+    {"stream_options", BOTH, read_stream_options, 0, 0, 0, NULL},
+    {"logprobs", CHAT, read_flag, OUT(logprobs), 0, 0, NULL},
+    {"logprobs", COMPLETION, read_logprobs, OUT(sampling.top_logprobs), 0, LM_TOP_LOGPROBS_MAX,
+     NULL},
+    {"top_logprobs", CHAT, read_count, OUT(sampling.top_logprobs), 0, LM_TOP_LOGPROBS_MAX, NULL},
+    {"echo", COMPLETION, read_flag, OUT(echo), 0, 0, NULL},
+    {"return_token_ids", BOTH, read_flag, OUT(token_ids), 0, 0, NULL},
+    {"chat_template_kwargs", CHAT, read_template_options, 0, 0, 0, NULL},
+    NEUTRAL("frequency_penalty", BOTH, "[0]"),
+    NEUTRAL("presence_penalty", BOTH, "[0]"),
+    NEUTRAL("repetition_penalty", BOTH, "[1]"),
+    NEUTRAL("logit_bias", BOTH, "[{}]"),
+    NEUTRAL("suffix", COMPLETION, "[\"\"]"),
+    NEUTRAL("tools", CHAT, "[[]]"),
+    NEUTRAL("tool_choice", CHAT, "[\"none\", \"auto\"]"),
+    NEUTRAL("response_format", CHAT, "[{\"type\": \"text\"}]"),
+    NEUTRAL("modalities", CHAT, "[[\"text\"]]"),
+    IGNORED("user"),
+    IGNORED("metadata"),
+    IGNORED("store"),
+    IGNORED("service_tier"),
+    IGNORED("safety_identifier"),
+    IGNORED("prompt_cache_key"),
+    IGNORED("parallel_tool_calls"),
+};
+
+static const struct row *find_row(const char *name, unsigned where)
+{
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if ((rows[i].where & where) && strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+static int refuse_unknown(const char *name, unsigned where, struct err *err)
+{
+    const char *names[COUNT(rows)];
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (rows[i].where & where)
+            names[count++] = rows[i].name;
+    const char *nearest = nearest_name(name, names, count);
+    return err_set(err, ERR_UNSUPPORTED, "is no parameter that is known here%s%s%s",
+                   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+/* ------------------------------------------------------------------------------------ the whole */
+
+static int blame(char param[LM_API_PARAM_MAX], const char *name, struct err *err)
+{
+    snprintf(param, LM_API_PARAM_MAX, "%s", name);
+    return err_prefix(err, "'%.40s'", name);
+}
+
+/* What no parameter says alone. */
+static int settle(struct reading *reading, unsigned where, char param[LM_API_PARAM_MAX])
+{
+    struct lm_api_request *out = reading->out;
+    struct lm_sampling *sampling = &out->sampling;
+    const struct {
+        bool wrong;
+        const char *name, *why;
+    } rules[] = {
+        {out->prompt_count == 0, where == CHAT ? "messages" : "prompt", "is missing"},
+        {reading->stream_options && !out->stream, "stream_options", "is for streams alone"},
+        {where == CHAT && sampling->top_logprobs > 0 && !out->logprobs, "top_logprobs",
+         "needs 'logprobs' to be true"},
+        {reading->best_of > 0 && reading->best_of != out->samples, "best_of",
+         "may only be what 'n' is"},
+        {out->prompt_count * out->samples > LIMIT_LM_CHOICES, "n",
+         "with so many prompts gives too "
+         "many choices"},
+        {reading->max_tokens_told && where == COMPLETION && sampling->max_tokens == 0 && !out->echo,
+         "max_tokens", "may be 0 only with 'echo'"},
+    };
+    for (size_t i = 0; i < COUNT(rules); i++)
+        if (rules[i].wrong) {
+            err_set(reading->err, ERR_INPUT, "%s", rules[i].why);
+            return blame(param, rules[i].name, reading->err);
+        }
+    if (reading->max_completion_tokens > 0)
+        sampling->max_tokens = reading->max_completion_tokens;
+    if (where == COMPLETION && !reading->max_tokens_told)
+        sampling->max_tokens = LM_API_COMPLETION_TOKENS;
+    out->score_only = where == COMPLETION && sampling->max_tokens == 0;
+    if (out->score_only)
+        sampling->max_tokens = 1;
+    sampling->prompt_logprobs = out->echo && out->logprobs;
+    return 0;
+}
+
+int lm_api_request_read(const json_t *body, bool chat, struct arena *arena,
+                        struct lm_api_request *out, char param[LM_API_PARAM_MAX], struct err *err)
+{
+    const unsigned where = chat ? CHAT : COMPLETION;
+    struct reading reading = {.out = out, .arena = arena, .err = err};
+    const char *name;
+    json_t *value;
+    *out = (struct lm_api_request){.thinking = true,
+                                   .samples = 1,
+                                   .sampling = lm_sampling_defaults};
+    param[0] = '\0';
+    if (!json_is_object(body))
+        return err_set(err, ERR_INPUT, "the body is no JSON object");
+    out->sampling.temperature = 1;
+    out->sampling.max_tokens = 0;
+    json_object_foreach((json_t *)body, name, value)
+    {
+        const struct row *row = find_row(name, where);
+        int result = 0;
+        if (!row)
+            result = refuse_unknown(name, where, err);
+        else if (!json_is_null(value))
+            result = row->read(&reading, row, value);
+        if (result < 0)
+            return blame(param, name, err);
+    }
+    return settle(&reading, where, param);
+}

@@ -1,0 +1,99 @@
+#include "server/mcp/gym_internal.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "server/mcp/catalogue.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    mcp_tool *run;
+    bool is_long;
+} tools[] = {
+    {"list_problems", mcp_tool_list_problems, false},
+    {"read_problem", mcp_tool_read_problem, false},
+    {"submit", mcp_tool_submit, true},
+    {"profile", mcp_tool_profile, false},
+    {"search_examples", mcp_tool_search_examples, false},
+    {"history", mcp_tool_history, false},
+};
+
+#define TOOLS (sizeof tools / sizeof *tools)
+
+const char *mcp_text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static bool tool_is_long(void *context, const char *name)
+{
+    (void)context;
+    for (size_t i = 0; i < TOOLS; i++)
+        if (strcmp(tools[i].name, name) == 0)
+            return tools[i].is_long;
+    return false;
+}
+
+static int call_tool(void *context, struct mcp_call *call, const char *name,
+                     const json_t *arguments, struct mcp_answer *answer, struct err *err)
+{
+    for (size_t i = 0; i < TOOLS; i++)
+        if (strcmp(tools[i].name, name) == 0)
+            return tools[i].run(context, call, arguments, answer, err);
+    return err_set(err, ERR_INTERNAL, "tool '%s' is listed, but not there", name);
+}
+
+static void session_over(void *context, const char *id)
+{
+    mcp_seat_over(context, id);
+}
+
+static void tick(void *context)
+{
+    mcp_seat_end_idle(context);
+}
+
+int mcp_gym_open(struct mcp_gym **out, const struct mcp_gym_options *options, struct err *err)
+{
+    struct mcp_gym *house = mem_alloc(sizeof *house);
+    house->options = *options;
+    pthread_mutex_init(&house->lock, NULL);
+    pthread_cond_init(&house->freed, NULL);
+    house->service = (struct mcp_service){.context = house,
+                                          .tool_is_long = tool_is_long,
+                                          .call_tool = call_tool,
+                                          .list_resources = mcp_list_resources,
+                                          .read_resource = mcp_read_resource,
+                                          .get_prompt = mcp_get_prompt,
+                                          .session_over = session_over,
+                                          .tick = tick};
+    int result = json_parse("catalogue.json", mcp_catalogue_json, strlen(mcp_catalogue_json),
+                            &house->catalogue, err);
+    house->service.catalogue = house->catalogue;
+    if (result == 0 && options->record)
+        result = mcp_record_open(&house->record, options->record, options->gym, err);
+    if (result < 0) {
+        mcp_gym_close(house);
+        return result;
+    }
+    *out = house;
+    return 0;
+}
+
+const struct mcp_service *mcp_gym_service(const struct mcp_gym *house)
+{
+    return &house->service;
+}
+
+void mcp_gym_close(struct mcp_gym *house)
+{
+    if (!house)
+        return;
+    mcp_seat_end_all(house);
+    mcp_record_close(house->record);
+    json_decref(house->catalogue);
+    pthread_cond_destroy(&house->freed);
+    pthread_mutex_destroy(&house->lock);
+    mem_free(house);
+}

@@ -1,0 +1,341 @@
+#include "server/mcp/internal.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "client/remote.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TICK_MS 1000
+#define QUICK_THREADS 4
+
+/* ------------------------------------------------------------------------------------- sessions */
+
+int mcp_session_new(struct mcp *mcp, bool lasting, struct mcp_session **out, struct err *err)
+{
+    struct mcp_session *session = mem_alloc(sizeof *session);
+    session->mcp = mcp;
+    session->lasting = lasting;
+    session->level = MCP_LEVEL_COUNT;
+    session->used_ns = clock_now_ns();
+    atomic_init(&session->refs, 2);
+    remote_draw_id(session->id);
+    pthread_mutex_lock(&mcp->lock);
+    bool room = !mcp->stopping && mcp->session_count < LIMIT_MCP_SESSIONS;
+    if (room) {
+        session->next = mcp->sessions;
+        mcp->sessions = session;
+        mcp->session_count++;
+    }
+    pthread_mutex_unlock(&mcp->lock);
+    if (!room) {
+        mem_free(session);
+        return err_set(err, ERR_LIMIT, "the server has as many sessions as it takes");
+    }
+    *out = session;
+    return 0;
+}
+
+void mcp_session_unref(struct mcp_session *session)
+{
+    if (session && atomic_fetch_sub(&session->refs, 1) == 1)
+        mem_free(session);
+}
+
+struct mcp_session *mcp_session_find(struct mcp *mcp, const char *id)
+{
+    pthread_mutex_lock(&mcp->lock);
+    struct mcp_session *session = mcp->sessions;
+    while (session && strcmp(session->id, id) != 0)
+        session = session->next;
+    if (session) {
+        atomic_fetch_add(&session->refs, 1);
+        session->used_ns = clock_now_ns();
+    }
+    pthread_mutex_unlock(&mcp->lock);
+    return session;
+}
+
+const char *mcp_session_id(const struct mcp_session *session)
+{
+    return session->id;
+}
+
+void mcp_session_end(struct mcp_session *session)
+{
+    struct mcp *mcp = session->mcp;
+    pthread_mutex_lock(&mcp->lock);
+    bool first = !session->over;
+    session->over = true;
+    for (struct mcp_session **at = &mcp->sessions; *at; at = &(*at)->next)
+        if (*at == session) {
+            *at = session->next;
+            mcp->session_count--;
+            break;
+        }
+    for (struct mcp_call *call = mcp->calls; call; call = call->next)
+        if (call->session == session) {
+            call->cancelled = true;
+            call->stop = 1;
+        }
+    pthread_mutex_unlock(&mcp->lock);
+    if (!first)
+        return;
+    mcp->service->session_over(mcp->service->context, session->id);
+    mcp_session_unref(session);
+}
+
+/* One that nobody has used for long, as a reference. */
+static struct mcp_session *find_idle(struct mcp *mcp)
+{
+    pthread_mutex_lock(&mcp->lock);
+    struct mcp_session *session = mcp->sessions;
+    while (session && (session->lasting || session->calls > 0 ||
+                       clock_ms_since(session->used_ns) < (double)mcp->settings->mcp_idle_ms))
+        session = session->next;
+    if (session)
+        atomic_fetch_add(&session->refs, 1);
+    pthread_mutex_unlock(&mcp->lock);
+    return session;
+}
+
+static void end_idle(struct mcp *mcp)
+{
+    struct mcp_session *session;
+    while ((session = find_idle(mcp))) {
+        mcp_session_end(session);
+        mcp_session_unref(session);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- calls */
+
+const _Atomic int *mcp_call_stop(const struct mcp_call *call)
+{
+    return &call->stop;
+}
+
+const char *mcp_call_session(const struct mcp_call *call)
+{
+    return call->version->stateless || !call->session ? NULL : call->session->id;
+}
+
+const char *mcp_call_client(const struct mcp_call *call)
+{
+    return call->client;
+}
+
+void mcp_cancel(struct mcp *mcp, const struct mcp_session *session, const json_t *id)
+{
+    pthread_mutex_lock(&mcp->lock);
+    for (struct mcp_call *call = mcp->calls; call; call = call->next)
+        if (call->session == session && json_equal(call->id, id)) {
+            call->cancelled = true;
+            call->stop = 1;
+        }
+    pthread_mutex_unlock(&mcp->lock);
+}
+
+void mcp_exchange_abandon(struct mcp_exchange *exchange)
+{
+    struct mcp *mcp = exchange->mcp;
+    atomic_store(&exchange->abandoned, true);
+    pthread_mutex_lock(&mcp->lock);
+    for (struct mcp_call *call = mcp->calls; call; call = call->next)
+        if (call->exchange == exchange && call->version->stateless) {
+            call->cancelled = true;
+            call->stop = 1;
+        }
+    pthread_mutex_unlock(&mcp->lock);
+}
+
+/* With the lock held. What is told must grow, whatever the clock says. */
+static json_t *progress_of(struct mcp_call *call)
+{
+    double seconds = floor(clock_ms_since(call->begun_ns)) * 1e-3;
+    call->told = seconds > call->told ? seconds : call->told + 1e-3;
+    json_t *params = json_object();
+    json_put(params, "progressToken", json_deep_copy(call->token));
+    json_put(params, "progress", json_number(call->told));
+    if (call->version->annotations) {
+        char *text = mem_printf("%s, %.0f s", call->doing, call->told);
+        json_put(params, "message", json_text(text));
+        mem_free(text);
+    }
+    return mcp_message_notification("notifications/progress", params);
+}
+
+void mcp_call_progress(struct mcp_call *call, const char *what)
+{
+    if (!call->token)
+        return;
+    pthread_mutex_lock(&call->mcp->lock);
+    call->doing = what;
+    json_t *message = progress_of(call);
+    pthread_mutex_unlock(&call->mcp->lock);
+    mcp_exchange_notify(call->exchange, message);
+    json_decref(message);
+}
+
+static const char *const level_names[] = {
+#define X(symbol, name) name,
+    MCP_LEVELS(X)
+#undef X
+};
+
+enum mcp_level mcp_level_of(const char *name)
+{
+    for (int i = 0; name && i < MCP_LEVEL_COUNT; i++)
+        if (strcmp(level_names[i], name) == 0)
+            return (enum mcp_level)i;
+    return MCP_LEVEL_COUNT;
+}
+
+void mcp_call_log(struct mcp_call *call, enum mcp_level level, json_t *data)
+{
+    if (call->level == MCP_LEVEL_COUNT || level < call->level) {
+        json_decref(data);
+        return;
+    }
+    json_t *message = mcp_message_notification("notifications/message",
+                                               json_pack("{s:s, s:s, s:o}", "level",
+                                                         level_names[level], "logger", "warpgym",
+                                                         "data", data));
+    mcp_exchange_notify(call->exchange, message);
+    json_decref(message);
+}
+
+/* --------------------------------------------------------------------------------------- keeper */
+
+struct told {
+    struct mcp_exchange *exchange;
+    json_t *message;
+};
+
+/* A client that does not read must not keep the lock: first all is written, then sent. */
+static void tell_progress(struct mcp *mcp)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&mcp->lock);
+    for (const struct mcp_call *call = mcp->calls; call; call = call->next)
+        count++;
+    struct told *told = mem_alloc((count + 1) * sizeof *told);
+    count = 0;
+    for (struct mcp_call *call = mcp->calls; call; call = call->next) {
+        if (!call->token || !call->doing || call->cancelled)
+            continue;
+        atomic_fetch_add(&call->exchange->refs, 1);
+        told[count++] = (struct told){call->exchange, progress_of(call)};
+    }
+    pthread_mutex_unlock(&mcp->lock);
+    for (size_t i = 0; i < count; i++) {
+        mcp_exchange_notify(told[i].exchange, told[i].message);
+        mcp_exchange_unref(told[i].exchange);
+        json_decref(told[i].message);
+    }
+    mem_free(told);
+}
+
+/* False: the server stops. */
+static bool sleep_a_while(struct mcp *mcp)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += TICK_MS / 1000;
+    pthread_mutex_lock(&mcp->lock);
+    if (!mcp->stopping)
+        pthread_cond_timedwait(&mcp->wake, &mcp->lock, &until);
+    bool goes_on = !mcp->stopping;
+    pthread_mutex_unlock(&mcp->lock);
+    return goes_on;
+}
+
+static void *keep(void *argument)
+{
+    struct mcp *mcp = argument;
+    while (sleep_a_while(mcp)) {
+        tell_progress(mcp);
+        end_idle(mcp);
+        mcp->service->tick(mcp->service->context);
+    }
+    return NULL;
+}
+
+/* ----------------------------------------------------------------------------------------- life */
+
+static void deinit(struct mcp *mcp)
+{
+    pthread_cond_destroy(&mcp->wake);
+    pthread_mutex_destroy(&mcp->lock);
+    mem_free(mcp);
+}
+
+int mcp_open(struct mcp **out, const struct mcp_options *options, struct err *err)
+{
+    struct mcp *mcp = mem_alloc(sizeof *mcp);
+    pthread_condattr_t monotonic;
+    mcp->settings = options->settings;
+    mcp->service = options->service;
+    pthread_mutex_init(&mcp->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&mcp->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    int code = pthread_create(&mcp->keeper, NULL, keep, mcp);
+    if (code != 0) {
+        deinit(mcp);
+        return err_sys(err, code, "cannot start a thread");
+    }
+    size_t at_once = options->at_once < LIMIT_MCP_THREADS ? options->at_once : LIMIT_MCP_THREADS;
+    mcp->quick = pool_new(QUICK_THREADS, LIMIT_MCP_CALLS);
+    mcp->judging = pool_new(at_once > 0 ? at_once : 1, LIMIT_MCP_CALLS);
+    *out = mcp;
+    return 0;
+}
+
+const struct settings *mcp_settings(const struct mcp *mcp)
+{
+    return mcp->settings;
+}
+
+/* The first of those that are left, as a reference. */
+static struct mcp_session *find_any(struct mcp *mcp)
+{
+    pthread_mutex_lock(&mcp->lock);
+    struct mcp_session *session = mcp->sessions;
+    if (session)
+        atomic_fetch_add(&session->refs, 1);
+    pthread_mutex_unlock(&mcp->lock);
+    return session;
+}
+
+void mcp_stop(struct mcp *mcp)
+{
+    struct mcp_session *session;
+    pthread_mutex_lock(&mcp->lock);
+    bool first = !mcp->stopping;
+    mcp->stopping = true;
+    for (struct mcp_call *call = mcp->calls; call; call = call->next)
+        call->stop = 1;
+    pthread_cond_signal(&mcp->wake);
+    pthread_mutex_unlock(&mcp->lock);
+    if (!first)
+        return;
+    pthread_join(mcp->keeper, NULL);
+    pool_free(mcp->judging);
+    pool_free(mcp->quick);
+    while ((session = find_any(mcp))) {
+        mcp_session_end(session);
+        mcp_session_unref(session);
+    }
+}
+
+void mcp_free(struct mcp *mcp)
+{
+    if (mcp)
+        deinit(mcp);
+}

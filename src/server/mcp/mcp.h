@@ -1,0 +1,169 @@
+/* mcp: a server of the Model Context Protocol, over whatever carries its messages.
+ *
+ *   transport (stdio.c, http.c)        service (gym.h)
+ *        │ JSON text                                ▲ tools, resources, prompts
+ *        ▼                                          │
+ *   exchange ── a message, or a batch of them ──► calls ── on threads of their own where they block
+ *        ▲                                          │
+ *        └── notifications while they run, then one answer
+ *
+ * The protocol knows nothing of kernels: what it serves is a struct mcp_service. Quick methods are
+ * answered within mcp_exchange_receive; those that read files, and those that judge, run in two
+ * lanes of threads, so that neither waits for the other and `ping` waits for nobody.
+ *
+ * A *session* is what a client agreed on by `initialize`: one for a process on stdio, one for each
+ * Mcp-Session-Id over HTTP. Requests that speak for themselves (version.h) need none. A session
+ * that nobody uses for `mcp.idle_ms` is over.
+ *
+ * A call that is cancelled gets no answer, and what it does is told to stop (mcp_call_stop). Each
+ * second the client of one that has a progress token hears how long it has been going.
+ *
+ * Ownership: settings and service are borrowed for the server's life. Threads: every function may
+ * be called from any; callbacks of a sink come from any thread, never two at a time for one sink,
+ * and `done` is the last. Stopping: mcp_stop, then the transport's own end, then mcp_free.
+ */
+#ifndef WARPGYM_SERVER_MCP_MCP_H
+#define WARPGYM_SERVER_MCP_MCP_H
+
+#include "base/err.h"
+#include "base/settings.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MCP_CLIENT_BYTES 128
+#define MCP_SESSION_BYTES 33
+
+struct mcp;
+struct mcp_session;
+struct mcp_exchange;
+struct mcp_call;
+
+/* ------------------------------------------------------------------------------------- service */
+
+/* What a tool found out. */
+struct mcp_answer {
+    char *text;         /* for a model to read; mem_free */
+    json_t *structured; /* an object as the tool's outputSchema has it */
+};
+
+/* Errors of these: ERR_INPUT and ERR_MISSING (what was asked for), ERR_CANCELLED, others. A tool's
+ * error is a result that says so; a resource's or prompt's is an error of the protocol. */
+struct mcp_service {
+    void *context;
+    /* {"title", "instructions", "tools", "resourceTemplates", "prompts"}: the lists as the newest
+     * version has them. Tools' arguments are checked against their inputSchema before the call. */
+    const json_t *catalogue;
+    bool (*tool_is_long)(void *context, const char *name); /* it judges */
+    int (*call_tool)(void *context, struct mcp_call *call, const char *name,
+                     const json_t *arguments, struct mcp_answer *answer, struct err *err);
+    /* Appends up to `count` resources from the one with that number on; true: there are more. */
+    int (*list_resources)(void *context, size_t from, size_t count, json_t *resources, bool *more,
+                          struct err *err);
+    int (*read_resource)(void *context, const char *uri, json_t **contents, struct err *err);
+    /* *messages: [{"role", "content": {"type", "text"}}, …] */
+    int (*get_prompt)(void *context, const char *name, const json_t *arguments, json_t **messages,
+                      struct err *err);
+    void (*session_over)(void *context, const char *id); /* its last call has ended, or will soon */
+    void (*tick)(void *context);                         /* about once a second */
+};
+
+/* Non-zero: nobody waits for it any more. */
+const _Atomic int *mcp_call_stop(const struct mcp_call *call);
+/* NULL: the request stands for itself. */
+const char *mcp_call_session(const struct mcp_call *call);
+/* "name version" of the client, "" where it did not say. */
+const char *mcp_call_client(const struct mcp_call *call);
+/* What it does now, for those who follow its progress: said at once, and again each second. `what`
+ * is a literal. */
+void mcp_call_progress(struct mcp_call *call, const char *what);
+
+#define MCP_LEVELS(X)                                                                              \
+    X(MCP_DEBUG, "debug")                                                                          \
+    X(MCP_INFO, "info")                                                                            \
+    X(MCP_NOTICE, "notice")                                                                        \
+    X(MCP_WARNING, "warning")                                                                      \
+    X(MCP_ERROR, "error")                                                                          \
+    X(MCP_CRITICAL, "critical")                                                                    \
+    X(MCP_ALERT, "alert")                                                                          \
+    X(MCP_EMERGENCY, "emergency")
+
+enum mcp_level {
+#define X(symbol, name) symbol,
+    MCP_LEVELS(X)
+#undef X
+        MCP_LEVEL_COUNT /* nobody asked for a log */
+};
+
+/* notifications/message, where the client asked for that level. Takes `data`. */
+void mcp_call_log(struct mcp_call *call, enum mcp_level level, json_t *data);
+
+/* -------------------------------------------------------------------------------------- server */
+
+struct mcp_options {
+    const struct settings *settings;
+    const struct mcp_service *service;
+    size_t at_once; /* calls that judge */
+};
+
+NODISCARD int mcp_open(struct mcp **out, const struct mcp_options *options, struct err *err);
+/* Calls under way are told to stop and waited for, sessions end, new messages are refused. */
+void mcp_stop(struct mcp *mcp);
+/* After mcp_stop. NULL is fine. */
+void mcp_free(struct mcp *mcp);
+const struct settings *mcp_settings(const struct mcp *mcp);
+
+/* -------------------------------------------------------------------------------- transports */
+
+/* `lasting`: it does not end by being idle. ERR_LIMIT: there are LIMIT_MCP_SESSIONS. *out is a
+ * reference of the caller's (mcp_session_unref). */
+NODISCARD int mcp_session_new(struct mcp *mcp, bool lasting, struct mcp_session **out,
+                              struct err *err);
+/* A reference; NULL: there is none (any longer). */
+struct mcp_session *mcp_session_find(struct mcp *mcp, const char *id);
+const char *mcp_session_id(const struct mcp_session *session);
+/* Its calls are cancelled; it is not found any more. */
+void mcp_session_end(struct mcp_session *session);
+void mcp_session_unref(struct mcp_session *session);
+
+struct mcp_sink {
+    /* Belongs to a call that runs. Borrowed. */
+    void (*notify)(void *context, const json_t *message);
+    /* All that was to be answered: an object, or an array for a batch; NULL: nothing. Taken. */
+    void (*done)(void *context, json_t *answer);
+    void *context;
+};
+
+/* `session` NULL: none; `sink` is copied. One reference, the caller's. */
+struct mcp_exchange *mcp_exchange_new(struct mcp *mcp, struct mcp_session *session,
+                                      const struct mcp_sink *sink);
+/* Once. `done` is called within, or later. */
+void mcp_exchange_receive(struct mcp_exchange *exchange, const json_t *document);
+/* Nobody listens any more; calls that speak for themselves are thereby cancelled. */
+void mcp_exchange_abandon(struct mcp_exchange *exchange);
+void mcp_exchange_unref(struct mcp_exchange *exchange);
+
+/* Whether its notifications may be of interest: a progress token or a log level came along. */
+bool mcp_wants_notifications(struct mcp_session *session, const json_t *document);
+
+/* ------------------------------------------------------------------------------------ carriers */
+
+/* Reads messages, one a line, until the end of `in` or until *cancelled, and answers on `out`. Then
+ * the server is stopped. ERR_IO: `out` is broken. Both descriptors are the caller's. */
+NODISCARD int mcp_stdio_run(struct mcp *mcp, int in, int out, const _Atomic int *cancelled,
+                            struct err *err);
+
+struct mcp_http;
+
+/* Serves POST and DELETE /mcp at the setting server.listen (http.h). ERR_INPUT, ERR_IO. */
+NODISCARD int mcp_http_open(struct mcp_http **out, struct mcp *mcp, struct err *err);
+/* "http://127.0.0.1:10907/mcp" */
+const char *mcp_http_address(const struct mcp_http *http);
+/* Answers nobody any more; the server is stopped. ERR_TIMEOUT: a handler is still running, and
+ * nothing can be freed. */
+NODISCARD int mcp_http_stop(struct mcp_http *http, int64_t timeout_ms, struct err *err);
+void mcp_http_free(struct mcp_http *http);
+
+#endif

@@ -1,0 +1,308 @@
+#include "server/mcp/record.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/remote.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_WAIT_MS 10000
+#define LOCK_PAUSE_MS 20
+#define TAIL_BYTES 65536
+
+struct mcp_record {
+    struct gym *gym;
+    char *directory;
+    char *own; /* DIR/open/PROCESS */
+    int lock;  /* of own/lock: held as long as we live, and by no child of ours */
+    pthread_mutex_t appending;
+};
+
+/* ------------------------------------------------------------------------------------ appending */
+
+/* POSIX locks, as the journals of rollouts use them: they end with the process. */
+static int try_lock(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_SETLK, &whole);
+}
+
+static int wait_lock(int fd, const char *path, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE_MS * 1000000L};
+    int64_t deadline_ns = clock_now_ns() + (int64_t)LOCK_WAIT_MS * 1000000;
+    while (try_lock(fd) < 0) {
+        if (errno != EACCES && errno != EAGAIN && errno != EINTR)
+            return err_sys(err, errno, "cannot lock %s", path);
+        if (clock_now_ns() > deadline_ns)
+            return err_set(err, ERR_IO, "%s is being written by another process", path);
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
+/* What a kill left of a last line is cut off. */
+static int mend(int fd, const char *path, struct err *err)
+{
+    char *bytes = mem_alloc(TAIL_BYTES);
+    off_t end = lseek(fd, 0, SEEK_END), size = end;
+    bool whole = end <= 0;
+    while (!whole && end > 0) {
+        off_t from = end > TAIL_BYTES ? end - TAIL_BYTES : 0;
+        ssize_t count = pread(fd, bytes, (size_t)(end - from), from);
+        if (count <= 0)
+            break;
+        const char *newline = memrchr(bytes, '\n', (size_t)count);
+        whole = newline != NULL;
+        end = newline ? from + (newline - bytes) + 1 : from;
+    }
+    mem_free(bytes);
+    if (end < size && ftruncate(fd, end > 0 ? end : 0) < 0)
+        return err_sys(err, errno, "cannot cut %s to its last whole line", path);
+    return 0;
+}
+
+static int append_line(struct mcp_record *record, const struct buf *line, struct err *err)
+{
+    char *path = mem_printf("%s/trajectories.jsonl", record->directory);
+    pthread_mutex_lock(&record->appending);
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    int result = fd < 0 ? err_sys(err, errno, "cannot open %s", path) : wait_lock(fd, path, err);
+    if (result == 0)
+        result = mend(fd, path, err);
+    if (result == 0)
+        result = file_write_fd(fd, path, line->data, line->len, err);
+    if (result == 0 && fdatasync(fd) < 0)
+        result = err_sys(err, errno, "cannot write %s", path);
+    if (fd >= 0)
+        close(fd);
+    pthread_mutex_unlock(&record->appending);
+    mem_free(path);
+    return result;
+}
+
+static int append(struct mcp_record *record, const struct episode *episode, struct err *err)
+{
+    json_t *trajectory = episode_trajectory(episode);
+    struct buf line;
+    buf_init(&line, LIMIT_JOURNAL_LINE_BYTES);
+    int result = json_line_write(trajectory, &line, err);
+    if (result == 0)
+        result = append_line(record, &line, err);
+    buf_deinit(&line);
+    json_decref(trajectory);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------- open episodes */
+
+static const char *id_of(const struct episode *episode)
+{
+    return json_string_value(json_object_get(episode_state(episode), "id"));
+}
+
+static char *path_of(const char *folder, const char *id)
+{
+    return mem_printf("%s/%s.json", folder, id);
+}
+
+int mcp_record_keep(struct mcp_record *record, const struct episode *episode, struct err *err)
+{
+    char *path = path_of(record->own, id_of(episode));
+    struct buf text;
+    buf_init(&text, LIMIT_JOURNAL_LINE_BYTES);
+    int result = json_line_write(episode_state(episode), &text, err);
+    if (result == 0)
+        result = file_write_atomic(path, text.data, text.len, 0644, err);
+    buf_deinit(&text);
+    mem_free(path);
+    return result;
+}
+
+void mcp_record_forget(struct mcp_record *record, const char *id)
+{
+    char *path = path_of(record->own, id);
+    (void)unlink(path);
+    mem_free(path);
+}
+
+int mcp_record_end(struct mcp_record *record, const struct episode *episode, struct err *err)
+{
+    int result = episode_turn(episode) > 0 ? append(record, episode, err) : 0;
+    if (result == 0)
+        mcp_record_forget(record, id_of(episode));
+    return result;
+}
+
+/* ---------------------------------------------------------------------- what the dead left open */
+
+/* A kill between the line and the removal of the state: the line is the last of its writer, and an
+ * id is 128 drawn bits. */
+static bool is_written(const struct mcp_record *record, const char *id)
+{
+    char *path = mem_printf("%s/trajectories.jsonl", record->directory);
+    char *wanted = mem_printf("\"episode\":\"%s\"", id), *line = NULL;
+    FILE *file = fopen(path, "re");
+    size_t room = 0;
+    bool found = false;
+    while (file && !found && getline(&line, &room, file) >= 0)
+        found = strstr(line, wanted) != NULL;
+    if (file)
+        fclose(file);
+    mem_free(line);
+    mem_free(wanted);
+    mem_free(path);
+    return found;
+}
+
+static int adopt_state(struct mcp_record *record, const char *text, size_t count, struct err *err)
+{
+    struct episode *episode = NULL;
+    json_t *state = NULL;
+    int result = json_parse("state", text, count, &state, err);
+    if (result == 0)
+        result = episode_load(&episode, record->gym, state, err);
+    json_decref(state);
+    if (result < 0)
+        return result;
+    if (episode_phase(episode) != EPISODE_DONE)
+        episode_end(episode, "expired");
+    if (episode_turn(episode) > 0 && !is_written(record, id_of(episode)))
+        result = append(record, episode, err);
+    episode_free(episode);
+    return result;
+}
+
+/* One that cannot be read, or whose problem is gone, stays where it is. */
+static void adopt_file(struct mcp_record *record, const char *path)
+{
+    char *text = NULL;
+    size_t count;
+    struct err err;
+    int result = file_read(path, LIMIT_JOURNAL_LINE_BYTES, &text, &count, &err);
+    if (result == 0)
+        result = adopt_state(record, text, count, &err);
+    if (result == 0)
+        (void)unlink(path);
+    else
+        log_event(LOG_LEVEL_WARN, "mcp", "an episode that was left open cannot be ended", "path",
+                  path, "why", err.text, NULL);
+    mem_free(text);
+}
+
+/* Where something stays in it, its lock stays, too: the next that comes tries again. */
+static void remove_folder(const char *folder, const char *lock)
+{
+    if (unlink(lock) < 0 || rmdir(folder) == 0)
+        return;
+    int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void adopt_folder(struct mcp_record *record, const char *folder)
+{
+    char *lock = mem_printf("%s/lock", folder);
+    int fd = open(lock, O_RDWR | O_CLOEXEC);
+    DIR *directory = fd >= 0 && try_lock(fd) == 0 ? opendir(folder) : NULL;
+    const struct dirent *entry;
+    while (directory && (entry = readdir(directory))) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (!dot || strcmp(dot, ".json") != 0)
+            continue;
+        char *path = mem_printf("%s/%s", folder, entry->d_name);
+        adopt_file(record, path);
+        mem_free(path);
+    }
+    if (directory) {
+        closedir(directory);
+        remove_folder(folder, lock);
+    }
+    if (fd >= 0)
+        close(fd);
+    mem_free(lock);
+}
+
+static void adopt_all(struct mcp_record *record)
+{
+    char *open = mem_printf("%s/open", record->directory);
+    DIR *directory = opendir(open);
+    const struct dirent *entry;
+    while (directory && (entry = readdir(directory))) {
+        char *folder = mem_printf("%s/%s", open, entry->d_name);
+        if (entry->d_name[0] != '.' && strcmp(folder, record->own) != 0)
+            adopt_folder(record, folder);
+        mem_free(folder);
+    }
+    if (directory)
+        closedir(directory);
+    mem_free(open);
+}
+
+/* ----------------------------------------------------------------------------------------- life */
+
+/* Nobody may see it before it is locked: what is not would be taken for a dead one's. */
+static int make_own(struct mcp_record *record, const char *id, struct err *err)
+{
+    char *hidden = mem_printf("%s/open/.%s", record->directory, id);
+    char *lock = mem_printf("%s/lock", hidden);
+    int result = file_make_directories(hidden, 0755, err);
+    if (result == 0) {
+        record->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (record->lock < 0 || try_lock(record->lock) < 0 || rename(hidden, record->own) < 0)
+            result = err_sys(err, errno, "cannot make %s", record->own);
+    }
+    mem_free(lock);
+    mem_free(hidden);
+    return result;
+}
+
+int mcp_record_open(struct mcp_record **out, const char *directory, struct gym *gym,
+                    struct err *err)
+{
+    struct mcp_record *record = mem_alloc(sizeof *record);
+    char id[REMOTE_ID_BYTES];
+    remote_draw_id(id);
+    record->gym = gym;
+    record->lock = -1;
+    record->directory = mem_strdup(directory);
+    record->own = mem_printf("%s/open/%s", directory, id);
+    pthread_mutex_init(&record->appending, NULL);
+    int result = make_own(record, id, err);
+    if (result < 0) {
+        mcp_record_close(record);
+        return result;
+    }
+    adopt_all(record);
+    *out = record;
+    return 0;
+}
+
+void mcp_record_close(struct mcp_record *record)
+{
+    if (!record)
+        return;
+    char *lock = mem_printf("%s/lock", record->own);
+    if (record->lock >= 0) {
+        remove_folder(record->own, lock);
+        close(record->lock);
+    }
+    mem_free(lock);
+    mem_free(record->own);
+    mem_free(record->directory);
+    pthread_mutex_destroy(&record->appending);
+    mem_free(record);
+}

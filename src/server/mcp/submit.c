@@ -1,0 +1,514 @@
+/* Submissions: turns of episodes, and what a session remembers of them. */
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/evaluator.h"
+#include "client/remote.h"
+#include "judge/request/language.h"
+#include "server/mcp/gym_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EPISODE_TURNS 64
+#define HISTORY 20
+#define TEXT_BYTES ((size_t)8 << 20)
+#define KERNELS 16
+
+/* --------------------------------------------------------------------------------------- a turn */
+
+static size_t longest_run(const char *text, char what)
+{
+    size_t longest = 0, run = 0;
+    for (; *text; text++) {
+        run = *text == what ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    return longest;
+}
+
+/* The source as a model would have answered it. */
+static char *fenced(const char *source, const char *language)
+{
+    size_t run = longest_run(source, '`') + 1;
+    int ticks = run < 3 ? 3 : (int)run;
+    bool python = language_named(language)->format == PROBLEM_TORCH;
+    char *fence = mem_alloc((size_t)ticks + 1);
+    memset(fence, '`', (size_t)ticks);
+    char *text = mem_printf("%s%s\n%s%s%s\n", fence, python ? "python" : language, source,
+                            source[strlen(source) - 1] == '\n' ? "" : "\n", fence);
+    mem_free(fence);
+    return text;
+}
+
+/* Whether what is to be judged is what was submitted, but for white space around it. */
+static bool is_same(const json_t *request, const char *source)
+{
+    static const char white[] = " \t\r\n";
+    const json_t *candidate = json_object_get(request, "candidate");
+    const char *taken = mcp_text_of(candidate, "source");
+    size_t length = strlen(source), count;
+    if (!taken)
+        return false;
+    count = strlen(taken);
+    while (length > 0 && strchr(white, source[length - 1]))
+        length--;
+    while (count > 0 && strchr(white, taken[count - 1]))
+        count--;
+    while (length > 0 && strchr(white, *source))
+        source++, length--;
+    while (count > 0 && strchr(white, *taken))
+        taken++, count--;
+    return length == count && memcmp(source, taken, count) == 0;
+}
+
+static int begin_episode(struct mcp_gym *house, const struct mcp_call *call,
+                         struct mcp_track *track, struct err *err)
+{
+    char id[REMOTE_ID_BYTES];
+    remote_draw_id(id);
+    json_t *configuration = json_pack("{s:{s:o}, s:o, s:i, s:f, s:{s:i}, s:{s:s, s:o}}", "problem",
+                                      "id", json_text(track->problem), "language",
+                                      json_text(track->language), "turns", EPISODE_TURNS,
+                                      "stop_speedup", 0.0, "history", "iterations", 1, "labels",
+                                      "policy", "mcp", "model", json_text(mcp_call_client(call)));
+    int result = episode_new(&track->episode, house->options.gym, id, configuration, err);
+    json_decref(configuration);
+    return result;
+}
+
+/* The episode as it was before an answer that came to nothing. A server may still know evaluations
+ * of that answer by the episode's id, so it goes on by another. */
+static void take_back(struct mcp_gym *house, struct mcp_track *track, json_t *before)
+{
+    char id[REMOTE_ID_BYTES];
+    struct err err;
+    const char *old = mcp_text_of(episode_state(track->episode), "id");
+    bool kept = house->record && episode_turn(track->episode) > 0;
+    if (house->record)
+        mcp_record_forget(house->record, old);
+    remote_draw_id(id);
+    json_put(before, "id", json_string(id));
+    episode_free(track->episode);
+    track->episode = NULL;
+    if (episode_load(&track->episode, house->options.gym, before, &err) < 0 ||
+        (kept && mcp_record_keep(house->record, track->episode, &err) < 0))
+        log_event(LOG_LEVEL_ERROR, "mcp", "an episode cannot go on", "why", err.text, NULL);
+}
+
+static int judge(struct mcp_gym *house, struct mcp_call *call, const json_t *request,
+                 json_t **verdict, struct err *err)
+{
+    mcp_call_progress(call, "judging");
+    int result = evaluator_evaluate_until(house->options.evaluator, request, mcp_call_stop(call),
+                                          verdict, err);
+    if (result < 0)
+        return result;
+    const char *status = mcp_text_of(*verdict, "status");
+    const char *why = mcp_text_of(json_object_get(*verdict, "error"), "message");
+    if (status && strcmp(status, "cancelled") == 0)
+        result = err_set(err, ERR_CANCELLED, "cancelled");
+    else if (status && strcmp(status, "infrastructure_error") == 0)
+        result = err_set(err, ERR_IO,
+                         "this could not be judged, which says nothing of your source: %s; submit "
+                         "it again",
+                         why ? why : "the judge failed");
+    return result;
+}
+
+static int answer_and_judge(struct mcp_gym *house, struct mcp_call *call, struct mcp_track *track,
+                            const char *source, json_t **verdict, struct err *err)
+{
+    char *text = fenced(source, track->language);
+    json_t *answer = json_pack("{s:o, s:s, s:o}", "text", json_text(text), "finish", "stop",
+                               "model", json_text(mcp_call_client(call)));
+    json_t *request = NULL;
+    mem_free(text);
+    int result = episode_answer(track->episode, answer, &request, err);
+    if (result == 0 && !is_same(request, source))
+        result = err_set(err, ERR_INPUT,
+                         "this source cannot be told from an answer around it: take out what looks "
+                         "like <think> or <KERNEL> tags, and empty texts");
+    if (result == 0)
+        result = judge(house, call, request, verdict, err);
+    if (result == 0)
+        result = episode_verdict(track->episode, *verdict, err);
+    json_decref(request);
+    json_decref(answer);
+    return result;
+}
+
+/* Of the turn that has just ended. */
+static json_t *row_of(const struct mcp_track *track)
+{
+    const json_t *record = episode_record(track->episode, episode_turn(track->episode) - 1);
+    double speedup = json_number_value(json_object_get(record, "speedup"));
+    json_t *row = json_object();
+    json_put(row, "episode", json_text(mcp_text_of(episode_state(track->episode), "id")));
+    json_put(row, "problem", json_text(track->problem));
+    json_put(row, "language", json_text(track->language));
+    json_put(row, "turn", json_incref(json_object_get(record, "turn")));
+    json_put(row, "status", json_incref(json_object_get(record, "status")));
+    json_put(row, "correct", json_incref(json_object_get(record, "correct")));
+    json_put(row, "speedup", speedup > 0 ? json_number(speedup) : json_null());
+    json_put(row, "reward", json_incref(json_object_get(record, "reward")));
+    json_put(row, "source", json_incref(json_object_get(record, "code")));
+    json_put(row, "feedback", json_incref(json_object_get(record, "feedback")));
+    return row;
+}
+
+/* *row is a new reference. On an error there was no turn. */
+static int play(struct mcp_gym *house, struct mcp_call *call, struct mcp_track *track,
+                const char *source, json_t **row, json_t **verdict, struct err *err)
+{
+    int result = track->episode ? 0 : begin_episode(house, call, track, err);
+    if (result < 0)
+        return result;
+    json_t *before = json_deep_copy(episode_state(track->episode));
+    result = answer_and_judge(house, call, track, source, verdict, err);
+    if (result < 0) {
+        take_back(house, track, before);
+    } else {
+        *row = row_of(track);
+        if (house->record)
+            result = mcp_record_keep(house->record, track->episode, err);
+        if (episode_phase(track->episode) == EPISODE_DONE)
+            mcp_track_end(house, track);
+    }
+    json_decref(before);
+    return result;
+}
+
+/* ---------------------------------------------------------------------------------- a session's */
+
+static double speedup_of(const json_t *row)
+{
+    return json_number_value(json_object_get(row, "speedup"));
+}
+
+static bool is_better(const json_t *row, const json_t *best)
+{
+    return json_is_true(json_object_get(row, "correct")) &&
+           (!best || speedup_of(row) > speedup_of(best));
+}
+
+static void replace(json_t **place, json_t *value)
+{
+    json_decref(*place);
+    *place = json_incref(value);
+}
+
+/* Copies: what the session holds is touched with its lock alone. *best is the caller's, NULL where
+ * none was correct. */
+static void remember(struct mcp_gym *house, struct mcp_seat *seat, struct mcp_track *track,
+                     const json_t *row, const json_t *verdict, json_t **best)
+{
+    json_t *kept = json_deep_copy(row), *kept_verdict = json_deep_copy(verdict);
+    pthread_mutex_lock(&house->lock);
+    track->order = ++seat->total;
+    json_array_append_new(seat->turns, kept);
+    if (is_better(kept, track->best))
+        replace(&track->best, kept);
+    replace(&track->row, kept);
+    replace(&track->verdict, kept_verdict);
+    json_decref(kept_verdict);
+    if (json_array_size(seat->turns) > LIMIT_MCP_HISTORY)
+        json_array_remove(seat->turns, 0);
+    *best = track->best ? json_deep_copy(track->best) : NULL;
+    pthread_mutex_unlock(&house->lock);
+}
+
+/* --------------------------------------------------------------------------------------- submit */
+
+static json_t *number_at(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_incref((json_t *)value) : json_null();
+}
+
+static json_t *violations_of(const json_t *verdict)
+{
+    const json_t *list = json_object_get(json_object_get(verdict, "integrity"), "violations");
+    json_t *kept = json_array();
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *code = mcp_text_of(one, "code"), *evidence = mcp_text_of(one, "evidence");
+        json_t *row = json_object();
+        json_put(row, "code", json_text(code ? code : ""));
+        json_put(row, "evidence", json_text(evidence ? evidence : ""));
+        json_array_append_new(kept, row);
+    }
+    return kept;
+}
+
+static json_t *copy_keys(const json_t *row, const char *const *keys, size_t count)
+{
+    json_t *copy = json_object();
+    for (size_t i = 0; i < count; i++)
+        json_put(copy, keys[i], json_incref(json_object_get(row, keys[i])));
+    return copy;
+}
+
+static json_t *submission_json(const struct mcp_seat *seat, const json_t *row,
+                               const json_t *verdict, const json_t *best)
+{
+    static const char *const keys[] = {"episode", "problem", "language", "turn",    "status",
+                                       "correct", "speedup", "reward",   "feedback"};
+    static const char *const best_keys[] = {"episode", "turn", "speedup", "reward"};
+    const json_t *timing = json_object_get(verdict, "timing");
+    const json_t *interval = json_object_get(timing, "speedup_interval");
+    const char *id = mcp_text_of(verdict, "id");
+    json_t *object = copy_keys(row, keys, sizeof keys / sizeof *keys);
+    bool timed = json_is_number(json_object_get(row, "speedup"));
+    const json_t *low = json_array_get(interval, 0), *high = json_array_get(interval, 1);
+    json_put(object, "session", json_text(seat->id));
+    json_put(object, "compiled", json_boolean(json_is_true(json_object_get(verdict, "compiled"))));
+    json_put(object, "speedup_low",
+             timed && json_is_number(low) ? json_incref((json_t *)low) : json_null());
+    json_put(object, "speedup_high",
+             timed && json_is_number(high) ? json_incref((json_t *)high) : json_null());
+    json_put(object, "time_ms", number_at(json_object_get(timing, "candidate"), "median"));
+    json_put(object, "reference_ms", number_at(json_object_get(timing, "reference"), "median"));
+    json_put(object, "violations", violations_of(verdict));
+    json_put(object, "evaluation", json_text(id ? id : ""));
+    json_put(object, "best",
+             best ? copy_keys(best, best_keys, sizeof best_keys / sizeof *best_keys) : json_null());
+    return object;
+}
+
+static void put_speedup(struct buf *text, const json_t *row)
+{
+    if (json_is_number(json_object_get(row, "speedup")))
+        buf_printf(text, ", %.3gx as fast as the reference", speedup_of(row));
+}
+
+static char *submission_text(const struct mcp_call *call, const struct mcp_seat *seat,
+                             const json_t *row, const json_t *best)
+{
+    struct buf text;
+    buf_init(&text, TEXT_BYTES);
+    buf_printf(&text, "Turn %lld: %s", (long long)json_integer_value(json_object_get(row, "turn")),
+               mcp_text_of(row, "status"));
+    put_speedup(&text, row);
+    buf_printf(&text, "; reward %.4g. ", json_number_value(json_object_get(row, "reward")));
+    bool is_best = best && json_equal(best, row);
+    if (is_best)
+        buf_puts(&text, "This is the best so far.");
+    else if (best)
+        buf_printf(&text, "The best so far is turn %lld%s",
+                   (long long)json_integer_value(json_object_get(best, "turn")),
+                   json_is_number(json_object_get(best, "speedup")) ? "" : ".");
+    else
+        buf_puts(&text, "No submission was correct so far.");
+    if (best && !is_best && json_is_number(json_object_get(best, "speedup")))
+        buf_printf(&text, " with %.3gx.", speedup_of(best));
+    if (!mcp_call_session(call))
+        buf_printf(&text, "\nPass session=\"%s\" with the next submission, to history and profile.",
+                   seat->id);
+    buf_printf(&text, "\n\n%s", mcp_text_of(row, "feedback"));
+    return buf_take(&text);
+}
+
+/* The language that is meant; NULL: it does not solve such problems. */
+static const char *language_for(const struct problem *problem, const char *named,
+                                const char *source, struct err *err)
+{
+    const char *file = problem->format == PROBLEM_TORCH ? "candidate.py" : "";
+    const struct language *language = named ? language_named(named)
+                                            : language_of(NULL, file, source);
+    if (language->format == problem->format)
+        return language->name;
+    err_set(err, ERR_INPUT, "arguments.language: %s does not solve %s problems", language->name,
+            problem_format_name(problem));
+    return NULL;
+}
+
+static int submit_to(struct mcp_gym *house, struct mcp_call *call, struct mcp_seat *seat,
+                     const char *problem, const char *language, const char *source,
+                     struct mcp_answer *answer, struct err *err)
+{
+    struct mcp_track *track;
+    json_t *row = NULL, *verdict = NULL, *best = NULL;
+    mcp_call_progress(call, "waiting");
+    int result = mcp_track_take(house, seat, problem, language, mcp_call_stop(call), &track, err);
+    if (result < 0)
+        return result;
+    result = play(house, call, track, source, &row, &verdict, err);
+    if (result == 0)
+        remember(house, seat, track, row, verdict, &best);
+    mcp_track_give_back(house, track);
+    if (result == 0) {
+        answer->structured = submission_json(seat, row, verdict, best);
+        answer->text = submission_text(call, seat, row, best);
+        mcp_call_log(call, MCP_INFO,
+                     json_pack("{s:O, s:O, s:O}", "problem", json_object_get(row, "problem"),
+                               "status", json_object_get(row, "status"), "speedup",
+                               json_object_get(row, "speedup")));
+    }
+    json_decref(best);
+    json_decref(row);
+    json_decref(verdict);
+    return result;
+}
+
+int mcp_tool_submit(struct mcp_gym *house, struct mcp_call *call, const json_t *arguments,
+                    struct mcp_answer *answer, struct err *err)
+{
+    const char *source = mcp_text_of(arguments, "source"), *language = NULL;
+    struct problem problem = {0};
+    struct mcp_seat *seat;
+    int result = mcp_problem_load(house, mcp_text_of(arguments, "problem"), &problem, err);
+    if (result == 0 &&
+        !(language = language_for(&problem, mcp_text_of(arguments, "language"), source, err)))
+        result = err->code;
+    if (result == 0)
+        result = mcp_seat_find(house, call, mcp_text_of(arguments, "session"), true, &seat, err);
+    if (result == 0) {
+        result = submit_to(house, call, seat, problem.id, language, source, answer, err);
+        mcp_seat_unref(house, seat);
+    }
+    problem_deinit(&problem);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------- profile */
+
+/* With the lock held: that of the last turn, on that problem where one is named. */
+static const struct mcp_track *latest(const struct mcp_seat *seat, const char *problem)
+{
+    const struct mcp_track *found = NULL;
+    for (const struct mcp_track *track = seat->tracks; track; track = track->next)
+        if (track->order > (found ? found->order : 0) &&
+            (!problem || strcmp(track->problem, problem) == 0))
+            found = track;
+    return found;
+}
+
+static char *profile_text_of(const json_t *profile, const json_t *row)
+{
+    const char *told = mcp_text_of(profile, "text");
+    const json_t *kernels = json_object_get(profile, "kernels");
+    struct buf text;
+    buf_init(&text, TEXT_BYTES);
+    buf_printf(&text, "Profile of turn %lld (%s).\n",
+               (long long)json_integer_value(json_object_get(row, "turn")),
+               mcp_text_of(row, "status"));
+    if (told)
+        buf_puts(&text, told);
+    for (size_t i = 0; !told && i < json_array_size(kernels) && i < KERNELS; i++) {
+        const json_t *kernel = json_array_get(kernels, i);
+        const char *name = mcp_text_of(kernel, "name");
+        buf_printf(&text, "%s: %.4g us in %lld launches\n", name ? name : "?",
+                   json_number_value(json_object_get(kernel, "time_us")),
+                   (long long)json_integer_value(json_object_get(kernel, "launches")));
+    }
+    if (!told && json_array_size(kernels) == 0)
+        buf_puts(&text, "It was not profiled: that comes after correctness and timing.");
+    return buf_take(&text);
+}
+
+static json_t *profile_json(const json_t *row, const json_t *profile, const char *text)
+{
+    static const char *const keys[] = {"episode", "problem", "language", "turn", "status"};
+    const json_t *kernels = json_object_get(profile, "kernels");
+    json_t *object = copy_keys(row, keys, sizeof keys / sizeof *keys);
+    json_put(object, "text", json_text(text));
+    json_put(object, "kernels",
+             json_is_array(kernels) ? json_incref((json_t *)kernels) : json_array());
+    json_put(object, "own_time_fraction", number_at(profile, "own_time_fraction"));
+    return object;
+}
+
+int mcp_tool_profile(struct mcp_gym *house, struct mcp_call *call, const json_t *arguments,
+                     struct mcp_answer *answer, struct err *err)
+{
+    const char *problem = mcp_text_of(arguments, "problem");
+    struct mcp_seat *seat;
+    int result = mcp_seat_find(house, call, mcp_text_of(arguments, "session"), false, &seat, err);
+    if (result < 0)
+        return result;
+    pthread_mutex_lock(&house->lock);
+    const struct mcp_track *track = latest(seat, problem);
+    json_t *row = track ? json_deep_copy(track->row) : NULL;
+    json_t *verdict = track ? json_deep_copy(track->verdict) : NULL;
+    pthread_mutex_unlock(&house->lock);
+    if (row) {
+        const json_t *profile = json_object_get(verdict, "profile");
+        answer->text = profile_text_of(profile, row);
+        answer->structured = profile_json(row, profile, answer->text);
+    } else {
+        result = err_set(err, ERR_MISSING, "nothing has been submitted%s%.128s in this session yet",
+                         problem ? " for " : "", problem ? problem : "");
+    }
+    json_decref(row);
+    json_decref(verdict);
+    mcp_seat_unref(house, seat);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------- history */
+
+/* With the lock held: the newest `limit` of those that are meant. Says how many those are. */
+static size_t copy_rows(const struct mcp_seat *seat, const json_t *arguments, size_t limit,
+                        json_t *rows)
+{
+    const char *problem = mcp_text_of(arguments, "problem");
+    size_t total = 0;
+    for (size_t i = json_array_size(seat->turns); i-- > 0;) {
+        const json_t *row = json_array_get(seat->turns, i);
+        if (problem && strcmp(mcp_text_of(row, "problem"), problem) != 0)
+            continue;
+        if (total++ >= limit)
+            continue;
+        json_t *copy = json_deep_copy(row);
+        if (!json_is_true(json_object_get(arguments, "source")))
+            json_object_del(copy, "source");
+        if (!json_is_true(json_object_get(arguments, "feedback")))
+            json_object_del(copy, "feedback");
+        json_array_insert_new(rows, 0, copy);
+    }
+    return total;
+}
+
+static void put_line(struct buf *text, const json_t *row)
+{
+    const char *source = mcp_text_of(row, "source"), *feedback = mcp_text_of(row, "feedback");
+    buf_printf(text, "%s (%s), turn %lld: %s", mcp_text_of(row, "problem"),
+               mcp_text_of(row, "language"),
+               (long long)json_integer_value(json_object_get(row, "turn")),
+               mcp_text_of(row, "status"));
+    put_speedup(text, row);
+    buf_printf(text, ", reward %.4g\n", json_number_value(json_object_get(row, "reward")));
+    if (source)
+        buf_printf(text, "%s\n", source);
+    if (feedback)
+        buf_printf(text, "%s\n", feedback);
+}
+
+int mcp_tool_history(struct mcp_gym *house, struct mcp_call *call, const json_t *arguments,
+                     struct mcp_answer *answer, struct err *err)
+{
+    const json_t *given = json_object_get(arguments, "limit");
+    size_t limit = given ? (size_t)json_integer_value(given) : HISTORY;
+    struct mcp_seat *seat;
+    struct buf text;
+    int result = mcp_seat_find(house, call, mcp_text_of(arguments, "session"), false, &seat, err);
+    if (result < 0)
+        return result;
+    json_t *rows = json_array();
+    pthread_mutex_lock(&house->lock);
+    size_t total = copy_rows(seat, arguments, limit, rows);
+    pthread_mutex_unlock(&house->lock);
+    buf_init(&text, TEXT_BYTES);
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        put_line(&text, json_array_get(rows, i));
+    if (total == 0)
+        buf_puts(&text, "nothing has been submitted yet");
+    answer->text = buf_take(&text);
+    answer->structured = json_pack("{s:s, s:o, s:I}", "session", seat->id, "turns", rows, "total",
+                                   (json_int_t)total);
+    mcp_seat_unref(house, seat);
+    return 0;
+}

@@ -1,7 +1,0 @@
-/* openapi: the description of our own API (OpenAPI 3.1), as src/server/openapi.json has it. */
-#ifndef WARPGYM_SERVER_OPENAPI_H
-#define WARPGYM_SERVER_OPENAPI_H
-
-extern const char openapi_json[]; /* NUL-terminated */
-
-#endif

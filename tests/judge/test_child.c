@@ -1,0 +1,624 @@
+/* One child at a time: what a native candidate's process can do, and what the judge makes of what it
+ * says. tests/sandbox/probe.c is the candidate; its input and output are texts. */
+#include "judge/process/child.h"
+
+#include "../support/judging.h"
+#include "base/buf.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "compile/compile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define BIT(layer) (1U << (layer))
+#define TEXT_BYTES 256
+#define TIMEOUT_MS 20000
+
+static char *place;
+static char *secret;
+static struct toolchain toolchain;
+static struct standby *standby;
+static struct sandbox *sandbox;
+static struct child child;
+static uint32_t layers; /* that this machine gives */
+
+/* The shared object, as sealed memory. */
+static int compile_text(const char *name, const char *define)
+{
+    struct err err = {0};
+    struct outcome outcome;
+    char *object = mem_printf("%s/object.so", place);
+    const char *argv[] = {toolchain.cc, "-std=gnu17", "-D_GNU_SOURCE", "-O1", "-shared",
+                          "-fPIC",      "-Isrc",      define,          "-o",  object,
+                          name,         NULL};
+    const char *environment[] = {"PATH=/usr/bin:/bin", NULL};
+    struct command command = {.argv = argv, .environment = environment, .timeout_ms = 60000};
+    char *bytes = NULL;
+    size_t count = 0;
+    outcome_init(&outcome, 10000);
+    if (process_runner.run(&process_runner, &command, &outcome, &err) < 0 ||
+        outcome.exit_code != 0 || file_read(object, (size_t)1 << 24, &bytes, &count, &err) < 0)
+        fail_msg("%s%s", err.text, outcome.output.data);
+    int fd = file_memory_from("artifact", bytes, count, &err);
+    assert_true(fd >= 0);
+    outcome_deinit(&outcome);
+    mem_free(bytes);
+    mem_free(object);
+    return fd;
+}
+
+static int compile_source_text(const char *text)
+{
+    struct err err = {0};
+    char *path = mem_printf("%s/source.c", place);
+    assert_int_equal(file_write_atomic(path, text, strlen(text), 0600, &err), 0);
+    int fd = compile_text(path, "-DCANDIDATE");
+    mem_free(path);
+    return fd;
+}
+
+static int open_child(int artifact, struct err *err)
+{
+    struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE, .threads = 1};
+    struct child_start start = {.standby = standby,
+                                .sandbox = sandbox,
+                                .message = &open,
+                                .descriptors = &artifact,
+                                .descriptor_count = 1,
+                                .timeout_ms = TIMEOUT_MS};
+    int result = child_open(&child, &start, NULL, NULL, err);
+    child.slot_outputs = true;
+    return result;
+}
+
+static struct layout text_layout(void)
+{
+    return (struct layout){
+        .count = 2,
+        .bytes = 4096,
+        .arguments = {{.role = ROLE_IN, .dtype = DTYPE_U8, .count = TEXT_BYTES},
+                      {.role = ROLE_OUT, .dtype = DTYPE_U8, .offset = 1024, .count = TEXT_BYTES}}};
+}
+
+static void open_ready(int artifact)
+{
+    struct err err = {0};
+    struct layout layout = text_layout();
+    if (open_child(artifact, &err) < 0 ||
+        child_map(&child, &layout, &layout, 1, false, TIMEOUT_MS, &err) < 0)
+        fail_msg("%s %s", err.text, child.failed.text);
+}
+
+static int probe_object = -1;
+
+/* What the probe says, from inside; lies in the slot. */
+static const char *ask(const char *what, const char *argument)
+{
+    struct err err = {0};
+    struct child_time time;
+    struct tensor tensor = {0};
+    snprintf(child.slot.data, TEXT_BYTES, "%s %s", what, argument);
+    memset(child.slot.data + 1024, 0, TEXT_BYTES);
+    if (child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, &err) < 0 ||
+        child_output(&child, 0, 0, &tensor, &err) < 0)
+        fail_msg("%s %s: %s", what, argument, err.text);
+    return tensor.data;
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    place = judging_directory("child");
+    secret = mem_printf("%s/secret", place);
+    toolchain_init(&toolchain, NULL);
+    char *program = paths_side_program(&err);
+    const char *argv[] = {program, NULL};
+    const char *const environment[] = {NULL};
+    if (!program || !toolchain.cc ||
+        standby_open(&standby, argv, environment, TIMEOUT_MS, NULL, &err) < 0 ||
+        file_write_atomic(secret, "secret\n", 7, 0666, &err) < 0)
+        fail_msg("cannot prepare: %s", err.text);
+    mem_free(program);
+    sandbox = mem_alloc(sizeof *sandbox);
+    sandbox_init(sandbox, SANDBOX_NATIVE);
+    chmod(place, 0755);
+    chmod(secret, 0666);
+    probe_object = compile_text("tests/sandbox/probe.c", "-DPROBE_SOLUTION");
+    open_ready(probe_object);
+    layers = child.process.layers;
+    child_close(&child);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    close(probe_object);
+    standby_close(standby);
+    toolchain_deinit(&toolchain);
+    judging_remove(place);
+    mem_free(secret);
+    mem_free(sandbox);
+    return 0;
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    child_close(&child);
+    sandbox_init(sandbox, SANDBOX_NATIVE);
+    return 0;
+}
+
+static void try_all(uint32_t forbid)
+{
+    char judge[16];
+    uint32_t paths = BIT(LAYER_MOUNT) | BIT(LAYER_LANDLOCK);
+    uint32_t filter = BIT(LAYER_SECCOMP);
+    snprintf(judge, sizeof judge, "%d", (int)getpid());
+    const struct {
+        const char *what, *argument;
+        uint32_t held;
+    } rows[] = {
+        {"connect", "1", BIT(LAYER_NET) | filter},
+        {"abstract", "nobody", BIT(LAYER_NET) | filter},
+        {"read", "/etc/passwd", paths},
+        {"read", secret, paths},
+        {"write", secret, paths},
+        {"write", "/dev/shm/warpgym-test", paths},
+        {"signal", judge, BIT(LAYER_PID) | filter},
+        {"attach", judge, BIT(LAYER_PID) | filter | BIT(LAYER_LANDLOCK) | BIT(LAYER_IDENTITY)},
+        {"setuid", "", BIT(LAYER_IDENTITY) | filter},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!(layers & ~forbid & rows[i].held)) {
+            print_message("without %#x: nothing here keeps it from: %s %s\n", forbid, rows[i].what,
+                          rows[i].argument);
+            continue;
+        }
+        const char *answer = ask(rows[i].what, rows[i].argument);
+        if (strncmp(answer, "refused: ", 9) != 0)
+            fail_msg("without %#x: %s %s: %s", forbid, rows[i].what, rows[i].argument, answer);
+    }
+}
+
+/* Where there are no mounts, scratch is a directory that the judge makes. */
+static void host_scratch(void)
+{
+    snprintf(sandbox->scratch, sizeof sandbox->scratch, "%s/scratch", place);
+    assert_int_equal(mkdir(sandbox->scratch, 0700), 0);
+    if (geteuid() == 0)
+        assert_int_equal(chown(sandbox->scratch, SANDBOX_NOBODY, SANDBOX_NOBODY), 0);
+}
+
+static void test_fence(void **state)
+{
+    (void)state;
+    for (int i = -1; i < SANDBOX_LAYER_COUNT; i++) {
+        sandbox_init(sandbox, SANDBOX_NATIVE);
+        sandbox->forbid = i < 0 ? 0 : BIT(i);
+        if (i == LAYER_MOUNT)
+            host_scratch();
+        open_ready(probe_object);
+        try_all(sandbox->forbid);
+        child_close(&child);
+        assert_false(sandbox->scratch[0] &&
+                     file_exists(sandbox->scratch)); /* it goes with the child */
+    }
+}
+
+static void test_no_fence_at_all(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    sandbox->forbid = BIT(LAYER_PID) | BIT(LAYER_SECCOMP);
+    assert_int_equal(open_child(probe_object, &err), ERR_INPUT);
+    assert_int_equal(child.failed.failure, FAILED_UNSUPPORTED);
+    assert_non_null(strstr(child.failed.text, "neither a system-call filter"));
+}
+
+static void test_system_calls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        long number;
+    } calls[] = {
+#define X(name) {#name, SYS_##name}
+        X(fork),
+        X(vfork),
+        X(clone3),
+        X(execve),
+        X(execveat),
+        X(kill),
+        X(tkill),
+        X(wait4),
+        X(ptrace),
+        X(mount),
+        X(unshare),
+        X(setns),
+        X(socket),
+        X(socketpair),
+        X(memfd_create),
+        X(bpf),
+        X(userfaultfd),
+        X(keyctl),
+        X(process_vm_readv),
+        X(pidfd_getfd),
+        X(pidfd_open),
+        X(io_uring_setup),
+        X(setsid),
+        X(setitimer),
+        X(alarm),
+        X(timer_create),
+        X(prctl),
+        X(seccomp),
+        X(personality),
+        X(perf_event_open),
+        X(modify_ldt),
+        X(shmget),
+        X(mq_open),
+        X(inotify_init1),
+        X(signalfd4),
+        X(timerfd_create),
+        X(pidfd_send_signal),
+        X(rt_sigqueueinfo),
+        X(chroot),
+        X(setuid),
+#undef X
+    };
+    open_ready(probe_object);
+    if (!(child.process.layers & BIT(LAYER_SECCOMP))) {
+        print_message("this machine has no seccomp filter\n");
+        return;
+    }
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%ld", calls[i].number);
+        const char *answer = ask("syscall", number);
+        if (strcmp(answer, "refused: EPERM") != 0 && strcmp(answer, "refused: ENOSYS") != 0)
+            fail_msg("%s: %s", calls[i].name, answer);
+    }
+    assert_string_equal(ask("fork", "4"), "0");
+}
+
+static void test_inside(void **state)
+{
+    (void)state;
+    open_ready(probe_object);
+    assert_string_equal(ask("descriptors", ""), "1"); /* its channel */
+    assert_string_not_equal(ask("identity", ""), "0");
+    assert_string_equal(ask("read", "/dev/urandom"), "done");
+    assert_string_equal(ask("write", "file"), "done");
+    if (layers & BIT(LAYER_MOUNT)) {
+        assert_string_equal(ask("write", "/tmp/file"), "done");
+        assert_string_equal(ask("write", "/file"), "refused: EROFS");
+        assert_string_equal(ask("read", "/bin/sh"), "refused: ENOENT");
+        assert_string_equal(ask("read", "/usr/lib"), "refused: ENOENT");
+    }
+    if (layers & BIT(LAYER_PROC)) {
+        assert_string_equal(ask("status", "Seccomp"), "2");
+        assert_string_equal(ask("status", "NoNewPrivs"), "1");
+        assert_string_equal(ask("status", "CapEff"), "0000000000000000");
+        assert_string_equal(ask("entries", "/proc"), "1");
+    }
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    sandbox->scratch_bytes = UINT64_C(1) << 20;
+    sandbox->memory_bytes = UINT64_C(64) << 20;
+    open_ready(probe_object);
+    assert_string_equal(ask("allocate", "256"), "refused: ENOMEM");
+    assert_string_equal(ask("allocate", "8"), "done");
+    long long filled = strtoll(ask("fill", "64"), NULL, 10);
+    long long most = layers & BIT(LAYER_MOUNT) ? 1 << 20 : 8 << 20; /* each file, all files */
+    assert_in_range(filled, 1 << 16, most);
+}
+
+/* Scratch is one process's own: what one leaves, the next does not find. */
+static void test_private_scratch(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        open_ready(probe_object);
+        if (!(child.process.layers & BIT(LAYER_SCRATCH)))
+            print_message("this machine has no private scratch\n");
+        else if (layers & BIT(LAYER_MOUNT))
+            assert_string_equal(ask("read", SANDBOX_SCRATCH "/left"), "refused: ENOENT");
+        assert_string_equal(ask("write", "left"), "done");
+        child_close(&child);
+    }
+}
+
+static void test_bad_artifacts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t count;
+    } rows[] = {{"x", 1}, {"\177ELF", 4}, {"\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\76\0", 20}};
+    int before = judging_descriptors();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct err err = {0};
+        int fd = file_memory_from("artifact", rows[i].bytes, rows[i].count, &err);
+        assert_int_equal(open_child(fd, &err), ERR_INPUT);
+        assert_int_equal(child.failed.failure, FAILED_LOAD);
+        assert_non_null(strstr(err.text, "cannot load the shared object"));
+        close(fd);
+        child_close(&child);
+    }
+    assert_int_equal(judging_descriptors(), before);
+}
+
+static void test_call_and_map(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    int before = judging_descriptors();
+    open_ready(probe_object);
+    for (int i = 0; i < 5; i++) { /* a block after the other, each fresh */
+        struct layout layout = text_layout();
+        struct child_time time;
+        struct tensor tensor;
+        layout.bytes = 4096 << i;
+        assert_int_equal(child_map(&child, &layout, &layout, 1, false, TIMEOUT_MS, &err), 0);
+        assert_string_equal(ask("write", "/dev/null"), "done");
+        assert_true(child.process.frozen);
+        assert_int_equal(child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), 0);
+        assert_true(time.ms > time.own_ms && time.own_ms > 0 && time.freeze_us > 0);
+        assert_int_equal(child_output_count(&child), 1);
+        assert_int_equal(child_output(&child, 0, 1, &tensor, &err), ERR_INTERNAL);
+        assert_int_equal(child_output(&child, 0, 0, &tensor, &err), 0);
+        assert_true(tensor.dtype == DTYPE_U8 && tensor.count == TEXT_BYTES && !child.late);
+    }
+    child_close(&child);
+    assert_int_equal(judging_descriptors(), before);
+    struct child none = {0};
+    child_close(&none);
+    assert_int_equal(judging_descriptors(), before);
+}
+
+static _Atomic int cancelled;
+
+static void *cancel_soon(void *unused)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    cancelled = 1;
+    return unused;
+}
+
+static void test_call_ends(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct child_time time;
+    pthread_t thread;
+    open_ready(probe_object);
+    snprintf(child.slot.data, TEXT_BYTES, "loop ");
+    assert_int_equal(child_call(&child, WIRE_RUN, 0, 100, &time, &err), ERR_TIMEOUT);
+    child_close(&child);
+
+    open_ready(probe_object);
+    child.cancelled = &cancelled;
+    snprintf(child.slot.data, TEXT_BYTES, "loop ");
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+    assert_int_equal(child_call(&child, WIRE_RUN, 0, 60000, &time, &err), ERR_CANCELLED);
+    pthread_join(thread, NULL);
+    cancelled = 0;
+    child_close(&child);
+
+    open_ready(probe_object);
+    snprintf(child.slot.data, TEXT_BYTES, "crash ");
+    assert_int_equal(child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), ERR_CRASH);
+    assert_string_equal(err.text, "the process was killed by SIGSEGV (Segmentation fault)");
+    assert_int_equal(child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), ERR_CRASH);
+}
+
+/* Sends whatever the slot says on every descriptor, then returns (and the child says DONE). */
+#define SPEAKER                                                                                    \
+    "#include \"judge/process/wire.h\"\n#include <string.h>\n#include <sys/socket.h>\n"            \
+    "void solution(const unsigned char *, unsigned char *);\n"                                     \
+    "void solution(const unsigned char *request, unsigned char *answer)\n{\n"                      \
+    "    static union wire_message message;\n    unsigned bytes;\n"                                \
+    "    memcpy(&bytes, request, 4);\n    memset(&message, 0, sizeof message);\n"                  \
+    "    memcpy(&message, request + 4, 128);\n    answer[0] = 1;\n"                                \
+    "    for (int fd = 3; bytes && fd < 32; fd++)\n"                                               \
+    "        send(fd, &message, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);\n}\n"
+
+static int speak(const void *message, uint32_t bytes, bool slot_outputs, struct err *err)
+{
+    struct child_time time;
+    memset(child.slot.data, 0, TEXT_BYTES);
+    memcpy(child.slot.data, &bytes, sizeof bytes);
+    memcpy(child.slot.data + 4, message, 128);
+    child.slot_outputs = slot_outputs;
+    return child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, err);
+}
+
+static const struct {
+    const char *name;
+    struct wire_done done; /* its first 128 bytes */
+    uint32_t bytes;
+    bool slot_outputs;
+    int result, output; /* of the call; of the output that it tells of */
+} forged[] = {
+    {"a claim where outputs lie in the slot",
+     {.type = WIRE_DONE, .count = 1, .outputs = {{.address = 8, .bytes = 1 << 20}}},
+     sizeof(struct wire_done),
+     true,
+     0,
+     0},
+    {"an output that is nowhere",
+     {.type = WIRE_DONE,
+      .count = 1,
+      .outputs = {{.address = 8, .bytes = 64, .dtype = DTYPE_U8, .dimensions = 1, .shape = {64}}}},
+     sizeof(struct wire_done),
+     false,
+     0,
+     ERR_PROTOCOL},
+    {"an output in the kernel",
+     {.type = WIRE_DONE,
+      .count = 1,
+      .outputs = {{.address = UINT64_C(0xffffffff81000000), .bytes = 8, .dtype = DTYPE_F64}}},
+     sizeof(struct wire_done),
+     false,
+     0,
+     ERR_PROTOCOL},
+    {"an output that cannot be",
+     {.type = WIRE_DONE, .count = 1, .outputs = {{.bytes = 7, .dtype = DTYPE_F32}}},
+     sizeof(struct wire_done),
+     false,
+     ERR_PROTOCOL,
+     0},
+    {"too many outputs",
+     {.type = WIRE_DONE, .count = 1000},
+     sizeof(struct wire_done),
+     false,
+     ERR_PROTOCOL,
+     0},
+    {"too short", {.type = WIRE_DONE, .count = 1}, 100, true, ERR_PROTOCOL, 0},
+    {"OPENED again", {.type = WIRE_OPENED}, sizeof(struct wire_opened), true, ERR_PROTOCOL, 0},
+    {"a failure without a class",
+     {.type = WIRE_FAILED},
+     sizeof(struct wire_failed),
+     true,
+     ERR_INPUT,
+     0},
+    {"a failure of a wild class",
+     {.type = WIRE_FAILED, .count = 12345},
+     sizeof(struct wire_failed),
+     true,
+     ERR_INPUT,
+     0},
+};
+
+static void test_forged_messages(void **state)
+{
+    (void)state;
+    int object = compile_source_text(SPEAKER);
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        struct err err = {0};
+        struct tensor tensor;
+        open_ready(object);
+        int result = speak(&forged[i].done, forged[i].bytes, forged[i].slot_outputs, &err);
+        if (result != forged[i].result)
+            fail_msg("%s: %s %s", forged[i].name, err_name(result), err.text);
+        if (result == 0 && child_output(&child, 0, 0, &tensor, &err) != forged[i].output)
+            fail_msg("%s: its output: %s", forged[i].name, err.text);
+        if (result == ERR_INPUT)
+            assert_int_equal(child.failed.failure, FAILED_RUN);
+        if (result == 0) { /* the real DONE, when it comes, is one too many */
+            struct wire_done none = {0};
+            struct pollfd wait = {.fd = child.process.channel, .events = POLLIN};
+            sandboxed_thaw(&child.process);
+            assert_int_equal(poll(&wait, 1, TIMEOUT_MS), 1);
+            assert_int_equal(speak(&none, 0, true, &err), ERR_PROTOCOL);
+            assert_true(child.spoke);
+        }
+        child_close(&child);
+    }
+    close(object);
+}
+
+/* A claim of 16 GiB costs nothing until somebody wants the bytes. */
+static void test_large_claim(void **state)
+{
+    (void)state;
+    struct wire_done done = {.type = WIRE_DONE,
+                             .count = 1,
+                             .outputs = {{.address = 4096,
+                                          .bytes = LIMIT_TENSOR_BYTES,
+                                          .dtype = DTYPE_U8,
+                                          .dimensions = 1,
+                                          .shape = {(int64_t)LIMIT_TENSOR_BYTES}}}};
+    struct tensor tensor;
+    struct err err = {0};
+    int object = compile_source_text(SPEAKER);
+    open_ready(object);
+    assert_int_equal(speak(&done, sizeof done, false, &err), 0);
+    assert_int_equal(child_output_form(&child, 0, 0, &tensor, &err), 0);
+    assert_true(tensor.count == LIMIT_TENSOR_BYTES && tensor.bytes == LIMIT_TENSOR_BYTES);
+    assert_null(tensor.data);
+    assert_null(child.buffers[0]);
+    assert_int_equal(child_output_form(&child, 0, 1, &tensor, &err), ERR_INTERNAL);
+    close(object);
+}
+
+/* An oracle of its own memory and type, beside the plain answer. */
+static void test_oracle(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct child_time time;
+    struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_REFERENCE, .threads = 1};
+    struct layout layout = {
+        .count = 3,
+        .bytes = 4096,
+        .arguments = {{.role = ROLE_IN, .dtype = DTYPE_F32, .count = 4},
+                      {.role = ROLE_OUT, .dtype = DTYPE_F32, .offset = 512, .count = 4},
+                      {.role = ROLE_SCALAR, .dtype = DTYPE_F32, .offset = 1024, .count = 1}}};
+    int objects[2] = {compile_source_text("void solution(const float *x, float *y, float a) {"
+                                          " for (int i = 0; i < 4; i++) y[i] = x[i] / a; }\n"),
+                      compile_source_text("void solution(const double *x, double *y, double a) {"
+                                          " for (int i = 0; i < 4; i++) y[i] = x[i] / a; }\n")};
+    struct child_start start = {.standby = standby,
+                                .sandbox = sandbox,
+                                .message = &open,
+                                .descriptors = objects,
+                                .descriptor_count = 2,
+                                .timeout_ms = TIMEOUT_MS};
+    if (child_open(&child, &start, NULL, NULL, &err) < 0 ||
+        child_map(&child, &layout, &layout, 1, true, TIMEOUT_MS, &err) < 0)
+        fail_msg("%s", err.text);
+    float *slot = (float *)(void *)child.slot.data;
+    slot[0] = slot[1] = slot[2] = slot[3] = 1;
+    slot[256] = 3;
+    assert_int_equal(child_call(&child, WIRE_DOUBLE, 0, TIMEOUT_MS, &time, &err), 0);
+    assert_int_equal(child_call(&child, WIRE_RUN, 0, TIMEOUT_MS, &time, &err), 0);
+    const double *wide = (const double *)(const void *)(child.oracle.data +
+                                                        child.oracle_layout.arguments[1].offset);
+    assert_true(slot[128] == 1.0F / 3 && wide[3] == 1.0 / 3);
+    close(objects[0]);
+    close(objects[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_fence, reset),
+        cmocka_unit_test_teardown(test_no_fence_at_all, reset),
+        cmocka_unit_test_teardown(test_system_calls, reset),
+        cmocka_unit_test_teardown(test_inside, reset),
+        cmocka_unit_test_teardown(test_bounds, reset),
+        cmocka_unit_test_teardown(test_private_scratch, reset),
+        cmocka_unit_test_teardown(test_bad_artifacts, reset),
+        cmocka_unit_test_teardown(test_call_and_map, reset),
+        cmocka_unit_test_teardown(test_call_ends, reset),
+        cmocka_unit_test_teardown(test_forged_messages, reset),
+        cmocka_unit_test_teardown(test_large_claim, reset),
+        cmocka_unit_test_teardown(test_oracle, reset),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

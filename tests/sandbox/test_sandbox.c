@@ -1,0 +1,730 @@
+/* What a command in a SANDBOX_BUILD sandbox can do, and what it cannot: with all layers that this machine
+ * has, and with each of them taken away in turn. Runs twice where it can: as root, and as an
+ * ordinary user in a child of its own. tests/sandbox/probe.c is what tries. */
+#include "sandbox/sandbox.h"
+
+#include "../support/judging.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "compile/compile.h"
+#include "sandbox/command.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define BIT(layer) (1U << (layer))
+#define ORDINARY_USER 1000
+#define OUTPUT_BYTES 10000
+
+static char *place;          /* holds everything below */
+static char *probe;          /* in place/bin: readable inside */
+static char *secret;         /* place/secret: a file that everybody may read */
+static char *open_directory; /* place/open: a directory that everybody may write to */
+static char *child_program;
+static struct standby *standby;
+static _Atomic int cancelled;
+static uint32_t layers; /* that this machine gives, to this user */
+static int listener = -1, abstract_listener = -1;
+static char port[16], abstract_name[32];
+
+struct result {
+    int code;
+    struct err err;
+    struct outcome outcome;
+    uint32_t layers;
+};
+
+static void result_deinit(struct result *result)
+{
+    outcome_deinit(&result->outcome);
+}
+
+struct ask {
+    const char *const *argv, *const *environment;
+    uint32_t forbid;
+    int64_t timeout_ms;
+    uint64_t memory_bytes, file_bytes;
+};
+
+static void run_command(const struct ask *ask, struct result *result)
+{
+    struct sandbox_runner runner;
+    char *scratch = mem_printf("%s/scratch", place);
+    char *programs = mem_printf("%s/bin", place);
+    const char *readable[] = {programs, "/bin", "/usr", "/lib", "/lib64", NULL};
+    struct command command = {.argv = ask->argv,
+                              .environment = ask->environment,
+                              .directory = scratch,
+                              .readable = readable,
+                              .timeout_ms = ask->timeout_ms ? ask->timeout_ms : 20000,
+                              .memory_bytes = ask->memory_bytes,
+                              .file_bytes = ask->file_bytes};
+    *result = (struct result){0};
+    assert_int_equal(mkdir(scratch, 0700), 0);
+    outcome_init(&result->outcome, OUTPUT_BYTES);
+    sandbox_runner_init(&runner, standby, (layers & ~ask->forbid) >> LAYER_MOUNT & 1, NULL,
+                        &cancelled);
+    runner.forbid = ask->forbid;
+    result->code = runner.runner.run(&runner.runner, &command, &result->outcome, &result->err);
+    result->layers = runner.layers;
+    file_remove_tree(scratch);
+    mem_free(programs);
+    mem_free(scratch);
+}
+
+/* What the probe says; a static buffer. */
+static const char *ask_probe(uint32_t forbid, const char *what, const char *argument)
+{
+    static char answer[300];
+    struct result result;
+    const char *argv[] = {probe, what, argument, NULL};
+    run_command(&(struct ask){.argv = argv, .forbid = forbid}, &result);
+    if (result.code < 0 || result.outcome.exit_code != 0)
+        fail_msg("probe %s %s: %s, status %d, signal %d: %s", what, argument, result.err.text,
+                 result.outcome.exit_code, result.outcome.signal, result.outcome.output.data);
+    snprintf(answer, sizeof answer, "%.*s", (int)strcspn(result.outcome.output.data, "\n"),
+             result.outcome.output.data);
+    result_deinit(&result);
+    return answer;
+}
+
+/* Processes by that name, anywhere. */
+static int count_probes(void)
+{
+    int count = 0;
+    DIR *stream = opendir("/proc");
+    struct dirent *item;
+    while (stream && (item = readdir(stream))) {
+        char path[300];
+        char name[32] = "";
+        snprintf(path, sizeof path, "/proc/%s/comm", item->d_name);
+        FILE *file = item->d_name[0] >= '0' && item->d_name[0] <= '9' ? fopen(path, "re") : NULL;
+        if (!file)
+            continue;
+        if (fgets(name, sizeof name, file))
+            count += strncmp(name, strrchr(probe, '/') + 1, 15) == 0;
+        fclose(file);
+    }
+    if (stream)
+        closedir(stream);
+    return count;
+}
+
+/* The kernel takes a namespace down when its first process is reaped, and not before. */
+static void assert_no_probes(void)
+{
+    for (int i = 0; i < 2000 && count_probes() > 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    assert_int_equal(count_probes(), 0);
+}
+
+static void test_layers(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+#define X(symbol, name, meaning) name,
+        SANDBOX_LAYERS(X)
+#undef X
+    };
+    struct result result;
+    const char *argv[] = {probe, "identity", NULL};
+    run_command(&(struct ask){.argv = argv}, &result);
+    if (result.code < 0)
+        fail_msg("%s", result.err.text);
+    layers = result.layers;
+    result_deinit(&result);
+    if (sandbox_landlock_abi() > 0)
+        layers |= BIT(LAYER_LANDLOCK);
+    layers |= BIT(LAYER_SECCOMP);
+    if (layers & BIT(LAYER_PROC))
+        assert_string_equal(ask_probe(0, "status", "Seccomp"), "2");
+    for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
+        if (!(layers >> i & 1))
+            print_message("user %u: this machine has no %s\n", (unsigned)geteuid(), names[i]);
+    assert_true(layers & BIT(LAYER_LIMITS));
+    assert_true(layers & BIT(LAYER_NO_NEW_PRIVS));
+    assert_true(layers & BIT(LAYER_SCRATCH));
+    if (geteuid() == 0)
+        assert_true(layers & BIT(LAYER_IDENTITY));
+}
+
+/* What must fail, and the layers each of which alone sees to it. */
+struct attempt_row {
+    const char *what, *argument;
+    uint32_t held;
+};
+
+static uint32_t landlock_since(int abi)
+{
+    return sandbox_landlock_abi() >= abi ? BIT(LAYER_LANDLOCK) : 0;
+}
+
+static uint32_t root_only(uint32_t held)
+{
+    return geteuid() == 0 ? held : 0;
+}
+
+static size_t list_attempts(struct attempt_row rows[16], char judge[16])
+{
+    static char *inside;
+    size_t count = 0;
+    uint32_t paths = BIT(LAYER_MOUNT) | BIT(LAYER_LANDLOCK);
+    mem_free(inside);
+    inside = mem_printf("%s/new", open_directory);
+    snprintf(judge, 16, "%d", (int)getpid());
+    rows[count++] = (struct attempt_row){"connect", port,
+                                         BIT(LAYER_NET) | BIT(LAYER_SECCOMP) | landlock_since(4)};
+    rows[count++] = (struct attempt_row){"abstract", abstract_name,
+                                         BIT(LAYER_NET) | BIT(LAYER_SECCOMP) | landlock_since(6)};
+    rows[count++] = (struct attempt_row){"read", secret, paths};
+    rows[count++] = (struct attempt_row){"read", "/etc/passwd", paths};
+    rows[count++] = (struct attempt_row){"write", secret, paths};
+    rows[count++] = (struct attempt_row){"write", inside, paths};
+    rows[count++] = (struct attempt_row){"write", probe, paths};
+    rows[count++] = (struct attempt_row){"signal", judge,
+                                         BIT(LAYER_PID) | root_only(BIT(LAYER_IDENTITY)) |
+                                             landlock_since(6)};
+    rows[count++] = (struct attempt_row){"attach", judge,
+                                         BIT(LAYER_PID) | BIT(LAYER_SECCOMP) | BIT(LAYER_LANDLOCK) |
+                                             BIT(LAYER_IDENTITY)};
+    rows[count++] = (struct attempt_row){"setuid", "", BIT(LAYER_IDENTITY) | BIT(LAYER_SECCOMP)};
+    return count;
+}
+
+static void try_all(uint32_t forbid, const char *name)
+{
+    struct attempt_row rows[16];
+    char judge[16];
+    size_t count = list_attempts(rows, judge);
+    for (size_t i = 0; i < count; i++) {
+        if (!(layers & ~forbid & rows[i].held)) {
+            print_message("user %u, without %s: nothing here keeps it from: %s %s\n",
+                          (unsigned)geteuid(), name, rows[i].what, rows[i].argument);
+            continue;
+        }
+        const char *answer = ask_probe(forbid, rows[i].what, rows[i].argument);
+        if (strncmp(answer, "refused: ", 9) != 0)
+            fail_msg("without %s: %s %s: %s", name, rows[i].what, rows[i].argument, answer);
+    }
+    struct stat facts;
+    char *inside = mem_printf("%s/new", open_directory);
+    assert_int_equal(stat(inside, &facts), -1);
+    assert_int_equal(stat(secret, &facts), 0);
+    assert_int_equal(facts.st_size, 7);
+    mem_free(inside);
+}
+
+static void test_fence(void **state)
+{
+    (void)state;
+    try_all(0, "nothing");
+}
+
+static void test_each_layer_missing(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+#define X(symbol, name, meaning) name,
+        SANDBOX_LAYERS(X)
+#undef X
+    };
+    for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
+        try_all(BIT(i), names[i]);
+}
+
+/* The last two that bound what it can call and whom it can reach: without both it must not run. */
+static void test_refusal(void **state)
+{
+    (void)state;
+    struct result result;
+    const char *argv[] = {probe, "identity", NULL};
+    run_command(&(struct ask){.argv = argv, .forbid = BIT(LAYER_PID) | BIT(LAYER_SECCOMP)},
+                &result);
+    assert_int_equal(result.code, 0);
+    assert_int_equal(result.outcome.exit_code, 126);
+    assert_non_null(
+        strstr(result.outcome.output.data, "neither a system-call filter nor a process namespace"));
+    result_deinit(&result);
+}
+
+static const struct {
+    const char *name;
+    long number;
+} calls[] = {
+#define X(name)                                                                                    \
+    {                                                                                              \
+#name, SYS_##name                                                                          \
+    }
+    X(ptrace),
+    X(mount),
+    X(umount2),
+    X(pivot_root),
+    X(chroot),
+    X(unshare),
+    X(setns),
+    X(memfd_create),
+    X(bpf),
+    X(perf_event_open),
+    X(userfaultfd),
+    X(keyctl),
+    X(add_key),
+    X(request_key),
+    X(init_module),
+    X(finit_module),
+    X(kexec_load),
+    X(reboot),
+    X(swapon),
+    X(settimeofday),
+    X(clock_settime),
+    X(sethostname),
+    X(setuid),
+    X(setresuid),
+    X(setgroups),
+    X(capset),
+    X(personality),
+    X(socket),
+    X(socketpair),
+    X(connect),
+    X(bind),
+    X(process_vm_readv),
+    X(process_vm_writev),
+    X(pidfd_getfd),
+    X(io_uring_setup),
+    X(open_by_handle_at),
+    X(name_to_handle_at),
+    X(shmget),
+    X(msgget),
+    X(semget),
+    X(mq_open),
+    X(inotify_init1),
+    X(fanotify_init),
+    X(quotactl),
+    X(acct),
+    X(vhangup),
+    X(clone3),
+    X(seccomp),
+    X(landlock_restrict_self),
+    X(rt_sigqueueinfo),
+    X(tkill),
+    X(memfd_secret),
+    X(mknod),
+    X(chown),
+#undef X
+};
+
+static void test_system_calls(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%ld", calls[i].number);
+        const char *answer = ask_probe(0, "syscall", number);
+        if (strcmp(answer, "refused: EPERM") != 0 && strcmp(answer, "refused: ENOSYS") != 0)
+            fail_msg("%s: %s", calls[i].name, answer);
+    }
+}
+
+static void test_inside(void **state)
+{
+    (void)state;
+    char *own = mem_strdup(probe);
+    assert_string_equal(ask_probe(0, "read", own), "done");
+    assert_string_equal(ask_probe(0, "write", "file"), "done"); /* the scratch */
+    assert_string_equal(ask_probe(0, "read", "/dev/urandom"), "done");
+    assert_string_equal(ask_probe(0, "write", "/dev/null"), "done");
+    assert_string_equal(ask_probe(0, "descriptors", ""), "0");
+    assert_string_equal(ask_probe(0, "environment", ""), "0");
+    assert_string_not_equal(ask_probe(0, "identity", ""), "0");
+    if (layers & BIT(LAYER_MOUNT)) {
+        assert_string_equal(ask_probe(0, "write", SANDBOX_SCRATCH "/a"), "done");
+        if (strncmp(place, "/tmp/", 5) != 0) /* else a readable path lies there */
+            assert_string_equal(ask_probe(0, "write", "/tmp/a"), "done");
+        assert_string_equal(ask_probe(0, "write", "/a"), "refused: EROFS");
+    }
+    if (layers & BIT(LAYER_PROC)) {
+        assert_string_equal(ask_probe(0, "status", "NoNewPrivs"), "1");
+        assert_string_equal(ask_probe(0, "status", "CapEff"), "0000000000000000");
+        assert_string_equal(ask_probe(0, "status", "CapPrm"), "0000000000000000");
+        assert_string_equal(ask_probe(0, "entries", "/proc"), "1");
+    }
+    mem_free(own);
+}
+
+static void test_command(void **state)
+{
+    (void)state;
+    struct result result;
+    const char *shell[] = {"/bin/sh", "-c", "echo out; echo err >&2; pwd >/dev/null; exit 3", NULL};
+    run_command(&(struct ask){.argv = shell}, &result);
+    assert_int_equal(result.code, 0);
+    assert_int_equal(result.outcome.exit_code, 3);
+    assert_int_equal(result.outcome.signal, 0);
+    assert_string_equal(result.outcome.output.data, "out\nerr\n");
+    assert_true(result.outcome.elapsed_ms > 0 && !result.outcome.timed_out);
+    result_deinit(&result);
+
+    const char *crash[] = {probe, "crash", NULL};
+    run_command(&(struct ask){.argv = crash}, &result);
+    assert_int_equal(result.outcome.signal, SIGSEGV);
+    assert_int_equal(result.outcome.exit_code, -1);
+    result_deinit(&result);
+
+    const char *environment[] = {"A=b c", "D=", NULL};
+    const char *ask[] = {probe, "environment", NULL};
+    run_command(&(struct ask){.argv = ask, .environment = environment}, &result);
+    assert_string_equal(result.outcome.output.data, "2 A=b c\n");
+    result_deinit(&result);
+
+    const char *missing[] = {"/nowhere/cc", NULL};
+    run_command(&(struct ask){.argv = missing}, &result);
+    assert_int_equal(result.code, 0);
+    assert_int_equal(result.outcome.exit_code, 126);
+    assert_non_null(strstr(result.outcome.output.data, "/nowhere/cc: No such file"));
+    result_deinit(&result);
+}
+
+static void test_too_many_arguments(void **state)
+{
+    (void)state;
+    const char *argv[700];
+    struct result result;
+    for (int i = 0; i < 699; i++)
+        argv[i] = "/bin/true";
+    argv[699] = NULL;
+    run_command(&(struct ask){.argv = argv}, &result);
+    assert_int_equal(result.code, ERR_LIMIT);
+    result_deinit(&result);
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    struct result result;
+    const char *allocate[] = {probe, "allocate", "256", NULL};
+    run_command(&(struct ask){.argv = allocate, .memory_bytes = UINT64_C(64) << 20}, &result);
+    assert_string_equal(result.outcome.output.data, "refused: ENOMEM\n");
+    result_deinit(&result);
+    run_command(&(struct ask){.argv = allocate, .memory_bytes = UINT64_C(1) << 30}, &result);
+    assert_string_equal(result.outcome.output.data, "done\n");
+    result_deinit(&result);
+
+    /* each of eight files ends at its bound */
+    const char *fill[] = {probe, "fill", "32", NULL};
+    run_command(&(struct ask){.argv = fill, .file_bytes = UINT64_C(1) << 20}, &result);
+    assert_int_equal(result.outcome.exit_code, 0);
+    assert_in_range(strtoll(result.outcome.output.data, NULL, 10), 1 << 20, 8 << 20);
+    result_deinit(&result);
+}
+
+static void test_fork_bomb(void **state)
+{
+    (void)state;
+    struct result result;
+    const char *bomb[] = {probe, "fork", "3000", NULL};
+    run_command(&(struct ask){.argv = bomb}, &result);
+    assert_int_equal(result.outcome.exit_code, 0);
+    assert_in_range(strtol(result.outcome.output.data, NULL, 10), 1, 512);
+    result_deinit(&result);
+    if (layers & BIT(LAYER_PID))
+        assert_no_probes();
+}
+
+static void test_output_flood(void **state)
+{
+    (void)state;
+    struct result result;
+    const char *argv[] = {probe, "flood", "64", NULL};
+    run_command(&(struct ask){.argv = argv}, &result);
+    assert_int_equal(result.code, 0);
+    assert_int_equal(result.outcome.exit_code, 0);
+    assert_true(result.outcome.output.len <= OUTPUT_BYTES && result.outcome.output.cut);
+    result_deinit(&result);
+}
+
+static void test_timeout(void **state)
+{
+    (void)state;
+    static const char *const whats[][2] = {{"loop", ""}, {"daemon", "wait"}, {"flood", "9999999"}};
+    for (size_t i = 0; i < sizeof whats / sizeof *whats; i++) {
+        struct result result;
+        const char *argv[] = {probe, whats[i][0], whats[i][1], NULL};
+        run_command(&(struct ask){.argv = argv, .timeout_ms = 150}, &result);
+        assert_int_equal(result.code, 0);
+        assert_true(result.outcome.timed_out);
+        assert_true(result.outcome.elapsed_ms >= 150);
+        result_deinit(&result);
+        if (layers & BIT(LAYER_PID))
+            assert_no_probes();
+    }
+}
+
+/* What a command leaves behind goes when it does. */
+static void test_daemon(void **state)
+{
+    (void)state;
+    assert_string_equal(ask_probe(0, "daemon", ""), "done");
+    if (layers & BIT(LAYER_PID))
+        assert_no_probes();
+}
+
+static void *cancel_soon(void *unused)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    cancelled = 1;
+    return unused;
+}
+
+static void test_cancel(void **state)
+{
+    (void)state;
+    struct result result;
+    pthread_t thread;
+    const char *argv[] = {probe, "loop", NULL};
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, NULL), 0);
+    run_command(&(struct ask){.argv = argv, .timeout_ms = 60000}, &result);
+    pthread_join(thread, NULL);
+    assert_int_equal(result.code, ERR_CANCELLED);
+    assert_false(result.outcome.timed_out);
+    result_deinit(&result);
+    cancelled = 0;
+    if (layers & BIT(LAYER_PID))
+        assert_no_probes();
+}
+
+static void test_nothing_left(void **state)
+{
+    (void)state;
+    int before = judging_descriptors();
+    siginfo_t info = {0};
+    for (int i = 0; i < 10; i++)
+        ask_probe(i % 2 ? BIT(LAYER_MOUNT) : 0, "identity", "");
+    assert_int_equal(judging_descriptors(), before);
+    assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT), 0);
+    assert_int_equal(info.si_pid, 0);
+}
+
+static void test_allowed_paths(void **state)
+{
+    (void)state;
+    struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
+    sandbox_init(sandbox, SANDBOX_BUILD);
+    sandbox_allow(sandbox, "/usr");
+    uint32_t bytes = sandbox->paths_bytes;
+    assert_int_equal(bytes, 5);
+    sandbox_allow(sandbox, "/usr");            /* there already */
+    sandbox_allow(sandbox, "usr");             /* not absolute */
+    sandbox_allow(sandbox, "/nowhere/at/all"); /* not there */
+    assert_int_equal(sandbox->paths_bytes, bytes);
+    sandbox_allow(sandbox, "/bin");
+    assert_memory_equal(sandbox->paths, "/usr\0/bin", 10);
+    for (int i = 0; i < 5000; i++) { /* full is full */
+        char *path = mem_printf("/proc/self/./%0*d", 1 + i % 7, 0);
+        sandbox_allow(sandbox, path);
+        mem_free(path);
+    }
+    assert_true(sandbox->paths_bytes <= SANDBOX_PATHS_BYTES);
+    mem_free(sandbox);
+}
+
+/* Things that the sandbox must not reach, in this process and on this machine. */
+static void open_listeners(void)
+{
+    snprintf(abstract_name, sizeof abstract_name, "warpgym-test-%d", (int)getpid());
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t bytes = sizeof address;
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) == 0 &&
+        listen(listener, 4) == 0 && getsockname(listener, (struct sockaddr *)&address, &bytes) == 0)
+        snprintf(port, sizeof port, "%d", ntohs(address.sin_port));
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    memcpy(name.sun_path + 1, abstract_name, strlen(abstract_name));
+    abstract_listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(abstract_listener, (struct sockaddr *)&name,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(abstract_name))) == 0)
+        (void)!listen(abstract_listener, 4);
+}
+
+static int open_all(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    const char *argv[] = {child_program, NULL};
+    const char *const environment[] = {NULL};
+    open_listeners();
+    if (standby_open(&standby, argv, environment, 10000, NULL, &err) < 0) {
+        print_error("%s\n", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    standby_close(standby);
+    close(listener);
+    close(abstract_listener);
+    return 0;
+}
+
+/* One GPU's file where it is known which one, and none of them where there is no GPU to be. */
+static void test_gpu_devices(void **state)
+{
+    (void)state;
+    static const struct {
+        enum sandbox_kind kind;
+        int32_t gpu;
+        uint32_t count;
+        const char *last;
+    } rows[] = {
+        {SANDBOX_NATIVE, 3, 0, ""},
+        {SANDBOX_TORCH, -1, 0, ""},
+        {SANDBOX_CUDA, 3, 3, "/dev/nvidia3"},
+        {SANDBOX_TORCH_CUDA, 0, 3, "/dev/nvidia0"},
+        {SANDBOX_CUDA, -1, 18, "/dev/nvidia15"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sandbox sandbox;
+        char path[SANDBOX_DEVICE_BYTES] = "";
+        uint32_t count = 0;
+        sandbox_init(&sandbox, rows[i].kind);
+        assert_int_equal(sandbox.gpu, -1);
+        sandbox.gpu = rows[i].gpu;
+        while (sandbox_gpu_device(&sandbox, count, path))
+            count++;
+        assert_int_equal(count, rows[i].count);
+        assert_string_equal(path, rows[i].last);
+    }
+}
+
+static int run_group(const char *name)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layers), /* first: others ask what there is */
+        cmocka_unit_test(test_fence),
+        cmocka_unit_test(test_each_layer_missing),
+        cmocka_unit_test(test_refusal),
+        cmocka_unit_test(test_system_calls),
+        cmocka_unit_test(test_inside),
+        cmocka_unit_test(test_command),
+        cmocka_unit_test(test_too_many_arguments),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_fork_bomb),
+        cmocka_unit_test(test_output_flood),
+        cmocka_unit_test(test_timeout),
+        cmocka_unit_test(test_daemon),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_allowed_paths),
+        cmocka_unit_test(test_gpu_devices),
+    };
+    return cmocka_run_group_tests_name(name, tests, open_all, close_all);
+}
+
+/* The child program and the probe where an ordinary user reaches them, too. */
+static int make_place(void)
+{
+    struct err err = {0};
+    struct toolchain toolchain;
+    struct outcome outcome;
+    place = judging_directory("sandbox");
+    char *programs = mem_printf("%s/bin", place);
+    probe = mem_printf("%s/probe-%d", programs, (int)getpid()); /* a name of its own in /proc */
+    secret = mem_printf("%s/secret", place);
+    open_directory = mem_printf("%s/open", place);
+    char *original = paths_side_program(&err);
+    toolchain_init(&toolchain, NULL);
+    int result = original && toolchain.cc ? 0 : -1;
+    child_program = mem_printf("%s/warpgym-child", programs);
+    if (mkdir(programs, 0755) < 0 || mkdir(open_directory, 0755) < 0)
+        result = -1;
+    const char *compile[] = {toolchain.cc, "-std=gnu17", "-D_GNU_SOURCE",         "-O1", "-static",
+                             "-o",         probe,        "tests/sandbox/probe.c", NULL};
+    const char *copy[] = {"/bin/cp", original, child_program, NULL};
+    const char *path[] = {"PATH=/usr/bin:/bin", NULL};
+    const char *const *commands[] = {compile, copy};
+    for (int i = 0; result == 0 && i < 2; i++) {
+        struct command command = {.argv = commands[i], .environment = path, .timeout_ms = 60000};
+        outcome_init(&outcome, OUTPUT_BYTES);
+        result = process_runner.run(&process_runner, &command, &outcome, &err);
+        if (result == 0 && outcome.exit_code != 0) {
+            print_error("%s\n", outcome.output.data);
+            result = -1;
+        }
+        outcome_deinit(&outcome);
+    }
+    if (result == 0)
+        result = file_write_atomic(secret, "secret\n", 7, 0666, &err);
+    if (result == 0 &&
+        (chmod(place, 0777) < 0 || chmod(open_directory, 0777) < 0 || chmod(secret, 0666) < 0))
+        result = -1;
+    if (result < 0)
+        print_error("cannot prepare the tests: %s\n", err.text);
+    toolchain_deinit(&toolchain);
+    mem_free(original);
+    mem_free(programs);
+    return result;
+}
+
+/* The same tests once more, by somebody who is not root. */
+static int run_as_user(void)
+{
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        if (setresgid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER) < 0 ||
+            setresuid(ORDINARY_USER, ORDINARY_USER, ORDINARY_USER) < 0)
+            _exit(1);
+        prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* or its own /proc belongs to root */
+        if (access(child_program, X_OK) < 0) {
+            print_message("no user %d: %s cannot be reached\n", ORDINARY_USER, place);
+            _exit(0);
+        }
+        int failed = run_group("sandbox, as an ordinary user");
+        fflush(NULL);
+        _exit(failed != 0);
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status != 0;
+}
+
+int main(void)
+{
+    int failed = make_place();
+    if (failed == 0 && geteuid() == 0)
+        failed = run_as_user();
+    if (failed >= 0)
+        failed += run_group(geteuid() == 0 ? "sandbox, as root" : "sandbox");
+    judging_remove(place);
+    mem_free(probe);
+    mem_free(secret);
+    mem_free(open_directory);
+    mem_free(child_program);
+    return failed != 0;
+}

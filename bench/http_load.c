@@ -16,6 +16,7 @@
  * One thread, epoll, keep-alive, no pipelining. Exit status 1 when a connection fails or an
  * answer's status is not 2xx.
  */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -340,12 +341,12 @@ static bool read_option(struct options *options, const char *name, const char *v
         options->seconds = strtod(value, NULL);
         return options->seconds > 0;
     }
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         if (strcmp(texts[i].name, name) == 0) {
             *texts[i].text = value;
             return true;
         }
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (size_t i = 0; i < COUNT(counts); i++)
         if (strcmp(counts[i].name, name) == 0) {
             *counts[i].count = strtoul(value, NULL, 10);
             return true;

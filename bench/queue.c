@@ -6,6 +6,7 @@
  * threads share what those and the store's own threads leave of the processors.
  */
 #include "queue/queue.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -288,7 +289,7 @@ int main(int argc, char **argv)
          .bytes = DOCUMENT_BYTES},
         {.what = "read documents of 16 KiB", .threads = 8, .step = read_document},
     };
-    for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+    for (size_t i = 0; i < COUNT(loads); i++) {
         loads[i].queue = queue;
         run(&loads[i], seconds);
     }

@@ -1,6 +1,7 @@
 /* Any JSON as a verdict, whose "source" may be the candidate's text. All facts are there and of
  * their types; every text in them is bounded, printable, and holds no marker that a template or a
  * parser of answers would take for its own. Shares of its profile are shares. */
+#include "base/array.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "gym/feedback/feedback.h"
@@ -29,7 +30,7 @@ static void check_text(const char *text, size_t length)
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)text[i];
         require((byte >= ' ' && byte != 0x7F) || byte == '\n');
-        for (size_t m = 0; m < sizeof markers / sizeof *markers; m++)
+        for (size_t m = 0; m < COUNT(markers); m++)
             require(strncasecmp(text + i, markers[m], strlen(markers[m])) != 0);
     }
 }

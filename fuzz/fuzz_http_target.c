@@ -1,5 +1,6 @@
 /* A target that is taken must be sound: text without NUL, no way up, every route's parameters
  * there; and what its parts say, encoded anew, must be taken as the same. */
+#include "base/array.h"
 #include "base/utf8.h"
 #include "server/http/listen.h"
 #include "server/http/routes.h"
@@ -85,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct http_target target;
     struct arena arena = {0};
     struct err err = {0};
-    if (!text || http_routes_add(&routes, rows, sizeof rows / sizeof *rows, NULL, &err) < 0)
+    if (!text || http_routes_add(&routes, rows, COUNT(rows), NULL, &err) < 0)
         abort();
     if (http_target_parse(text, &arena, &target, &err) == 0) {
         for (size_t i = 0; i < target.segment_count; i++)

@@ -1,5 +1,6 @@
 /* Any text as a candidate's source: its launch lines parse and evaluate within their bounds, or are
  * refused with one of its lines. */
+#include "base/array.h"
 #include "problem/launch.h"
 
 #include <stddef.h>
@@ -49,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (launch_parse(&arena, &signature, text, fallback, launch, &line, &err) == 0) {
         if (!launch->call_count || launch->call_count > LAUNCH_CALLS)
             abort();
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (size_t i = 0; i < COUNT(sizes); i++) {
             struct launch_plan plan;
             if (launch_evaluate(launch, sizes[i], &plan, &line, &err) == 0)
                 check_plan(launch, &plan);

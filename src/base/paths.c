@@ -1,5 +1,6 @@
 #include "base/paths.h"
 
+#include "base/array.h"
 #include "base/file.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static bool looks_like_root(const char *directory)
     char *path = mem_printf("%s/problems", directory);
     bool problems = file_is_directory(path);
     mem_free(path);
-    for (size_t i = 0; problems && i < sizeof marks / sizeof *marks; i++) {
+    for (size_t i = 0; problems && i < COUNT(marks); i++) {
         path = mem_printf("%s/%s", directory, marks[i]);
         bool there = file_exists(path);
         mem_free(path);
@@ -295,7 +296,7 @@ static bool make_shared(const char *path)
 char *paths_lock_directory(struct err *err)
 {
     static const char *const shared[] = {"/run/lock/warpgym", "/tmp/warpgym-lock"};
-    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+    for (size_t i = 0; i < COUNT(shared); i++)
         if (make_shared(shared[i]))
             return mem_strdup(shared[i]);
     return paths_state(err);

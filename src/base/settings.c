@@ -1,5 +1,6 @@
 #include "base/settings.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/nearest.h"
@@ -60,7 +61,7 @@ static bool parse_number(const char *text, bool whole, double *value)
 static bool parse_bool(const char *text, double *value)
 {
     static const char *const words[] = {"false", "true", "no", "yes", "off", "on", "0", "1"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         if (strcmp(text, words[i]) == 0) {
             *value = (double)(i % 2);
             return true;
@@ -229,7 +230,7 @@ static int check_variable(const char *name, struct err *err)
     char variables[SETTINGS_COUNT][SETTINGS_VARIABLE_BYTES];
     const char *names[SETTINGS_COUNT];
     bool inside = false;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         if (strcmp(others[i], name) == 0)
             return 0;
     if (is_service_link(name))
@@ -253,7 +254,7 @@ static const char *path_of(const char *given)
     static const struct {
         const char *variable, *path;
     } shorter[] = {{"TOKEN", "server.token"}, {"LOG", "log.level"}};
-    for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++)
+    for (size_t i = 0; i < COUNT(shorter); i++)
         if (strcmp(shorter[i].variable, given) == 0)
             return shorter[i].path;
     for (size_t i = 0; i < SETTINGS_COUNT; i++) {
@@ -319,7 +320,7 @@ int settings_check(const struct settings *settings, struct err *err)
                    {"torch.device", settings->torch_device, devices},
                    {"torch.precision", settings->torch_precision, precisions},
                    {"torch.compile", settings->torch_compile, modes}};
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+    for (size_t i = 0; i < COUNT(choices); i++) {
         int result = check_word(choices[i].path, choices[i].value, choices[i].words, err);
         if (result < 0)
             return result;

@@ -4,6 +4,7 @@
  * tcp://… for a service called redis). So a value that KernelGYM would refuse is not an error here:
  * it was not meant for either of us.
  */
+#include "base/array.h"
 #include "base/settings_row.h"
 
 #include <ctype.h>
@@ -160,7 +161,7 @@ static int set_level(struct settings *settings, const char *value, struct err *e
                   {"WARNING", "warn"},
                   {"ERROR", "error"},
                   {"CRITICAL", "error"}};
-    for (size_t i = 0; value && i < sizeof levels / sizeof *levels; i++)
+    for (size_t i = 0; value && i < COUNT(levels); i++)
         if (strcasecmp(value, levels[i].theirs) == 0)
             return settings_set_from(settings, "log.level", levels[i].ours, ORIGIN_ENVIRONMENT,
                                      "LOG_LEVEL", err);

@@ -1,5 +1,6 @@
 #include "base/settings_row.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/nearest.h"
@@ -209,7 +210,7 @@ static int read_first(struct settings *settings, struct err *err)
 {
     char *paths[] = {paths_config_file(), mem_strdup("/etc/warpgym/config.yaml")};
     int result = 0;
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    for (size_t i = 0; i < COUNT(paths); i++) {
         if (paths[i] && !settings->file && file_exists(paths[i]))
             result = settings_read_file(settings, paths[i], err);
         mem_free(paths[i]);

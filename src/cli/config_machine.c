@@ -1,5 +1,6 @@
 #include "cli/config_machine.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -50,7 +51,7 @@ static uint64_t memory_bytes(void)
     uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     static const char *const bounds[] = {"/sys/fs/cgroup/memory.max",
                                          "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+    for (size_t i = 0; i < COUNT(bounds); i++) {
         FILE *file = fopen(bounds[i], "re");
         char text[CGROUP_BYTES] = "";
         if (file && fgets(text, sizeof text, file)) {

@@ -1,5 +1,6 @@
 #include "cli/doctor.h"
 
+#include "base/array.h"
 #include "base/json.h"
 
 #include <stdio.h>
@@ -70,7 +71,7 @@ static void report_peaks(struct report *report, const struct gpu_peaks *peaks)
     if (peaks->runs == 0)
         return;
     buf_init(&text, 1024);
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+    for (size_t i = 0; i < COUNT(shown); i++) {
         char value[64];
         gpu_peak_text(peaks, shown[i], value, sizeof value);
         buf_printf(&text, "%s%s %s", i ? ", " : "measured: ", gpu_peak_names[shown[i]], value);
@@ -137,7 +138,7 @@ static void put_state(json_t *object, const struct gpu_state *now, const struct 
         {"processes", health->processes},
         {"ecc_uncorrected", (double)health->ecc_uncorrected},
     };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    for (size_t i = 0; i < COUNT(numbers); i++)
         json_put(object, numbers[i].name, json_told(numbers[i].value));
     json_put(object, "repair_pending", flag(health->repair_pending));
     json_put(object, "mig_mode", flag(health->mig_mode));

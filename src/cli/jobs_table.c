@@ -1,5 +1,6 @@
 #include "cli/jobs_table.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/table.h"
@@ -25,7 +26,7 @@ struct jobs_table *jobs_table_new(void)
     struct jobs_table *table = mem_alloc(sizeof *table);
     table->table = table_new();
     table->now_s = (int64_t)time(NULL);
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+    for (size_t i = 0; i < COUNT(titles); i++)
         table_column(table->table, titles[i], i == 5 || i == 6 ? TABLE_RIGHT : TABLE_LEFT);
     return table;
 }

@@ -1,5 +1,7 @@
 #include "cli/report_table.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,7 +115,7 @@ static void remarks(const struct report_run *run, bool colour, struct buf *out)
         {run->not_asked, "episodes of problems that were not asked for are left out"},
         {run->cut, "last line is half a line and was left out"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char line[160];
         if (rows[i].count == 0)
             continue;
@@ -265,7 +267,7 @@ static void groups(const struct report *report, bool colour, struct buf *out)
         {"speedup, all", report_find(report, GYM_SPEEDUP_ALL, 0, 0)},
         {"return", report_find(report, GYM_RETURN, 0, 0)},
     };
-    size_t count = sizeof columns / sizeof *columns;
+    size_t count = COUNT(columns);
     struct table *table = table_new();
     table_column(table, "run", TABLE_LEFT);
     table_column(table, "group", TABLE_LEFT);

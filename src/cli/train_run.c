@@ -1,5 +1,6 @@
 #include "cli/train_run.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/cli.h"
@@ -48,7 +49,7 @@ static void take_figures(struct told *told, const json_t *metrics)
         {"eval/correct_rate", "held out %.0f %%", 100},
     };
     told->figures[0] = '\0';
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         add_figure(told, metrics, rows[i].name, rows[i].format, rows[i].factor);
 }
 

@@ -1,6 +1,7 @@
 /* evaluator_remote: a server judges. Declared in evaluator.h. */
 #include "client/evaluator_internal.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -87,7 +88,7 @@ static bool ended_unjudged(const struct remote_evaluation *evaluation)
     static const enum verdict_status unjudged[] = {STATUS_CANCELLED, STATUS_INFRASTRUCTURE_ERROR};
     if (!remote_is_ended(evaluation))
         return false;
-    for (size_t i = 0; evaluation->outcome && i < sizeof unjudged / sizeof *unjudged; i++)
+    for (size_t i = 0; evaluation->outcome && i < COUNT(unjudged); i++)
         if (strcmp(evaluation->outcome, verdict_status_name(unjudged[i])) == 0)
             return true;
     return evaluation->state == REMOTE_CANCELLED;

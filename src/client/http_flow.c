@@ -1,5 +1,6 @@
 #include "client/http_flow.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/limits.h"
@@ -136,7 +137,7 @@ static enum http_flow_late look_at_clock(const struct http_flow *flow, int64_t b
                        : call->first_ms},
     };
     *left_ms = HTTP_HANDLE_STEP_MS;
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+    for (size_t i = 0; i < COUNT(bounds); i++) {
         if (bounds[i].ms == 0)
             continue;
         int left = clock_left_ms(bounds[i].from_ns + bounds[i].ms * 1000000);

@@ -1,5 +1,6 @@
 #include "compile/diagnostics.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "compile/message.h"
@@ -213,12 +214,12 @@ static bool is_chatter(const char *line)
     };
     if (line[0] == '\0')
         return true;
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+    for (size_t i = 0; i < COUNT(beginnings); i++)
         if (starts_with(line, beginnings[i]))
             return true;
     if (isspace((unsigned char)line[0]))
         return false;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(line, parts[i]))
             return true;
     return isdigit((unsigned char)line[0]) && strstr(line, " generated.");
@@ -327,11 +328,11 @@ static void take_hints(struct diagnostics *result, const char *line)
     static const char *const killed[] = {"Killed signal terminated program", "(Kill signal)",
                                          "terminated with signal 9 ",
                                          "unable to execute command: Killed"};
-    for (size_t i = 0; i < sizeof killed / sizeof *killed; i++)
+    for (size_t i = 0; i < COUNT(killed); i++)
         result->killed |= strstr(line, killed[i]) != NULL;
-    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+    for (size_t i = 0; i < COUNT(memory); i++)
         result->out_of_memory |= strstr(line, memory[i]) != NULL;
-    for (size_t i = 0; i < sizeof size / sizeof *size; i++)
+    for (size_t i = 0; i < COUNT(size); i++)
         result->too_large |= strstr(line, size[i]) != NULL;
 }
 

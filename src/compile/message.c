@@ -1,5 +1,7 @@
 #include "compile/message.h"
 
+#include "base/array.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +34,7 @@ bool message_parse_kind(const char *line, struct message *message)
         {"Warning: ", "warning", SEVERITY_WARNING, true},
         {"Info: ", "note", SEVERITY_NOTE, true},
     };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT(kinds); i++)
         if (starts_with(line, kinds[i].printed)) {
             message->word = kinds[i].word;
             message->severity = kinds[i].severity;
@@ -58,7 +60,7 @@ static bool parse_kind_nvcc(const char *at, struct message *message)
     static const char *const plain[] = {"error: ", "warning: ", "remark: "};
     if (message_parse_kind(at, message))
         return true;
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
+    for (size_t i = 0; i < COUNT(plain); i++) {
         size_t length = strlen(plain[i]) - 2;
         if (strncmp(at, plain[i], length) != 0 || !starts_with(at + length, " #"))
             continue;

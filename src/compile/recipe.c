@@ -1,5 +1,6 @@
 #include "compile/recipe.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "device/nvrtc.h"
 
@@ -39,7 +40,7 @@ static const char *make_double_prelude(struct arena *arena)
     struct buf text;
     buf_init(&text, PRELUDE_BYTES);
     buf_puts(&text, double_prelude);
-    for (size_t i = 0; i < sizeof float_functions / sizeof *float_functions; i++)
+    for (size_t i = 0; i < COUNT(float_functions); i++)
         buf_printf(&text, "#define %sf(...) %s(__VA_ARGS__)\n", float_functions[i],
                    float_functions[i]);
     const char *prelude = arena_strdup(arena, text.data);

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -65,7 +66,7 @@ static bool is_compiler_proxy(const char *path)
     char real[PATH_MAX];
     if (!realpath(path, real))
         return true;
-    for (size_t i = 0; i < sizeof proxies / sizeof *proxies; i++)
+    for (size_t i = 0; i < COUNT(proxies); i++)
         if (strcmp(base_name(real), proxies[i]) == 0)
             return true;
     return false;
@@ -86,13 +87,13 @@ static char *find_cc(void)
     const char *named = getenv("WARPGYM_CC");
     if (named && *named)
         return find_named(named);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         char *found = process_find(names[i]);
         if (found && !is_compiler_proxy(found))
             return found;
         mem_free(found);
     }
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    for (size_t i = 0; i < COUNT(places); i++)
         if (is_program(places[i]) && !is_compiler_proxy(places[i]))
             return mem_strdup(places[i]);
     return NULL;
@@ -228,7 +229,7 @@ static char *describe_cpu(void)
     FILE *file = fopen("/proc/cpuinfo", "re");
     while (file && fgets(text, sizeof text, file) && text[0] != '\n') {
         size_t key = strcspn(text, "\t:");
-        for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        for (size_t i = 0; i < COUNT(kept); i++)
             if (strlen(kept[i]) == key && strncmp(text, kept[i], key) == 0)
                 hash_update_string(hash, text);
         if (key == strlen("model name") && strncmp(text, "model name", key) == 0) {
@@ -278,7 +279,7 @@ static void readable_add_tree(struct readable *readable, const char *program)
     char real[PATH_MAX];
     if (!realpath(program, real))
         return;
-    for (size_t i = 0; i < sizeof stores / sizeof *stores; i++)
+    for (size_t i = 0; i < COUNT(stores); i++)
         if (lies_in(real, stores[i])) {
             readable_add(readable, stores[i]);
             return;
@@ -350,7 +351,7 @@ static char **find_readable(const struct toolchain *toolchain)
         readable_add(&readable, toolchain->root);
         return readable.items;
     }
-    for (size_t i = 0; i < sizeof system / sizeof *system; i++)
+    for (size_t i = 0; i < COUNT(system); i++)
         readable_add(&readable, system[i]);
     if (toolchain->cc)
         readable_add_program(&readable, toolchain->cc);

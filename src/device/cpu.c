@@ -1,5 +1,6 @@
 #include "device/cpu.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 
 #include <fcntl.h>
@@ -118,7 +119,7 @@ static void identity_of(const struct cpuinfo *info, char *text, size_t text_byte
     };
     size_t used = 0;
     *text = '\0';
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && used < text_bytes; i++) {
+    for (size_t i = 0; i < COUNT(parts) && used < text_bytes; i++) {
         char value[32];
         if (cpuinfo_copy(info, parts[i], value, sizeof value))
             used += (size_t)snprintf(text + used, text_bytes - used, "%s%s", used ? "/" : "",
@@ -150,7 +151,7 @@ static void make_key(struct cpu *cpu, const struct cpuinfo *info)
 #endif
     size_t room = sizeof cpu->key - sizeof " #0123456789abcdef";
     size_t used = (size_t)snprintf(cpu->key, room, "%s %s", architecture, identity);
-    for (size_t i = 0; i < sizeof shown / sizeof *shown && used < room; i++)
+    for (size_t i = 0; i < COUNT(shown) && used < room; i++)
         if (flags_hold(flags, shown[i]))
             used += (size_t)snprintf(cpu->key + used, room - used, " %s", shown[i]);
     used = strlen(cpu->key);

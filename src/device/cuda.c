@@ -1,5 +1,6 @@
 #include "device/cuda.h"
 
+#include "base/array.h"
 #include "device/library.h"
 
 #include <stdio.h>
@@ -33,8 +34,7 @@ int cuda_open(struct cuda *cuda, const char *path, struct err *err)
 {
     const char *const names[] = {path ? path : CUDA_LIBRARY, NULL};
     memset(cuda, 0, sizeof *cuda);
-    int result = library_open(&cuda->library, names, functions,
-                              sizeof functions / sizeof *functions, cuda, err);
+    int result = library_open(&cuda->library, names, functions, COUNT(functions), cuda, err);
     if (result == 0)
         result = begin(cuda, err);
     if (result < 0)

@@ -1,5 +1,6 @@
 #include "device/cupti.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -26,8 +27,8 @@ char *cupti_find(const char *nvcc)
     char *found = NULL;
     if (slash)
         *slash = '\0';
-    for (size_t n = 0; slash && !found && n < sizeof names / sizeof *names; n++)
-        for (size_t p = 0; !found && p < sizeof places / sizeof *places; p++) {
+    for (size_t n = 0; slash && !found && n < COUNT(names); n++)
+        for (size_t p = 0; !found && p < COUNT(places); p++) {
             found = mem_printf("%s/%s/%s", real, places[p], names[n]);
             if (!file_exists(found)) {
                 mem_free(found);

@@ -1,5 +1,7 @@
 #include "device/gpu.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +26,7 @@ static cuda_result read_attributes(const struct cuda *cuda, cuda_device device, 
         {CUDA_SHARED_BYTES_EACH, &gpu->each.shared_bytes},
         {CUDA_SHARED_RESERVED_BYTES, &gpu->each.reserved_bytes},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < COUNT(wanted); i++) {
         cuda_result result = cuda->device_attribute(wanted[i].value, wanted[i].attribute, device);
         if (result != 0)
             return result;

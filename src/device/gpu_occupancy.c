@@ -1,5 +1,7 @@
 #include "device/gpu_occupancy.h"
 
+#include "base/array.h"
+
 #include <math.h>
 
 #define PARTS 4
@@ -38,7 +40,7 @@ void gpu_occupancy(const struct gpu_multiprocessor *each, uint32_t threads, uint
         {"blocks", (uint64_t)each->blocks},
     };
     uint64_t least = UINT64_MAX;
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+    for (size_t i = 0; i < COUNT(limits); i++)
         if (limits[i].blocks < least) {
             least = limits[i].blocks;
             occupancy->limit = limits[i].name;

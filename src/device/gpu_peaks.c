@@ -1,5 +1,6 @@
 #include "device/gpu_peaks.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -69,7 +70,7 @@ static double largest(const struct gpu_peaks *peaks, enum gpu_peak first, enum g
 static void bound_arithmetic(struct gpu_peaks *peaks, const struct gpu *facts)
 {
     double clocks = facts->multiprocessors * facts->clock_mhz * 1e6;
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+    for (size_t i = 0; i < COUNT(rates); i++)
         if (rates[i].capability == facts->major * 10 + facts->minor) {
             double half = fmax(rates[i].f16 * clocks, largest(peaks, GPU_F16, GPU_BF16));
             double plain = fmax(rates[i].f32, rates[i].f64) * clocks;

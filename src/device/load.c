@@ -1,5 +1,6 @@
 #include "device/load.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -61,7 +62,7 @@ void load_read(struct load *load)
         void (*parse)(const char *text, struct load *load);
     } files[] = {{"/proc/stat", load_parse_stat}, {"/proc/meminfo", load_parse_meminfo}};
     *load = (struct load){0};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < COUNT(files); i++) {
         struct err ignored;
         size_t count;
         char *text;

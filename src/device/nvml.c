@@ -1,5 +1,6 @@
 #include "device/nvml.h"
 
+#include "base/array.h"
 #include "device/library.h"
 
 #include <string.h>
@@ -20,11 +21,10 @@ int nvml_open(struct nvml *nvml, const char *path, struct err *err)
 {
     const char *const names[] = {path ? path : NVML_LIBRARY, NULL};
     memset(nvml, 0, sizeof *nvml);
-    int result = library_open(&nvml->library, names, functions,
-                              sizeof functions / sizeof *functions, nvml, err);
+    int result = library_open(&nvml->library, names, functions, COUNT(functions), nvml, err);
     if (result < 0)
         return result;
-    library_find(nvml->library, questions, sizeof questions / sizeof *questions, nvml);
+    library_find(nvml->library, questions, COUNT(questions), nvml);
     nvml_result status = nvml->init();
     if (status != 0) {
         library_close(&nvml->library);

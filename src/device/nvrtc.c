@@ -1,5 +1,6 @@
 #include "device/nvrtc.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "device/library.h"
 
@@ -17,8 +18,7 @@ int nvrtc_open(struct nvrtc *nvrtc, const char *path, struct err *err)
 {
     const char *const names[] = {path, NULL};
     memset(nvrtc, 0, sizeof *nvrtc);
-    int result = library_open(&nvrtc->library, names, functions,
-                              sizeof functions / sizeof *functions, nvrtc, err);
+    int result = library_open(&nvrtc->library, names, functions, COUNT(functions), nvrtc, err);
     if (result == 0 && nvrtc->version(&nvrtc->major, &nvrtc->minor) != 0)
         result = err_set(err, ERR_UNSUPPORTED, "%s does not tell its version", path);
     if (result < 0)

@@ -1,6 +1,7 @@
 /* nvrtc_find: where the library and its headers lie. Declared in nvrtc.h. */
 #include "device/nvrtc.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -30,8 +31,6 @@ static const char *const library_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", 
 static const char *const include_directories[] = {"../include", "../../../include",
                                                   "../../cuda_runtime/include"};
 static const char *const library_includes[] = {"cccl", "../../cuda_cccl/include"};
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static char *real_path(const char *path)
 {

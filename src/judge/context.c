@@ -1,5 +1,6 @@
 #include "judge/context.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -173,7 +174,7 @@ static int start_python(struct judge *judge, struct standby **standby, bool cuda
         return err_set(err, ERR_MISSING,
                        "torch problems need a Python with PyTorch: run ./setup.sh, or set "
                        "WARPGYM_PYTHON to one");
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         add(&environment, words[i]);
     add_value(&environment, "PYTHONPATH", judge->python_package);
     add(&environment,

@@ -1,5 +1,6 @@
 #include "policy/learner.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "lm/tokenizer/chat.h"
@@ -49,7 +50,7 @@ static int find_stops(const struct learner *learner, struct tokens *stops, struc
     const int32_t ids[] = {chat_end_token(learner->tokenizer),
                            tokenizer_id(learner->tokenizer, end_of_text)};
     int result = 0;
-    for (size_t i = 0; i < sizeof ids / sizeof *ids && result == 0; i++)
+    for (size_t i = 0; i < COUNT(ids) && result == 0; i++)
         if (ids[i] >= 0)
             result = tokens_add(stops, ids[i], err);
     return result;
@@ -135,7 +136,7 @@ static int read_message(const json_t *from, struct chat_message *message, struct
         result = json_get_string(from, "role", &message->role, err);
     if (result == 0)
         result = json_get_string(from, "content", &message->content, err);
-    for (size_t i = 0; result == 0 && i < sizeof roles / sizeof *roles; i++)
+    for (size_t i = 0; result == 0 && i < COUNT(roles); i++)
         if (strcmp(message->role, roles[i]) == 0)
             return 0;
     if (result == 0)

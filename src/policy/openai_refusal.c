@@ -1,5 +1,6 @@
 #include "policy/openai_refusal.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -54,7 +55,7 @@ static const char *find_message(const json_t *value)
         const json_t *inner = NULL;
         if (json_is_array(value))
             inner = json_array_get(value, 0);
-        for (size_t i = 0; !inner && i < sizeof keys / sizeof *keys; i++)
+        for (size_t i = 0; !inner && i < COUNT(keys); i++)
             inner = json_object_get(value, keys[i]);
         if (json_is_string(inner))
             return json_string_value(inner);

@@ -1,5 +1,6 @@
 #include "policy/openai_request.h"
 
+#include "base/array.h"
 #include "base/json.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ int openai_extra(const struct settings *settings, json_t **extra, struct err *er
     if (!json_is_object(*extra))
         result = err_set(err, ERR_INPUT,
                          "policy.extra is a list; write an object like {\"top_k\": 20}");
-    for (size_t i = 0; result == 0 && i < sizeof ours / sizeof *ours; i++)
+    for (size_t i = 0; result == 0 && i < COUNT(ours); i++)
         if (json_object_get(*extra, ours[i].key))
             result = err_set(err, ERR_INPUT, "policy.extra may not set \"%s\": %s", ours[i].key,
                              ours[i].instead);

@@ -1,5 +1,6 @@
 #include "policy/script.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 
@@ -104,7 +105,7 @@ static int read_line(struct script *script, const json_t *object, struct script_
 {
     static const char *const keys[] = {"problem",   "turn",   "sample",   "answer",
                                        "reasoning", "finish", "delay_ms", "usage"};
-    int result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
+    int result = json_check_keys(object, keys, COUNT(keys), err);
     if (result == 0)
         result = read_texts(script, object, line, err);
     if (result == 0)

@@ -1,5 +1,6 @@
 #include "policy/tinker_session.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -163,7 +164,7 @@ static int create(struct tinker_session *session, struct tinker_link *link, stru
                       "{\"tags\":[\"warpgym\"],\"sdk_version\":\"" SPOKEN
                       "\",\"type\":\"create_session\"}",
                       0, &answer, err);
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+    for (size_t i = 0; i < COUNT(levels); i++)
         if (json_text_at(answer, levels[i])[0])
             log_event(i == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "policy", "the server says", "text",
                       json_text_at(answer, levels[i]), NULL);

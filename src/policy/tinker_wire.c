@@ -1,5 +1,6 @@
 #include "policy/tinker_wire.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -128,7 +129,7 @@ static const struct tinker_loss {
 
 static const struct tinker_loss *loss_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+    for (size_t i = 0; i < COUNT(losses); i++)
         if (strcmp(losses[i].name, name) == 0)
             return &losses[i];
     return NULL;
@@ -321,7 +322,7 @@ double tinker_read_norm(const json_t *result)
     static const char *const names[] = {"grad_norm", "skyrl.ai/grad_norm", "grad_norm:mean",
                                         "unclipped_grad_l2:mean"};
     const json_t *metrics = json_object_get(result, "metrics");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         const json_t *value = json_object_get(metrics, names[i]);
         if (json_is_number(value))
             return json_number_value(value);

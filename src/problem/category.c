@@ -1,5 +1,6 @@
 #include "problem/category.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/nearest.h"
 
@@ -13,7 +14,7 @@ const char *const category_names[] = {
     "loss",          "stencil",      "layout",    "sparse",      "fft",
     "recurrent",     "quantization", "optimizer", "network",     NULL,
 };
-const uint32_t category_count = sizeof category_names / sizeof *category_names - 1;
+const uint32_t category_count = COUNT(category_names) - 1;
 
 const char *category_find(const char *text)
 {

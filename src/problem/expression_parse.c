@@ -1,5 +1,6 @@
 #include "problem/expression_node.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 #include "base/nearest.h"
 
@@ -35,8 +36,6 @@ static const struct function {
     {"log2", OP_LOG2, 1, 1},
     {"sqrt", OP_SQRT, 1, 1},
 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct parser {
     struct arena *arena;

@@ -1,5 +1,6 @@
 #include "problem/launch.h"
 
+#include "base/array.h"
 #include "base/nearest.h"
 #include "problem/launch_type.h"
 
@@ -8,8 +9,6 @@
 
 static const char name_letters[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
-#define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
 struct reader {
     struct arena *arena;

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "problem/launch.h"
 #include "problem/launch_type.h"
 
@@ -15,7 +16,7 @@ const struct launch_type launch_types[] = {
     {"float", 4, true, -INFINITY, INFINITY}, {"double", 8, true, -INFINITY, INFINITY},
 };
 
-const uint32_t launch_type_count = sizeof launch_types / sizeof *launch_types;
+const uint32_t launch_type_count = COUNT(launch_types);
 
 static int whole(const struct expression *expression, const int64_t *sizes, double low, double high,
                  const char *what, uint64_t *value, struct err *err)

@@ -1,4 +1,5 @@
 /* loader_native: a directory with problem.yaml, or that file. At [native/]NAME below a root. */
+#include "base/array.h"
 #include "base/file.h"
 #include "problem/loader.h"
 #include "problem/native.h"
@@ -64,7 +65,7 @@ static char *find(const char *root, const char *id)
     static const char *const places[] = {"", "native/"};
     if (id[0] == '\0' || id[0] == '.' || strchr(id, '/'))
         return NULL;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < COUNT(places); i++) {
         char *path = mem_printf("%s/%s%s/" YAML, root, places[i], id);
         if (file_exists(path))
             return path;

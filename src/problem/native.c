@@ -1,5 +1,6 @@
 #include "problem/native.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "problem/category.h"
 #include "problem/draw.h"
@@ -63,8 +64,7 @@ int native_tolerance(struct native *native, const struct yaml_node *node,
 {
     static const char *const keys[] = {"relative", "absolute", "scale", "exact"};
     static const char *const scales[] = {"none", "rms"};
-    int result = yaml_expect_keys(native->yaml, node, "tolerance", keys,
-                                  sizeof keys / sizeof keys[0], native->err);
+    int result = yaml_expect_keys(native->yaml, node, "tolerance", keys, COUNT(keys), native->err);
     if (result < 0)
         return result;
     *tolerance = (struct tolerance){.scale = SCALE_RMS};
@@ -350,8 +350,7 @@ static int parse_document(struct native *native, const struct yaml_node *root)
                                        "oracle", "launch",    "category"};
     enum { NEEDED = 6 };
     struct problem *problem = native->problem;
-    int result = yaml_expect_keys(native->yaml, root, "a problem", keys,
-                                  sizeof keys / sizeof keys[0], native->err);
+    int result = yaml_expect_keys(native->yaml, root, "a problem", keys, COUNT(keys), native->err);
     for (size_t i = 0; i < NEEDED && result == 0; i++)
         if (!yaml_get(root, keys[i]))
             return yaml_fail(native->yaml, root, native->err, "the key '%s' is missing", keys[i]);

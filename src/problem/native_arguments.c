@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "problem/fill_check.h"
 #include "problem/native.h"
 #include "problem/signature.h"
@@ -7,7 +8,7 @@
 #include <string.h>
 
 static const char *const role_names[] = {"in", "out", "inout", "size", "scalar"};
-#define ROLES (sizeof role_names / sizeof role_names[0])
+#define ROLES COUNT(role_names)
 
 static const char *const type_names[DTYPE_COUNT] = {
 #define X(symbol, name, bytes, c_name, torch_name, floating) [symbol] = name,
@@ -29,7 +30,7 @@ static const struct fill_form {
     {"offsets", FILL_OFFSETS, 1, 1, "offsets(total)"},
     {"constant", FILL_CONSTANT, 1, 1, "constant(value)"},
 };
-#define FILL_FORMS (sizeof fill_forms / sizeof fill_forms[0])
+#define FILL_FORMS COUNT(fill_forms)
 
 /* Parses one parameter of a fill; `skip` is where it begins in the fill's text. */
 static int parse_fill_parameter(struct native *native, const struct yaml_node *node,
@@ -188,8 +189,8 @@ static int parse_role(struct native *native, const struct yaml_node *node,
     /* The frequent slip first: it leaves the strange key "1)" behind. */
     if (fill && fill->kind == YAML_SCALAR && strchr(fill->text, '(') && !strchr(fill->text, ')'))
         return yaml_fail(native->yaml, fill, native->err, "fill: missing ')'; " NATIVE_QUOTE_HINT);
-    int result = yaml_expect_keys(native->yaml, node, "an argument", keys,
-                                  sizeof keys / sizeof keys[0], native->err);
+    int result = yaml_expect_keys(native->yaml, node, "an argument", keys, COUNT(keys),
+                                  native->err);
     if (result < 0)
         return result;
     const struct yaml_node *role_node = yaml_get(node, "role");

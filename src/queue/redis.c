@@ -1,5 +1,6 @@
 #include "queue/redis.h"
 
+#include "base/array.h"
 #include "base/log.h"
 
 #include <string.h>
@@ -81,7 +82,7 @@ static void remark(struct redis_store *store)
     redisReply *reply;
     if (ask(store, info, 1, &reply, NULL) < 0)
         return;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (reply->type == REDIS_REPLY_STRING && strstr(reply->str, rows[i].line))
             log_event(LOG_LEVEL_WARN, "queue", rows[i].remark, "url", store->url.name, NULL);
     freeReplyObject(reply);

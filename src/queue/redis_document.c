@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "queue/redis.h"
 
 int redis_document_put(struct queue *queue, const char *name, const void *bytes, size_t count,
@@ -26,7 +27,7 @@ int redis_document_get(struct queue *queue, const char *name, struct queue_docum
     redisReply *reply;
     redis_words_text(&words, "HMGET");
     redis_words_text(&words, arena_printf(&words.arena, REDIS_PREFIX "document:%s", name));
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    for (size_t i = 0; i < COUNT(fields); i++)
         redis_words_text(&words, fields[i]);
     int result = redis_call(store, &words, &reply, err);
     redis_words_deinit(&words);

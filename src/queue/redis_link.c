@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/clock.h"
 #include "queue/redis.h"
 
@@ -78,7 +79,7 @@ int redis_refused(const struct redis_store *store, const redisReply *reply, stru
         {"WRONGTYPE", ERR_PROTOCOL,
          "holds another program's data under " REDIS_PREFIX "*; use another database (…/1)"},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (begins(reply, known[i].word))
             return err_set(err, known[i].code, "queue: %s %s", store->url.name, known[i].text);
     return err_set(err, ERR_IO, "queue: %s says: %.300s", store->url.name, reply->str);

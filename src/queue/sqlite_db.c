@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/clock.h"
 #include "queue/sqlite.h"
 
@@ -48,7 +49,7 @@ static const char *const schemas[] = {
     "pragma user_version = 2",
 };
 
-#define SCHEMAS ((int)(sizeof schemas / sizeof *schemas))
+#define SCHEMAS ((int)COUNT(schemas))
 
 /* ?1 says which bodies (enum queue_bodies). */
 #define JOB                                                                                        \

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "queue/sqlite.h"
 
 #include <stdio.h>
@@ -80,7 +81,7 @@ int sqlite_remove(struct sqlite_store *store, const struct sqlite_row *row, stru
     static const enum sqlite_statement statements[] = {SQL_REMOVE, SQL_REMOVE_PAYLOAD,
                                                        SQL_REMOVE_RESULT};
     int result = 0;
-    for (size_t i = 0; i < sizeof statements / sizeof *statements && result == 0; i++)
+    for (size_t i = 0; i < COUNT(statements) && result == 0; i++)
         result = sqlite_db_run(db, statements[i], err, "i", row->sequence);
     store->tally.kept--;
     store->tally.kept_bytes -= row->bytes;

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/mem.h"
 #include "queue/sqlite.h"
 
@@ -24,7 +25,7 @@ static const struct {
     {"version", offsetof(struct sqlite_tally, version)},
 };
 
-#define COUNTERS (sizeof counters / sizeof *counters)
+#define COUNTERS COUNT(counters)
 
 static int64_t *counter(struct sqlite_tally *tally, size_t i)
 {

@@ -1,5 +1,6 @@
 #include "retrieval/code_tokens.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <stdbool.h>
@@ -205,7 +206,7 @@ static bool is_python(const char *text, size_t count)
     const char *end = text + count;
     for (const char *line = text; line < end; line = line_end(line, end) + 1) {
         size_t left = (size_t)(end - line);
-        for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        for (size_t i = 0; i < COUNT(signs); i++) {
             size_t length = strlen(signs[i]);
             const char *stop = line_end(line, end);
             bool semicolon = stop > line && stop[-1] == ';';

@@ -1,5 +1,6 @@
 #include "retrieval/corpus.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -27,7 +28,7 @@ const struct corpus_form corpus_forms[] = {
     {.name = "problems", .recognises = corpus_is_problems, .directory = corpus_problems},
     {.name = "directory", .recognises = corpus_is_folders, .directory = corpus_folders},
 };
-#define FORM_COUNT (sizeof corpus_forms / sizeof *corpus_forms)
+#define FORM_COUNT COUNT(corpus_forms)
 
 const char *corpus_fate_name(enum corpus_fate fate)
 {

@@ -1,4 +1,5 @@
 /* corpus_directories: the forms whose examples are files. */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -73,7 +74,7 @@ static int take_problem(struct reading *reading, const struct problem *problem)
         mem_free(path);
         return result;
     }
-    for (size_t i = 0; i < sizeof native / sizeof *native && result == 0; i++) {
+    for (size_t i = 0; i < COUNT(native) && result == 0; i++) {
         path = mem_printf("%s/tests/%s", problem->directory, native[i]);
         result = take_solution(reading, problem, path);
         mem_free(path);

@@ -1,4 +1,5 @@
 /* corpus_lines: the forms whose examples are lines of JSON. */
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "problem/category.h"
@@ -112,7 +113,7 @@ int corpus_pairs(struct corpus *corpus, const json_t *line, struct example *exam
     };
     const char *form = example->source;
     (void)corpus, (void)fate;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         const char **field = (const char **)((char *)example + texts[i].offset);
         int result = find_text(line, texts[i].key, field, err);
         if (result < 0)

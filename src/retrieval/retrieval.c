@@ -1,5 +1,6 @@
 #include "retrieval/retrieval.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -321,7 +322,7 @@ static int show(struct retrieval *retrieval, const struct candidate *candidate, 
     if (result > 0) {
         json_t *example = json_object();
         int column = 0;
-        for (; column < (int)(sizeof keys / sizeof *keys); column++)
+        for (; column < (int)COUNT(keys); column++)
             json_put(example, keys[column], json_text(index_db_text(statement, column)));
         json_put(example, "speedup", json_number(sqlite3_column_double(statement, column)));
         json_put(example, "score", json_number(candidate->score));

@@ -1,5 +1,7 @@
 #include "retrieval/words.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,8 +297,7 @@ static int compare_word(const void *key, const void *item)
 
 static bool is_stop_word(const char *word)
 {
-    return bsearch(word, stop_words, sizeof stop_words / sizeof *stop_words, sizeof *stop_words,
-                   compare_word);
+    return bsearch(word, stop_words, COUNT(stop_words), sizeof *stop_words, compare_word);
 }
 
 static void put(struct word *word, const char *text, size_t length)
@@ -315,8 +316,8 @@ static void make_plain(struct word *word)
     const char *last = word->text + word->length;
     if (word->length > 3 && last[-1] == 's' && !strchr("sui_", last[-2]))
         word->text[--word->length] = '\0';
-    const char *const(*found)[2] = bsearch(word->text, same, sizeof same / sizeof *same,
-                                           sizeof *same, compare_word);
+    const char *const(*found)[2] = bsearch(word->text, same, COUNT(same), sizeof *same,
+                                           compare_word);
     if (found)
         put(word, (*found)[1], strlen((*found)[1]));
 }

@@ -1,5 +1,6 @@
 #include "sandbox/command.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/passing.h"
@@ -53,7 +54,7 @@ static void describe_sandbox(const struct sandbox_runner *self, const struct com
     sandbox->scratch_bytes = command->file_bytes ? command->file_bytes : UINT64_C(1) << 30;
     sandbox->cpu_seconds = (uint64_t)(command->timeout_ms / 1000 + 2);
     static const char *const loader[] = {"/lib", "/lib64", "/usr/lib", "/usr/lib64"};
-    for (size_t i = 0; !self->runner.own_root && i < sizeof loader / sizeof *loader; i++)
+    for (size_t i = 0; !self->runner.own_root && i < COUNT(loader); i++)
         sandbox_allow(sandbox, loader[i]); /* the C library that a bundled compiler runs on */
     if (self->toolchain_root && !self->runner.own_root)
         sandbox_allow(sandbox, self->toolchain_root);

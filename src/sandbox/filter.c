@@ -28,6 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -186,7 +187,7 @@ static int add_cuda_rules(scmp_filter_ctx context)
                                 SCMP_SYS(getsockname), SCMP_SYS(accept4)};
     int bad = seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(socket), 1,
                                SCMP_A0(SCMP_CMP_EQ, AF_UNIX, 0));
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    for (size_t i = 0; i < COUNT(calls); i++)
         bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, calls[i], 0);
     return bad;
 }
@@ -236,10 +237,10 @@ static int make_program(enum sandbox_filter filter, struct sock_fprog *program, 
     if (!context)
         return err_set(err, ERR_UNSUPPORTED, "libseccomp cannot start a filter");
     int bad = 0;
-    for (size_t i = 0; i < sizeof run_calls / sizeof *run_calls; i++)
+    for (size_t i = 0; i < COUNT(run_calls); i++)
         bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, run_calls[i], 0);
     if (filter == FILTER_BUILD)
-        for (size_t i = 0; i < sizeof build_calls / sizeof *build_calls; i++)
+        for (size_t i = 0; i < COUNT(build_calls); i++)
             bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, build_calls[i], 0);
     if (filter == FILTER_PROGRAM)
         bad |= seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(execve), 0);

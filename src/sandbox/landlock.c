@@ -1,6 +1,7 @@
 /* landlock: paths, TCP ports, abstract sockets and signals, by the kernel's own rules.
  * The headers of Debian 12 know ABI 2 only; newer rights are spelled out here and masked by the ABI
  * that the running kernel answers (landlock(7), linux/landlock.h of Linux 6.12). */
+#include "base/array.h"
 #include "sandbox/sandbox.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ static int allow_all(int ruleset, const struct sandbox *sandbox, bool own_root, 
     if (own_root || sandbox->scratch[0])
         result = allow(ruleset, scratch, all, err);
     bool cuda = sandbox_has_gpu(sandbox);
-    for (size_t i = 0; result == 0 && i < sizeof devices / sizeof *devices; i++)
+    for (size_t i = 0; result == 0 && i < COUNT(devices); i++)
         result = allow(ruleset, devices[i], known & READ_WRITE_FILE, err);
     for (uint32_t i = 0; result == 0 && sandbox_gpu_device(sandbox, i, device); i++)
         result = allow(ruleset, device, known & (READ_WRITE_FILE | ACCESS_IOCTL_DEV), err);

@@ -8,6 +8,7 @@
  */
 #include "sandbox/sandbox.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -189,7 +190,7 @@ static int build_root(const struct sandbox *sandbox, int old_root, uint32_t *lay
         if (expose(old_root, bundled, "/usr") < 0)
             return err_sys(err, errno, "%s: cannot mount the toolchain", bundled);
         static const char *const links[] = {"bin", "lib", "lib64", "sbin"};
-        for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        for (size_t i = 0; i < COUNT(links); i++) {
             char target[32];
             char place[64];
             snprintf(target, sizeof target, "usr/%s", links[i]);
@@ -201,7 +202,7 @@ static int build_root(const struct sandbox *sandbox, int old_root, uint32_t *lay
     for (const char *path = sandbox->paths; path < end; path += strlen(path) + 1)
         if (expose(old_root, path, path) < 0)
             return err_sys(err, errno, "%s: cannot make it readable in the sandbox", path);
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+    for (size_t i = 0; i < COUNT(devices); i++)
         make_device(old_root, devices[i]);
     for (uint32_t i = 0; sandbox_gpu_device(sandbox, i, device); i++)
         make_device(old_root, device);

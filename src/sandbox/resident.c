@@ -1,5 +1,7 @@
 #include "sandbox/resident.h"
 
+#include "base/array.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +24,7 @@ uint64_t resident_count(const char *status)
     static const char *const kept[] = {"\nRssAnon:", "\nRssShmem:", "\nVmSwap:"};
     uint64_t files = field(status, "\nRssFile:");
     uint64_t bytes = files > RESIDENT_FILE_BYTES ? files - RESIDENT_FILE_BYTES : 0;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+    for (size_t i = 0; i < COUNT(kept); i++)
         bytes += field(status, kept[i]);
     return bytes;
 }

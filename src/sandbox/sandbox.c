@@ -1,6 +1,7 @@
 /* sandbox: what a sandbox is made of. Declared in sandbox.h. */
 #include "sandbox/sandbox.h"
 
+#include "base/array.h"
 #include "base/file.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@ bool sandbox_gpu_device(const struct sandbox *sandbox, uint32_t index,
                         char path[SANDBOX_DEVICE_BYTES])
 {
     static const char *const common[] = {SANDBOX_GPU_CONTROL, "/dev/nvidia-uvm"};
-    uint32_t others = sizeof common / sizeof *common;
+    uint32_t others = COUNT(common);
     uint32_t gpus = !sandbox_has_gpu(sandbox) ? 0 : sandbox->gpu < 0 ? GPUS : 1;
     if (gpus == 0 || index >= others + gpus)
         return false;

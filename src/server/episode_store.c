@@ -1,5 +1,6 @@
 #include "server/episode_store.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -116,7 +117,7 @@ json_t *episode_step_view(const struct stored *stored, int64_t turn)
     if (!record)
         return json_null();
     json_t *step = json_object(), *verdict = trajectory_verdict(json_text_at(record, "verdict"));
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < COUNT(keys); i++)
         json_put(step, keys[i], json_incref(json_object_get(record, keys[i])));
     json_put(step, "terminated", json_boolean(done && solved));
     json_put(step, "truncated", json_boolean(done && !solved));

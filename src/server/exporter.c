@@ -1,5 +1,6 @@
 #include "server/exporter.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "server/http/http.h"
 
@@ -44,7 +45,7 @@ int exporter_start(struct exporter **out, const struct exporter_options *options
     exporter->settings.server_listen = options->listen;
     int result = http_open(&exporter->settings, &http, &exporter->http, err);
     if (result == 0)
-        result = http_add(exporter->http, routes, sizeof routes / sizeof *routes, exporter, err);
+        result = http_add(exporter->http, routes, COUNT(routes), exporter, err);
     if (result == 0)
         result = http_start(exporter->http, err);
     if (result < 0) {

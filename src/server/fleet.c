@@ -1,5 +1,6 @@
 #include "server/fleet.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -11,7 +12,7 @@
 #define MODELS 1024 /* of all workers, each as often as it is there */
 
 static const char *const needs_names[] = {"cpu", "gpu", "any"};
-#define NEEDS (sizeof needs_names / sizeof *needs_names)
+#define NEEDS COUNT(needs_names)
 
 struct snapshot {
     json_t *workers;

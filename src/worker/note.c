@@ -1,6 +1,7 @@
 /* note: what the board says of a worker, as /v1/workers shows it. Declared in slot.h. */
 #include "worker/slot.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "judge/gpu/devices.h"
@@ -50,7 +51,7 @@ void worker_say_how(struct worker *worker)
                                            "gpu",     "torch", "python", "languages"};
     struct hash *hash = hash_new();
     hash_update_string(hash, WARPGYM_VERSION);
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+    for (size_t i = 0; i < COUNT(sections); i++) {
         struct buf text;
         buf_init(&text, SECTION_BYTES);
         settings_show_section(worker->options.settings, sections[i], &text);

@@ -1,6 +1,7 @@
 /* slot: the thread of one slot. Declared in slot.h. */
 #include "worker/slot.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -82,7 +83,7 @@ static bool is_lasting(const json_t *verdict)
     const char *status = json_string_value(json_object_get(verdict, "status"));
     const json_t *error = json_object_get(verdict, "error");
     const char *class = json_string_value(json_object_get(error, "class"));
-    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+    for (size_t i = 0; i < COUNT(passing); i++)
         if (strcmp(status, passing[i]) == 0)
             return false;
     return !class || strcmp(class, VERDICT_KILLED) != 0;

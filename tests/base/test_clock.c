@@ -1,4 +1,5 @@
 /* Wall-clock time as text. */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 
@@ -27,7 +28,7 @@ static void text(void **state)
 {
     char got[CLOCK_TEXT_BYTES];
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         clock_text(rows[i].ms, got);
         assert_string_equal(got, rows[i].text);
     }

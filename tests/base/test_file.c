@@ -1,6 +1,7 @@
 /* Directories: whose a path is, and what is on the disk. */
 #include "base/file.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <setjmp.h>
@@ -22,7 +23,7 @@ static void test_parent(void **state)
         {"a", "."}, {"a/b", "a"}, {"/a", "/"}, {"/a/b/c", "/a/b"}, {"../a", ".."}, {"", "."},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char *parent = file_parent(rows[i].path);
         assert_string_equal(parent, rows[i].parent);
         mem_free(parent);
@@ -35,7 +36,7 @@ static void test_from(void **state)
         const char *path, *found;
     } rows[] = {{"a", "x/a"}, {"a/b", "x/a/b"}, {"/a", "/a"}, {"../a", "x/../a"}};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char *found = file_from("x", rows[i].path);
         assert_string_equal(found, rows[i].found);
         mem_free(found);

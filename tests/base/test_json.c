@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/json.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ static void test_parse_and_write(void **state)
         "[[[[[[[[[[]]]]]]]]]]",
         "[\"[[{{\\\"[[\"]",
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *value = NULL;
         struct err err = {0};
         struct buf out;
@@ -70,7 +71,7 @@ static void test_parse_errors(void **state)
         {"[01]", "f:1:"},
         {"[1e999]", "f:1:"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *value = NULL;
         struct err err = {0};
         assert_int_equal(json_parse("f", rows[i].text, strlen(rows[i].text), &value, &err),

@@ -1,6 +1,7 @@
 /* Lines of a file: where they end, which are passed over, and how long they may be. */
 #include "base/lines.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -15,7 +16,6 @@
 
 #include <cmocka.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define LONG_BYTES 200000 /* more than is read at once */
 
 static char path[] = "/tmp/warpgym-lines-XXXXXX";

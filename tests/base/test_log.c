@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/log.h"
 
 #include <ctype.h>
@@ -130,7 +131,7 @@ static void test_json(void **state)
         {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
     };
     log_set_format(LOG_FORMAT_JSON);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         log_event(LOG_LEVEL_WARN, "m", rows[i].value, "field", rows[i].value, NULL);
         json_t *object = receive_object();
         assert_field(object, "level", "warn");
@@ -149,7 +150,7 @@ static void test_cut_json_is_json(void **state)
     static char big[LOG_RECORD_BYTES + 64];
     static const char *const fillers[] = {"x", "\n", "\"", "\x01", "\xf0\x9f\x98\x80", "\xff"};
     log_set_format(LOG_FORMAT_JSON);
-    for (size_t f = 0; f < sizeof fillers / sizeof *fillers; f++)
+    for (size_t f = 0; f < COUNT(fillers); f++)
         for (size_t count = LOG_RECORD_BYTES - 200; count < LOG_RECORD_BYTES; count++) {
             size_t width = strlen(fillers[f]), used = 0;
             for (; used + width <= count; used += width)

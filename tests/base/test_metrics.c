@@ -1,5 +1,6 @@
 #include "base/metrics.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 
 #include <math.h>
@@ -45,7 +46,7 @@ static void test_text(void **state)
     metrics_shift(table, DEPTH, NULL, 5);
     const char *stage = "check";
     const double seen[] = {0.1, 0.5, 0.6, 100, NAN};
-    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+    for (size_t i = 0; i < COUNT(seen); i++)
         metrics_observe(table, LATENCY, &stage, seen[i]);
     metrics_write(metrics, &out);
     assert_string_equal(out.data, "# HELP jobs_total Jobs, \\\\ and\\na line.\n"

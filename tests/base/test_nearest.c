@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/nearest.h"
 
 #include <setjmp.h>
@@ -10,7 +11,7 @@
 
 static const char *const names[] = {"name", "summary", "signature", "shape", "scale", NULL,
                                     "rows", "cols",    "in",        "inout", "check", ""};
-#define NAMES (sizeof names / sizeof names[0])
+#define NAMES COUNT(names)
 
 static void test_nearest(void **state)
 {
@@ -35,7 +36,7 @@ static void test_nearest(void **state)
         {"xyz", NULL},
         {"", NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const char *nearest = nearest_name(rows[i].what, names, NAMES);
         if (!rows[i].nearest)
             assert_null(nearest);

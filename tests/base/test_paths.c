@@ -1,5 +1,6 @@
 #include "base/paths.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/process.h"
 
@@ -24,7 +25,7 @@ static int setup(void **state)
     snprintf(place, sizeof place, "/tmp/test_paths.XXXXXX");
     static const char *const variables[] = {"XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME",
                                             "WARPGYM_PYTHON", "HOME"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+    for (size_t i = 0; i < COUNT(variables); i++)
         unsetenv(variables[i]);
     return mkdtemp(place) ? 0 : -1;
 }
@@ -81,7 +82,7 @@ static void test_root(void **state)
         {"e/bin/warpgym", "e/nothing", "e/python/warpgym", "e/bin"},
         {"f/1/2/3/4/warpgym", "f/problems", "f/python/warpgym", "f/1/2/3/4"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char root[512];
         char *directory = mem_strdup(rows[i].program);
         *strrchr(directory, '/') = '\0';
@@ -152,7 +153,7 @@ static void test_without_a_home(void **state)
 {
     (void)state;
     static const char *const homes[] = {NULL, "/", "/no/such/home"};
-    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+    for (size_t i = 0; i < COUNT(homes); i++) {
         if (homes[i])
             setenv("HOME", homes[i], 1);
         struct err err = {0};

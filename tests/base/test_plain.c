@@ -1,4 +1,5 @@
 /* What strangers' text may do to a terminal: nothing. */
+#include "base/array.h"
 #include "base/plain.h"
 
 #include <setjmp.h>
@@ -36,7 +37,7 @@ static const struct {
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char text[64];
         snprintf(text, sizeof text, "%s", rows[i].from);
         size_t width = plain_text(text, rows[i].lines);

@@ -1,5 +1,6 @@
 #include "base/process.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -75,7 +76,7 @@ static void test_ends(void **state)
 {
     (void)state;
     int extra = open("/dev/null", O_RDONLY); /* without O_CLOEXEC */
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t i = 0; i < COUNT(ends); i++) {
         struct outcome outcome;
         outcome_init(&outcome, 1000);
         run(ends[i].script, NULL, &outcome);
@@ -100,7 +101,7 @@ static void test_timeout_kills_the_whole_session(void **state)
         "echo before; trap '' TERM INT; while :; do :; done",
         "echo before; exec >/dev/null 2>&1; sleep 100",
     };
-    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+    for (size_t i = 0; i < COUNT(scripts); i++) {
         struct outcome outcome;
         outcome_init(&outcome, 1000);
         run(scripts[i], &(struct command){.timeout_ms = 150}, &outcome);
@@ -167,7 +168,7 @@ static void test_cannot_start(void **state)
         {"/etc/passwd/x", NULL, ERR_MISSING, "no such program"},
         {"/bin/sh", "/no/such/directory", ERR_IO, "/no/such/directory: cannot enter"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const char *const argv[] = {rows[i].program, NULL};
         struct command command = {.argv = argv, .directory = rows[i].directory, .timeout_ms = 1000};
         struct outcome outcome;
@@ -251,7 +252,7 @@ static void test_find(void **state)
     assert_int_equal(access(path, X_OK), 0);
     mem_free(path);
     static const char *const absent[] = {"", "no-such-program", "/bin", "/etc/passwd", "./no"};
-    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+    for (size_t i = 0; i < COUNT(absent); i++)
         assert_null(process_find(absent[i]));
     char *before = mem_strdup(getenv("PATH"));
     setenv("PATH", ":relative::/nowhere", 1);

@@ -1,5 +1,6 @@
 #include "base/settings.h"
 
+#include "base/array.h"
 #include "base/file.h"
 
 #include <setjmp.h>
@@ -95,7 +96,7 @@ static const struct {
 static void test_assignments(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++) {
+    for (size_t i = 0; i < COUNT(assignments); i++) {
         struct settings settings;
         struct err err = {0};
         const char *text = assignments[i].assignment;
@@ -153,7 +154,7 @@ static const struct {
 static void test_yaml(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < COUNT(files); i++) {
         struct settings settings;
         struct err err = {0};
         settings_init(&settings);
@@ -199,7 +200,7 @@ static void test_environment(void **state)
         {"WARPGYM_RUM_THREADS=5", "did you mean WARPGYM_RUN_THREADS?"},
         {"WARPGYM_RUN_SOMETHING_ELSE=5", "there is no setting WARPGYM_RUN_SOMETHING_ELSE"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct err err = {0};
         char *variable = mem_strdup(rows[i].variable);
@@ -254,7 +255,7 @@ static void test_kernelgym_names(void **state)
         {{"LOG_LEVEL=trace"}, "log.level", "warn", NULL},
         {{"WARPGYM_LOG=info", "LOG_LEVEL=debug"}, "log.level", "info", "WARPGYM_LOG"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct err err = {0};
         settings_init(&settings);
@@ -268,7 +269,7 @@ static void test_kernelgym_names(void **state)
             {"gpu.devices", settings.gpu_devices, settings.source[SETTING_gpu_devices]},
             {"log.level", settings.log_level, settings.source[SETTING_log_level]},
         };
-        for (size_t f = 0; f < sizeof found / sizeof *found; f++) {
+        for (size_t f = 0; f < COUNT(found); f++) {
             bool meant = strcmp(found[f].path, rows[i].path) == 0;
             assert_true(meant || !found[f].source);
             if (!meant)
@@ -344,7 +345,7 @@ static void test_shown_values_read_back(void **state)
     settings_init(&two);
     buf_init(&text, 10000);
     buf_init(&again, 10000);
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+    for (size_t i = 0; i < COUNT(changes); i++)
         assert_int_equal(settings_assign(&one, changes[i], &err), 0);
     settings_show(&one, &text);
     if (settings_read_yaml(&two, "shown", text.data, text.len, &err) < 0)
@@ -366,7 +367,7 @@ static void test_secret(void **state)
 {
     (void)state;
     static const char *const variables[] = {"WARPGYM_TOKEN=hush", "WARPGYM_SERVER_TOKEN=hush"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+    for (size_t i = 0; i < COUNT(variables); i++) {
         struct settings settings, again;
         struct err err = {0};
         struct buf text;
@@ -397,7 +398,7 @@ static void test_secrets_are_not_shown(void **state)
     } rows[] = {{"server.token=correct-horse", "correct-horse"},
                 {"queue.url=redis://me:battery@head", "battery"},
                 {"queue.url=redis://:staple@head:1/2", "staple"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct err err = {0};
         struct buf text;
@@ -421,7 +422,7 @@ static void test_template(void **state)
         {"python.path", "/a \"b\" \\ c", "One line.\nAnother line."},
         {"gpu.devices", NULL, "There is none here."},
     };
-    for (size_t count = 0; count <= sizeof choices / sizeof *choices; count++) {
+    for (size_t count = 0; count <= COUNT(choices); count++) {
         struct settings settings;
         struct err err = {0};
         struct buf text;

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/utf8.h"
 
 #include <setjmp.h>
@@ -31,7 +32,7 @@ static void test_sequence(void **state)
                 {"\xF4\x90\x80\x80", 0},
                 {"\xFF", 0},
                 {"\x80", 0}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         size_t count = strlen(rows[i].text);
         assert_int_equal(utf8_sequence(rows[i].text, count), rows[i].length);
         assert_true(utf8_is_valid(rows[i].text, count) == (rows[i].length > 0));
@@ -46,7 +47,7 @@ static void test_cut(void **state)
     (void)state;
     const char text[] = "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80z";
     static const size_t kept[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
-    for (size_t most = 0; most < sizeof kept / sizeof *kept; most++) {
+    for (size_t most = 0; most < COUNT(kept); most++) {
         assert_int_equal(utf8_cut(text, strlen(text), most), kept[most]);
         assert_true(utf8_is_valid(text, kept[most]));
     }

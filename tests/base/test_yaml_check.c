@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/yaml_check.h"
 
 #include <setjmp.h>
@@ -35,7 +36,7 @@ static const struct {
 static void test_explicit_keys(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
         int result = yaml_check("x", rows[i].text, strlen(rows[i].text), &err);
         assert_int_equal(result, rows[i].place ? ERR_INPUT : 0);

@@ -1,5 +1,6 @@
 #include "cli/eval/report.h"
 
+#include "base/array.h"
 #include "judge/verdict.h"
 
 #include <setjmp.h>
@@ -72,7 +73,7 @@ static const struct {
 static void test_profile(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char text[8192];
         char passed[32];
         print(rows[i].candidates, rows[i].traced, text, sizeof text);

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "cli/jobs_table.h"
 
 #include <setjmp.h>
@@ -26,7 +27,7 @@ static void test_age(void **state)
         {NULL, ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char text[32];
         jobs_table_age(rows[i].created_at, NOW_S, text, sizeof text);
         assert_string_equal(text, rows[i].age);

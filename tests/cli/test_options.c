@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "cli/options.h"
 
 #include <setjmp.h>
@@ -123,7 +124,7 @@ static const struct {
 
 static void test_parse(void **state)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char line[256], *argv[32];
         struct cli_words words = {0};
         struct err err = {0};
@@ -171,7 +172,7 @@ static void test_commands(void **state)
         {"xyzzy", NULL, "unknown command 'xyzzy'", 0},
         {"", NULL, "a command is missing", 0},
     };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < COUNT(lines); i++) {
         char line[256], *argv[32];
         struct err err = {0};
         int used;

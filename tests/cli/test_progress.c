@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "cli/progress.h"
 
 #include <fcntl.h>
@@ -71,7 +72,7 @@ static const struct {
 static void test_render(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char line[256];
         progress_render(&rows[i].state, rows[i].width, rows[i].bar, line, sizeof line);
         if (strlen(line) > (size_t)rows[i].width)

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "cli/table.h"
 
 #include <pty.h>
@@ -86,7 +87,7 @@ static void test_text_of_strangers(void **state)
         {"cut \xe2\x82", "cut ??|"},
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80|"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct table *table = table_new();
         struct buf out;
         buf_init(&out, 1000);

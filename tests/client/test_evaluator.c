@@ -3,6 +3,7 @@
 
 #include "../support/http_fixture.h"
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -122,7 +123,7 @@ static int open_here(void **state)
     struct err err;
     here->place = judging_directory("evaluator");
     judging_settings(&here->settings, here->place);
-    for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++)
+    for (size_t i = 0; i < COUNT(assignments); i++)
         if (settings_assign(&here->settings, assignments[i], &err) < 0)
             return -1;
     if (paths_problems("", &here->roots, &err) < 0)
@@ -164,7 +165,7 @@ static void test_verdicts(void **state)
         {"{" PROBLEM("name: 3") ", \"candidate\": {\"source\": \"x\"}}", "unsupported", "yaml"},
     };
     struct here *here = *state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *request = parsed(rows[i].request);
         json_t *verdict;
         struct err err = {0};
@@ -200,7 +201,7 @@ static void test_no_request(void **state)
          ERR_MISSING, "0123 is wanted"},
     };
     struct here *here = *state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *request = parsed(rows[i].request);
         json_t *verdict;
         struct err err = {0};
@@ -348,7 +349,7 @@ static int open_there(void **state)
 {
     struct there *there = mem_alloc(sizeof *there);
     *state = there;
-    return http_fixture_begin(&there->server, routes, sizeof routes / sizeof *routes, there);
+    return http_fixture_begin(&there->server, routes, COUNT(routes), there);
 }
 
 static int close_there(void **state)
@@ -398,7 +399,7 @@ static void test_answers(void **state)
         {"[]", NULL, PASSED, ERR_INPUT, 0, "object"},
     };
     struct there *there = *state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct evaluator *evaluator = connect_to(there, 0, NULL);
         json_t *request = parsed(rows[i].request), *as_it_was = json_deep_copy(request);
         json_t *verdict;

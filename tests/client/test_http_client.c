@@ -2,6 +2,7 @@
 #include "../support/http_fixture.h"
 #include "client/http_client.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -102,7 +103,7 @@ static int begin(void **state)
 {
     struct world *world = mem_alloc(sizeof *world);
     *state = world;
-    return http_fixture_begin(&world->server, routes, sizeof routes / sizeof *routes, world);
+    return http_fixture_begin(&world->server, routes, COUNT(routes), world);
 }
 
 static int end(void **state)
@@ -163,7 +164,7 @@ static void test_methods(void **state)
         {"GET", "/echo/a", NULL, HTTP_GET, "/p/echo/a"},
     };
     struct http_client *client = client_of(*state, 10000, 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct http_client_call call = {.method = rows[i].method,
                                         .target = rows[i].target,
                                         .body = rows[i].body,
@@ -243,7 +244,7 @@ static void test_refusals(void **state)
         {"/echo/%FF", 400, ERR_INPUT, "(400)"},
     };
     struct http_client *client = client_of(*state, 10000, 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct http_client_answer answer;
         struct err err;
         assert_int_equal(get(client, rows[i].target, 4096, &answer, &err), 0);
@@ -320,7 +321,7 @@ static void test_sockets(void **state)
         {"SSH-2.0-OpenSSH_9.2\r\n", ERR_IO},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct raw raw;
         struct http_client_answer answer;
         struct err err = {0};
@@ -402,7 +403,7 @@ static void test_addresses(void **state)
         {"http://host", "two\r\nlines: x", ERR_INPUT},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct http_client_options options = {.url = rows[i].url, .token = rows[i].token};
         struct http_client *client;
         struct err err = {0};
@@ -426,7 +427,7 @@ static void test_escape(void **state)
         {"", ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char *escaped = http_client_escape(rows[i].text);
         assert_string_equal(escaped, rows[i].escaped);
         mem_free(escaped);

@@ -1,6 +1,7 @@
 /* What a server may tell of evaluations, and what is made of it. */
 #include "client/remote.h"
 
+#include "base/array.h"
 #include "base/json.h"
 
 #include <setjmp.h>
@@ -38,7 +39,7 @@ static void test_accepted(void **state)
          REMOTE_CANCELLED, true, false, "cancelled"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct remote_evaluation read;
         struct err err = {0};
         json_t *object = parsed(rows[i].text);
@@ -70,7 +71,7 @@ static void test_refused(void **state)
         "{\"id\": \"x\", \"state\": \"done\", \"attempt\": \"one\"}",
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct remote_evaluation read;
         struct err err = {0};
         json_t *object = parsed(rows[i]);
@@ -97,7 +98,7 @@ static void test_lists(void **state)
         {"[]", ERR_PROTOCOL},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
         json_t *list = parsed(rows[i].text);
         if (remote_read_list(list, &err) != rows[i].result)

@@ -2,6 +2,7 @@
 #include "../support/http_fixture.h"
 #include "client/remote_batch.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -15,7 +16,7 @@
 
 #include <cmocka.h>
 
-#define COUNT 230
+#define JOBS 230
 
 struct world {
     struct http_fixture server;
@@ -93,7 +94,7 @@ static int begin(void **state)
 {
     struct world *world = mem_alloc(sizeof *world);
     *state = world;
-    return http_fixture_begin(&world->server, routes, sizeof routes / sizeof *routes, world);
+    return http_fixture_begin(&world->server, routes, COUNT(routes), world);
 }
 
 static int end(void **state)
@@ -106,7 +107,7 @@ static int end(void **state)
 }
 
 struct seen {
-    int reported[COUNT], refused[COUNT];
+    int reported[JOBS], refused[JOBS];
     int ticks;
     _Atomic int cancelled;
     bool cancel_at_tick;
@@ -159,14 +160,14 @@ static void test_all(void **state)
     static const struct {
         size_t count, at_once;
         int largest;
-    } rows[] = {{0, 0, 0}, {1, 0, 1}, {COUNT, 0, LIMIT_CLIENT_BATCH_JOBS}, {COUNT, 9, 9}};
+    } rows[] = {{0, 0, 0}, {1, 0, 1}, {JOBS, 0, LIMIT_CLIENT_BATCH_JOBS}, {JOBS, 9, 9}};
     struct world *world = *state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct seen seen = {0};
         struct err err = {0};
         if (run(world, &seen, rows[i].count, rows[i].at_once, &err) < 0)
             fail_msg("row %zu: %s", i, err.text);
-        for (size_t k = 0; k < COUNT; k++)
+        for (size_t k = 0; k < JOBS; k++)
             assert_int_equal(seen.reported[k], k < rows[i].count);
         assert_int_equal(world->largest, rows[i].largest);
         assert_int_equal(world->cancelled, 0);
@@ -180,10 +181,10 @@ static void test_refused(void **state)
     struct seen seen = {0};
     struct err err = {0};
     world->refuse = 1;
-    int result = run(world, &seen, COUNT, 0, &err);
+    int result = run(world, &seen, JOBS, 0, &err);
     world->refuse = 0;
     assert_int_equal(result, 0);
-    for (size_t k = 0; k < COUNT; k++) {
+    for (size_t k = 0; k < JOBS; k++) {
         assert_int_equal(seen.refused[k], k % 50 == 7);
         assert_int_equal(seen.reported[k], k % 50 != 7);
     }
@@ -195,11 +196,11 @@ static void test_cancelled(void **state)
     struct seen seen = {.cancel_at_tick = true};
     struct err err = {0};
     world->never = 1;
-    int result = run(world, &seen, COUNT, 0, &err);
+    int result = run(world, &seen, JOBS, 0, &err);
     world->never = 0;
     assert_int_equal(result, ERR_CANCELLED);
     assert_true(world->cancelled >= 1);
-    for (size_t k = 0; k < COUNT; k++)
+    for (size_t k = 0; k < JOBS; k++)
         assert_int_equal(seen.reported[k], 0);
 }
 

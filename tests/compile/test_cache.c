@@ -1,5 +1,6 @@
 #include "compile/cache.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -121,7 +122,7 @@ static void test_round_trip(void **state)
         {"warpgym-build 1 ok ", "warpgym-build 1 no 0000000000000000\n"},
     };
     assert_false(has(KEY));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct cache_entry entry;
         char *path = put(KEY, rows[i].object, rows[i].diagnostics);
         assert_true(cache_get(directory, KEY, &entry));

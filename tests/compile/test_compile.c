@@ -1,5 +1,6 @@
 #include "compile/compile.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -141,7 +142,7 @@ static const struct {
 static void test_accepted(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
+    for (size_t i = 0; i < COUNT(accepted); i++) {
         const char *expected = accepted[i].diagnostics;
         struct artifact artifact = build(COMPILE_C, "a.c", accepted[i].text);
         if (!artifact.ok || strncmp(artifact.diagnostics, expected, strlen(expected)) != 0 ||
@@ -190,7 +191,7 @@ static const struct {
 static void test_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
         const char *expected = refused[i].diagnostics;
         struct artifact artifact = build(COMPILE_C, "a.c", refused[i].text);
         if (artifact.ok || strncmp(artifact.diagnostics, expected, strlen(expected)) != 0 ||
@@ -281,7 +282,7 @@ static void test_hit_runs_nothing(void **state)
          false},
     };
     static const char *const names[] = {"first.c", "first.c", "dir/second.c"};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         counting.calls = 0;
         for (size_t j = 0; j < 3; j++) {
             struct artifact artifact = build(COMPILE_C, names[j], rows[i].text);
@@ -318,7 +319,7 @@ static void test_key_covers_what_matters(void **state)
     rows[3].toolchain.cpu = (char *)"another CPU";
     rows[4].toolchain.cc_version = (char *)"gcc 99";
     rows[5].toolchain.readable = readable;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct recipe recipe;
         assert_int_equal(recipe_init(&recipe, &rows[i].toolchain, rows[i].kind, NULL, false, NULL),
                          0);
@@ -580,7 +581,7 @@ static void test_broken_compilers(void **state)
     char *script = mem_printf("%s/cc", place);
     struct toolchain broken = toolchain;
     broken.cc = script;
-    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+    for (size_t i = 0; i < COUNT(scripts); i++) {
         struct err err = {0};
         struct artifact artifact;
         struct compile_request request = request_of(COMPILE_C, "a.c", ADD);

@@ -1,5 +1,6 @@
 #include "compile/diagnostics.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "compile/message.h"
@@ -257,7 +258,7 @@ static char *distill(const char *printed, size_t bytes, bool cut, int *found_hin
 static void test_golden(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
+    for (size_t i = 0; i < COUNT(golden); i++) {
         int found = 0;
         char *shown = distill(golden[i].printed, strlen(golden[i].printed), false, &found);
         if (strcmp(shown, golden[i].shown) != 0 || found != golden[i].hints)
@@ -328,7 +329,7 @@ static void test_cut_output(void **state)
 static void test_any_prefix_is_harmless(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++)
+    for (size_t i = 0; i < COUNT(golden); i++)
         for (size_t length = 0; length <= strlen(golden[i].printed); length++) {
             char *copy = mem_alloc(length); /* exact, for the address sanitizer */
             memcpy(copy, golden[i].printed, length);
@@ -353,7 +354,7 @@ static void test_name_is_filled_in(void **state)
         {"\001\001", "", ""},
         {"x\001y\001", "long/name.c", "xlong/name.cylong/name.c"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char *named = diagnostics_named(rows[i].text, rows[i].name);
         assert_string_equal(named, rows[i].expected);
         mem_free(named);
@@ -375,7 +376,7 @@ static void test_normalise(void **state)
         {"/usr/lib/..hidden/...", "/usr/lib/..hidden/..."},
         {"/usr/lib/..", "/usr"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char out[64];
         message_normalise(rows[i].path, strlen(rows[i].path), out, sizeof out);
         assert_string_equal(out, rows[i].expected);
@@ -406,7 +407,7 @@ static void test_message_parse(void **state)
         {"a.c(): error: x", false, 0, 0, 0},
         {"", false, 0, 0, 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct message message;
         bool parsed = message_parse(rows[i].line, &message);
         if (parsed != rows[i].message)

@@ -1,5 +1,6 @@
 #include "compile/compile.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -17,7 +18,7 @@
 
 static const char *const variables[] = {"PATH",           "WARPGYM_CC", "WARPGYM_NVCC",
                                         "XDG_CACHE_HOME", "HOME",       "CUDA_HOME"};
-#define VARIABLES (sizeof variables / sizeof *variables)
+#define VARIABLES COUNT(variables)
 
 static char *saved[VARIABLES];
 static char *place; /* of one test; it is the home, too */
@@ -142,7 +143,7 @@ static void test_named_compiler(void **state)
         {cc, cc},     {"mycc", cc}, {"no-such-compiler", NULL}, {"/no/such/compiler", NULL},
         {tree, NULL}, /* a directory */
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct toolchain toolchain;
         setenv("WARPGYM_CC", rows[i].named, 1);
         toolchain_init(&toolchain, place);
@@ -239,7 +240,7 @@ static void test_odd_versions(void **state)
         {"printf 'no newline'", "no newline"}, {"printf 'odd\\033[1m bytes\\n'", "odd?[1m bytes"},
         {"kill -9 $$", "unknown version"},     {":", "unknown version"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char *name = mem_printf("bin/cc-%zu", i);
         char *text = mem_printf("#!/bin/sh\n%s\n", rows[i].script);
         char *cc = make_program(name, text);
@@ -277,7 +278,7 @@ static void test_nvcc_behind_a_script(void **state)
                 {wrapper, wrapper, true},
                 {link, link, true},
                 {through, real, false}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct toolchain toolchain;
         setenv("WARPGYM_NVCC", rows[i].named, 1);
         toolchain_init(&toolchain, NULL);

@@ -1,5 +1,6 @@
 #include "device/cupti.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -55,7 +56,7 @@ static void test_places(void **state)
     char link[256];
     snprintf(link, sizeof link, "%s/link", scratch);
     assert_int_equal(symlink("new", link), 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char nvcc[256];
         char library[256];
         snprintf(nvcc, sizeof nvcc, "%s/%s", scratch, rows[i].nvcc ? rows[i].nvcc : "");

@@ -1,4 +1,5 @@
 #include "../support/fake_cuda.h"
+#include "base/array.h"
 #include "device/gpu.h"
 
 #include <limits.h>
@@ -87,7 +88,7 @@ static const struct {
 
 static void test_refusals(void **state)
 {
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+    for (size_t i = 0; i < COUNT(refusals); i++) {
         struct gpu_list list;
         struct err err;
         fake_cuda_clean(state);

@@ -1,4 +1,5 @@
 #include "../support/fake_cuda.h"
+#include "base/array.h"
 #include "device/gpu_memory.h"
 
 #include <fcntl.h>
@@ -83,7 +84,7 @@ static void test_refusals(void **state)
     };
     struct gpu_context gpu;
     open_gpu(&gpu);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct gpu_memory memory;
         struct err err;
         size_t before = open_descriptors();
@@ -104,7 +105,7 @@ static void test_contexts_that_cannot_be_made(void **state)
     (void)state;
     static const char *const functions[] = {"cuDeviceGet", "cuDevicePrimaryCtxRetain",
                                             "cuCtxSetCurrent"};
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    for (size_t i = 0; i < COUNT(functions); i++) {
         struct gpu_context gpu;
         struct err err;
         setenv("FAKE_CUDA_FAIL", functions[i], 1);

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "device/gpu_occupancy.h"
 
 #include <math.h>
@@ -40,7 +41,7 @@ static const struct {
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct gpu_occupancy got;
         gpu_occupancy(&h200, rows[i].threads, rows[i].registers, rows[i].shared_bytes, &got);
         if (got.blocks != rows[i].blocks || fabs(got.fraction - rows[i].fraction) > 1e-12 ||
@@ -58,7 +59,7 @@ static void test_not_known(void **state)
         const struct gpu_multiprocessor *each;
         uint32_t threads;
     } unknown[] = {{&nothing, 128}, {&h200, 0}, {&h200, 4096}, {&h200, UINT32_MAX}};
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+    for (size_t i = 0; i < COUNT(unknown); i++) {
         gpu_occupancy(unknown[i].each, unknown[i].threads, 32, 0, &got);
         assert_true(isnan(got.fraction));
         assert_int_equal(got.blocks, 0);

@@ -1,6 +1,7 @@
 #include "../support/fake_cuda.h"
 #include "device/gpu_peaks.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -113,7 +114,7 @@ static void test_spoilt_records(void **state)
     struct gpu_peaks peaks;
     setenv("FAKE_CUDA_KERNELS", "4500", 1);
     must_get(&peaks, directory);
-    for (size_t i = 0; i < sizeof spoilt / sizeof *spoilt; i++) {
+    for (size_t i = 0; i < COUNT(spoilt); i++) {
         write_records(spoilt[i]);
         assert_false(gpu_peaks_recall(&peaks, &gpu, directory));
         assert_true(peaks.measured[GPU_DRAM_READ] == 0 && peaks.dram_bytes_per_s > 4e12);
@@ -130,7 +131,7 @@ static void test_refusals(void **state)
                                             "cuEventCreate",    "cuMemCreate",
                                             "cuLaunchKernel",   "cuCtxSynchronize"};
     setenv("FAKE_CUDA_KERNELS", "4500", 1);
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    for (size_t i = 0; i < COUNT(functions); i++) {
         struct gpu_peaks peaks;
         struct err err;
         setenv("FAKE_CUDA_FAIL", functions[i], 1);
@@ -154,7 +155,7 @@ static void test_bounds_by_architecture(void **state)
         {10, 0, 148, 1965, 1191, 4764}, /* B200 */
         {99, 0, 100, 2000, 0, 0},       /* not known: nothing is claimed */
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct gpu facts = {.major = rows[i].major,
                             .minor = rows[i].minor,
                             .multiprocessors = rows[i].multiprocessors,
@@ -188,7 +189,7 @@ static void test_floor(void **state)
         {0, 5e8, false, 0.1},                         /* 4e8 through the memory, 5e8 through L2 */
         {0, 4.1e9, false, 1},  {5e11, 4.1e8, false, 1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         double got = gpu_peaks_floor_ms(&round_numbers, rows[i].flops, rows[i].bytes,
                                         rows[i].narrow);
         if (fabs(got * GPU_PEAKS_MARGIN - rows[i].ms) > 1e-9)

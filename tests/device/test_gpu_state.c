@@ -1,4 +1,5 @@
 #include "../support/fake_cuda.h"
+#include "base/array.h"
 #include "device/gpu_state.h"
 
 #include <setjmp.h>
@@ -63,7 +64,7 @@ static void test_what_it_tells(void **state)
         {BOARD, false, 15LL << 30, 12},
         {INSTANCE, true, 3LL << 30, -1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct gpu_sensor sensor;
         struct gpu_state now;
         struct gpu_health health;
@@ -149,7 +150,7 @@ static void test_complaints(void **state)
         {"FAKE_NVML_BROKEN", "1", NULL, "cannot be repaired"},
         {"FAKE_NVML_PENDING", "1", NULL, NULL}, /* still good to work with */
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct gpu_sensor sensor;
         struct gpu_health health;
         fake_cuda_clean(state);
@@ -176,7 +177,7 @@ static void test_a_watch_keeps_what_passes(void **state)
         {"0xc4", "0", "hardware thermal slowdown, power brake"},
         {"0", "1000", "software thermal slowdown"}, /* between two readings */
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct gpu_sensor sensor;
         struct gpu_watch watch;
         char text[128];

@@ -1,6 +1,7 @@
 /* What /proc says of processors and memory. */
 #include "device/load.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -26,7 +27,7 @@ static void stat_text(void **state)
         {"", 0, 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct load load = {.busy = 1, .all = 1};
         load_parse_stat(rows[i].text, &load);
         assert_int_equal(load.busy, rows[i].busy);
@@ -110,7 +111,7 @@ static void groups(void **state)
         {{"proc/self/cgroup=nonsense\n::\n0:\n"}, UINT64_MAX},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char root[] = "/tmp/warpgym-load-XXXXXX";
         assert_non_null(mkdtemp(root));
         for (size_t f = 0; f < 8 && rows[i].files[f]; f++)

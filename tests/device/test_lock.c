@@ -1,5 +1,6 @@
 #include "device/lock.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -64,7 +65,7 @@ static void test_who_may_be_in_with_whom(void **state)
         {DEVICE_EXCLUSIVE, DEVICE_EXCLUSIVE, ERR_CANCELLED},
     };
     const _Atomic int now = 1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct device_lock inside, outside;
         assert_int_equal(acquire(&inside, rows[i].inside, NULL), 0);
         assert_int_equal(acquire(&outside, rows[i].outside, &now), rows[i].result);

@@ -3,6 +3,7 @@
 #include "device/nvrtc.h"
 
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "device/library.h"
@@ -84,7 +85,7 @@ static const struct {
 static void test_places(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < COUNT(places); i++) {
         struct nvrtc_place found;
         assert_int_equal(begin(NULL), 0);
         const char *program = places[i].nvcc ? places[i].nvcc : places[i].python;

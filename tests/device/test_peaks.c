@@ -1,5 +1,6 @@
 #include "device/peaks.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -112,7 +113,7 @@ static void test_a_spoilt_record_is_replaced(void **state)
     static const char *const spoilt[] = {"", "{\"version\":2}", "{\"version\":1,\"runs\":1}"};
     struct peaks peaks;
     assert_int_equal(peaks_get(&peaks, directory, NULL), 0);
-    for (size_t i = 0; i < sizeof spoilt / sizeof *spoilt; i++) {
+    for (size_t i = 0; i < COUNT(spoilt); i++) {
         write_record(spoilt[i]);
         assert_int_equal(peaks_get(&peaks, directory, NULL), 0);
         assert_plausible(&peaks);
@@ -173,7 +174,7 @@ static void test_floor(void **state)
         {2e8, 1e9, (1e9 - 1.11e7) / 1e7},
         {2e11, 1e6, 1000},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         double got = peaks_floor_ms(&round_numbers, rows[i].flops, rows[i].bytes) * PEAKS_MARGIN;
         if (fabs(got - rows[i].ms) > 1e-12 + 1e-9 * rows[i].ms)
             fail_msg("row %zu: %.9g instead of %.9g", i, got, rows[i].ms);

@@ -16,6 +16,7 @@
  *   extern "C" int fake_cuda_traced(void);                                   right now
  */
 #include "device/cuda.h"
+#include "base/array.h"
 #include "judge/trace/cupti.h"
 
 #include <dlfcn.h>
@@ -212,7 +213,7 @@ cuda_result fake_device_attribute(int *value, int attribute, cuda_device device)
         {CUDA_SHARED_BYTES, 232448},
     };
     (void)device;
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+    for (size_t i = 0; i < COUNT(facts); i++)
         if (facts[i].attribute == attribute) {
             *value = facts[i].value;
             return outcome("cuDeviceGetAttribute");

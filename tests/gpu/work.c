@@ -5,6 +5,7 @@
  * No cmocka: it runs on machines that have nothing of ours. Started by test_gpu.py.
  */
 #include "../support/gpu_checks.h"
+#include "base/array.h"
 #include "base/file.h"
 
 #include <stdio.h>
@@ -27,9 +28,7 @@ int main(int argc, char **argv)
         printf("%s\n", err.text);
         return 1;
     }
-    struct gpu_checks checks = {.work = &work,
-                                .counts = counts,
-                                .count_count = sizeof counts / sizeof *counts};
+    struct gpu_checks checks = {.work = &work, .counts = counts, .count_count = COUNT(counts)};
     for (size_t i = 0; i < gpu_check_count; i++) {
         int compared = gpu_checks[i].run(&checks, text);
         if (compared <= 0) {

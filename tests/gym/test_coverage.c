@@ -1,4 +1,5 @@
 /* Shares of a profile by each measure, names that deceive, and profiles that say nothing. */
+#include "base/array.h"
 #include "gym/reward/coverage.h"
 
 #include <math.h>
@@ -62,7 +63,7 @@ static const struct {
 static void test_shares(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *verdict = json_loads(rows[i].verdict, JSON_DECODE_ANY, NULL);
         assert_non_null(verdict);
         for (size_t m = 0; m < COVERAGE_MEASURES; m++) {

@@ -1,6 +1,7 @@
 /* The conversation as a state machine: made-up verdicts, real templates and problems. */
 #include "gym/episode/episode.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -190,7 +191,7 @@ static const struct {
 static void test_endings(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    for (size_t i = 0; i < COUNT(endings); i++) {
         char *text = mem_printf("{\"problem\": {\"id\": \"relu\"}, %s}", endings[i].configuration);
         struct episode *episode = begin(text);
         for (size_t k = 0; endings[i].verdicts[k].status; k++) {
@@ -277,7 +278,7 @@ static void test_resumes_to_the_same(void **state)
                                 "{\"iterations\": 3, \"remain_turns\": 1, \"select\": \"best\"}, "
                                 "\"start\": {\"code\": \"void solution(void) {}\"}}";
     struct episode *straight = begin(configuration), *broken = copy_of(straight);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < COUNT(steps); i++) {
         broken = kept(broken);
         assert_int_equal(say(straight, steps[i].text), steps[i].status != NULL);
         assert_int_equal(say(broken, steps[i].text), steps[i].status != NULL);
@@ -312,7 +313,7 @@ static void test_foreign_states(void **state)
         "\"window\": []}",
         "{\"schema\": 2, \"id\": \"e\"}",
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct episode *episode;
         struct err err;
         json_t *given = object(texts[i]);
@@ -398,7 +399,7 @@ static const struct {
 static void test_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
         struct episode *episode;
         struct err err = {0};
         json_t *asked = object(refused[i].configuration);
@@ -423,7 +424,7 @@ static void test_answers_refused(void **state)
     struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}}");
     struct err err;
     json_t *request;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         json_t *answer = object(texts[i]);
         if (episode_answer(episode, answer, &request, &err) != ERR_INPUT)
             fail_msg("taken: %s", texts[i]);

@@ -1,6 +1,7 @@
 /* What a model is told, what it is not, and what nobody can make of it. */
 #include "gym/feedback/feedback.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -240,7 +241,7 @@ static bool agrees(const json_t *whole, const json_t *part)
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *verdict = parse(rows[i].verdict);
         json_t *wanted = parse(rows[i].facts);
         json_t *facts = feedback_facts(verdict, source);
@@ -274,8 +275,8 @@ static char type_of(const json_t *value)
 
 static void check_and_free(json_t *facts)
 {
-    assert_int_equal(json_object_size(facts), sizeof keys / sizeof *keys);
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    assert_int_equal(json_object_size(facts), COUNT(keys));
+    for (size_t i = 0; i < COUNT(keys); i++)
         if (!strchr(keys[i].types, type_of(json_object_get(facts, keys[i].key))))
             fail_msg("%s is %c", keys[i].key, type_of(json_object_get(facts, keys[i].key)));
     assert_true(*json_string_value(json_object_get(facts, "headline")));
@@ -309,7 +310,7 @@ static void spoil(json_t *verdict, json_t *object)
 static void test_spoiled(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *verdict = parse(rows[i].verdict);
         if (json_is_object(verdict))
             spoil(verdict, verdict);
@@ -336,7 +337,7 @@ static void test_secrets(void **state)
     static const char *const statuses[] = {"wrong",     "runtime_error", "infrastructure_error",
                                            "violation", "compile_error", "passed"};
     (void)state;
-    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+    for (size_t i = 0; i < COUNT(statuses); i++) {
         json_t *verdict = parse(
             "{\"id\": \"SECRET\", \"problem\": {\"id\": \"SECRET\", \"hash\": \"SECRET\"}, "
             "\"device\": \"SECRET\", \"environment\": {\"sandbox\": [\"SECRET\"]}, \"compiled\": "
@@ -394,7 +395,7 @@ static const struct {
 static void test_lines(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; i < COUNT(lines); i++) {
         struct buf out;
         buf_init(&out, 1000);
         feedback_line(&out, lines[i].from, strlen(lines[i].from), 500, lines[i].paths);
@@ -429,7 +430,7 @@ static void test_floods(void **state)
                                         "\xFF",        "\xE2\x82\xAC",
                                         "my.c",        " "};
     (void)state;
-    for (size_t i = 0; i < sizeof again / sizeof *again; i++) {
+    for (size_t i = 0; i < COUNT(again); i++) {
         struct buf text;
         buf_init(&text, (size_t)2 << 20);
         while (text.len + strlen(again[i]) <= text.max_bytes)

@@ -1,6 +1,7 @@
 /* Lines that a kill leaves whole: what is cut, what is refused, who is kept out. */
 #include "gym/episode/journal.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -62,7 +63,7 @@ static const struct {
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct journal journal;
         struct buf seen;
         struct err err;
@@ -88,7 +89,7 @@ static void test_refused(void **state)
 {
     (void)state;
     static const char *const texts[] = {"{\"n\":1}\nno\n", "{\"n\":1}\n[1]\n"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct journal journal;
         struct buf seen;
         struct err err;

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "gym/report/metrics.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static void test_pass_at_k(void **state)
         {5, 2, 0, NAN},
         {0, 0, 1, NAN},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         assert_close(gym_pass_at_k(rows[i].n, rows[i].c, rows[i].k), rows[i].wanted);
 }
 
@@ -107,7 +108,7 @@ static const struct gym_turn untimed[] = {RIGHT(0, 0.3)};
 
 #define SAMPLE(turns, first)                                                                       \
     {                                                                                              \
-        turns, sizeof(turns) / sizeof *(turns), first                                              \
+        turns, COUNT(turns), first                                                                 \
     }
 static const struct gym_sample both[] = {SAMPLE(slow_then_fast, 1.5),
                                          SAMPLE(fast_then_broken, 4.3)};
@@ -119,7 +120,7 @@ static const struct gym_problem problems[] = {{both, 2, 3},
                                               {none, 2, 3},
                                               {some, 2, 3},
                                               {NULL, 0, 3}};
-#define PROBLEMS (sizeof problems / sizeof *problems)
+#define PROBLEMS COUNT(problems)
 
 static void test_best(void **state)
 {
@@ -139,7 +140,7 @@ static void test_best(void **state)
         {SAMPLE(lost_between, 0), 2, -1},
         {SAMPLE(untimed, 0), 1, 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         assert_close(gym_best(&rows[i].sample, rows[i].turns), rows[i].wanted);
     assert_true(gym_is_lost(&none[1]));
     assert_false(gym_is_lost(&some[0]));
@@ -188,7 +189,7 @@ static void test_measures(void **state)
         {{GYM_BY_TURN, .turn = 2}, 4, 12},
         {{GYM_BY_TURN, .turn = 9, .p = 2}, 2, 12},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct gym_term sum = {0, 0};
         for (size_t j = 0; j < PROBLEMS; j++) {
             struct gym_term term = gym_term(&rows[i].measure, &problems[j]);

@@ -1,6 +1,7 @@
 /* What models answer, and what enemies would. */
 #include "gym/answer/parse.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -219,7 +220,7 @@ static size_t characters(const char *text)
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct parse_options options = {rows[i].language, (rows[i].flags & OPEN) != 0};
         struct parsed parsed;
         parse_answer(rows[i].text, strlen(rows[i].text), &options, &parsed);
@@ -294,7 +295,7 @@ static void test_floods(void **state)
     struct buf text;
     (void)state;
     buf_init(&text, LIMIT_ANSWER_BYTES);
-    for (size_t i = 0; i < sizeof floods / sizeof *floods; i++) {
+    for (size_t i = 0; i < COUNT(floods); i++) {
         size_t length = strlen(floods[i].again);
         buf_reset(&text);
         buf_puts(&text, floods[i].before);

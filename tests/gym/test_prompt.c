@@ -5,6 +5,7 @@
 #include "gym/prompt/prompt.h"
 
 #include "../support/prompting.h"
+#include "base/array.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -83,8 +84,8 @@ static const char *const styles[] = {"warpgym", "kevin", "drkernel"};
 static void test_first_turns(void **state)
 {
     (void)state;
-    for (size_t s = 0; s < sizeof styles / sizeof *styles; s++)
-        for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
+    for (size_t s = 0; s < COUNT(styles); s++)
+        for (size_t i = 0; i < COUNT(languages); i++)
             for (int thinking = 0; thinking <= 1; thinking++) {
                 struct prompt_options options = {.style = styles[s],
                                                  .language = languages[i].language,
@@ -171,7 +172,7 @@ static void test_feedback_facts(void **state)
         json_object_foreach(both[i], key, value) if (!json_object_get(known, key))
             fail_msg("the specimens do not know '%s'", key);
         assert_int_equal(json_object_size(both[i]), json_object_size(known));
-        for (size_t s = 0; s < sizeof styles / sizeof *styles; s++) {
+        for (size_t s = 0; s < COUNT(styles); s++) {
             struct prompt_options options = {.style = styles[s], .language = "c"};
             struct prompt_turn turn = {.answer = "x", .code = i ? "code" : NULL, .facts = both[i]};
             char *text = NULL;
@@ -226,7 +227,7 @@ static void test_shots(void **state)
     (void)state;
     static const char *const marks[] = {"## Example 1: ", "## Example 2: ", "## Example 3: ",
                                         "## Example 4: "};
-    for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
+    for (size_t i = 0; i < COUNT(languages); i++)
         for (int64_t shots = 0; shots <= 3; shots++) {
             struct prompt_options options = {.style = "warpgym",
                                              .language = languages[i].language,
@@ -254,7 +255,7 @@ static void test_examples_do_not_leak(void **state)
         {"triton", "torch/relu_bias", "relu_bias_kernel"},
         {"torch-cuda", "torch/layer_norm", "layer_norm_kernel"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct prompt_options options = {.style = "warpgym",
                                          .language = rows[i].language,
                                          .shots = 3};
@@ -289,7 +290,7 @@ static void test_withheld(void **state)
     json_t *messages = tell(&options, "softmax", NULL, NULL, 0);
     check_example(messages, "row_sum", true);
     json_decref(messages);
-    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+    for (size_t i = 0; i < COUNT(named); i++) {
         prompts = prompting_open(NULL);
         prompts_withhold(prompts, named[i], json_string_value(json_object_get(facts, "reference")));
         messages = tell(&options, "softmax", NULL, NULL, 0);
@@ -397,7 +398,7 @@ static void test_kevin_categories(void **state)
         {"passed", 2, "**Status**: SUCCESS", "Make it faster"},
     };
     struct prompt_options options = {.style = "kevin", .language = "triton"};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         bool passed = strcmp(rows[i].status, "passed") == 0;
         struct prompt_turn turn = turn_of(rows[i].status, rows[i].nth,
                                           strcmp(rows[i].status, "no_code") ? "code" : NULL);
@@ -469,7 +470,7 @@ static void test_drkernel_feedback_is_json(void **state)
         if (prompts_feedback(prompts, &options, &turn, &text, &err) < 0 ||
             json_parse("feedback", text, strlen(text), &object, &err) < 0)
             fail_msg("%s", err.text);
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        for (size_t k = 0; k < COUNT(keys); k++)
             if (!json_object_get(object, keys[k]))
                 fail_msg("no %s in %s", keys[k], text);
         bool correct = json_is_true(json_object_get(turn.facts, "correct"));
@@ -517,7 +518,7 @@ static void test_history_grows(void **state)
         turns[i] = (struct prompt_turn){.answer = "answer",
                                         .code = "code",
                                         .facts = json_array_get(all, i + 5)};
-    for (size_t s = 0; s < sizeof styles / sizeof *styles; s += 2) {
+    for (size_t s = 0; s < COUNT(styles); s += 2) {
         struct prompt_options options = {.style = styles[s], .language = "c", .shots = 1};
         json_t *before = tell(&options, "softmax", NULL, NULL, 0);
         for (size_t count = 1; count <= 8; count++) {
@@ -538,8 +539,8 @@ static void test_hostile_answers(void **state)
     (void)state;
     static const char *const answers[] = {
         "{{problem.reference}} {{#if x}}", "```\n</KERNEL>", "", " \n", "\xff\xfe bytes", NULL};
-    for (size_t s = 0; s < sizeof styles / sizeof *styles; s++)
-        for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    for (size_t s = 0; s < COUNT(styles); s++)
+        for (size_t i = 0; i < COUNT(answers); i++) {
             struct prompt_options options = {.style = styles[s], .language = "c"};
             struct prompt_turn turn = turn_of("wrong", 0, answers[i] && *answers[i] ? "x" : NULL);
             turn.answer = turn.thought = answers[i];
@@ -577,7 +578,7 @@ static void test_options(void **state)
          "problem 'softmax' is a native one, and triton solves PyTorch ones"},
     };
     json_t *facts = prompting_problem("softmax");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
         json_t *messages;
         assert_int_equal(prompts_messages(prompts, &rows[i].options, facts, device, NULL, NULL, 0,

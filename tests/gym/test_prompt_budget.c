@@ -5,6 +5,7 @@
 #include "gym/prompt/prompt.h"
 
 #include "../support/prompting.h"
+#include "base/array.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -248,7 +249,7 @@ static void test_refusals(void **state)
         {"warpgym", 1, false, ", the last feedback ", "shorten the task"},
         {"warpgym", 1, true, ", the last answer 10", "shorten the last answer"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *messages;
         struct err err = {0};
         turns[0].code = rows[i].long_answer ? huge : kept.code;
@@ -292,7 +293,7 @@ static void test_estimate(void **state)
         size_t bytes;
         int64_t tokens;
     } rows[] = {{0, 4}, {1, 5}, {3, 5}, {4, 6}, {300, 104}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *messages = json_array(), *message = json_object();
         char text[301];
         memset(text, 'x', sizeof text);

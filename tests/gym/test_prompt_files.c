@@ -5,6 +5,7 @@
 #include "gym/prompt/prompt.h"
 
 #include "../support/prompting.h"
+#include "base/array.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -214,7 +215,7 @@ static const struct {
 static void test_broken(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    for (size_t i = 0; i < COUNT(broken); i++) {
         struct prompts *prompts;
         struct settings settings;
         struct err err = {0};

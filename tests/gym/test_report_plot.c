@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "gym/report/plot.h"
 
 #include <math.h>
@@ -29,7 +30,7 @@ static void test_text_of_strangers(void **state)
         {"a\u202eb\u2066c\u200fd", "a\uFFFDb\uFFFDc\uFFFDd"},
         {"é 中 \U0001F600", "é 中 \U0001F600"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct buf out;
         buf_init(&out, 1000);
         html_text(&out, rows[i].text);
@@ -90,7 +91,7 @@ static void test_round_numbers(void **state)
         {0, 2, 1, 3, 0, 2},        {-3.2, -1.1, 0, 4, -3, -1.5},
         {5, 5, 0, 1, 5, 5},        {120, 1234, 1, 6, 200, 1200},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const struct plot_axis axis = {rows[i].low, rows[i].high, false};
         double values[7];
         size_t count = plot_round_numbers(&axis, rows[i].least, 6, values);

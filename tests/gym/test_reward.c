@@ -1,6 +1,7 @@
 /* Rewards, returns and void turns against vectors/rewards.json. */
 #include "gym/reward/reward.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -96,7 +97,7 @@ static void test_vectors(void **state)
             const json_t *wanted = json_object_get(row, "parts");
             if (fabs(number(got, "total") - number(row, "total")) > CLOSE)
                 fail_msg("%s, %s: %.12g", config.preset, name, number(got, "total"));
-            for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            for (size_t i = 0; i < COUNT(parts); i++)
                 if (fabs(number(got, parts[i]) - number(wanted, parts[i])) > CLOSE)
                     fail_msg("%s, %s, %s: %.12g", config.preset, name, parts[i],
                              number(got, parts[i]));
@@ -203,7 +204,7 @@ static const struct {
 static void test_configs(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+    for (size_t i = 0; i < COUNT(configs); i++) {
         struct reward_config config;
         struct err err = {0};
         json_t *value = json_loads(configs[i].text, 0, NULL);
@@ -282,7 +283,7 @@ static double told(double value)
 static void test_facts(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
+    for (size_t i = 0; i < COUNT(verdicts); i++) {
         json_t *verdict = json_loads(verdicts[i].verdict, 0, NULL);
         struct reward_facts facts;
         assert_non_null(verdict);

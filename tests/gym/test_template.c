@@ -1,4 +1,5 @@
 /* Templates: every construct, every error with its place, the bounds. */
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "gym/prompt/template.h"
@@ -53,7 +54,7 @@ static const char *find(void *context, const char **name, struct err *err)
         {"nameless", "mine/nameless.txt", "{{nmae}}"},
     };
     (void)context;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < COUNT(all); i++)
         if (strcmp(*name, all[i].name) == 0) {
             *name = all[i].called;
             return all[i].text;
@@ -99,7 +100,7 @@ static void test_values(void **state)
         {"a{{! one\ntwo }}b", "ab"},
         {"{{!}}x", "x"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         check_renders(rows[i][0], rows[i][1]);
 }
 
@@ -130,7 +131,7 @@ static void test_filters(void **state)
         {"{{empty|fence}}", "```\n```"},
         {"{{ name | upper | cut : 2 | json }}", "\"RE\\n... (2 more bytes, left out)\""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         check_renders(rows[i][0], rows[i][1]);
 }
 
@@ -172,7 +173,7 @@ static void test_conditions(void **state)
         {"list == \"a\"", false},
         {"! one", false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char text[128];
         snprintf(text, sizeof text, "{{#if %s}}then{{else}}else{{/if}}", rows[i].what);
         check_renders(text, rows[i].holds ? "then" : "else");
@@ -199,7 +200,7 @@ static void test_blocks(void **state)
         {"{{#if one}}a{{#each list}}{{#if index}},{{/if}}{{this}}{{/each}}{{/if}}", "aa,b,c"},
         {"{{index|default:\"outside\"}}{{this|default:\"too\"}}", "outsidetoo"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         check_renders(rows[i][0], rows[i][1]);
 }
 
@@ -223,7 +224,7 @@ static void test_lines(void **state)
         {"[{{> two }}]", "[1\n<relu>\n2]"},
         {"{{#each rows}}{{>part}}{{/each}}", "<first><second>"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         check_renders(rows[i][0], rows[i][1]);
 }
 
@@ -301,7 +302,7 @@ static const struct {
 static void test_errors(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+    for (size_t i = 0; i < COUNT(errors); i++) {
         struct buf out;
         struct err err = {0};
         buf_init(&out, 65536);
@@ -334,7 +335,7 @@ static void test_output_is_bounded(void **state)
     (void)state;
     static const char *const rows[] = {"0123456789{{name}}", "01234567890123456789",
                                        "{{#each list}}{{name}}{{name}}{{/each}}"};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct buf out;
         struct err err;
         buf_init(&out, 12);

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/limits.h"
@@ -65,7 +66,7 @@ static void test_files(void **state)
         {"{\"schema\": 2, \"problem\": \"a\", \"turns\": []}\n", ERR_UNSUPPORTED, false,
          "t.jsonl:1: a trajectory of schema 2"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err;
         bool cut;
         int found = read_all(rows[i].text, strlen(rows[i].text), &cut, &err);

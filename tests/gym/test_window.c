@@ -1,4 +1,5 @@
 /* Which turns of a history are kept: reference drkernel-rl.md sections 8.7 and 18. */
+#include "base/array.h"
 #include "gym/episode/window.h"
 
 #include <setjmp.h>
@@ -35,7 +36,7 @@ static const struct {
 static void test_choices(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         size_t places[ROOM];
         size_t chosen = window_choose(rows[i].select, rows[i].values, rows[i].count, rows[i].keep,
                                       places);

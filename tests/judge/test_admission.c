@@ -2,6 +2,7 @@
 #include "judge/problem_audit.h"
 
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -111,7 +112,7 @@ static const struct attempt *find(const struct admission *admission, const char 
 static void test_problems(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct admission admission;
         struct err err = {0};
@@ -152,8 +153,8 @@ static void test_attempts(void **state)
         "deaf to `x`",
         "deaf to `z`",
     };
-    assert_int_equal(admission.count, sizeof names / sizeof *names);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    assert_int_equal(admission.count, COUNT(names));
+    for (size_t i = 0; i < COUNT(names); i++) {
         int found = 0;
         for (size_t k = 0; k < admission.count; k++) {
             const struct attempt *attempt = &admission.attempts[k];
@@ -245,7 +246,7 @@ static void test_broken(void **state)
         INCLUDES "int nothing;\n",
     };
     int before = -1;
-    for (size_t i = 0; i < sizeof references / sizeof *references; i++) {
+    for (size_t i = 0; i < COUNT(references); i++) {
         struct problem problem;
         struct admission admission;
         struct err err = {0};

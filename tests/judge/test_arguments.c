@@ -2,6 +2,7 @@
 #include "judge/judge.h"
 
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -135,7 +136,7 @@ static const struct {
 static void test_scalars(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+    for (size_t i = 0; i < COUNT(scalars); i++) {
         struct problem problem;
         const char *c_type = scalars[i].c_type;
         char *name = mem_printf("scalar_%s", scalars[i].type);
@@ -190,7 +191,7 @@ static void test_scalar_values(void **state)
         {"u64", "uint64_t", "9007199254740991"},
         {"bool", "_Bool", "1"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         char *name = mem_printf("value_%s", rows[i].type);
         char *head = mem_printf("void solution(%s a, double *y)", rows[i].c_type);

@@ -2,6 +2,7 @@
  * this process that speaks the protocol, well or badly; its GPU is the stand-in driver's. */
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -429,7 +430,7 @@ static void begin_with(void (*act)(int channel), int options)
 static void test_asked(void **state)
 {
     int before = judging_descriptors();
-    for (size_t i = 0; i < 2 * (sizeof asked / sizeof *asked); i++) {
+    for (size_t i = 0; i < 2 * COUNT(asked); i++) {
         size_t row = i / 2;
         struct err err = {0};
         begin_with(asked[row].act, asked[row].options);
@@ -582,7 +583,7 @@ static void test_locate(void **state)
         {0x20000, 0, 0},
     };
     struct child many = {.segments = segments, .segment_count = 4};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (child_locate(&many, rows[i].address, rows[i].bytes) != rows[i].at)
             fail_msg("row %zu is found at %#llx", i,
                      child_locate(&many, rows[i].address, rows[i].bytes));

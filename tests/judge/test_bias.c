@@ -1,5 +1,6 @@
 #include "judge/measure/input_shift.h"
 
+#include "base/array.h"
 #include "problem/fill.h"
 
 #include <math.h>
@@ -13,13 +14,13 @@
 
 #include <cmocka.h>
 
-#define COUNT 64000
+#define ELEMENTS 64000
 #define ROW 1000
 #define SEEDS 200
 
 static union {
-    char bytes[COUNT * 8 + LAYOUT_GUARD_BYTES];
-    float floats[COUNT];
+    char bytes[ELEMENTS * 8 + LAYOUT_GUARD_BYTES];
+    float floats[ELEMENTS];
 } slot;
 
 static struct layout one_argument(uint32_t role, uint32_t dtype, uint32_t fill, uint64_t count)
@@ -52,20 +53,20 @@ static void test_tails(void **state)
         static double ordered[4096];
         uint32_t dtype = dtypes[i / 2];
         struct layout layout = one_argument(i % 3 ? ROLE_IN : ROLE_INOUT, dtype, fills[i % 2],
-                                            COUNT);
+                                            ELEMENTS);
         size_t large = 0;
         fill_slot(&layout, i, slot.bytes);
         for (size_t at = 0; at < 4096; at++)
             ordered[at] = dtype_load(dtype, slot.bytes, at);
         qsort(ordered, 4096, sizeof *ordered, by_value);
         bias_inputs(&layout, slot.bytes, i * 977);
-        for (size_t at = 0; at < COUNT; at++) {
+        for (size_t at = 0; at < ELEMENTS; at++) {
             double value = dtype_load(dtype, slot.bytes, at);
             assert_true((value >= ordered[0] && value <= ordered[255]) ||
                         (value >= ordered[3840] && value <= ordered[4095]));
             large += value >= ordered[3840];
         }
-        assert_in_range(large, COUNT / 100 * 17, COUNT / 100 * 83);
+        assert_in_range(large, ELEMENTS / 100 * 17, ELEMENTS / 100 * 83);
     }
 }
 
@@ -98,9 +99,9 @@ static void test_rest(void **state)
         one_argument(ROLE_OUT, DTYPE_F32, FILL_NONE, 100),
         one_argument(ROLE_SCALAR, DTYPE_F32, FILL_NORMAL, 1),
     };
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+    for (size_t i = 0; i < COUNT(layouts); i++) {
         static char before[sizeof slot];
-        for (size_t at = 0; at < COUNT; at++)
+        for (size_t at = 0; at < ELEMENTS; at++)
             slot.floats[at] = (float)at;
         memcpy(before, slot.bytes, sizeof before);
         bias_inputs(&layouts[i], slot.bytes, 7);
@@ -108,7 +109,7 @@ static void test_rest(void **state)
     }
     struct layout layout = one_argument(ROLE_IN, DTYPE_F32, FILL_NORMAL, 100);
     bias_inputs(&layout, slot.bytes, 7);
-    for (size_t at = 100; at < COUNT; at++)
+    for (size_t at = 100; at < ELEMENTS; at++)
         assert_true(slot.floats[at] == (float)at);
 }
 
@@ -117,12 +118,12 @@ static void test_rest(void **state)
 static void test_sums_do_not_drift(void **state)
 {
     (void)state;
-    struct layout layout = one_argument(ROLE_IN, DTYPE_F32, FILL_NORMAL, COUNT);
+    struct layout layout = one_argument(ROLE_IN, DTYPE_F32, FILL_NORMAL, ELEMENTS);
     double worst = 0;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         fill_slot(&layout, seed, slot.bytes);
         bias_inputs(&layout, slot.bytes, seed * 0x9e3779b97f4a7c15U);
-        for (size_t row = 0; row < COUNT; row += ROW) {
+        for (size_t row = 0; row < ELEMENTS; row += ROW) {
             float sum = 0;
             double exact = 0;
             for (size_t i = row; i < row + ROW; i++) {

@@ -1,5 +1,6 @@
 /* What is believed of the process that makes the cases of a simple problem: it may be a stranger's.
  */
+#include "base/array.h"
 #include "judge/request/cases.h"
 
 #include <setjmp.h>
@@ -66,7 +67,7 @@ static void test_refused(void **state)
          "\"absolute\":0}]}",
          "not JSON"},
     };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
         struct cases cases;
         struct err err = {0};
         assert_true(cases_parse(&cases, refused[i].text, strlen(refused[i].text), &err) < 0);

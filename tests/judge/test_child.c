@@ -3,6 +3,7 @@
 #include "judge/process/child.h"
 
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -190,7 +191,7 @@ static void try_all(uint32_t forbid)
         {"attach", judge, BIT(LAYER_PID) | filter | BIT(LAYER_LANDLOCK) | BIT(LAYER_IDENTITY)},
         {"setuid", "", BIT(LAYER_IDENTITY) | filter},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (!(layers & ~forbid & rows[i].held)) {
             print_message("without %#x: nothing here keeps it from: %s %s\n", forbid, rows[i].what,
                           rows[i].argument);
@@ -292,7 +293,7 @@ static void test_system_calls(void **state)
         print_message("this machine has no seccomp filter\n");
         return;
     }
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    for (size_t i = 0; i < COUNT(calls); i++) {
         char number[16];
         snprintf(number, sizeof number, "%ld", calls[i].number);
         const char *answer = ask("syscall", number);
@@ -360,7 +361,7 @@ static void test_bad_artifacts(void **state)
         size_t count;
     } rows[] = {{"x", 1}, {"\177ELF", 4}, {"\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\76\0", 20}};
     int before = judging_descriptors();
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
         int fd = file_memory_from("artifact", rows[i].bytes, rows[i].count, &err);
         assert_int_equal(open_child(fd, &err), ERR_INPUT);
@@ -518,7 +519,7 @@ static void test_forged_messages(void **state)
 {
     (void)state;
     int object = compile_source_text(SPEAKER);
-    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+    for (size_t i = 0; i < COUNT(forged); i++) {
         struct err err = {0};
         struct tensor tensor;
         open_ready(object);

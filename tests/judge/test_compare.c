@@ -1,5 +1,6 @@
 #include "judge/measure/compare.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <float.h>
@@ -215,7 +216,7 @@ static const struct {
 static void test_table(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const struct comparison *spec = &rows[i].spec;
         char expected[32], got[32];
         for (size_t k = 0; k < 4; k++) {
@@ -300,7 +301,7 @@ static double draw(uint64_t *state, bool special)
     static const double specials[] = {0,       -0.0,  1e-45,  -1e-40,  FLT_MAX, -FLT_MAX, 65504,
                                       65519.9, 65520, 3.4e38, 3.41e38, DBL_MAX, DBL_MIN,  5e-324};
     if (special && next(state) % 16 == 0) {
-        uint64_t pick = next(state) % (sizeof specials / sizeof *specials + 3);
+        uint64_t pick = next(state) % (COUNT(specials) + 3);
         if (pick < 3)
             return pick == 0 ? nan_value : pick == 1 ? inf : -inf;
         return specials[pick - 3];

@@ -1,6 +1,7 @@
 /* Device code through the NVRTC of this machine, in its sandbox. Without one every test is skipped.
  * WARPGYM_GPU_NVRTC names another than the one that warpgym would find. */
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -227,7 +228,7 @@ static void test_errors(void **state)
          "kernel.cu: error: ptxas"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct artifact artifact;
         compile_with(rows[i].text, 60000, NULL, &artifact);
         if (artifact.ok || !strstr(artifact.diagnostics, rows[i].says))

@@ -4,6 +4,7 @@
 
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -93,7 +94,7 @@ static int setup(void **state)
         mem_printf("timing.min_samples=4"),      mem_printf("timing.max_samples=6"),
         mem_printf("timing.gpu_budget_ms=50ms"),
     };
-    for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++) {
+    for (size_t i = 0; i < COUNT(assignments); i++) {
         if (settings_assign(&settings, assignments[i], &err) < 0)
             fail_msg("%s", err.text);
         mem_free(assignments[i]);
@@ -171,7 +172,7 @@ static void test_whatever_becomes_of_it(void **state)
     int before = judging_descriptors();
     open_judge();
     struct session *session = session_new(judge);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(judge_text(session, rows[i].text), rows[i].status);
         assert_left(session, 0);
     }

@@ -3,6 +3,7 @@
 #include "judge/request/language.h"
 
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -51,7 +52,7 @@ static int open_all(void **state)
     static const char *const assignments[] = {"run.timeout_ms=400ms", "timing.budget_ms=20ms",
                                               "timing.max_samples=8", "run.threads=2",
                                               "run.load_timeout_ms=2s"};
-    for (size_t i = 0; i < sizeof assignments / sizeof *assignments; i++)
+    for (size_t i = 0; i < COUNT(assignments); i++)
         if (settings_assign(&settings, assignments[i], &err) < 0)
             fail_msg("%s", err.text);
     judge = judging_open(
@@ -119,7 +120,7 @@ static void run_rows(const struct problem *of, const struct row *rows, size_t co
     }
 }
 
-#define RUN(of, rows) run_rows(of, rows, sizeof(rows) / sizeof *(rows))
+#define RUN(of, rows) run_rows(of, rows, COUNT(rows))
 
 static const struct row answers[] = {
     {"right", RIGHT, 1 << STATUS_PASSED, NULL},
@@ -315,7 +316,7 @@ static void test_language(void **state)
         {"a.py", "@triton.jit\ndef f(): pass", "triton"},
         {"a.py", "load_inline(cuda_sources=[source])", "torch-cuda"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         assert_string_equal(language_of(NULL, rows[i].path, rows[i].text)->name, rows[i].language);
     struct verdict verdict;
     judge_text(&problem, "a.py", "import torch\n", &verdict);
@@ -358,7 +359,7 @@ static void test_broken_reference(void **state)
         {"refslow", HEAD "for (;;);}", "took longer"},
         {"refgone", "int solution;", NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem broken;
         struct verdict verdict;
         judging_problem(&broken, place, rows[i].name, YAML, rows[i].reference);
@@ -395,7 +396,7 @@ static void test_cancel(void **state)
         "__attribute__((constructor)) static void early(void) { for (volatile int i = 0;; i++); "
         "}\n" RIGHT,
     };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct verdict verdict;
         pthread_t thread;
         settings.run_timeout_ms = 60000;
@@ -442,7 +443,7 @@ static void test_terms(void **state)
     struct settings patient;
     judging_settings(&patient, place);
     patient.run_timeout_ms = 60000;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         _Atomic int stopped = EVALUATION_GOES_ON;
         struct evaluation_terms terms = {.settings = &patient, .stopped = &stopped};
         struct stopping stopping = {.flag = &stopped, .how = rows[i].how};
@@ -472,7 +473,7 @@ static void test_stages_add_up(void **state)
 {
     (void)state;
     static const char *const texts[] = {RIGHT, HEAD "y[0] = x[0];}", "int broken"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct session *timed = session_new(timing_judge);
         struct candidate candidate = judging_candidate("candidate.c", texts[i]);
         struct verdict verdict;

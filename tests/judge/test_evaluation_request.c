@@ -1,5 +1,6 @@
 #include "judge/request/request.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 
@@ -57,7 +58,7 @@ static void test_taken(void **state)
          "candidate.c", EVALUATION_KNOWN},
         {"{\"refused\": \"because\"}", NULL, EVALUATION_KNOWN},
     };
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+    for (size_t i = 0; i < COUNT(taken); i++) {
         struct evaluation_request request;
         struct err err = {0};
         json_t *object = parsed(taken[i].text);
@@ -115,7 +116,7 @@ static void test_refused(void **state)
         {"{" PROBLEM ", " CANDIDATE ", \"notes\": 5}", "'notes' must be an object"},
         {"{\"refused\": \"x\", \"problem\": {}}", "problem: give either"},
     };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
         struct evaluation_request request;
         struct err err = {0};
         json_t *object = parsed(refused[i].text);
@@ -141,7 +142,7 @@ static void test_too_large(void **state)
         {"{" PROBLEM ", " CANDIDATE ", \"notes\": {}}", "notes", "x", LIMIT_NOTES_BYTES - 8},
     };
     char *text = mem_alloc(LIMIT_SOURCE_BYTES + 2);
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    for (size_t i = 0; i < COUNT(limits); i++) {
         struct evaluation_request request;
         struct err err = {0};
         json_t *object = parsed(limits[i].text);
@@ -207,7 +208,7 @@ static void test_hash(void **state)
         {"{\"problem\": {\"format\": \"simple\", \"cases\": [[1]]}, " CANDIDATE "}",
          "{\"problem\": {\"format\": \"simple\", \"cases\": [[2]]}, " CANDIDATE "}", false},
     };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    for (size_t i = 0; i < COUNT(pairs); i++) {
         struct evaluation_request request;
         struct err err = {0};
         char hashes[2][HASH_HEX_BYTES];

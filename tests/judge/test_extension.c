@@ -1,4 +1,5 @@
 /* What of an extension's request is taken, and which of its errors no other header could mend. */
+#include "base/array.h"
 #include "compile/diagnostics.h"
 #include "judge/build/extension_certain.h"
 #include "judge/build/extension_script.h"
@@ -62,7 +63,7 @@ static const struct flag_case {
 static void flags(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof flag_cases / sizeof *flag_cases; i++) {
+    for (size_t i = 0; i < COUNT(flag_cases); i++) {
         const struct flag_case *test = &flag_cases[i];
         struct extension_request request = {0};
         struct extension_flags *tools[] = {&request.cxx, &request.cuda_flags, &request.link};
@@ -109,7 +110,7 @@ static const struct {
 static void requests(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof request_cases / sizeof *request_cases; i++) {
+    for (size_t i = 0; i < COUNT(request_cases); i++) {
         struct extension_request request;
         struct err err = {0};
         json_t *object = NULL;
@@ -181,7 +182,7 @@ static const struct certain_case {
 static void certain(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof certain_cases / sizeof *certain_cases; i++) {
+    for (size_t i = 0; i < COUNT(certain_cases); i++) {
         const struct certain_case *test = &certain_cases[i];
         struct extension_request request = {.count = 1};
         char name[CERTAIN_NAME_BYTES];

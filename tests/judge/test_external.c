@@ -1,4 +1,5 @@
 /* What a language's file may say, and how languages from outside stand beside ours. */
+#include "base/array.h"
 #include "judge/request/external_language.h"
 
 #include <setjmp.h>
@@ -47,7 +48,7 @@ static void test_taken(void **state)
     assert_string_equal(external->compile[0], "/usr/bin/zig");
     static const char *const readable[] = {"/house/child", "/usr/bin/zig", "/house/lib", "/opt/zig",
                                            "/usr/lib"};
-    for (size_t i = 0; i < sizeof readable / sizeof *readable; i++)
+    for (size_t i = 0; i < COUNT(readable); i++)
         assert_true(has(external->readable, readable[i]));
     assert_true(has(external->environment, "A=1"));
     assert_true(has(external->environment, "B=x y"));
@@ -96,7 +97,7 @@ static void test_refused(void **state)
         {NAME ENDINGS RUN "environment: {A: [1]}\n", "4:18"},
         {NAME ENDINGS RUN "readible: 1\n", "did you mean"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena arena = {0};
         struct language language;
         struct err err = {0};
@@ -126,7 +127,7 @@ static void test_beside_ours(void **state)
         {"a.zig.txt", "int a;", "c", false},
         {"a.cu", "int a;", "cuda", true},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         assert_string_equal(language_of(&languages, rows[i].path, rows[i].text)->name,
                             rows[i].language);
         assert_int_equal(language_has_ending(&languages, rows[i].path), rows[i].source);

@@ -2,6 +2,7 @@
  * stand for. */
 #include "../support/fake_cuda.h"
 #include "../support/gpu_checks.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "device/gpu_memory.h"
@@ -59,7 +60,7 @@ static void test_small(void **state)
     (void)state;
     static const uint64_t counts[] = {1, 31, 32, 257, 2049};
     for (size_t i = 0; i < gpu_check_count; i++)
-        run(&gpu_checks[i], counts, sizeof counts / sizeof *counts);
+        run(&gpu_checks[i], counts, COUNT(counts));
 }
 
 /* More elements than all threads of a launch: each takes several. */

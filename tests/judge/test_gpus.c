@@ -1,4 +1,5 @@
 #include "../support/fake_cuda.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "judge/gpu/gpu_pool.h"
 
@@ -108,7 +109,7 @@ static void test_devices(void **state)
         {"GPU-ff", ERR_INPUT, 0, {0}, "no GPU 'GPU-ff'"},
         {"", ERR_MISSING, 0, {0}, "names no GPU"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
         setenv("FAKE_CUDA_DEVICES", "3", 1);
         open_pool(rows[i].devices, 60000);

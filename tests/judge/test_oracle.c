@@ -1,5 +1,6 @@
 #include "judge/reference/oracle.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static void test_layout(void **state)
 {
     (void)state;
     static const uint32_t roles[] = {ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_SCALAR};
-    for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
+    for (size_t r = 0; r < COUNT(roles); r++) {
         struct layout plain;
         struct layout wide;
         uint64_t end = 0;
@@ -86,7 +87,7 @@ static void test_widen(void **state)
 {
     (void)state;
     static const uint32_t roles[] = {ROLE_IN, ROLE_INOUT, ROLE_SCALAR, ROLE_OUT};
-    for (size_t r = 0; r < sizeof roles / sizeof *roles; r++) {
+    for (size_t r = 0; r < COUNT(roles); r++) {
         struct layout plain;
         struct layout wide;
         make_layout(&plain, roles[r]);

@@ -4,6 +4,7 @@
 
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/passing.h"
 #include "device/gpu_memory.h"
@@ -92,7 +93,7 @@ static void test_same_pages(void **state)
     (void)state;
     static const ssize_t sizes[] = {1, 512, (ssize_t)UNIT, (ssize_t)UNIT + 1, (ssize_t)(20 * UNIT)};
     int before = judging_descriptors();
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         struct gpu_memory memory;
         char *mine = segments_alloc(sizes[i], 0, NULL);
         assert_non_null(mine);
@@ -200,7 +201,7 @@ static void test_failures(void **state)
         "cuCtxSetCurrent",
     };
     int before = judging_descriptors();
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    for (size_t i = 0; i < COUNT(functions); i++) {
         setenv("FAKE_CUDA_FAIL", functions[i], 1);
         assert_null(segments_alloc((ssize_t)UNIT, 0, NULL));
         fake_cuda_clean(state);

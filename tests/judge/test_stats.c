@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "judge/measure/stats.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ static void test_summary(void **state)
         {5, {1, 1, 1, 1, 100}, 1, 1, 1, 1, 100},
         {8, {8, 7, 6, 5, 4, 3, 2, 1}, 4.5, 2.75, 6.25, 1, 8},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct summary summary;
         stats_summary(rows[i].samples, rows[i].n, &summary);
         assert_int_equal(summary.n, rows[i].n);
@@ -54,7 +55,7 @@ static void test_order_statistics(void **state)
         size_t n, rank;
     } rows[] = {{6, 1},  {7, 1},  {8, 1},   {9, 2},   {10, 2},   {12, 3},   {15, 4},
                 {20, 6}, {25, 8}, {30, 10}, {50, 18}, {100, 40}, {400, 180}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         double numerator[400], ones[400];
         size_t n = rows[i].n;
         for (size_t k = 0; k < n; k++) {
@@ -130,7 +131,7 @@ static void test_orders_are_brought_to_one_level(void **state)
         {2, {0, 3}, {0, 1}, {0, 3}},
         {0, {0}, {0}, {0}},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         double times[6];
         memcpy(times, rows[i].times, sizeof times);
         stats_level(times, rows[i].group, rows[i].n);
@@ -196,7 +197,7 @@ static void test_coverage(void **state)
 {
     (void)state;
     static const size_t counts[] = {2, 3, 5, 6, 8, 9, 15, 50};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (size_t i = 0; i < COUNT(counts); i++)
         for (int tail = 0; tail < 2; tail++) {
             double held = coverage(counts[i], tail);
             if (held < 0.94 || held > 0.998)

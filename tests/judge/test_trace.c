@@ -1,4 +1,5 @@
 /* The reader: streams made here, honest and hostile. */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "judge/measure/profile_text.h"
@@ -195,7 +196,7 @@ static void test_words_and_json(void **state)
     json_t *json = verdict_json(&verdict);
     const json_t *profile = json_object_get(json, "profile");
     const char *words = json_string_value(json_object_get(profile, "text"));
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+    for (size_t i = 0; i < COUNT(said); i++)
         if (!strstr(words, said[i]))
             fail_msg("%s is not in:\n%s", said[i], words);
     const json_t *old = json_object_get(profile, "kernelgym");
@@ -278,7 +279,7 @@ static const struct {
 
 static void test_weighing(void **state)
 {
-    for (size_t i = 0; i < sizeof weighed / sizeof *weighed; i++) {
+    for (size_t i = 0; i < COUNT(weighed); i++) {
         begin(state);
         struct trace_pass one = pass;
         one.timed_ms = weighed[i].timed_ms;
@@ -467,7 +468,7 @@ static void test_hostile(void **state)
     (void)state;
     make_two_calls();
     made.records[made.header.records - 1].registers = 0x01010101; /* no NUL where text would be */
-    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+    for (size_t i = 0; i < COUNT(hostile); i++) {
         pack();
         hostile[i].harm();
         err = (struct err){0};

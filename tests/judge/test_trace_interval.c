@@ -1,4 +1,5 @@
 /* Whether calls did their own work, by traces made here. */
+#include "base/array.h"
 #include "base/file.h"
 #include "judge/measure/trace_interval.h"
 #include "judge/measure/trace_stream.h"
@@ -52,7 +53,7 @@ static void make(uint32_t launches, uint32_t first_us, uint32_t us, bool graph, 
         {made.records, made.header.records * sizeof *made.records},
         {made.text, 1},
     };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; i < COUNT(parts); i++) {
         memcpy(bytes + count, parts[i].part, parts[i].size);
         count += parts[i].size;
     }
@@ -87,7 +88,7 @@ static const struct {
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct trace_interval interval = {.calls = rows[i].calls};
         char evidence[TRACE_INTERVAL_TEXT] = "";
         make(rows[i].launches, rows[i].first_us, rows[i].us, rows[i].graph, rows[i].lost);

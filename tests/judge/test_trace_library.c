@@ -1,5 +1,6 @@
 /* The whole way of a trace: libwarpgym_trace.so in this process, a CUPTI of ours that says what the
  * driver was asked for (tests/fake/cupti.c), the stream, the reader. */
+#include "base/array.h"
 #include "judge/child/tracing.h"
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_stream.h"
@@ -82,7 +83,7 @@ static bool load_all(void)
         {&fake.watches, find(cupti, "fake_cupti_watches")},
         {&fake.records, find(cupti, "fake_cupti_records")},
     };
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < COUNT(wanted); i++) {
         if (!wanted[i].symbol)
             return false;
         memcpy(wanted[i].to, &wanted[i].symbol, sizeof wanted[i].symbol);
@@ -154,7 +155,7 @@ static const struct {
 static void test_failures(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+    for (size_t i = 0; i < COUNT(failures); i++) {
         int status;
         pid_t child = fork();
         assert_true(child >= 0);
@@ -348,7 +349,7 @@ static void test_origins(void **state)
         {"memory, by the main program", in_memory, true},
         {"an installed file by another name", linked_late(), false},
     };
-    int n = sizeof ways / sizeof *ways;
+    int n = COUNT(ways);
     for (int i = 0; i < n; i++) {
         load_image(2 * i, ways[i].image);
         get_function(2 * i + 1, 2 * i, ways[i].name);

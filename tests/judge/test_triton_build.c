@@ -1,4 +1,5 @@
 /* Which words of a request reach ptxas, and in which form. */
+#include "base/array.h"
 #include "judge/build/triton.h"
 
 #include <setjmp.h>
@@ -59,7 +60,7 @@ static const struct {
 static void options_are_passed_on_or_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+    for (size_t i = 0; i < COUNT(options); i++) {
         char out[64] = "";
         struct err err = {0};
         size_t count = 0;

@@ -1,5 +1,6 @@
 #include "judge/verdict.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "sandbox/sandbox.h"
@@ -112,10 +113,10 @@ static void test_shape(void **state)
                                        "device",    "environment", "status",   "compiled",
                                        "correct",   "correctness", "timing",   "profile",
                                        "integrity", "stages_ms",   "calls_ms", "error"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < COUNT(keys); i++)
         if (!json_object_get(json, keys[i]))
             fail_msg("%s is missing", keys[i]);
-    assert_int_equal(json_object_size(json), sizeof keys / sizeof *keys);
+    assert_int_equal(json_object_size(json), COUNT(keys));
     assert_number(json, "schema", 1);
     assert_int_equal(strlen(json_string_value(at(json, "id"))), 32);
     assert_text(json, "problem.id", "softmax");
@@ -176,7 +177,7 @@ static void test_numbers(void **state)
         {"calls_ms.reference", 40},
         {"calls_ms.candidate", 20},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         assert_number(json, rows[i].path, rows[i].value);
     assert_text(json, "correctness.first_mismatch.output", "y");
     assert_text(json, "profile.kernels.0.name", "solution");
@@ -252,14 +253,14 @@ static void test_not_finite(void **state)
                                         "profile.kernels.0.time_us",
                                         "profile.own_launch_fraction",
                                         "stages_ms.check"};
-    for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+    for (size_t v = 0; v < COUNT(values); v++) {
         fill_verdict();
         verdict.max_absolute = verdict.mismatch.got = verdict.mismatch.expected = values[v];
         verdict.cases[0].candidate.median = verdict.cases[0].speedup.high = values[v];
         verdict.handover_us = verdict.kernels[0].time_us = values[v];
         verdict.own_launch_fraction = verdict.stages_ms[STAGE_CHECK] = values[v];
         json_t *json = verdict_json(&verdict);
-        for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        for (size_t i = 0; i < COUNT(paths); i++)
             assert_null_at(json, paths[i]);
         assert_number(json, "timing.speedup_interval.0", 1.5);
         json_decref(json);
@@ -378,7 +379,7 @@ static void test_status_names(void **state)
                                         "out_of_memory", "violation",
                                         "unsupported",   "infrastructure_error",
                                         "cancelled"};
-    assert_int_equal(STATUS_COUNT, sizeof names / sizeof *names);
+    assert_int_equal(STATUS_COUNT, COUNT(names));
     for (int i = 0; i < STATUS_COUNT; i++)
         assert_string_equal(verdict_status_name((enum verdict_status)i), names[i]);
     assert_string_equal(verdict_status_name(STATUS_COUNT), "unknown");

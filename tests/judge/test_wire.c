@@ -1,5 +1,6 @@
 #include "judge/process/wire.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <dirent.h>
@@ -63,7 +64,7 @@ static void make(uint32_t type, size_t bytes)
 static void test_round_trip(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < COUNT(types); i++) {
         struct err err = {0};
         union wire_message got = {0};
         int descriptors[WIRE_DESCRIPTORS];
@@ -185,7 +186,7 @@ static void test_refused(void **state)
     (void)state;
     int before = count_descriptors();
     char *bytes = mem_alloc(LONGER);
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
         int descriptors[WIRE_DESCRIPTORS];
         struct err err = {0};
         size_t length;
@@ -282,7 +283,7 @@ static const struct {
 static void test_claims(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+    for (size_t i = 0; i < COUNT(claims); i++) {
         struct wire_done done = {.type = WIRE_DONE, .count = claims[i].count};
         struct err err = {0};
         for (uint32_t o = 0; o < WIRE_OUTPUTS; o++)

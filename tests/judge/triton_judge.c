@@ -4,6 +4,7 @@
  *
  * Builds are kept below DIRECTORY. The Python with Triton is WARPGYM_PYTHON.
  */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "judge/build/triton.h"
@@ -43,10 +44,10 @@ static int build(struct session *session, int request, struct buf *words, struct
     if (result == 0)
         result = json_get_string(object, "kind", &kind, err);
     size_t i = 0;
-    while (result == 0 && i < sizeof kinds / sizeof *kinds && strcmp(kind, kinds[i].kind) != 0)
+    while (result == 0 && i < COUNT(kinds) && strcmp(kind, kinds[i].kind) != 0)
         i++;
     if (result == 0)
-        result = i < sizeof kinds / sizeof *kinds
+        result = i < COUNT(kinds)
                      ? kinds[i].build(session, object, words, err)
                      : err_set(err, ERR_INPUT, "nothing of the kind '%.40s' is built", kind);
     json_decref(object);

@@ -1,5 +1,6 @@
 /* chat_probe: conversations as text, ids and marks, a line of JSON each, for comparison with
  * Transformers. The argument is a tokenizer's directory. */
+#include "base/array.h"
 #include "base/json.h"
 #include "base/lines.h"
 #include "base/mem.h"
@@ -26,7 +27,7 @@ static enum chat_style style_of(const char *name)
                                         [CHAT_PLAIN] = "plain",
                                         [CHAT_QWEN1] = "qwen1",
                                         [CHAT_THINKER] = "thinker"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (strcmp(names[i], name) == 0)
             return (enum chat_style)i;
     fprintf(stderr, "chat_probe: no style %s\n", name);

@@ -12,6 +12,7 @@
  * OUT holds logits, logprob, entropy, loss (Σ dlogprob·logprob + Σ dentropy·entropy), cosine and
  * sine, and as gradient.NAME each gradient. Prints the reason and ends with 1 where it cannot.
  */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -66,10 +67,10 @@ static int read_options(struct options *options, int count, char **words, struct
     };
     for (int i = 0; i < count; i++) {
         size_t key = 0, length = strcspn(words[i], "=");
-        while (key < sizeof keys / sizeof *keys &&
+        while (key < COUNT(keys) &&
                (strlen(keys[key].key) != length || strncmp(keys[key].key, words[i], length) != 0))
             key++;
-        if (key == sizeof keys / sizeof *keys || words[i][length] != '=')
+        if (key == COUNT(keys) || words[i][length] != '=')
             return err_set(err, ERR_INPUT, "'%s' is no option", words[i]);
         *keys[key].value = words[i] + length + 1;
     }

@@ -3,6 +3,7 @@
 #include "lm/tokenizer/chat_json.h"
 
 #include "../support/learned.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "lm/tokenizer/learn.h"
 
@@ -18,7 +19,6 @@
 #define TEXT_BYTES 4096
 #define S "<|im_start|>"
 #define E "<|im_end|>\n"
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *text_of(const char *json, const struct chat_options *options, struct buf *out)
 {

@@ -1,5 +1,6 @@
 /* From logits to a token: tables with ties, bounds and bad numbers, and the frequencies of many
  * choices against the distribution that was asked for. */
+#include "base/array.h"
 #include "lm/sample/choose.h"
 
 #include <math.h>
@@ -62,7 +63,7 @@ static size_t logits_of(const struct row *row, float *logits)
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const struct row *row = &rows[i];
         struct lm_sampling sampling = {.temperature = row->temperature,
                                        .top_p = row->top_p,
@@ -142,7 +143,7 @@ static void test_bad_numbers(void **state)
     struct chooser chooser;
     (void)state;
     chooser_init(&chooser, 2);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct err err = {0};
         int32_t id;
         float logprob;
@@ -201,7 +202,7 @@ static void test_frequencies(void **state)
     chooser_init(&chooser, VOCAB);
     for (size_t i = 0; i < VOCAB; i++)
         logits[i] = 2 * sinf((float)(i * i));
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+    for (size_t s = 0; s < COUNT(shapes); s++) {
         size_t counts[VOCAB] = {0};
         double all = 0, chi = 0;
         for (size_t i = 0; i < DRAWS; i++) {

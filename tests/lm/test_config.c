@@ -1,6 +1,7 @@
 /* config.json and adapter_config.json: what is taken, what is refused and why. That Transformers
  * and PEFT mean the same is shown by tests/lm/config_checks.py and peft_checks.py. */
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -116,7 +117,7 @@ static const struct {
 static void test_documents(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+    for (size_t i = 0; i < COUNT(documents); i++) {
         struct lm_config config;
         struct err err = {0};
         int result = read_config(documents[i].text, &config, &err);
@@ -169,7 +170,7 @@ static void test_rope_styles(void **state)
     };
     struct lm_config first = {0};
     (void)state;
-    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+    for (size_t i = 0; i < COUNT(styles); i++) {
         struct lm_config config;
         struct err err = {0};
         if (read_config(styles[i], &config, &err) < 0)
@@ -188,7 +189,7 @@ static void test_rope_styles(void **state)
 static void test_round_trip(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+    for (size_t i = 0; i < COUNT(documents); i++) {
         struct lm_config config, again;
         struct err err = {0};
         if (read_config(documents[i].text, &config, &err) < 0)
@@ -258,7 +259,7 @@ static void test_parameters(void **state)
          2 * 6400 + 64 + 2 * (layer + 96 + 96 + 64)},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    for (size_t i = 0; i < COUNT(models); i++) {
         struct lm_config config;
         struct err err = {0};
         assert_int_equal(read_config(models[i].text, &config, &err), 0);
@@ -320,7 +321,7 @@ static const struct {
 static void test_adapters(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof adapters / sizeof *adapters; i++) {
+    for (size_t i = 0; i < COUNT(adapters); i++) {
         struct lm_lora lora, again;
         struct err err = {0};
         json_t *document = parse(adapters[i].text);

@@ -2,6 +2,7 @@
 #include "lm/train/dataset.h"
 
 #include "../support/learned.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "lm/train/dataset_order.h"
 
@@ -16,7 +17,6 @@
 #include <cmocka.h>
 
 #define TEXT_BYTES 65536
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static struct learned_tokenizer learned;
 

@@ -1,5 +1,6 @@
 /* bf16 and f16 against the definition of their bits, all 65,536 of them, and rounding at each
  * border between two neighbours. */
+#include "base/array.h"
 #include "lm/weights/safetensors.h"
 
 #include <math.h>
@@ -90,7 +91,7 @@ static void test_extremes(void **state)
 {
     const float huge[] = {65536.0F, 1e10F, 3.4e38F, INFINITY};
     (void)state;
-    for (size_t i = 0; i < sizeof huge / sizeof *huge; i++)
+    for (size_t i = 0; i < COUNT(huge); i++)
         check(&formats[1], huge[i], 0x7C00);
     check(&formats[1], 1e-10F, 0);
     check(&formats[1], 0x1p-149F, 0);
@@ -98,7 +99,7 @@ static void test_extremes(void **state)
     check(&formats[0], 0x1p-149F, 0);
     /* NaNs whose payload lies in the bits that go, quiet and signalling. */
     const uint32_t nans[] = {0x7F800001, 0x7FC00001, 0xFF800001, 0x7F801000, 0xFFFFFFFF};
-    for (size_t i = 0; i < sizeof nans / sizeof *nans; i++) {
+    for (size_t i = 0; i < COUNT(nans); i++) {
         float value;
         memcpy(&value, &nans[i], sizeof value);
         assert_true(isnan(lm_bf16_to(lm_bf16_from(value))));

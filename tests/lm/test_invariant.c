@@ -6,6 +6,7 @@
 #include "../support/small_model.h"
 #include "../support/tiny_model.h"
 
+#include "base/array.h"
 #include "lm/cpu/loops.h"
 
 #include <math.h>
@@ -142,7 +143,7 @@ static void check(const char *name, size_t threads, size_t rank, size_t width, s
     small_disturb(model);
     sample(model, &companies[0], &alone);
     assert_int_equal(alone.samples[0].count, TOKENS);
-    for (size_t i = 1; i < sizeof companies / sizeof *companies; i++) {
+    for (size_t i = 1; i < COUNT(companies); i++) {
         struct tiny_answer answer = {0};
         sample(model, &companies[i], &answer);
         tiny_assert_same(&alone.samples[0], &answer.samples[0], companies[i].name);

@@ -1,4 +1,5 @@
 /* Losses against numbers worked out from their formulas, and gradients against differences. */
+#include "base/array.h"
 #include "lm/train/loss.h"
 
 #include <math.h>
@@ -105,7 +106,7 @@ static struct loss_config configured(const struct loss *loss, double low, double
 static void test_ratio_losses(void **state)
 {
     (void)state;
-    for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
+    for (size_t t = 0; t < COUNT(table); t++) {
         const struct expected *row = &table[t];
         const struct loss *loss = loss_find(row->loss);
         struct loss_config config = configured(loss, row->clip_low, row->clip_high, row->dual_clip,
@@ -353,7 +354,7 @@ static void test_configurations(void **state)
         {"cross_entropy", {0, 0, 0, 0, 0}, "has no clip_low"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct loss_config config = rows[i].config;
         struct err err = {0};
         int result = loss_config_check(loss_find(rows[i].loss), &config, &err);

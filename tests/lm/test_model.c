@@ -3,6 +3,7 @@
 #include "lm/model/pass.h"
 
 #include "../support/small_model.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "lm/model/value.h"
 
@@ -203,7 +204,7 @@ static struct lm_config config_of(size_t shape)
 
 static void test_gradients(void **state)
 {
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (size_t i = 0; i < COUNT(shapes); i++) {
         struct lm_config config = config_of(i);
         struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, shapes[i].rank);
         struct lm_pass *pass = open_pass(model, (struct lm_pass_options){.rows = ROWS});
@@ -222,7 +223,7 @@ static void test_gradients(void **state)
 
 static void test_recompute(void **state)
 {
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (size_t i = 0; i < COUNT(shapes); i++) {
         struct lm_config config = config_of(i);
         struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, shapes[i].rank);
         size_t bytes = lm_model_trained(model) * sizeof(float);
@@ -434,7 +435,7 @@ static void test_refused(void **state)
     struct lm_model *model = small_fresh(*state, &config, LM_FROZEN, 0);
     struct lm_pass *pass = open_pass(model, (struct lm_pass_options){.rows = 33});
     struct err err;
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
         int32_t all_tokens[34] = {0}, all_targets[34] = {refused[i].target};
         struct losing losing = {0};
         struct lm_head head = head_of(&losing);
@@ -464,7 +465,7 @@ static void test_refused(void **state)
 /* One model, one batch: what other backends find, held against the reference. */
 static void test_backends_agree(void **state)
 {
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    for (size_t i = 0; i < COUNT(shapes); i++) {
         struct lm_backend *plain = small_backend("reference");
         struct lm_config config = config_of(i);
         struct lm_model *wanted = small_fresh(plain, &config, LM_TRAIN_ALL, shapes[i].rank);

@@ -1,5 +1,6 @@
 /* Models to disk and back, adapters too; what a checkpoint may not be; and fresh values. */
 #include "../support/small_model.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "lm/model/pass.h"
@@ -186,7 +187,7 @@ static void test_options(void **state)
     };
     struct lm_model *model;
     struct err err;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         assert_int_equal(lm_model_fresh(&model, &config, fixture->backend, &rows[i].options, &err),
                          rows[i].code);
         assert_string_equal(err.text, rows[i].error);
@@ -389,7 +390,7 @@ static void test_changed_checkpoints(void **state)
     struct lm_model_options options = {0};
     struct err err;
     small_must(lm_model_save(model, directory, LM_F32, false, &err), &err);
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    for (size_t i = 0; i < COUNT(changes); i++) {
         struct lm_model *opened;
         uint64_t before = checksum(model), version = model->version;
         write_changed(model, &changes[i], path(fixture, "changed/model.safetensors"));

@@ -2,6 +2,7 @@
  * what both promise of frozen parameters, sums and repetition. */
 #include "../support/lm_op_cases.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -353,7 +354,7 @@ static void check_forward(struct lm_op_case *c, struct lm_backend *backend, cons
 
 static void test_forward(void **state)
 {
-    for (size_t f = 0; f < sizeof forwards / sizeof *forwards; f++) {
+    for (size_t f = 0; f < COUNT(forwards); f++) {
         size_t found = 0;
         for (size_t i = 0; i < lm_op_case_count; i++) {
             struct lm_op_case c;

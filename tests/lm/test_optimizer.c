@@ -1,6 +1,7 @@
 /* AdamW against torch.optim.AdamW (its numbers stand here), schedules, state saved and loaded. */
 #include "lm/train/optimizer.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -179,7 +180,7 @@ static void test_refused(void **state)
     struct small small;
     (void)state;
     small_open(&small);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
         assert_int_equal(lm_optimizer_step(small.optimizer, &rows[i].adam, NULL, &err), ERR_INPUT);
         if (!strstr(err.text, rows[i].why))
@@ -273,7 +274,7 @@ static void test_schedules(void **state)
                 {LM_COSINE, 0, 20, 10, 4, 0.5},   {LM_LINEAR, 0, 10, 10, 9, 2},
                 {LM_LINEAR, 0.5, 10, 10, 10, 0.5}};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         double rate = lm_schedule_rate(rows[i].schedule, 2, rows[i].floor, rows[i].warmup,
                                        rows[i].steps, rows[i].step);
         if (fabs(rate - rows[i].rate) > 1e-12)

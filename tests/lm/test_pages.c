@@ -106,7 +106,7 @@ static void test_eviction(void **state)
 
 /* ---------------------------------------------------------------------------- random operations */
 
-#define COUNT 7
+#define PAGES 7
 #define ROUNDS 20000
 
 static uint64_t next(uint64_t *random)
@@ -117,14 +117,14 @@ static uint64_t next(uint64_t *random)
 
 static void test_random(void **state)
 {
-    struct pages *pages = pages_new(COUNT, SIZE);
-    size_t held[COUNT] = {0}, found = 0, refused = 0;
+    struct pages *pages = pages_new(PAGES, SIZE);
+    size_t held[PAGES] = {0}, found = 0, refused = 0;
     uint64_t random = 1, marks[4] = {PAGES_START}, newest = 0;
-    bool kept[COUNT] = {false};
+    bool kept[PAGES] = {false};
     (void)state;
     for (size_t round = 0; round < ROUNDS; round++) {
         const int32_t tokens[SIZE] = {(int32_t)(next(&random) % 3), 0};
-        int32_t page = (int32_t)(next(&random) % COUNT);
+        int32_t page = (int32_t)(next(&random) % PAGES);
         uint64_t before = marks[next(&random) % 4], mark = 0;
         switch (next(&random) % 8) {
         case 0:
@@ -166,11 +166,11 @@ static void test_random(void **state)
             }
         }
         size_t referenced = 0;
-        for (size_t i = 0; i < COUNT; i++) {
+        for (size_t i = 0; i < PAGES; i++) {
             referenced += held[i] > 0;
             assert_int_equal(pages_is_shared(pages, (int32_t)i), held[i] > 1);
         }
-        assert_int_equal(pages_available(pages), COUNT - referenced);
+        assert_int_equal(pages_available(pages), PAGES - referenced);
         check(pages);
     }
     assert_true(found > 100 && refused > 100);

@@ -1,6 +1,7 @@
 /* Safetensors: what comes back of what was written, and files of strangers, each refused in one
  * sentence. */
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "lm/weights/safetensors.h"
@@ -150,7 +151,7 @@ static void test_headers(void **state)
 {
     int open = judging_descriptors();
     (void)state;
-    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+    for (size_t i = 0; i < COUNT(headers); i++) {
         size_t length = strlen(headers[i].header);
         write_file("x.safetensors", length, headers[i].header, length, headers[i].data);
         expect(headers[i].what, "x.safetensors", headers[i].wanted);
@@ -236,7 +237,7 @@ static void test_index(void **state)
                strlen("{" B("[0,8]") "}"), 8);
     write_file("4.safetensors", strlen(others), others, strlen(others), 16);
     write_file("5.safetensors", strlen(both), both, strlen(both), 16);
-    for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) {
+    for (size_t i = 0; i < COUNT(indices); i++) {
         char *text = mem_printf("{\"metadata\":{\"total_size\":16},\"weight_map\":%s}",
                                 indices[i].map);
         write_bytes("model.safetensors.index.json", text, strlen(text));
@@ -262,7 +263,7 @@ static const struct safetensors_declaration declared[] = {
     {"z", LM_F32, 2, {7, 10001}}, {"a.weight", LM_BF16, 1, {BIG}}, {"empty", LM_F16, 2, {0, 5}},
     {"scalar", LM_F16, 0, {0}},   {"m", LM_F16, 3, {1, 2, 3}},     {"none", LM_F32, 1, {0}},
 };
-#define DECLARED (sizeof declared / sizeof *declared)
+#define DECLARED COUNT(declared)
 
 static uint64_t elements(const struct safetensors_declaration *tensor)
 {
@@ -332,7 +333,7 @@ static void test_round_trip(void **state)
     static const char *const order[] = {"a.weight", "empty", "m", "none", "scalar", "z"};
     char *path = path_of("written.safetensors");
     (void)state;
-    for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
+    for (size_t p = 0; p < COUNT(pieces); p++) {
         struct safetensors *set = NULL;
         struct err err = {0};
         if (write_declared(path, pieces[p], 0, &err) < 0 || safetensors_open(&set, path, &err) < 0)
@@ -368,7 +369,7 @@ static void test_split(void **state)
         size_t files;
     } splits[] = {{1, 4}, {200000, 2}, {(uint64_t)1 << 40, 1}};
     (void)state;
-    for (size_t i = 0; i < sizeof splits / sizeof *splits; i++) {
+    for (size_t i = 0; i < COUNT(splits); i++) {
         struct safetensors *set = NULL;
         struct err err = {0};
         char *path = path_of("model.safetensors"), *all = path_of(".");

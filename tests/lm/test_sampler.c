@@ -3,6 +3,7 @@
 #include "lm/sample/sampler.h"
 
 #include "../support/tiny_model.h"
+#include "base/array.h"
 #include "lm/model/pass.h"
 #include "lm/sample/sampler_internal.h"
 
@@ -223,7 +224,7 @@ static void test_endings(void **state)
         {-1, tokens[last], true, LM_LENGTH, 20},  {tokens[last], -1, false, LM_STOP, count},
         {-1, -1, false, LM_LENGTH, 20},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         fixture.tiny.model->config.stop_tokens[0] = rows[i].model_stop;
         request = request_of(&fixture, 5, 1, &answer);
         request.sampling.stop_tokens = &rows[i].stop;
@@ -327,7 +328,7 @@ static void test_refusals(void **state)
     (void)state;
     small.cache_tokens = 67; /* 16 pages of 4 */
     open_fixture(&fixture, &small);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct lm_request request = rows[i].request;
         struct err err = {0};
         uint64_t id;
@@ -356,7 +357,7 @@ static void test_bad_options(void **state)
     struct tiny tiny;
     (void)state;
     tiny_open(&tiny, "reference");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct lm_sampler *sampler = NULL;
         struct err err = {0};
         assert_int_equal(lm_sampler_open(&sampler, tiny.model, &rows[i], &err), ERR_INPUT);
@@ -476,7 +477,7 @@ static void test_prompt_logprobs(void **state)
     memcpy(prompt, fixture.prompt, PROMPT * sizeof *prompt);
     memcpy(prompt + PROMPT, sampled.samples[0].tokens, 20 * sizeof *prompt);
     close_fixture(&fixture);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct lm_sampler_options options = roomy;
         options.rows = rows[i];
         open_fixture(&fixture, &options);

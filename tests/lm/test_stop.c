@@ -1,6 +1,7 @@
 /* Stop strings in random token streams, against a search in all of the text after each token. */
 #include "lm/sample/stop.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "lm/tokenizer/learn.h"
 
@@ -52,7 +53,7 @@ static void test_pure(void **state)
         {"\n", 1, 1},    {"aba\n", 4, 1},   {"ab\n\n", 2, 1},  {"aab", 3, 2},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const size_t count = strlen(rows[i].text);
         assert_int_equal(stop_find(rows[i].text, count, stops, 3), rows[i].found);
         assert_int_equal(stop_held(rows[i].text, count, stops, 3), rows[i].held);

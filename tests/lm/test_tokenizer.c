@@ -2,6 +2,7 @@
  * the `tokenizers` library: tests/lm/tokenizer_checks.py. */
 #include "lm/tokenizer/tokenizer.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -22,7 +23,6 @@
 
 #include <cmocka.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define WORDS                                                                                      \
     "[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}| "                                           \
     "?[^\\\\s\\\\p{L}\\\\p{N}]+|\\\\s+(?!\\\\S)|\\\\s+"

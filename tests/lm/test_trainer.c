@@ -3,6 +3,7 @@
 #include "lm/train/trainer.h"
 
 #include "../support/tiny_lm.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -251,7 +252,7 @@ static void test_refused(void **state)
     struct tiny_lm tiny;
     (void)state;
     tiny_lm_open(&tiny, 5, 0, 40);
-    for (size_t r = 0; r < sizeof refused / sizeof *refused; r++) {
+    for (size_t r = 0; r < COUNT(refused); r++) {
         enum wrong wrong = refused[r].wrong;
         size_t count = wrong == LONG ? 41 : wrong == POSITIONS ? 33 : 8;
         struct lm_datum datums[3] = {tiny_datum(1, 4, 1), tiny_datum(2, 4, 1),

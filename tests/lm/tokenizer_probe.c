@@ -12,6 +12,7 @@
  *   time      encodes all of it over and over for two seconds, and prints bytes and seconds of
  *             the fastest time through
  */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -40,7 +41,7 @@ static bool option(struct probe *probe, const char *word)
                  {"skip", &probe->skip},
                  {"stream", &probe->stream},
                  {"time", &probe->time}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         if (strcmp(words[i].word, word) == 0) {
             *words[i].flag = true;
             return true;

@@ -23,6 +23,7 @@
  * What failed is answered {"error", "code"}. First of all comes {"ready": KIND}, or an error and
  * the end.
  */
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "lm/tokenizer/learn.h"
@@ -339,9 +340,9 @@ static json_t *obey(struct learner *learner, const char *text, size_t count)
     int result = json_parse("line", text, count, &line, &err);
     const char *name = result == 0 ? json_text_at(line, "do") : "";
     size_t i = 0;
-    while (i < sizeof commands / sizeof *commands && strcmp(commands[i].name, name) != 0)
+    while (i < COUNT(commands) && strcmp(commands[i].name, name) != 0)
         i++;
-    if (result == 0 && i == sizeof commands / sizeof *commands)
+    if (result == 0 && i == COUNT(commands))
         err_set(&err, ERR_INPUT, "'%s' is no command", name);
     else if (result == 0)
         out = commands[i].run(learner, line, &err);
@@ -407,7 +408,7 @@ static int read_option(struct learner_options *options, struct settings *setting
     };
     char *value = strchr(word, '=');
     size_t length = value ? (size_t)(value - word) : 0;
-    for (size_t i = 0; value && i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; value && i < COUNT(keys); i++)
         if (strlen(keys[i].key) == length && strncmp(keys[i].key, word, length) == 0) {
             if (keys[i].text)
                 *keys[i].text = value + 1;

@@ -5,6 +5,7 @@
 #include "../support/learned.h"
 #include "../support/tiny_lm.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -197,7 +198,7 @@ static void test_bad_prompts(void **state)
     struct fixture fixture;
     (void)state;
     open_fixture(&fixture, "reference", 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         json_t *messages = json_loads(cases[i].messages, 0, NULL);
         struct tokens prompt = {0};
         struct err err = {0};
@@ -489,11 +490,11 @@ static void test_refusals(void **state)
     assert_int_equal(learner_open(&learner, &options, &err), ERR_MISSING);
     assert_null(learner);
     static const char *const names[] = {"", "..", "a/b"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         assert_int_equal(learner_save(fixture.learner, directory, names[i], &where, &err),
                          ERR_INPUT);
     static const char *const places[] = {"", "model", "checkpoints/../x", "/etc"};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    for (size_t i = 0; i < COUNT(places); i++)
         assert_int_equal(learner_forget(fixture.learner, directory, places[i], &err), ERR_INPUT);
     close_fixture(&fixture);
 }

@@ -4,6 +4,7 @@
 #include "policy/openai_request.h"
 #include "policy/policy_maker.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -44,7 +45,7 @@ static void test_questions(void **state)
     /* Endpoints with seeds of 32 bits get one. */
     struct policy_request request = {.messages = messages, .seed = ((uint64_t)1 << 40) + 5};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct err err = {0};
         struct buf out;
@@ -125,7 +126,7 @@ static const struct {
 static void test_answers(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    for (size_t i = 0; i < COUNT(answers); i++) {
         struct openai_reading reading;
         struct policy_answer answer;
         struct err err = {0};
@@ -161,7 +162,7 @@ static void test_usage(void **state)
         {"{\"usage\": null}", -1, -1, -1},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct openai_reading reading;
         struct err err;
         openai_reading_init(&reading);
@@ -209,7 +210,7 @@ static void test_whole(void **state)
         {"{\"error\": {\"message\": \"x\"}}", ERR_IO, ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct openai_reading reading;
         struct err err;
         openai_reading_init(&reading);
@@ -258,7 +259,7 @@ static void test_refusals(void **state)
         {307, "my-secret", ERR_PROTOCOL, RETRY_NEVER, "another address; give that one (307)"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const struct openai_refusal refusal = {.url = "u",
                                                .token = "my-secret",
                                                .status = rows[i].status,
@@ -286,7 +287,7 @@ static void test_redact(void **state)
         {"text", "", "text"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char *clean = openai_redact(rows[i].text, rows[i].token);
         assert_string_equal(clean, rows[i].expected);
         mem_free(clean);
@@ -314,7 +315,7 @@ static void test_prices(void **state)
         {2, 1, 10, {1000, 0, -1}, NAN},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct policy_answer answer;
         settings_init(&settings);

@@ -1,4 +1,5 @@
 /* When an endpoint is asked again, by a clock that stands still until it is told to go on. */
+#include "base/array.h"
 #include "policy/retry.h"
 
 #include <setjmp.h>
@@ -34,7 +35,7 @@ static void test_schedules(void **state)
         {"b-", 0, {250, RETRY_STOP}},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct retry retry = {0};
         int64_t now_ns = 1;
         for (size_t n = 0; rows[i].pauses[n]; n++) {

@@ -1,4 +1,5 @@
 /* Scripts: which line answers, and what is no script. */
+#include "base/array.h"
 #include "policy/script.h"
 
 #include <setjmp.h>
@@ -36,7 +37,7 @@ static void test_find(void **state)
     if (script_parse(&script, "s", text, sizeof text - 1, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(script.count, 7);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const struct script_line *line = script_find(&script, rows[i].problem, rows[i].sample,
                                                      rows[i].turn);
         assert_non_null(line);
@@ -102,7 +103,7 @@ static void test_refused(void **state)
         {BAD("\"turn\": 0, \"answer\": \"x\", \"delay\": 1"), "delay"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct script script;
         struct err err = {0};
         int result = script_parse(&script, "s", rows[i].text, strlen(rows[i].text), &err);
@@ -135,7 +136,7 @@ static void test_paths(void **state)
         {".", ERR_INPUT},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err;
         if (script_check_path(rows[i].path, &err) != rows[i].result)
             fail_msg("'%s'", rows[i].path);

@@ -1,6 +1,7 @@
 /* Server-sent events, by the examples of the standard and against every way to cut them up. */
 #include "policy/sse.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <setjmp.h>
@@ -66,7 +67,7 @@ static void test_streams(void **state)
         {"data: {\"a\": \"b: c\"}\n\n", "{\"a\": \"b: c\"}|"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         size_t count = strlen(rows[i].bytes);
         for (size_t step = 1; step <= count + 1; step++) {
             struct buf out;
@@ -93,7 +94,7 @@ static void test_bounds(void **state)
         {MOST_BYTES / 2, MOST_BYTES / 2, ERR_LIMIT}, /* the event */
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct buf in, out;
         struct err err = {0};
         buf_init(&in, 4096);

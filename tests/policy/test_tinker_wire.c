@@ -1,6 +1,7 @@
 /* Requests of the Tinker protocol as a server reads them, and names of checkpoints. */
 #include "policy/tinker_wire.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
 
@@ -165,7 +166,7 @@ static void test_futures(void **state)
         {"{\"error\": null}", TINKER_DONE, NULL, false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         json_t *answer = json_loads(cases[i].text, 0, NULL);
         const char *why;
         bool mine;
@@ -190,7 +191,7 @@ static void test_texts(void **state)
     assert_string_equal(text, "it");
     mem_free(text);
     json_decref(good);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         json_t *answer = json_loads(bad[i], 0, NULL);
         assert_int_equal(tinker_read_text(answer, "ask", "name", &text, &err), ERR_PROTOCOL);
         assert_string_equal(err.text, "the server's answer to ask has no 'name'");
@@ -213,7 +214,7 @@ static void test_logprobs(void **state)
         {"{}", "'logprobs' has 0 numbers, not 2"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char *text = mem_printf("{\"loss_fn_outputs\": [{\"logprobs\": {\"data\": %s}}]}",
                                 cases[i].data);
         json_t *result = json_loads(text, 0, NULL);
@@ -249,14 +250,14 @@ static void test_paths(void **state)
     struct tinker_path path;
     struct err err;
     (void)state;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         assert_int_equal(tinker_path_parse(&path, good[i], &err), 0);
         char *again = mem_printf("tinker://%s/weights/%s", path.run, path.name);
         assert_string_equal(again, good[i]);
         mem_free(again);
         tinker_path_deinit(&path);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         assert_int_equal(tinker_path_parse(&path, bad[i], &err), ERR_INPUT);
     char *name = tinker_name("step 1.5/x", 2);
     assert_string_equal(name, "step-1-5-x-2");

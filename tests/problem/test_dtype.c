@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "problem/dtype.h"
 
 #include <setjmp.h>
@@ -81,7 +82,7 @@ static void test_rounding_16(void **state)
             const double tries[] = {a / 2 + b / 2, nextafter(a / 2 + b / 2, 0),
                                     nextafter(a / 2 + b / 2, INFINITY), a + (b - a) * share,
                                     -(a / 2 + b / 2)};
-            for (size_t i = 0; i < sizeof tries / sizeof tries[0]; i++) {
+            for (size_t i = 0; i < COUNT(tries); i++) {
                 uint16_t got = 0;
                 dtype_store(types[t], &got, 0, tries[i]);
                 assert_int_equal(got, nearest_16(types[t], tries[i]));
@@ -127,7 +128,7 @@ static void test_half_by_hand(void **state)
         {DTYPE_BF16, 1.0 + 0x1p-8, 0x3F80},
         {DTYPE_BF16, 1.0 + 0x1p-8 + 0x1p-40, 0x3F81},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         uint16_t got = 0xAAAA;
         dtype_store(rows[i].type, &got, 0, rows[i].value);
         assert_int_equal(got, rows[i].bits);
@@ -176,7 +177,7 @@ static void test_integers(void **state)
         {DTYPE_F32, 1e300, INFINITY},
         {DTYPE_F64, 0.1, 0.1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         uint64_t array[3] = {0xABABABABABABABABu, 0xABABABABABABABABu, 0xABABABABABABABABu};
         size_t bytes = dtype_facts(rows[i].type)->bytes;
         dtype_store(rows[i].type, array, 1, rows[i].value);

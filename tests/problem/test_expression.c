@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/limits.h"
 #include "problem/expression.h"
 
@@ -85,7 +86,7 @@ static void test_values(void **state)
 {
     (void)state;
     struct arena arena = {0};
-    for (size_t i = 0; i < sizeof accepted / sizeof accepted[0]; i++) {
+    for (size_t i = 0; i < COUNT(accepted); i++) {
         const struct expression *expression;
         struct err err = {0};
         if (parse(&arena, accepted[i].text, &expression, &err) < 0)
@@ -122,7 +123,7 @@ static void test_no_number(void **state)
         {"1 and 1/zero", true},
     };
     struct arena arena = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const struct expression *expression;
         assert_int_equal(parse(&arena, rows[i].text, &expression, NULL), 0);
         double value = expression_value(expression, values);
@@ -179,7 +180,7 @@ static void test_refused(void **state)
         {"1 \x01", "column 3: expected an operator or the end, not byte 0x01"},
     };
     struct arena arena = {0};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const struct expression *expression;
         struct err err = {0};
         if (parse(&arena, rows[i].text, &expression, &err) == 0)

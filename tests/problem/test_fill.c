@@ -1,5 +1,6 @@
 /* Fills: against a slow reference that says in plain words what each value is, for every type and
  * instruction set; and what the values look like together. */
+#include "base/array.h"
 #include "problem/fill.h"
 #include "problem/fill_plan.h"
 #include "problem/fill_variant.h"
@@ -178,9 +179,9 @@ static void test_reference(void **state)
 {
     (void)state;
     static const uint64_t counts[] = {1, 2, 255, 256, 257, 1000};
-    for (size_t f = 0; f < sizeof number_fills / sizeof number_fills[0]; f++)
+    for (size_t f = 0; f < COUNT(number_fills); f++)
         for (uint32_t type = 0; type < DTYPE_COUNT; type++)
-            for (uint32_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+            for (uint32_t c = 0; c < COUNT(counts); c++) {
                 if (!(number_fills[f].types >> type & 1))
                     continue;
                 struct layout_argument argument = make(type, number_fills[f].fill, counts[c],
@@ -210,7 +211,7 @@ static void test_statistics(void **state)
         {{ROLE_IN, DTYPE_BOOL, GUARD, N, FILL_INTEGER, 0, 0, 2, 0}, 0.5, 0.5, 0, 2},
         {{ROLE_IN, DTYPE_I64, GUARD, N, FILL_INTEGER, 0, 0, 1e12, 0}, 5e11, 2.88675e11, 0, 1e12},
     };
-    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+    for (size_t r = 0; r < COUNT(rows); r++) {
         const struct layout_argument *argument = &rows[r].argument;
         unsigned char *slot = guarded(argument);
         fill_argument(argument, 3, 12345, slot);
@@ -277,7 +278,7 @@ static void test_permutation(void **state)
     (void)state;
     static const uint64_t counts[] = {1, 2, 3, 4, 5, 63, 64, 65, 127, 1000, 65536, 100003};
     static const uint32_t types[] = {DTYPE_I32, DTYPE_U32, DTYPE_I64, DTYPE_U64};
-    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+    for (size_t c = 0; c < COUNT(counts); c++) {
         struct layout_argument argument = make(types[c % 4], FILL_PERMUTATION, counts[c], 0, 0);
         unsigned char *slot = guarded(&argument);
         unsigned char *seen = calloc(counts[c], 1);
@@ -333,7 +334,7 @@ static void test_offsets(void **state)
         {DTYPE_I32, 4, 1},        {DTYPE_U32, 101, 0},     {DTYPE_U32, 101, 7},
         {DTYPE_I64, 1001, 16000}, {DTYPE_U64, 4097, 1e15}, {DTYPE_U8, 9, 255},
     };
-    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+    for (size_t r = 0; r < COUNT(rows); r++) {
         struct layout_argument argument = make(rows[r].type, FILL_OFFSETS, rows[r].count,
                                                rows[r].total, 0);
         unsigned char *slot = guarded(&argument);
@@ -365,7 +366,7 @@ static void test_seeds(void **state)
     (void)state;
     static const uint32_t kinds[] = {FILL_NORMAL, FILL_UNIFORM, FILL_INTEGER, FILL_PERMUTATION,
                                      FILL_OFFSETS};
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+    for (size_t k = 0; k < COUNT(kinds); k++) {
         uint32_t type = kinds[k] <= FILL_UNIFORM ? DTYPE_F32 : DTYPE_I32;
         struct layout_argument argument = make(type, kinds[k], 500, 0, 1e6);
         if (kinds[k] == FILL_OFFSETS)
@@ -472,7 +473,7 @@ static void test_plans(void **state)
         {{ROLE_IN, DTYPE_F32, 0, 0, FILL_NORMAL, 0, 0, 1, 0}, false},
     };
     double *filled = malloc(500 * sizeof *filled);
-    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+    for (size_t row = 0; row < COUNT(rows); row++) {
         struct fill_plan plan;
         assert_int_equal(fill_plan_of(&plan, &rows[row].argument, 3, 77), rows[row].plain);
         if (!rows[row].plain)

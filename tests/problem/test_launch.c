@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "problem/launch.h"
 
 #include <setjmp.h>
@@ -158,7 +159,7 @@ static const struct {
 static void test_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
         struct parsed parsed;
         int result = plan(&parsed, refused[i].source, 10, 100);
         if (result != ERR_INPUT || parsed.line != refused[i].line ||
@@ -221,7 +222,7 @@ static const struct {
 static void test_which_sources(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT(kinds); i++)
         if (launch_wanted(kinds[i].source, kinds[i].fallback) != kinds[i].wanted)
             fail_msg("%s", kinds[i].source);
 }

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "problem/fill_check.h"
 #include "problem/native.h"
 #include "problem/problem.h"
@@ -41,7 +42,7 @@ static void test_places(void **state)
     load(&problem);
     static const struct size_set sets[] = {{{1, 1}},     {{1, 2}},    {{3, 17}},
                                            {{64, 1000}}, {{1000, 1}}, {{63, 65}}};
-    for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++) {
+    for (size_t s = 0; s < COUNT(sets); s++) {
         struct layout layout;
         struct err err = {0};
         uint64_t rows = (uint64_t)sets[s].value[0], cols = (uint64_t)sets[s].value[1];
@@ -114,7 +115,7 @@ static void test_refused(void **state)
         {{{(int64_t)1 << 62, (int64_t)1 << 62}}, ERR_LIMIT, NULL},
         {{{INT64_MAX, INT64_MAX}}, ERR_LIMIT, NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct layout layout;
         struct err err = {0};
         int code = problem_layout(&problem, &rows[i].sizes, &layout, &err);
@@ -208,7 +209,7 @@ static void test_fill_values(void **state)
         {FILL_OFFSETS, DTYPE_I32, 1, 0, 0, true},
         {FILL_OFFSETS, DTYPE_I32, 1, 1, 0, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char reason[160] = "";
         bool good = fill_check_values(rows[i].kind, rows[i].dtype, rows[i].count, rows[i].a,
                                       rows[i].b, reason, sizeof reason);

@@ -1,4 +1,5 @@
 /* problem.yaml: what is accepted and how it reads, what is refused and where exactly. */
+#include "base/array.h"
 #include "base/file.h"
 #include "problem/load.h"
 #include "problem/native.h"
@@ -142,7 +143,7 @@ static void test_accepted(void **state)
         {"name: softmax", "# a comment\nname: 'softmax'"},
         {"name: softmax", "---\nname: softmax"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         char *text = edited(rows[i].from, rows[i].to);
         parse(&problem, text);
@@ -376,7 +377,7 @@ static void test_refused(void **state)
 {
     (void)state;
     int wrong = 0;
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
         struct problem problem;
         struct err err = {0};
         char *text = edited(refused[i].from, refused[i].to);
@@ -416,7 +417,7 @@ static void test_not_text(void **state)
         {"softmax\n", 8, PATH ":1:1: a problem must be a mapping: {key: value}"},
         {"[1, 2]\n", 7, PATH ":1:1: a problem must be a mapping: {key: value}"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct err err = {0};
         assert_int_equal(problem_parse_yaml(&problem, PATH, rows[i].text, rows[i].bytes, &err),
@@ -510,7 +511,7 @@ static void test_oracle(void **state)
         {"i8", "int8_t", "permutation", "", false, false},
         {"u8", "uint8_t", "permutation", "", true, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char text[1024];
         snprintf(text, sizeof text,
                  "name: softmax\nsummary: s\n"

@@ -1,4 +1,5 @@
 /* Finding problems by name, in trees that look like ours and like a KernelBench checkout. */
+#include "base/array.h"
 #include "base/file.h"
 #include "problem/suite.h"
 
@@ -103,7 +104,7 @@ static void test_listing(void **state)
     struct err err = {0};
     if (suite_open(&suite, roots, 2, &err) < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(suite.count, sizeof wanted / sizeof wanted[0]);
+    assert_int_equal(suite.count, COUNT(wanted));
     for (size_t i = 0; i < suite.count; i++)
         assert_string_equal(suite.entries[i].id, wanted[i]);
     assert_int_equal(suite.entries[0].format, PROBLEM_NATIVE);
@@ -146,7 +147,7 @@ static void test_find(void **state)
     const char *const roots[] = {problems, bench};
     struct suite suite;
     assert_int_equal(suite_open(&suite, roots, 2, NULL), 0);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const struct suite_entry *entry = suite_find(&suite, rows[i].what);
         if (!entry != !rows[i].id || (entry && strcmp(entry->id, rows[i].id) != 0))
             fail_msg("'%s' found %s", rows[i].what, entry ? entry->id : "nothing");
@@ -171,7 +172,7 @@ static void test_first_root_wins(void **state)
         {true, "relu", "A relu."},
     };
     const char *const orders[2][3] = {{problems, bench, plain}, {plain, problems, bench}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct err err = {0};
         if (suite_load(orders[rows[i].plain_first], 3, rows[i].what, &problem, &err) < 0)
@@ -213,7 +214,7 @@ static void test_load(void **state)
     assert_non_null(getcwd(before, sizeof before));
     assert_int_equal(chdir(problems), 0);
     const char *const roots[] = {problems, bench};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct err err = {0};
         if (suite_load(roots, 2, rows[i].what, &problem, &err) < 0)
@@ -276,7 +277,7 @@ static void test_missing(void **state)
         {"nothing/like/this.py", NULL},
     };
     const char *const roots[] = {problems, bench};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct err err = {0};
         assert_int_equal(suite_load(roots, 2, rows[i].what, &problem, &err), ERR_MISSING);

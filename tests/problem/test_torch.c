@@ -1,4 +1,5 @@
 /* What the text of a torch module must hold, and what is read from it. */
+#include "base/array.h"
 #include "problem/torch.h"
 
 #include <setjmp.h>
@@ -36,7 +37,7 @@ static void test_summary(void **state)
         {"class Other: pass\nclass Model: \"One.\"\n" REST, "One."},
         {"class Model(nn.Module", NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem = {0};
         struct err err = {0};
         int result = torch_parse(&problem, "x.py", rows[i].text, strlen(rows[i].text), &err);
@@ -68,7 +69,7 @@ static void test_category(void **state)
         {"class Model: pass\n" REST, ""},
         {"\"\"\"\nCategory: matmol\n\"\"\"\nclass Model: pass\n" REST, NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem = {0};
         struct err err = {0};
         int result = torch_parse(&problem, "x.py", rows[i].text, strlen(rows[i].text), &err);
@@ -127,7 +128,7 @@ static void test_missing(void **state)
         {"class Model:\n  pass\ndef get_inputs_2(): pass\ndef my_get_init_inputs(): pass\n",
          "get_inputs and get_init_inputs are missing"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem = {0};
         struct err err = {0};
         assert_int_equal(torch_parse(&problem, "a/x.py", rows[i].text, strlen(rows[i].text), &err),
@@ -181,7 +182,7 @@ static void test_id(void **state)
         {"levels1/23_Softmax.py", "23_Softmax"},
         {"level1x/23_Softmax.py", "23_Softmax"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena arena = {0};
         assert_string_equal(torch_id(&arena, rows[i].path), rows[i].id);
         arena_deinit(&arena);

@@ -1,6 +1,7 @@
 #include "../support/queue_suite.h"
 #include "../support/redis_server.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -151,7 +152,7 @@ static void test_urls(void **state)
         "h:1:2", "h\n",      "me:secret@", "h:000001x", "h:1234567",
     };
     struct redis_url url;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    for (size_t i = 0; i < COUNT(good); i++) {
         assert_int_equal(redis_url_parse(&url, good[i].place, &err), 0);
         assert_string_equal(url.user, good[i].user);
         assert_string_equal(url.password, good[i].password);
@@ -160,7 +161,7 @@ static void test_urls(void **state)
         assert_int_equal(url.database, good[i].database);
         assert_string_equal(url.name, good[i].name);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         assert_int_equal(redis_url_parse(&url, bad[i], &err), ERR_INPUT);
         assert_null(strstr(err.text, "secret"));
     }
@@ -237,7 +238,7 @@ static void test_data_that_is_not_ours(void **state)
         {"HSET warpgym:meta schema x", ERR_PROTOCOL, "not written by this version"},
     };
     struct queue *queue;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         fresh();
         freeReplyObject(redis_server_ask(control, rows[i].command));
         assert_int_equal(queue_open(&queue, server.url, &(struct queue_options){0}, &err),
@@ -255,7 +256,7 @@ static void test_records_that_make_no_sense(void **state)
                                           "HSET warpgym:job:a state -2"};
     struct queue_job job;
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    for (size_t i = 0; i < COUNT(changes); i++) {
         freeReplyObject(redis_server_ask(control, "FLUSHALL"));
         put_one(queue, "a");
         freeReplyObject(redis_server_ask(control, changes[i]));
@@ -264,7 +265,7 @@ static void test_records_that_make_no_sense(void **state)
     static const char *const documents[] = {"HSET warpgym:document:a version x",
                                             "HSET warpgym:document:a version 0 bytes x",
                                             "SET warpgym:document:a x"};
-    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+    for (size_t i = 0; i < COUNT(documents); i++) {
         struct queue_document document;
         freeReplyObject(redis_server_ask(control, "FLUSHALL"));
         freeReplyObject(redis_server_ask(control, documents[i]));

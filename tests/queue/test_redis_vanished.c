@@ -3,6 +3,7 @@
 #include "../support/queue_suite_parts.h"
 #include "../support/redis_server.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -138,7 +139,7 @@ static void test_answers_of_a_key(void **state)
     (void)state;
     static const char *const ids[] = {"a", "b", "c"};
     struct queue_job job;
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    for (size_t i = 0; i < COUNT(ids); i++) {
         struct queue_result known = {.outcome = "passed", .answers_key = true};
         struct queue_submission one = {.id = ids[i], .key = "k", .needs = "cpu", .result = &known};
         suite_ok(queue_put(suite.queue, &one, 1, &suite.err));

@@ -1,4 +1,5 @@
 #include "../support/queue_suite.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -107,7 +108,7 @@ static void test_the_wall_clock_jumps(void **state)
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
     put_one(queue, "a");
     struct queue_job job = claim_one(queue);
-    for (size_t i = 0; i < sizeof jumps / sizeof *jumps; i++) {
+    for (size_t i = 0; i < COUNT(jumps); i++) {
         const struct queue_job *jobs[] = {&job};
         enum queue_standing standing;
         struct queue_stats stats;
@@ -216,7 +217,7 @@ static void test_files_that_are_not_ours(void **state)
          "newer warpgym"},
         {"", NULL, 0, ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct queue *queue;
         fresh();
         if (rows[i].bytes)
@@ -303,7 +304,7 @@ static void test_urls(void **state)
         {"postgres://x", ERR_INPUT, "write sqlite:PATH or redis://"},
         {"queue.db", ERR_INPUT, "queue.db"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct queue *queue;
         assert_int_equal(queue_open(&queue, rows[i].url, &(struct queue_options){0}, &err),
                          rows[i].code);

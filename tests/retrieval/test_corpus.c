@@ -1,6 +1,7 @@
 /* Every form of a corpus, what is left out of it, and lines that are none. */
 #include "retrieval/corpus.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/limits.h"
@@ -71,7 +72,7 @@ static void test_lines(void **state)
          "", "c", "trajectories", CORPUS_FOREIGN},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct corpus_options options = {0};
         enum corpus_fate fate;
         struct err err = {0};
@@ -103,7 +104,7 @@ static void test_bad_lines(void **state)
         {"{\"episode\": 1, \"turns\": [], \"language\": \"c\"}", NULL, "problem"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct corpus_options options = {.format = rows[i].format};
         enum corpus_fate fate;
         struct err err = {0};
@@ -134,7 +135,7 @@ static void test_archive(void **state)
         {{.include_incorrect = true}, ARCHIVE("false", ""), CORPUS_TAKEN},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         enum corpus_fate fate;
         struct corpus *corpus;
         struct example example;

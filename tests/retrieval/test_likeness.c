@@ -1,4 +1,5 @@
 /* One program in many disguises is one; programs that compute something else are not. */
+#include "base/array.h"
 #include "retrieval/likeness.h"
 
 #include <setjmp.h>
@@ -85,7 +86,7 @@ static const struct {
 static void test_pairs(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct sketch a, b;
         sketch_of(rows[i].a, strlen(rows[i].a), &a);
         sketch_of(rows[i].b, strlen(rows[i].b), &b);

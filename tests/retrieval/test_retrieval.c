@@ -1,6 +1,7 @@
 /* From pairs to an index and back: what is found, what is kept back, and indexes that are none. */
 #include "retrieval/retrieval.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -114,7 +115,7 @@ static int begin(void **state)
     fixture->index = mem_printf("%s/index?#1", fixture->directory);
     fixture->source = mem_printf("%s/pairs.jsonl", fixture->directory);
     settings_init(&fixture->settings);
-    write_pairs(fixture, pairs, sizeof pairs / sizeof *pairs);
+    write_pairs(fixture, pairs, COUNT(pairs));
     *state = fixture;
     return build(fixture, NULL, &err);
 }
@@ -178,7 +179,7 @@ static void test_finds(void **state)
     struct retrieval *retrieval;
     struct err err;
     assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char found[512];
         find(retrieval, &rows[i].query, found, sizeof found);
         if (strcmp(found, rows[i].found) != 0)
@@ -216,7 +217,7 @@ static void test_withheld(void **state)
     static const char *const kept[] = {"", "stranger/triton ", ""}; /* where the id alone tells */
     const struct retrieval_query query = {.text = LOG_SOFTMAX, .title = "softmax", .count = 9};
     char found[512];
-    for (size_t i = 0; i < sizeof withheld / sizeof *withheld; i++) {
+    for (size_t i = 0; i < COUNT(withheld); i++) {
         struct retrieval *retrieval;
         struct err err;
         assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
@@ -252,7 +253,7 @@ static void test_whole_example(void **state)
                                            {"problem", ""},
                                            {"solution",
                                             "def faster(x, y):\n    return tl.dot(x, y)\n"}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         assert_string_equal(json_string_value(json_object_get(example, texts[i][0])), texts[i][1]);
     assert_true(json_number_value(json_object_get(example, "speedup")) == 4);
     assert_true(json_number_value(json_object_get(example, "score")) > 0);
@@ -318,7 +319,7 @@ static void test_rare_language(void **state)
     retrieval_close(retrieval);
     mem_free(fixture->index);
     fixture->index = kept;
-    write_pairs(fixture, pairs, sizeof pairs / sizeof *pairs);
+    write_pairs(fixture, pairs, COUNT(pairs));
     mem_free(texts);
     mem_free(many);
 }
@@ -346,7 +347,7 @@ static void test_duplicates_and_stats(void **state)
     json_decref(stats);
     mem_free(fixture->index);
     fixture->index = kept;
-    write_pairs(fixture, pairs, sizeof pairs / sizeof *pairs);
+    write_pairs(fixture, pairs, COUNT(pairs));
 }
 
 /* A build that fails leaves the old index, and nothing beside it. */
@@ -362,7 +363,7 @@ static void test_failed_builds(void **state)
     assert_non_null(strstr(err.text, "not one example"));
     assert_int_equal(retrieval_open(&retrieval, fixture->index, &fixture->settings, &err), 0);
     retrieval_close(retrieval);
-    write_pairs(fixture, pairs, sizeof pairs / sizeof *pairs);
+    write_pairs(fixture, pairs, COUNT(pairs));
 }
 
 /* Not an index: another directory, another file, a newer format, a broken one. */

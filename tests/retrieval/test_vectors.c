@@ -1,6 +1,7 @@
 /* The nearest vectors against the plain way, and files of the wrong size. */
 #include "retrieval/vectors.h"
 
+#include "base/array.h"
 #include "base/file.h"
 
 #include <math.h>
@@ -48,7 +49,7 @@ static void test_nearest(void **state)
     } rows[] = {{0, ROWS, 5, 5}, {0, ROWS, ROWS + 3, ROWS},   {10, 30, 7, 7},
                 {10, 13, 9, 3},  {ROWS - 1, ROWS + 50, 4, 1}, {5, 5, 4, 0},
                 {0, ROWS, 0, 0}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct vector_hit hits[ROWS + 3];
         for (size_t row = 0; row < ROWS; row++)
             left[row] = plain_product(data + row * DIMENSION, query);

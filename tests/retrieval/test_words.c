@@ -1,6 +1,7 @@
 /* Which words a source has, and that FTS5 is told the same. */
 #include "retrieval/words.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "retrieval/tokenizer.h"
 
@@ -48,7 +49,7 @@ static void test_cuts(void **state)
         {"_ __ ___", ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct buf out;
         buf_init(&out, 4096);
         assert_int_equal(words_each(rows[i].text, strlen(rows[i].text), collect, &out), 0);
@@ -132,7 +133,7 @@ static void test_tokenizer(void **state)
                      " (2, '// softmax of rows'), (3, 'x @ y')",
                      NULL, NULL, NULL),
         SQLITE_OK);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (matches(db, rows[i].expression) != rows[i].matches)
             fail_msg("%s: %lld", rows[i].expression, (long long)matches(db, rows[i].expression));
     sqlite3_close(db);

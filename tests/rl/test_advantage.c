@@ -4,6 +4,7 @@
 #include "rl/method/returns.h"
 
 #include "../support/rl_batches.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -74,7 +75,7 @@ static const struct row {
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_advantage_options options = rl_advantage_defaults;
         struct arena arena = {0};
         struct rl_batch batch;
@@ -233,7 +234,7 @@ static void test_definitions(void **state)
             given[row] = rl_test_number(&seed);
         struct asked asked = {&batch, given};
         options.baseline = given;
-        for (size_t e = 0; e < sizeof definitions / sizeof *definitions; e++) {
+        for (size_t e = 0; e < COUNT(definitions); e++) {
             const char *name = definitions[e].name;
             assert_int_equal(rl_advantages(&batch, rl_estimator(name), &options, &err), 0);
             for (size_t row = 0; row < batch.rows; row++) {

@@ -3,6 +3,7 @@
 #include "rl/method/random.h"
 
 #include "../support/rl_batches.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -40,7 +41,7 @@ static const struct {
 static void test_probabilities(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof probabilities / sizeof *probabilities; i++) {
+    for (size_t i = 0; i < COUNT(probabilities); i++) {
         double keep = rl_keep_probability(&probabilities[i].options, probabilities[i].v,
                                           probabilities[i].correct, probabilities[i].speedup);
         if (!(fabs(keep - probabilities[i].keep) < CLOSE))

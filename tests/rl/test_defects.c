@@ -4,6 +4,7 @@
 #include "rl/train/config.h"
 
 #include "../support/rl_batches.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -209,7 +210,7 @@ static void compare(const struct row *row, const struct outcome *outcome, const 
 static void test_defects(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < 2 * COUNT(rows); i++) {
         const struct row *row = &rows[i / 2];
         bool original = i % 2;
         struct settings settings;
@@ -279,7 +280,7 @@ static void draw_settings(struct settings *settings, uint64_t *numbers, size_t e
     assign(settings, "train.model=m train.problems=relu");
     snprintf(pair, sizeof pair, "train.estimator=%s", rl_estimators[estimator].name);
     assign(settings, pair);
-    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+    for (size_t i = 0; i < COUNT(choices); i++) {
         size_t count = 0;
         while (choices[i][1 + count])
             count++;
@@ -364,7 +365,7 @@ static void test_presets_are_settings(void **state)
          "train.unjudged=zero train.aggregation=seq-sum-no-norm"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+    for (size_t i = 0; i < COUNT(presets); i++)
         for (uint64_t seed = 1; seed < 9; seed++) {
             const char *const ways[2] = {presets[i].preset, presets[i].settings};
             double *advantage[2] = {NULL};

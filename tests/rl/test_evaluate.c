@@ -1,6 +1,7 @@
 /* What held-out problems say: figures over everything that was asked for. */
 #include "rl/collect/evaluate.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -19,7 +20,7 @@
 
 #define PROBLEMS 3
 #define SAMPLES 2
-#define COUNT ((size_t)PROBLEMS * SAMPLES)
+#define ROLLOUTS ((size_t)PROBLEMS * SAMPLES)
 
 struct given {
     const char *problem;
@@ -29,9 +30,9 @@ struct given {
 #define UNJUDGED (-2.) /* its only turn is excluded */
 
 static void fill(struct play_rollout *rollouts, struct play_turn *turns,
-                 const struct given given[COUNT])
+                 const struct given given[ROLLOUTS])
 {
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < ROLLOUTS; i++) {
         double speedup = given[i].speedup;
         turns[i] = (struct play_turn){.record = json_pack("{s:s}", "status",
                                                           speedup != 0 ? "passed" : "wrong"),
@@ -56,14 +57,14 @@ static void fill(struct play_rollout *rollouts, struct play_turn *turns,
 
 static void release(struct play_rollout *rollouts, struct play_turn *turns)
 {
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < ROLLOUTS; i++) {
         json_decref(turns[i].record);
         json_decref(rollouts[i].trajectory);
     }
 }
 
 static const struct {
-    struct given given[COUNT];
+    struct given given[ROLLOUTS];
     struct {
         const char *name;
         double value; /* NAN: it is not there */
@@ -122,12 +123,12 @@ static const struct {
 static void test_figures(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct play_rollout rollouts[COUNT];
-        struct play_turn turns[COUNT];
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct play_rollout rollouts[ROLLOUTS];
+        struct play_turn turns[ROLLOUTS];
         json_t *metrics = json_object();
         fill(rollouts, turns, rows[i].given);
-        evaluate_measure(rollouts, COUNT, SAMPLES, metrics);
+        evaluate_measure(rollouts, ROLLOUTS, SAMPLES, metrics);
         for (size_t k = 0; k < 12 && rows[i].figures[k].name; k++) {
             const json_t *found = json_object_get(metrics, rows[i].figures[k].name);
             double wanted = rows[i].figures[k].value;
@@ -143,25 +144,25 @@ static void test_figures(void **state)
 static void test_file(void **state)
 {
     (void)state;
-    static const struct given given[COUNT] = {{"a", 1}, {"a", NAN}, {"b", 1},
-                                              {"b", 1}, {"c", 0},   {"c", 0}};
-    struct play_rollout rollouts[COUNT];
-    struct play_turn turns[COUNT];
+    static const struct given given[ROLLOUTS] = {{"a", 1}, {"a", NAN}, {"b", 1},
+                                                 {"b", 1}, {"c", 0},   {"c", 0}};
+    struct play_rollout rollouts[ROLLOUTS];
+    struct play_turn turns[ROLLOUTS];
     struct err err;
     char directory[] = "/tmp/test_evaluate.XXXXXX", *text = NULL;
     size_t count = 0, lines = 0;
     assert_non_null(mkdtemp(directory));
     char *path = mem_printf("%s/trajectories.jsonl", directory);
     fill(rollouts, turns, given);
-    if (evaluate_write(rollouts, COUNT, path, &err) < 0 ||
+    if (evaluate_write(rollouts, ROLLOUTS, path, &err) < 0 ||
         file_read(path, 1 << 20, &text, &count, &err) < 0)
         fail_msg("%s", err.text);
     for (const char *at = text ? text : ""; (at = strchr(at, '\n')); at++)
         lines++;
-    assert_int_equal(lines, COUNT - 1);
+    assert_int_equal(lines, ROLLOUTS - 1);
     mem_free(text);
     unlink(path);
-    assert_true(evaluate_write(rollouts, COUNT, "/nonexistent/x", &err) < 0);
+    assert_true(evaluate_write(rollouts, ROLLOUTS, "/nonexistent/x", &err) < 0);
     assert_non_null(strstr(err.text, "/nonexistent/x"));
     mem_free(path);
     rmdir(directory);

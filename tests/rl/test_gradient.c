@@ -11,6 +11,7 @@
 #include "rl/method/method.h"
 
 #include "../support/rl_batches.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -412,7 +413,7 @@ static void check(const char *what, const struct setup *setup, double factor, bo
 static void test_expectations(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         check(rows[i].what, &rows[i].setup, rows[i].factor, rows[i].differs);
 }
 
@@ -428,7 +429,7 @@ static void test_baselines_are_no_bias(void **state)
         {&uneven, 3, .sampler = behaviour, .importance = RL_SEQUENCE, .gamma = 0.4},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof credits / sizeof *credits; i++) {
+    for (size_t i = 0; i < COUNT(credits); i++) {
         struct setup setup = credits[i];
         double plain[NODES], others[NODES], all[NODES];
         double grpo = setup.world == &even ? 2. / 3 : NAN;
@@ -492,7 +493,7 @@ static void test_first_steps(void **state)
 {
     static const char *const losses[] = {"importance_sampling", "ppo", "cispo", "dro"};
     (void)state;
-    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+    for (size_t i = 0; i < COUNT(losses); i++) {
         struct setup setup = {&uneven, 3, .estimator = "trloo", .loss = loss_find(losses[i])};
         assert_non_null(setup.loss);
         check(losses[i], &setup, 1, false);
@@ -510,7 +511,7 @@ static void test_ways(void **state)
         size_t ways;
     } counts[] = {{&single, 2}, {&even, 8}, {&uneven, 4}};
     (void)state;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; i < COUNT(counts); i++) {
         struct way ways[WAYS];
         double sum = 0;
         size_t count = list_ways(counts[i].world, ways);

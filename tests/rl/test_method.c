@@ -3,6 +3,7 @@
 #include "rl/method/method.h"
 
 #include "../support/rl_batches.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -161,7 +162,7 @@ static void test_filter_follows_the_estimator(void **state)
         {"egae", {0, 1, 0, 1}, false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct row row = {.count = 4, .turns = {0, 1, 0, 1}};
         struct rl_method method;
         struct arena arena = {0};
@@ -221,7 +222,7 @@ static void test_weights_are_of_all(void **state)
                  {RL_TURN, false, RL_MISMATCH, false},
                  {RL_TOKEN, false, 0, false}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct rl_method method;
         struct arena arena = {0};
         struct rl_batch batch;

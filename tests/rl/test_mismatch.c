@@ -3,6 +3,7 @@
 #include "rl/method/mismatch.h"
 
 #include "../support/rl_batches.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -141,7 +142,7 @@ static void two_turns(const struct row *row, struct rl_batch *batch, struct aren
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_mismatch_metrics metrics;
         struct rl_band band = rows[i].band;
         struct arena arena = {0};
@@ -196,7 +197,7 @@ static void test_bounds(void **state)
         {{RL_NO_LEVEL, NAN, 2, 0, false}, 0.5},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+    for (size_t i = 0; i < COUNT(bounds); i++) {
         struct rl_band band = bounds[i].band;
         struct err err = {0};
         int result = rl_band_check(&band, &err);
@@ -220,7 +221,7 @@ static void test_importance(void **state)
     };
     double got[TOKENS];
     (void)state;
-    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++) {
+    for (size_t i = 0; i < COUNT(weights); i++) {
         struct arena arena = {0};
         struct rl_batch batch;
         two_turns(&row, &batch, &arena);
@@ -394,7 +395,7 @@ static void take(void *context, const char *name, double value)
                  {"mismatch/mismatch_kl", &found->kl}};
     found->count++;
     found->masked_speedup |= strcmp(name, "mismatch_quality/masked_mean_speedup") == 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (strcmp(name, names[i].name) == 0)
             *names[i].value = value;
 }

@@ -2,6 +2,7 @@
 #include "rl/collect/play.h"
 
 #include "../support/fake_learner.h"
+#include "base/array.h"
 #include "base/paths.h"
 #include "client/evaluator.h"
 
@@ -277,7 +278,7 @@ static void test_coverage(void **state)
         double coverage;
     } rows[] = {{"time", 0.25}, {"named_time", 0.75}};
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const struct way way = {.say = write_code, .jobs = 2, .turns = 2, .reward = "drkernel"};
         struct world world;
         struct err err = {0};
@@ -358,7 +359,7 @@ static void test_outcomes(void **state)
         {{.say = refuse}, 0, 0, false, false, "too long a prompt"},
         {{.say = refuse_later}, 0, 1, true, false, ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct world world;
         struct way way = rows[i].way;
         way.jobs = 1;

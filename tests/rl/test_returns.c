@@ -2,6 +2,7 @@
 #include "rl/method/returns.h"
 
 #include "../support/rl_batches.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -60,7 +61,7 @@ static const struct row {
 static void test_rows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         static const uint32_t prompts[TURNS] = {0};
         static const uint32_t turns[TURNS] = {0, 1, 2, 3};
         struct rl_return_options options = rl_return_defaults;
@@ -153,7 +154,7 @@ static void test_batches_are_checked(void **state)
         {{0, 0, 0}, {0, 1, 2}, {0, 0, 0}, 1, 4, "4 tokens"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct arena arena = {0};
         struct rl_batch batch;
         struct err err = {0};

@@ -2,6 +2,7 @@
  * was killed at, full disks, tags. run_checks.py looks at the same with packages that read it. */
 #include "run_writer.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 #include "rl/run/checkpoints.h"
 #include "rl/run/lengths.h"
@@ -138,7 +139,7 @@ static void test_settings(void **state)
     struct err err;
     (void)state;
     make_begun(root);
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    for (size_t i = 0; i < COUNT(changes); i++) {
         struct settings changed;
         char *was, *is;
         settings_init(&changed);
@@ -226,7 +227,7 @@ static void test_damages(void **state)
     char *clean = in("clean");
     (void)state;
     assert_int_equal(in_child(clean, 10), 0);
-    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+    for (size_t i = 0; i < COUNT(damages); i++) {
         const struct damage *damage = &damages[i];
         char *directory = mem_printf("%s/damaged%zu", root, i);
         assert_int_equal(in_child(directory, 10), 0);
@@ -431,7 +432,7 @@ static void test_tags(void **state)
         {"mismatch/mismatch_kl", "mismatch/mismatch_kl", NULL},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < COUNT(wanted); i++) {
         char *tag, *group;
         const struct run_tag *row = run_tag_of(wanted[i][0], &tag, &group);
         assert_string_equal(tag, wanted[i][1]);
@@ -527,7 +528,7 @@ static void test_mean(void **state)
                false);
     run_series_init(&series, path, RUN_SERIES_ALL);
     assert_int_equal(run_series_read(&series, &err), 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct run_mean mean = run_series_mean(&series, rows[i].name, rows[i].step, rows[i].over);
         if (mean.count != rows[i].count ||
             (isnan(rows[i].value) ? !isnan(mean.value) : mean.value != rows[i].value) ||

@@ -1,6 +1,7 @@
 /* Answers as text: which ones, how much of them, and that nothing in them ends its block. */
 #include "rl/train/samples.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -61,7 +62,7 @@ static void test_text(void **state)
          "### relu, sample 3\n\nPrompt:\n\n    Write it.\n\n"
          "**Turn 0: passed, 1.5x, reward 0.25**\n\n    x\n\n"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char *text = text_of(rows[i].answer, rows[i].verdict, rows[i].excluded);
         assert_string_equal(text, rows[i].wanted);
         mem_free(text);
@@ -100,7 +101,7 @@ static void test_choice(void **state)
     samples_init(&samples);
     samples_init(&read);
     buf_init(&lines, (size_t)1 << 20);
-    for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    for (size_t i = 0; i < COUNT(problems); i++) {
         json_t *trajectory = trajectory_of(problems[i], (int)i, turn_of("x", "", false));
         if (strcmp(problems[i], "none") == 0)
             json_array_clear(json_object_get(trajectory, "turns"));
@@ -110,7 +111,7 @@ static void test_choice(void **state)
     }
     samples_add(&samples, NULL);
     const char *at = samples.text.data;
-    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+    for (size_t i = 0; i < COUNT(chosen); i++)
         assert_non_null(at = strstr(at, chosen[i]));
     assert_int_equal(samples.count, SAMPLES_MOST);
 

@@ -3,6 +3,7 @@
 #include "rl/method/select.h"
 
 #include "../support/rl_batches.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -33,7 +34,7 @@ static void test_masks(void **state)
 {
     static const uint32_t turns[4] = {0, 1, 2, 3};
     (void)state;
-    for (size_t i = 0; i < sizeof masked / sizeof *masked; i++) {
+    for (size_t i = 0; i < COUNT(masked); i++) {
         struct arena arena = {0};
         struct rl_batch batch;
         rl_test_rows(&batch, &arena, masked[i].count, (const uint32_t[4]){0}, turns,
@@ -85,7 +86,7 @@ static const struct {
 static void test_filters(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++)
+    for (size_t i = 0; i < COUNT(prompts); i++)
         for (size_t f = 0; f < 4; f++) {
             struct rl_filter filter = rl_filter_defaults;
             struct rl_filter_counts counts;
@@ -155,7 +156,7 @@ static void test_draw_more(void **state)
         {{16, 64, 0, false}, 0, 0, 0, 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof draws / sizeof *draws; i++) {
+    for (size_t i = 0; i < COUNT(draws); i++) {
         size_t more = rl_draw_more(&draws[i].draw, draws[i].usable, draws[i].drawn,
                                    draws[i].rounds);
         if (more != draws[i].more)

@@ -3,6 +3,7 @@
 #include "rl/train/guard.h"
 #include "rl/train/stage.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
 
@@ -46,7 +47,7 @@ static void test_stages_are_read(void **state)
          "kevin correct 1, kevin correct 1, kevin correct 1, kevin",
          0, "more than 8 stages"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct stages stages;
         struct err err = {0};
         int result = stages_open(&stages, rows[i].text, 3, &err);
@@ -82,7 +83,7 @@ static void test_stages_advance(void **state)
                                  &err),
                      0);
     assert_string_equal(stages_reward(&stages, "sparse"), "staged1");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const double rates[STAGE_MEASURES] = {1, rows[i].compiled, rows[i].correct, 0};
         /* A run that is killed and goes on in between is none the wiser. */
         json_t *kept = stages_state(&stages);
@@ -116,7 +117,7 @@ static void test_states_that_are_none(void **state)
     struct stages stages;
     struct err err;
     assert_int_equal(stages_open(&stages, "staged1 compiled 0.7, kevin", 2, &err), 0);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         json_t *kept = json_loads(texts[i], 0, NULL);
         if (stages_restore(&stages, kept, &err) == 0)
             fail_msg("%s is taken", texts[i]);
@@ -151,7 +152,7 @@ static void test_guard(void **state)
     settings_init(&settings);
     settings.train_guard_norm = 10;
     settings.train_guard_kl = 0.5;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const struct guard_figures figures = {.not_finite = rows[i].not_finite,
                                               .norm = rows[i].norm,
                                               .kl = rows[i].kl};
@@ -249,7 +250,7 @@ static void test_held_out(void **state)
     const char *const problem_roots[] = {"problems"};
     struct settings settings;
     settings_init(&settings);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct data data;
         struct err err = {0};
         settings.train_problems = rows[i].problems;

@@ -2,6 +2,7 @@
 #include "rl/train/step.h"
 
 #include "../support/fake_learner.h"
+#include "base/array.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -238,7 +239,7 @@ static void test_substeps(void **state)
         size_t counts[4];
     } rows[] = {{1, 1, {8}}, {2, 2, {4, 4}}, {3, 3, {2, 3, 3}}, {100, 8, {1, 1, 1, 1}}};
     static const double different[ROLLOUTS][TURNS] = {{1, 0}, {0, 2}, {2, 0}, {0, 0.5}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct world world;
         struct err err = {0};
         struct step_trained trained;
@@ -272,7 +273,7 @@ static void test_scale_of_parts(void **state)
                 {RL_TOKEN_MEAN, 100, 8},
                 {RL_SEQ_MEAN_TOKEN_SUM, 4, 4}};
     static const double different[ROLLOUTS][TURNS] = {{1, 0}, {0, 2}, {2, 0}, {0, 0.5}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct world world;
         struct err err = {0};
         struct step_trained trained;
@@ -317,7 +318,7 @@ static void test_what_ends_it(void **state)
         {"tinker", NAN, NAN, 0, ERR_INPUT, false, true, 0},
         {"tinker", -1, NAN, 0, 0, false, false, 2},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct world world;
         struct err err = {0};
         struct step_trained trained;
@@ -370,7 +371,7 @@ static void test_metrics(void **state)
     weigh(&world, ROLLOUTS);
     json_t *metrics = json_object();
     step_measure(&world.step, metrics);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (fabs(metric(metrics, rows[i].name) - rows[i].value) > 1e-9)
             fail_msg("%s is %g", rows[i].name, metric(metrics, rows[i].name));
     assert_null(json_object_get(metrics, "level/1/correct_rate"));

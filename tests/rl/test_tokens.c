@@ -3,6 +3,7 @@
 #include "rl/method/tokens.h"
 
 #include "../support/rl_batches.h"
+#include "base/array.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -56,7 +57,7 @@ static const struct {
 static void test_weights(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena arena = {0};
         struct rl_batch batch;
         double importance[TOKENS];

@@ -2,6 +2,7 @@
  * can be. */
 #include "rl/train/config.h"
 
+#include "base/array.h"
 #include "rl/train/stage.h"
 
 #include <glob.h>
@@ -273,7 +274,7 @@ static void test_refused(void **state)
         {{"train.guard_kl=0.1", "train.rescore=false"}, "train.guard_kl has nothing to compare"},
         {{"train.ratio=trained", "train.rescore=false"}, "train.ratio=trained has nothing"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct train_config config;
         struct err err = {0};
@@ -296,7 +297,7 @@ static void test_single_samples(void **state)
         {"train.samples=1", "train.estimator=erloo", "gym.turns=4", NULL},
         {"train.samples=1", "train.steps=0", "train.sft_data=d.jsonl", NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct train_config config;
         struct err err = {0};
@@ -325,7 +326,7 @@ static void test_odd_numbers(void **state)
         {"train.scale=99999999999", "train.scale"},
         {"train.rate=-1", "train.rate: '-1' is outside 0 to 1"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct err err = {0};
         settings_init(&settings);

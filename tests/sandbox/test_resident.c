@@ -1,4 +1,5 @@
 /* What a process holds of this machine's memory, by the kernel's texts and by the kernel. */
+#include "base/array.h"
 #include "sandbox/resident.h"
 
 #include <setjmp.h>
@@ -33,7 +34,7 @@ static void texts(void **state)
         {"Name:\tx\nRssAnon:\t 1 kB\nRssFile:\t 8388608 kB\n", 1 * KIB},
         {"Name:\tx\nRssAnon:\t 1 kB\nRssFile:\t 8388610 kB\n", 3 * KIB},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         assert_int_equal(resident_count(rows[i].status), rows[i].bytes);
 }
 

@@ -4,6 +4,7 @@
 #include "sandbox/sandbox.h"
 
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -338,7 +339,7 @@ static const struct {
 static void test_system_calls(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    for (size_t i = 0; i < COUNT(calls); i++) {
         char number[16];
         snprintf(number, sizeof number, "%ld", calls[i].number);
         const char *answer = ask_probe(0, "syscall", number);
@@ -468,7 +469,7 @@ static void test_timeout(void **state)
 {
     (void)state;
     static const char *const whats[][2] = {{"loop", ""}, {"daemon", "wait"}, {"flood", "9999999"}};
-    for (size_t i = 0; i < sizeof whats / sizeof *whats; i++) {
+    for (size_t i = 0; i < COUNT(whats); i++) {
         struct result result;
         const char *argv[] = {probe, whats[i][0], whats[i][1], NULL};
         run_command(&(struct ask){.argv = argv, .timeout_ms = 150}, &result);
@@ -607,7 +608,7 @@ static void test_gpu_devices(void **state)
         {SANDBOX_TORCH_CUDA, 0, 3, "/dev/nvidia0"},
         {SANDBOX_CUDA, -1, 18, "/dev/nvidia15"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct sandbox sandbox;
         char path[SANDBOX_DEVICE_BYTES] = "";
         uint32_t count = 0;

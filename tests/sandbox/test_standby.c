@@ -3,6 +3,7 @@
 #include "sandbox/standby.h"
 
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -295,7 +296,7 @@ static void test_status_text(void **state)
         {64, "was killed by signal 64"}, /* real-time signals have no name */
         {34, "was killed by signal 34"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct sandboxed process = {.pid = 1, .reaped = true, .status = rows[i].status};
         char text[128];
         char cut[8];
@@ -354,7 +355,7 @@ static void test_read(void **state)
                                        UINT64_C(1) << 47,
                                        UINT64_C(1) << 63,
                                        UINT64_C(0x123456789000)};
-        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (size_t i = 0; i < COUNT(bad); i++)
             if (sandboxed_read(&process, bad[i], bytes, 64, &err) != ERR_PROTOCOL)
                 fail_msg("%#" PRIx64 ": %s", bad[i], err.text);
         assert_int_equal(sandboxed_freeze(&process, &err), 0);
@@ -420,7 +421,7 @@ static void test_bad_servers(void **state)
     };
     const char *const environment[] = {NULL};
     int before = judging_descriptors();
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct standby *bad = NULL;
         struct sandboxed process;
         struct err err = {0};

@@ -3,6 +3,7 @@
  *
  *   http_echo [KEY=VALUE…]    settings; prints its address, and stops at SIGTERM
  */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -50,7 +51,7 @@ static json_t *described(const struct http_request *request)
     json_put(told, "bytes", json_integer((json_int_t)count));
     json_put(told, "remote", json_text(http_remote(request)));
     json_put(told, "agent", json_text(http_header(request, "user-agent")));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (http_query(request, names[i]))
             json_put(pairs, names[i], json_text(http_query(request, names[i])));
     json_put(told, "query", pairs);
@@ -428,7 +429,7 @@ int main(int argc, char **argv)
         result = http_open(&settings, &(struct http_options){envelope, NULL, echo->metrics},
                            &server, &err);
     if (result == 0)
-        result = http_add(server, routes, sizeof routes / sizeof *routes, echo, &err);
+        result = http_add(server, routes, COUNT(routes), echo, &err);
     if (result == 0)
         result = serve(server, &err);
     give_back(echo);

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "server/http/http.h"
 #include "server/http/listen.h"
 
@@ -41,7 +42,7 @@ static void test_addresses(void **state)
         {"127.0.0.256:1", 0, -1, false},
         {"no such name:1", 0, -1, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct sockaddr_storage address;
         socklen_t count;
         struct err err = {0};
@@ -80,7 +81,7 @@ static void test_hosts(void **state)
         {"gym", false},
         {"127.0.0.1.evil.example", false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (http_host_fits(rows[i].host, "gym.example, other") != rows[i].fits)
             fail_msg("%s", rows[i].host);
 }

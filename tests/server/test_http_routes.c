@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "server/http/routes.h"
 
 #include <setjmp.h>
@@ -32,7 +33,7 @@ static struct http_routes made(void)
 {
     struct http_routes routes = {0};
     struct err err = {0};
-    if (http_routes_add(&routes, rows, sizeof rows / sizeof *rows, NULL, &err) < 0)
+    if (http_routes_add(&routes, rows, COUNT(rows), NULL, &err) < 0)
         fail_msg("%s", err.text);
     return routes;
 }
@@ -68,7 +69,7 @@ static void test_found(void **state)
         {HTTP_GET, "/files/", "/files/*path", "path", "", 0},
         {HTTP_POST, "/files/a", NULL, NULL, NULL, HTTP_GET},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct arena arena = {0};
         struct http_target target;
         struct err err = {0};
@@ -108,7 +109,7 @@ static void test_refused(void **state)
         {HTTP_GET, "/v1/jobs/:other", handler, 0, 0},
         {HTTP_GET, "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17", handler, 0, 0},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         struct http_routes routes = made();
         struct err err = {0};
         if (http_routes_add(&routes, &bad[i], 1, NULL, &err) != ERR_INTERNAL)

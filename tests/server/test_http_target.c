@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "server/http/target.h"
 
 #include <setjmp.h>
@@ -47,7 +48,7 @@ static void test_accepted(void **state)
         {"http://host:80/a?x=1", "/a", "a ? x=1"},
         {"http://host", "/", ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena arena = {0};
         struct http_target target;
         struct err err = {0};
@@ -94,7 +95,7 @@ static void test_refused(void **state)
         {"/a?x=1&x=2", "'x' twice"},
         {"/a?x&%78", "'x' twice"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena arena = {0};
         struct http_target target;
         struct err err = {0};

@@ -3,6 +3,7 @@
  * file for each outcome: what is sent, the verdict, and every field that the client then reads. */
 #include "server/kernelgym/result.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "judge/request/request.h"
 
@@ -249,7 +250,7 @@ static void test_parts(void **state)
         {"x_refs", KERNELGYM_WHOLE, 6},
     };
     size_t bytes;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         assert_int_equal(kernelgym_part(cases[i].id, &bytes), cases[i].part);
         assert_int_equal(bytes, cases[i].base_bytes);
     }
@@ -307,7 +308,7 @@ static void test_strange_verdicts(void **state)
         "\"1\"}, \"speedup\": 1e999}, \"profile\": {\"kernelgym\": 1, \"kernels\": [1, {}]}}",
     };
     struct err err;
-    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+    for (size_t i = 0; i < COUNT(strange); i++) {
         json_t *verdict = NULL;
         if (json_parse("verdict", strange[i], strlen(strange[i]), &verdict, &err) < 0)
             verdict = json_object(); /* jansson takes no number beyond double's */

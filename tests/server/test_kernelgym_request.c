@@ -1,6 +1,7 @@
 /* What KernelGYM's models take and refuse, field by field, and what becomes of it. */
 #include "server/kernelgym/request.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "judge/request/request.h"
 #include "server/kernelgym/report.h"
@@ -120,7 +121,7 @@ static void test_taken(void **state)
         "{\"workflow\": \"kernel_simple\", \"toolkit\": \"kernel_simple\"}",
         "{\"task_id\": \"gr\\u00fc\\u00dfe / 1\"}",
     };
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+    for (size_t i = 0; i < COUNT(taken); i++) {
         struct kernelgym_request request;
         struct kernelgym_reply reply;
         json_t *body = body_with(taken[i]);
@@ -181,7 +182,7 @@ static void test_refused(void **state)
          "Failed to submit task: \"Registry missing 'other'\""},
         {"{\"backend_adapter\": \"other\"}", 500, "SYSTEM_ERROR", "Failed to submit task: "},
     };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (size_t i = 0; i < COUNT(refused); i++) {
         struct kernelgym_request request;
         struct kernelgym_reply reply;
         json_t *body = body_with(refused[i].more);
@@ -202,7 +203,7 @@ static void test_lengths(void **state)
     struct kernelgym_request request;
     struct kernelgym_reply reply;
     char *text = mem_alloc(100002);
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    for (size_t i = 0; i < COUNT(limits); i++) {
         json_t *body = body_with("{}");
         memset(text, 'x', 100001);
         text[limits[i].most + 1] = '\0';
@@ -305,7 +306,7 @@ static void test_workflow(void **state)
         {"{\"task_id\": \"i\", \"timeout\": \"x\"}", "{}", 400, "[\"body\", \"payload\""},
         {"{\"task_id\": \"i\"}", "{\"resources\": 5}", 400, "valid dictionary"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct kernelgym_request request;
         struct kernelgym_reply reply;
         json_t *body = parsed(cases[i].envelope);
@@ -365,7 +366,7 @@ static void test_content(void **state)
         {"{\"workflow\": \"kernel_simple\", \"entry_point\": \"Other\"}",
          "Kernel code must define class Other"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct kernelgym_request request;
         struct kernelgym_reply reply;
         struct evaluation_request ours;
@@ -433,7 +434,7 @@ static void test_simple(void **state)
         {"{\"kernel_code\": \"class Other: pass\", \"entry_point\": \"Other\"}", "Other", false,
          false, true},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct kernelgym_request request;
         struct kernelgym_reply reply;
         struct evaluation_request ours;
@@ -471,7 +472,7 @@ static void test_flags(void **state)
          true, true},
         {"{\"backend\": \"cuda\"}", true, true},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct kernelgym_request request;
         struct kernelgym_reply reply;
         json_t *body = body_with(cases[i].more);

@@ -1,4 +1,5 @@
 /* What a client may ask a model for: each parameter, taken and refused. */
+#include "base/array.h"
 #include "server/lm/request.h"
 
 #include <setjmp.h>
@@ -10,7 +11,6 @@
 
 #include <cmocka.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define CHAT "\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]"
 #define PROMPT "\"prompt\": \"a\""
 

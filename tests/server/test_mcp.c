@@ -1,4 +1,5 @@
 /* The protocol of `warpgym mcp`, with a service that knows no kernels. */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -312,7 +313,7 @@ static void test_forms(void **state)
         {"2025-03-26", "[" CALL("ping", "{}") "]", "[{\"jsonrpc\"", NULL},
         {"2025-03-26", "[{\"jsonrpc\": \"2.0\", \"method\": \"x\"}]", "", NULL},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, COUNT(rows));
 }
 
 static void test_versions(void **state)
@@ -355,7 +356,7 @@ static void test_versions(void **state)
                             "\"2026-07-28\"}}"),
          "clientCapabilities", NULL},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, COUNT(rows));
 }
 
 static void test_methods(void **state)
@@ -388,7 +389,7 @@ static void test_methods(void **state)
          CALL("tools/call", "{\"name\": \"echo\", \"arguments\": {\"text\": \"fail\"}}"),
          "it failed\"}],\"isError\":true", NULL},
     };
-    check_rows(*state, rows, sizeof rows / sizeof *rows);
+    check_rows(*state, rows, COUNT(rows));
 }
 
 static void test_schema(void **state)
@@ -410,7 +411,7 @@ static void test_schema(void **state)
     };
     struct house *house = *state;
     const json_t *tool = json_array_get(json_object_get(house->catalogue, "tools"), 0);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *value = json_loads(rows[i].value, 0, NULL);
         struct err err = {0};
         int result = mcp_schema_check(json_object_get(tool, "inputSchema"), value, "arguments",
@@ -531,7 +532,7 @@ static void test_log(void **state)
         const char *level;
         size_t wanted;
     } rows[] = {{NULL, 0}, {"debug", 1}, {"info", 1}, {"notice", 0}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct mcp_session *session = new_session(house, "2025-06-18");
         struct heard heard;
         char text[256];

@@ -1,4 +1,5 @@
 /* The description of our API against the routes that there are. */
+#include "base/array.h"
 #include "server/api/openapi.h"
 #include "server/kernelgym/request.h"
 #include "server/service_internal.h"
@@ -58,7 +59,7 @@ static void check_row(const json_t *paths, const struct http_route *row, size_t 
 {
     char path[256];
     template_of(row->pattern, path, sizeof path);
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+    for (size_t i = 0; i < COUNT(methods); i++) {
         if (!(row->methods & methods[i].method))
             continue;
         const json_t *operation = json_object_get(json_object_get(paths, path), methods[i].name);
@@ -124,7 +125,7 @@ static void test_kernelgym_routes(void **state)
         KERNELGYM_ROUTES(X)
 #undef X
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         size_t fixed = strcspn(rows[i].path, "{");
         bool found = false;
         for (const struct http_route *const *table = service_tables; *table; table++)

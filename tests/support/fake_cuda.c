@@ -1,4 +1,5 @@
 #include "../support/fake_cuda.h"
+#include "base/array.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ int fake_cuda_clean(void **state)
         "FAKE_CUDA_KERNELS", "FAKE_NVML_ECC",     "FAKE_CUDA_FAIL_AFTER", "FAKE_CUDA_MEMORY",
     };
     (void)state;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+    for (size_t i = 0; i < COUNT(variables); i++)
         unsetenv(variables[i]);
     return 0;
 }

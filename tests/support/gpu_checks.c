@@ -1,5 +1,6 @@
 #include "gpu_checks.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "device/gpu_memory.h"
@@ -119,7 +120,7 @@ static int check_fills(const struct gpu_checks *checks, char text[GPU_CHECKS_TEX
                  {FILL_INTEGER, 0, 127}};
     struct bench bench;
     int compared = open_bench(&bench, checks, text);
-    size_t kind_count = sizeof kinds / sizeof *kinds;
+    size_t kind_count = COUNT(kinds);
     for (size_t i = 0; compared >= 0 && i < DTYPE_COUNT * kind_count * checks->count_count; i++) {
         size_t kind = i / checks->count_count % kind_count;
         struct layout_argument argument = {.role = ROLE_IN,
@@ -289,7 +290,7 @@ static int check_comparisons(const struct gpu_checks *checks, char text[GPU_CHEC
 {
     struct bench bench;
     int compared = open_bench(&bench, checks, text);
-    size_t kinds = sizeof tolerances / sizeof *tolerances;
+    size_t kinds = COUNT(tolerances);
     for (size_t i = 0; compared >= 0 && i < DTYPE_COUNT * kinds * ROUNDS; i++) {
         int same = compare_round(&bench, (uint32_t)(i / ROUNDS / kinds),
                                  tolerances[i / ROUNDS % kinds], (int)(i % ROUNDS));
@@ -311,7 +312,7 @@ static void draw_extremes(uint32_t dtype, double most, char *data, uint64_t coun
     for (uint64_t i = 0; i < count; i++) {
         double value;
         do
-            value = values[clock_secret() % (sizeof values / sizeof *values)];
+            value = values[clock_secret() % COUNT(values)];
         while (fabs(value) > most && isfinite(value));
         dtype_store(dtype, data, i, value);
     }
@@ -322,8 +323,8 @@ static int check_extremes(const struct gpu_checks *checks, char text[GPU_CHECKS_
     static const double most[] = {0, 1e-300, 1e-150, 1e-30, 1, 1e30, 1e160, DBL_MAX};
     struct bench bench;
     int compared = open_bench(&bench, checks, text);
-    size_t kinds = sizeof tolerances / sizeof *tolerances;
-    size_t steps = sizeof most / sizeof *most;
+    size_t kinds = COUNT(tolerances);
+    size_t steps = COUNT(most);
     for (size_t i = 0; compared >= 0 && i < 8 * kinds * steps; i++) {
         uint32_t dtype = (uint32_t)(i % 4); /* the floating ones */
         struct comparison spec = {.dtype = dtype,
@@ -429,4 +430,4 @@ const struct gpu_check gpu_checks[] = {
     {"times samples were gathered", check_gather},
     {"guards were counted", check_guard},
 };
-const size_t gpu_check_count = sizeof gpu_checks / sizeof *gpu_checks;
+const size_t gpu_check_count = COUNT(gpu_checks);

@@ -1,5 +1,6 @@
 #include "lm_op_cases.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "lm/model/value.h"
 
@@ -591,7 +592,7 @@ static const struct row rows[] = {
     {"adamw", "odd", make_adamw, {1027}, 0},
     {"adamw", "parts", make_adamw, {70001}, LARGE},
 };
-const size_t lm_op_case_count = sizeof rows / sizeof *rows;
+const size_t lm_op_case_count = COUNT(rows);
 
 void lm_op_case_init(struct lm_op_case *c, size_t index)
 {

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "queue_suite_parts.h"
 
 #include <string.h>
@@ -145,7 +146,7 @@ int queue_suite_run(const struct queue_place *place)
                  {"many at once", suite_many_tests, suite_many_tests_count}};
     int failed = 0;
     suite.place = place;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT(parts); i++)
         failed += _cmocka_run_group_tests(parts[i].name, parts[i].tests, parts[i].count, NULL,
                                           NULL);
     return failed;

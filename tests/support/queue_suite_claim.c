@@ -1,5 +1,6 @@
 #include "queue_suite_parts.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <pthread.h>
@@ -26,9 +27,9 @@ static void test_claims_follow_priority_then_order(void **state)
         {"cpu", "normal 1"}, {"gpu", "gpu 2"},  {"gpu", NULL},      {"both", "normal 2"},
         {"both", "low"},     {"both", NULL},
     };
-    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
+    for (size_t i = 0; i < COUNT(jobs); i++)
         suite_put_full(jobs[i].id, NULL, jobs[i].needs, jobs[i].priority, jobs[i].id, false);
-    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+    for (size_t i = 0; i < COUNT(claims); i++) {
         struct queue_job job;
         bool got = suite_claim_with(suite.queue, "node 7", claims[i].needs, 0, &job);
         assert_int_equal(got, claims[i].expected != NULL);
@@ -61,7 +62,7 @@ static void test_refused_claims(void **state)
     };
     struct queue_job job;
     bool got;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         assert_int_equal(queue_claim(suite.queue, &rows[i], &job, &got, &suite.err), ERR_INPUT);
 }
 
@@ -156,4 +157,4 @@ const struct CMUnitTest suite_claim_tests[] = {
     SUITE_TEST(test_a_returned_job_wakes_a_claim),
     SUITE_TEST(test_a_claim_ends_without_a_job),
 };
-const size_t suite_claim_tests_count = sizeof suite_claim_tests / sizeof *suite_claim_tests;
+const size_t suite_claim_tests_count = COUNT(suite_claim_tests);

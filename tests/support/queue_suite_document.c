@@ -1,5 +1,6 @@
 #include "queue_suite_parts.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -190,7 +191,7 @@ static void test_refused(void **state)
     };
     struct queue_document document;
     bool done = true;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         int result = queue_document_put(suite.queue, rows[i].name, byte, rows[i].count,
                                         rows[i].version, rows[i].keep_ms, &done, &suite.err);
         if (result != rows[i].code || !strstr(suite.err.text, rows[i].says) || done)
@@ -210,7 +211,7 @@ static void test_names(void **state)
     static char longest[QUEUE_ID_BYTES];
     memset(longest, 'n', QUEUE_ID_BYTES - 1);
     const char *const names[] = {longest, "a", "A", "a b", "a:b", "a*", "a%", "'a'", "été", "日本"};
-    size_t count = sizeof names / sizeof *names;
+    size_t count = COUNT(names);
     suite_put("a");
     suite_ok(queue_post(suite.queue, "a", "note", 4, KEEP_MS, &suite.err));
     for (size_t i = 0; i < count; i++)
@@ -232,7 +233,7 @@ static void test_bytes(void **state)
     for (size_t i = 0; i < LIMIT_QUEUE_BODY_BYTES; i++)
         bytes[i] = (char)(i * 7 + i / 251); /* the first one is a NUL */
     int64_t version = 0;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    for (size_t i = 0; i < COUNT(counts); i++) {
         struct queue_document document;
         bool written;
         suite_ok(queue_document_put(suite.queue, "a", bytes, counts[i], version, KEEP_MS, &written,
@@ -351,5 +352,4 @@ const struct CMUnitTest suite_document_tests[] = {
     SUITE_TEST(test_many_expire),
     SUITE_TEST(test_no_step_of_many_writers_is_lost),
 };
-const size_t suite_document_tests_count = sizeof suite_document_tests /
-                                          sizeof *suite_document_tests;
+const size_t suite_document_tests_count = COUNT(suite_document_tests);

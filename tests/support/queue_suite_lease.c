@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "queue_suite_parts.h"
 
 #include <stdio.h>
@@ -173,7 +174,7 @@ static void test_cancelling(void **state)
                 {"too late", ENDS_PASSED, QUEUE_DONE},
                 {"dies", IS_LOST, QUEUE_CANCELLED},
                 {"drains", IS_HANDED_BACK, QUEUE_CANCELLED}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         suite_put(rows[i].id);
         struct queue_job job = suite_claim(rows[i].id);
         assert_int_equal(suite_cancel(rows[i].id), QUEUE_RUNNING);
@@ -217,4 +218,4 @@ const struct CMUnitTest suite_lease_tests[] = {
     SUITE_TEST(test_cancelling),
     SUITE_TEST(test_a_returned_job_can_be_cancelled),
 };
-const size_t suite_lease_tests_count = sizeof suite_lease_tests / sizeof *suite_lease_tests;
+const size_t suite_lease_tests_count = COUNT(suite_lease_tests);

@@ -1,5 +1,6 @@
 #include "queue_suite_parts.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -245,4 +246,4 @@ const struct CMUnitTest suite_many_tests[] = {
     SUITE_TEST(test_a_crowd),
     SUITE_TEST(test_what_was_put_is_there_after_a_reopen),
 };
-const size_t suite_many_tests_count = sizeof suite_many_tests / sizeof *suite_many_tests;
+const size_t suite_many_tests_count = COUNT(suite_many_tests);

@@ -1,5 +1,6 @@
 #include "queue_suite_parts.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 #include "base/mem.h"
 
@@ -151,7 +152,7 @@ static void test_refused_arguments(void **state)
          ERR_LIMIT,
          "payload"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct queue_submission two[2] = {{.id = "fine", .needs = "cpu"}, rows[i].one};
         assert_int_equal(queue_put(suite.queue, two, 2, &suite.err), rows[i].code);
         assert_non_null(strstr(suite.err.text, rows[i].text));
@@ -200,4 +201,4 @@ const struct CMUnitTest suite_put_tests[] = {
     SUITE_TEST(test_refused_arguments),
     SUITE_TEST(test_the_largest_payload_and_result),
 };
-const size_t suite_put_tests_count = sizeof suite_put_tests / sizeof *suite_put_tests;
+const size_t suite_put_tests_count = COUNT(suite_put_tests);

@@ -1,5 +1,6 @@
 #include "queue_suite_parts.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/limits.h"
 
@@ -37,7 +38,7 @@ static void test_lists(void **state)
                 {QUEUE_DONE, NULL, 1, "job 0", "job 0"},
                 {QUEUE_DONE, "even", 1, "job 0", "job 0"},
                 {QUEUE_CANCELLED, "odd", 1, "job 2", "job 2"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct queue_filter filter = {.state = rows[i].state, .batch = rows[i].batch};
         suite_ok(queue_list(suite.queue, &filter, jobs, 16, &count, &suite.err));
         assert_int_equal(count, rows[i].count);
@@ -85,7 +86,7 @@ static void test_finding_by_key(void **state)
         bool answers;
         const char *found;
     } rows[] = {{"a", false, NULL}, {"b", true, "b"}, {"c", true, "c"}, {"d", false, "c"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         struct queue_submission one = {.id = rows[i].id, .key = "k", .needs = "cpu"};
         struct queue_result result = {.outcome = "passed", .answers_key = rows[i].answers};
         enum queue_finishing finishing;
@@ -235,4 +236,4 @@ const struct CMUnitTest suite_read_tests[] = {
     SUITE_TEST(test_retention_by_age),
     SUITE_TEST(test_notes),
 };
-const size_t suite_read_tests_count = sizeof suite_read_tests / sizeof *suite_read_tests;
+const size_t suite_read_tests_count = COUNT(suite_read_tests);

@@ -2,6 +2,7 @@
 #include "worker/slot.h"
 
 #include "../support/judging.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -193,7 +194,7 @@ static const struct {
 static void test_outcomes(void **state)
 {
     (void)state;
-    size_t count = sizeof rows / sizeof *rows;
+    size_t count = COUNT(rows);
     for (size_t i = 0; i < count; i++)
         put(rows[i].id, rows[i].payload);
     struct worker *worker = start(NULL);

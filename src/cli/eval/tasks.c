@@ -1,5 +1,6 @@
 #include "cli/eval/tasks.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -162,7 +163,7 @@ static int read_pair(const json_t *object, struct pair *pair, struct err *err)
 {
     static const char *const keys[] = {"problem", "candidate", "source", "name"};
     *pair = (struct pair){.problem = ""};
-    int result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
+    int result = json_check_keys(object, keys, COUNT(keys), err);
     if (result == 0)
         result = json_get_string(object, "problem", &pair->problem, err);
     if (result == 0)
@@ -199,7 +200,7 @@ static int add_request(struct eval_tasks *tasks, const json_t *object, const cha
     static const char *const keys[] = {"problem", "candidate"};
     struct evaluation_request request = {0};
     const struct problem *problem;
-    int result = json_check_keys(object, keys, sizeof keys / sizeof *keys, err);
+    int result = json_check_keys(object, keys, COUNT(keys), err);
     if (result == 0)
         result = evaluation_request_parse(object, &request, err);
     if (result < 0 || !request.candidate_source)

@@ -1,6 +1,7 @@
 /* lm bench: how fast the engine trains and decodes, beside what the machine can do. */
 #include "cli/cli.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -267,7 +268,7 @@ static int plan_of(const struct arguments *arguments, struct lm_bench_plan *plan
     }
     if (plan->batch_count == 0) {
         memcpy(plan->batches, usual, sizeof usual);
-        plan->batch_count = sizeof usual / sizeof *usual;
+        plan->batch_count = COUNT(usual);
     }
     return 0;
 }

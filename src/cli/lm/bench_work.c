@@ -1,5 +1,6 @@
 #include "cli/lm/bench_work.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/random.h"
@@ -170,7 +171,7 @@ int lm_bench_round(struct lm_bench *bench, struct lm_bench_round *round, struct 
 {
     int result = 0;
     *round = (struct lm_bench_round){0};
-    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+    for (size_t i = 0; i < COUNT(sides); i++) {
         double rate = product_rate(bench, sides[i]);
         round->product_flops = rate > round->product_flops ? rate : round->product_flops;
     }

@@ -1,5 +1,6 @@
 /* lm chat: a conversation with a model, on a terminal or through a pipe. */
 #include "lm/tokenizer/chat.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/lm/load.h"
@@ -201,7 +202,7 @@ static bool command(struct talk *talk, const char *line)
     size_t length = strcspn(line, " ");
     if (line[0] != '/')
         return false;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    for (size_t i = 0; i < COUNT(commands); i++)
         if (strlen(commands[i].name) == length && strncmp(line, commands[i].name, length) == 0) {
             commands[i].run(talk, line + length + strspn(line + length, " "));
             return true;

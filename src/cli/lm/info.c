@@ -1,6 +1,7 @@
 /* lm info: what a model is, from its config and the headers of its files. */
 #include "cli/cli.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -229,7 +230,7 @@ static const char *size(uint64_t bytes, struct size_text *out)
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
     double value = (double)bytes;
     size_t unit = 0;
-    while (value >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
+    while (value >= 999.5 && unit + 1 < COUNT(units)) {
         value /= 1000;
         unit++;
     }

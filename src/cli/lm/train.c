@@ -1,6 +1,7 @@
 /* lm train: `warpgym lm train`: fine-tunes a model on conversations, or trains a fresh one. */
 #include "cli/cli.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 #include "cli/lm/config_file.h"
 #include "cli/progress.h"
@@ -159,7 +160,7 @@ static void add_stops(struct lm_config *config, const struct tokenizer *tokenize
     static const char *const ends[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<|im_end|>"};
     if (config->stop_count > 0)
         return;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t i = 0; i < COUNT(ends); i++) {
         int32_t id = tokenizer_id(tokenizer, ends[i]);
         if (id >= 0 && (size_t)id < config->vocab)
             config->stop_tokens[config->stop_count++] = id;

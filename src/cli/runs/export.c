@@ -1,6 +1,7 @@
 /* runs export: a checkpoint of a run as a directory with a model or an adapter. */
 #include "cli/runs/runs.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -71,7 +72,7 @@ static int copy_file(const char *from, const char *to, const char *name, struct 
 
 static bool is_left_out(const char *name)
 {
-    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+    for (size_t i = 0; i < COUNT(left_out); i++)
         if (strcmp(left_out[i], name) == 0)
             return true;
     return name[0] == '.';
@@ -149,7 +150,7 @@ static int add_tokenizer(const struct run_view *view, const struct export *expor
         mem_free(file);
         return result < 0 ? result : lm_companions_copy(export->tokenizer, to, err);
     }
-    for (size_t i = 0; i < sizeof places / sizeof *places && result == 0; i++) {
+    for (size_t i = 0; i < COUNT(places) && result == 0; i++) {
         char *place = mem_printf("%s/%s", view->path, places[i]);
         result = lm_companions_copy(place, to, err);
         mem_free(place);

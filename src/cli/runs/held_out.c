@@ -1,5 +1,6 @@
 #include "cli/runs/held_out.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "cli/report_table.h"
 
@@ -115,7 +116,7 @@ void runs_held_out_table(const struct report *report, uint64_t at, bool colour, 
     snprintf(title, sizeof title, "held out, at step %" PRIu64, at);
     table_column(table, title, TABLE_LEFT);
     report_columns(table, report);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         table_cell(table, STYLE_NONE, "%s", rows[i].label);
         report_cells(table, report, rows[i].place);
     }

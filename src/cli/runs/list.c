@@ -1,6 +1,7 @@
 /* runs list, runs show: which runs there are, and one of them. */
 #include "cli/runs/runs.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -73,7 +74,7 @@ static void add_row(struct table *table, const struct run_view *view)
     table_cell(table, state_styles[view->state], "%s", run_state_names[view->state]);
     runs_step_text(view, text, sizeof text);
     table_cell(table, STYLE_NONE, "%s", text + strlen("step "));
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+    for (size_t i = 0; i < COUNT(labels); i++) {
         last_text(view, labels[i], number);
         table_cell(table, STYLE_NONE, "%s", number);
     }
@@ -106,7 +107,7 @@ static int list_all(const struct cli_words *paths, bool json)
                                          "pass rate", "held out", "loss", "age"};
     struct table *table = table_new();
     int status = EXIT_PASSED;
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+    for (size_t i = 0; i < COUNT(titles); i++)
         table_column(table, titles[i], i < 2 ? TABLE_LEFT : TABLE_RIGHT);
     for (size_t i = 0; i < paths->count; i++) {
         int one = list_one(table, paths->items[i], json);

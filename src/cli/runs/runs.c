@@ -1,5 +1,6 @@
 #include "cli/runs/runs.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -24,11 +25,11 @@ const struct runs_measure runs_measures[] = {
     {"mismatch", {"mismatch/mismatch_kl"}},
     {"tokens/s", {"tokens_per_s", "time/tokens_per_s"}},
 };
-const size_t runs_measure_count = sizeof runs_measures / sizeof *runs_measures;
+const size_t runs_measure_count = COUNT(runs_measures);
 
 const char *runs_measure_name(const struct runs_measure *measure, const struct run_series *series)
 {
-    for (size_t i = 0; i < sizeof measure->names / sizeof *measure->names; i++)
+    for (size_t i = 0; i < COUNT(measure->names); i++)
         if (measure->names[i] && run_series_find(series, measure->names[i]))
             return measure->names[i];
     return NULL;

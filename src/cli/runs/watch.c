@@ -2,6 +2,7 @@
  * elsewhere a line for each step. */
 #include "cli/runs/runs.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/runs/screen.h"
@@ -25,7 +26,7 @@
 static bool says_utf8(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         const char *value = getenv(names[i]);
         if (value && *value)
             return strcasestr(value, "utf-8") || strcasestr(value, "utf8");

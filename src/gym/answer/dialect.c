@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "gym/answer/parts.h"
 
 #include <ctype.h>
@@ -154,7 +155,7 @@ static const struct dialect dialects[] = {
     {NULL, " ", " ", has_anything, {NULL}},
 };
 
-#define DIALECTS (sizeof dialects / sizeof *dialects)
+#define DIALECTS COUNT(dialects)
 
 const struct dialect *dialect_of(const char *language)
 {
@@ -191,7 +192,7 @@ static bool is_prose(struct span line, const char *beginning)
     static const struct {
         const char *beginning, *marks;
     } needed[] = {{"import ", ""}, {"from ", " import "}, {"class ", ":"}};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+    for (size_t i = 0; i < COUNT(needed); i++)
         if (strcmp(beginning, needed[i].beginning) == 0)
             return !holds(line, needed[i].marks);
     if (strcmp(beginning, "@") == 0)

@@ -1,5 +1,6 @@
 #include "gym/answer/parse.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -39,7 +40,7 @@ static const char *const found_names[] = {
 
 const char *parse_found_name(enum parse_found found)
 {
-    return found < sizeof found_names / sizeof *found_names ? found_names[found] : "none";
+    return found < COUNT(found_names) ? found_names[found] : "none";
 }
 
 static struct span between(const char *from, const char *to)
@@ -143,7 +144,7 @@ static bool find_kernel(struct span text, struct span *inside, bool *complete)
 
 static bool is_marker(struct span line)
 {
-    for (size_t i = 0; i < sizeof marker_lines / sizeof *marker_lines; i++)
+    for (size_t i = 0; i < COUNT(marker_lines); i++)
         if (span_begins_any_case(line, marker_lines[i]))
             return true;
     return false;

@@ -1,5 +1,6 @@
 #include "gym/episode/config.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/nearest.h"
@@ -8,8 +9,6 @@
 #include "retrieval/retrieval.h"
 
 #include <string.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *const keys[] = {"problem", "language",     "turns",      "gamma",
                                    "reward",  "prompt",       "evaluation", "start",

@@ -1,5 +1,6 @@
 #include "gym/episode/episode.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -20,7 +21,6 @@
  * open, "pending": {"answer", "attempt"} of one that is judged}. */
 #define SCHEMA 1
 #define MARK_DIGITS 16 /* of an evaluation's id */
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define START_PLACE (-1)
 
 struct episode {

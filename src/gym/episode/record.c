@@ -1,5 +1,6 @@
 #include "gym/episode/record.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -34,7 +35,7 @@ static json_t *usage_of(const json_t *answer)
     const json_t *given = json_object_get(answer, "usage");
     json_t *usage = json_object();
     static const char *const counts[] = {"prompt_tokens", "completion_tokens", "cached_tokens"};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (size_t i = 0; i < COUNT(counts); i++)
         json_put(usage, counts[i], json_integer(integer_of(given, counts[i], -1)));
     json_put(usage, "cost", real(number_of(given, "cost", -1)));
     return usage;
@@ -68,10 +69,10 @@ int episode_record_answer(const json_t *answer, json_t **copy, struct err *err)
     const char *text;
     bool open = false;
     json_t *ignored;
-    int result = json_check_keys(answer, names, sizeof names / sizeof *names, err);
+    int result = json_check_keys(answer, names, COUNT(names), err);
     if (result == 0)
         result = json_get_string(answer, "text", &text, err);
-    for (size_t i = 0; result == 0 && i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; result == 0 && i < COUNT(texts); i++)
         result = json_find_string(answer, texts[i], &text, err);
     if (result == 0)
         result = json_find_bool(answer, "thinking_open", &open, err);
@@ -85,7 +86,7 @@ int episode_record_answer(const json_t *answer, json_t **copy, struct err *err)
         strlen(json_text_at(answer, "reasoning")) > LIMIT_ANSWER_BYTES)
         return err_set(err, ERR_LIMIT, "an answer has at most %zu bytes", LIMIT_ANSWER_BYTES);
     *copy = json_object();
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         json_put(*copy, texts[i], json_text(json_text_at(answer, texts[i])));
     json_put(*copy, "thinking_open", json_boolean(open));
     json_put(*copy, "usage", usage_of(answer));

@@ -1,5 +1,6 @@
 #include "gym/episode/trajectory.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -27,8 +28,6 @@ static const struct field episode_fields[] = {TRAJECTORY_FIELDS(ROW)};
 #define ROW(kind, member, key) {key, KIND_##kind, offsetof(struct trajectory_turn, member)},
 static const struct field turn_fields[] = {TRAJECTORY_TURN_FIELDS(ROW)};
 #undef ROW
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static int read_field(const json_t *object, const struct field *field, void *record,
                       struct err *err)

@@ -1,11 +1,13 @@
 #include "gym/episode/window.h"
 
+#include "base/array.h"
+
 #include <string.h>
 
 int window_named(const char *name, enum window_select *select, struct err *err)
 {
     static const char *const names[] = {"last", "best", "top"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (strcmp(name, names[i]) == 0) {
             *select = (enum window_select)i;
             return 0;

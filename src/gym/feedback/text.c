@@ -1,5 +1,6 @@
 #include "gym/feedback/parts.h"
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 #include <ctype.h>
@@ -74,7 +75,7 @@ static bool is_marker(struct text text)
         return true;
     if (begins(rest, "/"))
         rest = (struct text){rest.at + 1, rest.count - 1};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         if (begins(rest, words[i]) && rest.count > strlen(words[i]) &&
             rest.at[strlen(words[i])] == '>')
             return true;
@@ -240,7 +241,7 @@ static size_t number_at(struct text text)
 static size_t place_behind(struct text rest)
 {
     static const char *const links[] = {":", "(", "\", line "};
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+    for (size_t i = 0; i < COUNT(links); i++) {
         size_t length = strlen(links[i]);
         if (begins(rest, links[i]))
             return number_at((struct text){rest.at + length, rest.count - length});

@@ -2,6 +2,7 @@
  * and no GPU is opened for work: it has to be there at once. */
 #include "gym/prompt/prompt.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/paths.h"
@@ -29,7 +30,7 @@ static json_t *flags_json(const struct recipe *recipe)
     struct buf text;
     buf_init(&text, TEXT_BYTES);
     for (size_t i = 1; recipe->argv[i]; i++)
-        for (size_t s = 0; s < sizeof shown / sizeof *shown; s++)
+        for (size_t s = 0; s < COUNT(shown); s++)
             if (strncmp(recipe->argv[i], shown[s], strlen(shown[s])) == 0)
                 buf_printf(&text, "%s%s", text.len ? " " : "", recipe->argv[i]);
     json_t *value = json_text(text.data);
@@ -59,7 +60,7 @@ static json_t *simd_json(void)
                                         "asimd",       "sve",         "sve2",     "i8mm"};
     struct buf text;
     buf_init(&text, TEXT_BYTES);
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+    for (size_t i = 0; i < COUNT(shown); i++)
         if (cpu_has_flag(shown[i]))
             buf_printf(&text, "%s%s", text.len ? ", " : "", shown[i]);
     json_t *value = json_text(text.len ? text.data : NULL);

@@ -1,6 +1,7 @@
 /* What templates may say of a problem. docs/prompts.md lists it. */
 #include "gym/prompt/prompt.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "problem/dtype.h"
 
@@ -90,7 +91,7 @@ static json_t *types_json(const struct problem *problem)
         if (argument->role != ROLE_SIZE && type && type->floating)
             add_type(list, type->name);
     }
-    for (size_t i = 0; problem->format == PROBLEM_TORCH && i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; problem->format == PROBLEM_TORCH && i < COUNT(words); i++)
         for (const char *at = problem->reference_text; (at = strstr(at, words[i].written)); at++)
             /* "bfloat16" holds the other one */
             if (at == problem->reference_text || at[-1] != 'b' || words[i].written[0] != 'f')

@@ -1,5 +1,6 @@
 #include "gym/prompt/prompt.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/nearest.h"
@@ -428,7 +429,7 @@ static int too_large(const struct telling *telling, const json_t *messages, int6
     struct buf parts;
     size_t largest = 0;
     buf_init(&parts, ERR_TEXT_MAX / 2);
-    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+    for (size_t i = 0; i < COUNT(tokens); i++) {
         largest = tokens[i] > tokens[largest] ? i : largest;
         if (tokens[i] > 0)
             buf_printf(&parts, "%s%s%s %lld", parts.len ? ", " : "", names[i],

@@ -1,6 +1,7 @@
 /* Opens prompts: reads the directories, checks every template and manifest. */
 #include "gym/prompt/set.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -67,7 +68,7 @@ static const char *find_include(void *context, const char **name, struct err *er
     } words[] = {{"style/", finder->style}, {"language/", finder->language}};
     char file[2 * LIMIT_NAME_BYTES];
     snprintf(file, sizeof file, "%s" TEMPLATE_ENDING, *name);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < COUNT(words); i++) {
         size_t length = strlen(words[i].word);
         if (strncmp(*name, words[i].word, length) == 0)
             snprintf(file, sizeof file, "%s/%s" TEMPLATE_ENDING, words[i].stands_for,
@@ -227,7 +228,7 @@ static int read_style(struct prompts *prompts, struct prompt_style *style, struc
     json_t *manifest;
     if (!file)
         return 0;
-    int result = read_manifest(file, keys, sizeof keys / sizeof *keys, &manifest, err);
+    int result = read_manifest(file, keys, COUNT(keys), &manifest, err);
     if (result < 0)
         return result;
     result = json_find_string(manifest, "history", &history, err);
@@ -272,9 +273,8 @@ static int read_examples(struct prompts *prompts, struct prompt_language *langua
         const json_t *row = json_array_get(list_of, i);
         struct prompt_example *example = &language->examples[i];
         const char *problem = "";
-        int result = json_is_object(row)
-                         ? json_check_keys(row, keys, sizeof keys / sizeof *keys, err)
-                         : err_set(err, ERR_INPUT, "an example is an object");
+        int result = json_is_object(row) ? json_check_keys(row, keys, COUNT(keys), err)
+                                         : err_set(err, ERR_INPUT, "an example is an object");
         if (result == 0)
             result = json_get_string(row, "problem", &problem, err);
         if (result == 0)
@@ -295,7 +295,7 @@ static int read_language(struct prompts *prompts, struct prompt_language *langua
     const struct prompt_file *file = file_of(prompts, language->name, "language.json");
     const char *title, *fence, *format;
     json_t *manifest, *examples = NULL;
-    int result = read_manifest(file, keys, sizeof keys / sizeof *keys, &manifest, err);
+    int result = read_manifest(file, keys, COUNT(keys), &manifest, err);
     if (result < 0)
         return result;
     result = json_get_string(manifest, "title", &title, err);
@@ -323,7 +323,7 @@ static int check_style(const struct prompts *prompts, const struct prompt_style 
                        struct err *err)
 {
     static const char *const needed[] = {"later.txt", "feedback.txt"};
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+    for (size_t i = 0; i < COUNT(needed); i++)
         if (!file_of(prompts, style->name, needed[i]))
             return err_set(err, ERR_MISSING, "style '%s' has a first.txt and no %s", style->name,
                            needed[i]);

@@ -1,5 +1,6 @@
 #include "gym/prompt/template.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "gym/prompt/template_parts.h"
@@ -107,7 +108,7 @@ static void tag_classify(struct tag *tag)
     tag->kind = TAG_VALUE;
     while (at < tag->past && is_blank(*at))
         at++;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+    for (size_t i = 0; i < COUNT(marks); i++) {
         size_t length = strlen(marks[i].mark);
         if ((size_t)(tag->past - at) < length || memcmp(at, marks[i].mark, length) != 0)
             continue;

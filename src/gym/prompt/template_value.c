@@ -1,5 +1,6 @@
 #include "gym/prompt/template_parts.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/nearest.h"
@@ -370,7 +371,7 @@ static const struct filter filters[] = {
     {"json", MAYBE_NUMBER, filter_json},  {"indent", A_NUMBER, filter_indent},
     {"fence", MAYBE_TEXT, filter_fence},
 };
-#define FILTERS (sizeof filters / sizeof *filters)
+#define FILTERS COUNT(filters)
 
 static int find_filter(struct template_cursor *cursor, const struct filter **filter)
 {

@@ -1,4 +1,5 @@
 /* report_chart_turns: the best of turns so far, and what became of each turn. */
+#include "base/array.h"
 #include "gym/report/chart.h"
 
 #include <math.h>
@@ -138,7 +139,7 @@ static const int order[] = {STATUS_PASSED,
                             GYM_UNKNOWN,
                             GYM_OVER,
                             GYM_MISSING};
-#define ORDER_COUNT (sizeof order / sizeof *order)
+#define ORDER_COUNT COUNT(order)
 _Static_assert(ORDER_COUNT == GYM_STATUS_COUNT, "each status has its place in a bar");
 
 static struct plot_words status_words(int status)

@@ -2,6 +2,7 @@
  * itself: page.js reads one when somebody opens its problem. */
 #include "gym/report/page.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -34,7 +35,7 @@ static json_t *facts_of(const char *text)
     json_t *verdict = trajectory_verdict(text), *facts = json_object();
     if (!verdict)
         return facts;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < COUNT(keys); i++) {
         json_t *part = json_object_get(verdict, keys[i]);
         char *shown = part && !json_is_null(part) ? json_dumps(part, JSON_ENCODE_ANY) : NULL;
         if (shown && strlen(shown) <= LIMIT_REPORT_TEXT_BYTES)

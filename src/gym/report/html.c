@@ -3,6 +3,7 @@
  * loaded from anywhere. */
 #include "gym/report/page.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "gym/report/plot.h"
@@ -200,7 +201,7 @@ static const struct slot {
 static int fill(const struct page *page, const char *name, size_t length, struct buf *out,
                 struct err *err)
 {
-    for (const struct slot *slot = slots; slot < slots + sizeof slots / sizeof *slots; slot++) {
+    for (const struct slot *slot = slots; slot < slots + COUNT(slots); slot++) {
         if (strlen(slot->name) != length || memcmp(slot->name, name, length) != 0)
             continue;
         if (slot->put)

@@ -1,5 +1,7 @@
 #include "gym/report/metrics.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -219,7 +221,7 @@ static struct gym_term (*const terms_of[])(const struct gym_measure *,
     [GYM_AT_TURN] = at_turn,
     [GYM_BY_TURN] = by_turn,
 };
-_Static_assert(sizeof terms_of / sizeof *terms_of == GYM_MEASURE_COUNT, "a row for each measure");
+_Static_assert(COUNT(terms_of) == GYM_MEASURE_COUNT, "a row for each measure");
 
 const char *gym_measure_name(enum gym_measure_kind kind)
 {

@@ -1,5 +1,6 @@
 #include "gym/report/plot.h"
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 #include <math.h>
@@ -174,7 +175,7 @@ size_t plot_round_numbers(const struct plot_axis *axis, double least, size_t mos
         return 1;
     }
     power = pow(10, floor(log10(span / (double)most)));
-    for (size_t i = 0; i < sizeof factors / sizeof *factors && span / (double)most > step; i++)
+    for (size_t i = 0; i < COUNT(factors) && span / (double)most > step; i++)
         step = fmax(factors[i] * power, least);
     double first = ceil(axis->low / step);
     while (count <= most && (first + (double)count) * step <= axis->high) {

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "gym/report/internal.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static void list_measures(struct report *report)
                                                   GYM_REWARD,         GYM_FORMAT,      GYM_COMPILED,
                                                   GYM_CORRECT,        GYM_VIOLATION};
     const struct report_options *options = &report->options;
-    size_t plain_count = sizeof plain / sizeof *plain, *count = &report->measure_count;
+    size_t plain_count = COUNT(plain), *count = &report->measure_count;
     struct gym_measure *list = arena_alloc(&report->arena, (4 * (options->p_count + 1) +
                                                             2 * options->k_count + plain_count) *
                                                                sizeof *list);
@@ -53,7 +54,7 @@ static void list_turn_measures(struct report *report)
     static const enum gym_measure_kind plain[] = {GYM_REWARD, GYM_FORMAT, GYM_COMPILED, GYM_CORRECT,
                                                   GYM_VIOLATION};
     const struct report_options *options = &report->options;
-    size_t plain_count = sizeof plain / sizeof *plain, *count = &report->turn_measure_count;
+    size_t plain_count = COUNT(plain), *count = &report->turn_measure_count;
     struct gym_measure *list = arena_alloc(&report->arena,
                                            (2 * (options->p_count + 1) + plain_count) *
                                                sizeof *list);

@@ -1,6 +1,7 @@
 /* report_tables: the page's tiles and tables of figures. */
 #include "gym/report/page.h"
 
+#include "base/array.h"
 #include "gym/report/plot.h"
 
 #include <math.h>
@@ -113,7 +114,7 @@ void page_tiles(const struct report *report, struct buf *out)
         {"Mean return", report_find(report, GYM_RETURN, 0, 0)},
         {"Turns that cheat", report_find(report, GYM_VIOLATION, 0, 0)},
     };
-    for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+    for (size_t i = 0; i < COUNT(tiles); i++) {
         if (tiles[i].place >= report->measure_count)
             continue;
         buf_printf(out, "<div class=\"card tile\"><h3>%s</h3>", tiles[i].title);
@@ -212,7 +213,7 @@ static void turn_row(const struct report *report, const struct report_run *run, 
     const struct report_turn *turn = &run->turns[t];
     buf_printf(out, "<td class=\"number\">%zu</td><td class=\"number\">%zu</td>", t,
                run->all.samples_found - turn->mix[GYM_OVER]);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < COUNT(kinds); i++) {
         size_t place = report_find_turn(report, kinds[i], 0);
         buf_puts(out, "<td class=\"number\">");
         put_value(out, turn->estimates[place].value, gym_measure_scale(kinds[i]));
@@ -270,7 +271,7 @@ static void change_list(const struct report *report, size_t r, struct buf *out)
         buf_puts(out, "</b> ");
     }
     buf_puts(out, "From turn to turn:");
-    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+    for (size_t i = 0; i < COUNT(items); i++)
         buf_printf(out, " <span class=\"change %s\"><b>%zu</b> %s</span>", items[i].class,
                    items[i].count, items[i].label);
     buf_printf(out,
@@ -315,14 +316,14 @@ void page_groups(const struct report *report, struct buf *out)
                                          {.kind = GYM_PASS, .k = 1},
                                          {.kind = GYM_SPEEDUP_SOLVED},
                                          {.kind = GYM_RETURN}};
-    size_t places[sizeof wanted / sizeof *wanted], count = 0;
+    size_t places[COUNT(wanted)], count = 0;
     if (report->options.by == REPORT_BY_NONE)
         return;
     buf_puts(out, "<section class=\"card\"><h2>Groups</h2><div class=\"scroll\"><table><thead><tr>"
                   "<th scope=\"col\">Run</th><th scope=\"col\">Group</th>"
                   "<th scope=\"col\" class=\"number\">Problems</th>"
                   "<th scope=\"col\" class=\"number\">Samples</th>");
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < COUNT(wanted); i++) {
         size_t place = report_find(report, wanted[i].kind, wanted[i].p, wanted[i].k);
         char label[TEXT_BYTES];
         if (place == report->measure_count)

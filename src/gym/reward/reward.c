@@ -1,5 +1,6 @@
 #include "gym/reward/reward.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "gym/answer/parse.h"
@@ -84,7 +85,7 @@ static const struct preset {
       {FIELD_slow_penalty, -0.1}}},
 };
 
-#define PRESETS (sizeof presets / sizeof *presets)
+#define PRESETS COUNT(presets)
 
 const char *const reward_presets[] = {
     "kevin",  "kernel_rl", "staged1",        "staged2",           "staged3",
@@ -92,7 +93,7 @@ const char *const reward_presets[] = {
     NULL,
 };
 
-_Static_assert(sizeof reward_presets / sizeof *reward_presets == PRESETS + 1, "a name for each");
+_Static_assert(COUNT(reward_presets) == PRESETS + 1, "a name for each");
 
 /* Rungs of RULE_LADDER, the highest first. */
 static const struct {
@@ -111,7 +112,7 @@ static const struct {
 static bool read_status(const json_t *verdict, struct reward_facts *facts)
 {
     const char *status = json_string_value(json_object_get(verdict, "status"));
-    for (size_t i = 0; status && i < sizeof statuses / sizeof *statuses; i++)
+    for (size_t i = 0; status && i < COUNT(statuses); i++)
         if (strcmp(statuses[i].name, status) == 0) {
             facts->completed = statuses[i].completed;
             facts->cheated = strcmp(status, "violation") == 0;
@@ -274,7 +275,7 @@ static double above_baseline(const struct reward_config *config, double speedup)
 
 static double rung(const struct reward_config *config, double speedup)
 {
-    for (size_t i = 0; i < sizeof ladder / sizeof *ladder; i++)
+    for (size_t i = 0; i < COUNT(ladder); i++)
         if (speedup >= ladder[i].speedup)
             return ladder[i].reward;
     return config->slow_penalty;
@@ -381,7 +382,7 @@ json_t *reward_json(const struct reward *reward)
     if (reward->excluded)
         return json_null();
     json_t *object = json_object();
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT(parts); i++)
         json_put(object, parts[i].name, json_number(parts[i].value));
     return object;
 }

@@ -1,5 +1,6 @@
 #include "judge/build/build.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "judge/build/extension.h"
 #include "judge/build/triton.h"
@@ -33,7 +34,7 @@ static const struct {
 
 static build_function *find_kind(const char *name)
 {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT(kinds); i++)
         if (strcmp(kinds[i].name, name) == 0)
             return kinds[i].build;
     return NULL;

@@ -1,5 +1,6 @@
 #include "judge/build/extension_certain.h"
 
+#include "base/array.h"
 #include "compile/diagnostics.h"
 
 #include <ctype.h>
@@ -34,7 +35,7 @@ static bool lacks_macro(const struct extension_request *request, const char *sli
         while (is_word(at[length]))
             length++;
         bool macro = false;
-        for (size_t i = 0; length && i < sizeof beginnings / sizeof *beginnings; i++)
+        for (size_t i = 0; length && i < COUNT(beginnings); i++)
             macro |= strncmp(at, beginnings[i], strlen(beginnings[i])) == 0;
         if (macro) {
             bool known = length < sizeof name;
@@ -92,7 +93,7 @@ static bool is_syntax(const char *message)
                                              "unterminated ", "unrecognized token",
                                              "stray ",        "missing closing quote",
                                              "extra \";\""};
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+    for (size_t i = 0; i < COUNT(beginnings); i++)
         if (strncmp(message, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
     return false;
@@ -114,7 +115,7 @@ static bool is_about_types(const char *message)
         "too few arguments to ", "no matching function ", "redefinition of ", "redeclaration of ",
         "conflicting declaration ", "invalid operands ", "lvalue required ", "invalid types ",
         "call of overloaded ", "void value not ignored", "assignment of read-only "};
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+    for (size_t i = 0; i < COUNT(beginnings); i++)
         if (strncmp(message, beginnings[i], strlen(beginnings[i])) == 0)
             return true;
     return false;
@@ -182,7 +183,7 @@ enum certainty extension_certain(const struct extension_request *request, const 
             return CERTAIN_NOT;
     char *first = mem_printf("%.*s", (int)(line_end - message), message);
     enum certainty certainty = CERTAIN_NOT;
-    for (size_t i = 0; i < sizeof unknown_names / sizeof *unknown_names; i++)
+    for (size_t i = 0; i < COUNT(unknown_names); i++)
         if (certainty == CERTAIN_NOT && strstr(first, unknown_names[i].words)) {
             quoted(first, unknown_names[i].which, name);
             certainty = name[0] ? CERTAIN_UNLESS_KNOWN : CERTAIN_NOT;

@@ -1,5 +1,6 @@
 #include "judge/build/extension_request.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 
 #include <ctype.h>
@@ -33,7 +34,7 @@ static enum extension_language language_of(const char *name)
                    {".cxx", EXTENSION_CXX},
                    {".c", EXTENSION_CXX}};
     const char *dot = strrchr(name, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+    for (size_t i = 0; dot && i < COUNT(endings); i++)
         if (strcmp(dot, endings[i].ending) == 0)
             return endings[i].language;
     return EXTENSION_HEADER;
@@ -58,7 +59,7 @@ static bool starts_threads(const char *text)
     static const char *const words[] = {"thread",         "jthread", "async",
                                         "pthread_create", "omp",     "parallel_for",
                                         "parallel_reduce"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         if (extension_has_word(text, words[i]))
             return true;
     return false;
@@ -218,7 +219,7 @@ static const struct {
 size_t extension_headers(const struct extension_file *file, const char **headers, size_t most)
 {
     size_t count = 0;
-    for (size_t i = 0; i < sizeof known_headers / sizeof *known_headers; i++) {
+    for (size_t i = 0; i < COUNT(known_headers); i++) {
         bool wanted = false;
         for (const char *const *word = known_headers[i].words; *word && !wanted; word++)
             wanted = extension_has_word(file->text, *word);

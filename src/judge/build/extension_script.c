@@ -1,5 +1,6 @@
 #include "judge/build/extension_script.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 
 #include <string.h>
@@ -63,7 +64,7 @@ static void put_stock(struct buf *script, const struct extension_tools *tools)
 {
     static const char *const directories[] = {"/torch/include",
                                               "/torch/include/torch/csrc/api/include"};
-    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+    for (size_t i = 0; i < COUNT(directories); i++) {
         put(script, "-isystem");
         put_joined(script, "", tools->place.packages, directories[i]);
     }

@@ -1,5 +1,6 @@
 #include "judge/build/torch_paths.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/process.h"
 #include "judge/context.h"
@@ -42,7 +43,7 @@ int torch_place_init(struct torch_place *place, struct judge *judge, struct err 
     int result = judge->torch_place ? 0 : ask(judge, err);
     pthread_mutex_unlock(&judge->lock);
     const char *at = judge->torch_place;
-    for (size_t i = 0; result == 0 && i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; result == 0 && i < COUNT(lines); i++) {
         size_t length = strcspn(at, "\n");
         *lines[i] = mem_printf("%.*s", (int)length, at);
         at += length + (at[length] != '\0');

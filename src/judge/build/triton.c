@@ -1,5 +1,6 @@
 #include "judge/build/triton.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "judge/context.h"
 
@@ -90,7 +91,7 @@ static const struct option {
 
 static const struct option *find_option(const char *name, size_t length)
 {
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    for (size_t i = 0; i < COUNT(options); i++)
         if (strncmp(options[i].name, name, length) == 0 && options[i].name[length] == '\0')
             return &options[i];
     return NULL;
@@ -173,7 +174,7 @@ static int find_place(struct judge *judge, struct place *place, struct err *err)
     int result = judge->triton_place ? 0 : ask_place(judge, err);
     pthread_mutex_unlock(&judge->lock);
     const char *at = judge->triton_place;
-    for (size_t i = 0; result == 0 && i < sizeof lines / sizeof *lines; i++) {
+    for (size_t i = 0; result == 0 && i < COUNT(lines); i++) {
         size_t length = strcspn(at, "\n");
         *lines[i] = mem_printf("%.*s", (int)length, at);
         at += length + (at[length] != '\0');
@@ -200,7 +201,7 @@ static int get_tool(const json_t *request, const char **tool, struct err *err)
     int result = json_get_string(request, "tool", &named, err);
     if (result < 0)
         return result;
-    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+    for (size_t i = 0; i < COUNT(tools); i++)
         if (strcmp(tools[i], named) == 0) {
             *tool = tools[i];
             return 0;

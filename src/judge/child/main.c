@@ -9,6 +9,7 @@
  *                                   The one of CUDA_INJECTION64_PATH, too (child/tracing.h)
  *   warpgym-child --nvrtc LIBRARY    device code: the compiler is loaded, and has compiled once
  */
+#include "base/array.h"
 #include "judge/child/device_code.h"
 #include "judge/child/native.h"
 #include "sandbox/command.h"
@@ -29,7 +30,7 @@ static const char *option(int argc, char **argv, const char *name)
 static void load_driver(const char *driver)
 {
     static const char *const wanted[] = {"libstdc++.so.6", "libgcc_s.so.1", "libm.so.6"};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    for (size_t i = 0; i < COUNT(wanted); i++)
         (void)!dlopen(wanted[i], RTLD_NOW | RTLD_GLOBAL);
     if (!dlopen(driver, RTLD_NOW | RTLD_GLOBAL))
         fprintf(stderr, "warpgym-child: %s\n", dlerror());

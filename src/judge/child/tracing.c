@@ -1,5 +1,6 @@
 #include "judge/child/tracing.h"
 
+#include "base/array.h"
 #include "device/library.h"
 #include "judge/trace/trace_library.h"
 
@@ -29,16 +30,15 @@ static int explain(const struct tracing *tracing, int result, struct err *err)
         return 0;
     size_t index = (size_t)-result;
     return err_set(err, ERR_UNSUPPORTED, "launches cannot be traced: %s (CUPTI's error %d)",
-                   index < sizeof reasons / sizeof *reasons ? reasons[index] : "unknown",
-                   tracing->refusal());
+                   index < COUNT(reasons) ? reasons[index] : "unknown", tracing->refusal());
 }
 
 void tracing_load(struct tracing *tracing, const char *library, const char *cupti)
 {
     const char *const names[] = {library, NULL};
     *tracing = (struct tracing){.library = NULL};
-    int result = library_open(&tracing->library, names, functions,
-                              sizeof functions / sizeof *functions, tracing, &tracing->problem);
+    int result = library_open(&tracing->library, names, functions, COUNT(functions), tracing,
+                              &tracing->problem);
     if (result == 0)
         result = explain(tracing, tracing->prepare(cupti), &tracing->problem);
     if (result == 0)

@@ -1,5 +1,7 @@
 #include "judge/gpu/gpu_work.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +34,7 @@ int gpu_work_open(struct gpu_work *work, const struct gpu_context *gpu, const vo
     cuda_result result = cuda->context_use(gpu->context);
     if (result == 0)
         result = cuda->module_load(&module, image);
-    for (size_t i = 0; result == 0 && i < sizeof wanted / sizeof *wanted; i++)
+    for (size_t i = 0; result == 0 && i < COUNT(wanted); i++)
         result = cuda->module_function(wanted[i].function, module, wanted[i].name);
     work->junk_bytes = gpu->facts.l2_bytes * SWEEPS / (2 * COPY_BYTES) * (2 * COPY_BYTES);
     if (result == 0 && work->junk_bytes)

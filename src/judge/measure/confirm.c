@@ -8,6 +8,7 @@
  */
 #include "judge/context.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <math.h>
@@ -81,7 +82,7 @@ static void correct(struct session *session, uint32_t at)
                        &timed->reference.quartile3, &timed->reference.min,
                        &timed->reference.max,       &timed->speedup.value,
                        &timed->speedup.low,         &timed->speedup.high};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+    for (size_t i = 0; i < COUNT(times); i++)
         *times[i] *= part;
     verdict_warning(session->verdict, "H29",
                     "the GPU was busy with something else while the reference was timed: its call "

@@ -1,5 +1,6 @@
 #include "judge/measure/trace.h"
 
+#include "base/array.h"
 #include "device/gpu_occupancy.h"
 #include "judge/measure/trace_reader.h"
 
@@ -82,8 +83,7 @@ static const char *name_of(const struct trace_stream *stream, const struct trace
         return "[memset]";
     if (record->kind == TRACE_COPY)
         return arena_printf(arena, "[copy %s]",
-                            record->direction < sizeof ways / sizeof *ways ? ways[record->direction]
-                                                                           : "");
+                            record->direction < COUNT(ways) ? ways[record->direction] : "");
     const char *name = keep_text(arena, stream->text + record->name);
     return *name ? name : "(a kernel without a name)";
 }

@@ -9,6 +9,7 @@
  */
 #include "judge/context.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 
@@ -58,7 +59,7 @@ static uint32_t precision_of(const struct settings *settings)
         const char *name;
         enum dtype dtype;
     } precisions[] = {{"fp32", DTYPE_F32}, {"fp16", DTYPE_F16}, {"bf16", DTYPE_BF16}};
-    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
+    for (size_t i = 0; i < COUNT(precisions); i++)
         if (strcmp(settings->torch_precision, precisions[i].name) == 0)
             return (uint32_t)precisions[i].dtype + 1;
     return 0;

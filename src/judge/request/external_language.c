@@ -1,5 +1,6 @@
 #include "judge/request/external_language.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "judge/context.h"
@@ -20,8 +21,6 @@ static const char *const system_paths[] = {"/lib", "/lib64", "/usr/lib", "/usr/l
                                            "/etc/ld.so.cache"};
 static const char *const system_words[] = {"PATH=/usr/bin:/bin", "HOME=" SANDBOX_SCRATCH,
                                            "TMPDIR=" SANDBOX_SCRATCH, "LC_ALL=C.UTF-8"};
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct reading {
     struct yaml yaml;

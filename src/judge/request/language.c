@@ -1,5 +1,6 @@
 #include "judge/request/language.h"
 
+#include "base/array.h"
 #include "judge/context.h"
 
 #include <stdio.h>
@@ -51,7 +52,7 @@ static const struct language rows[] = {
      .open = open_native},
 };
 
-#define ROWS (sizeof rows / sizeof *rows)
+#define ROWS COUNT(rows)
 
 static bool has_ending(const struct language *row, const char *path)
 {

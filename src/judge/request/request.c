@@ -1,5 +1,6 @@
 #include "judge/request/request.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/plain.h"
@@ -28,8 +29,6 @@ static const char *const allowed_settings[] = {
     "torch.precision",      "torch.compile",      "run.timeout_ms",     "run.load_timeout_ms",
     "compile.timeout_ms",
 };
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 bool evaluation_is_identifier(const char *text)
 {

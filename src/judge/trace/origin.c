@@ -1,5 +1,7 @@
 #include "judge/trace/origin.h"
 
+#include "base/array.h"
+
 #include <dlfcn.h>
 #include <string.h>
 #include <unwind.h>
@@ -38,7 +40,7 @@ static bool is_plumbing(const void *loaded, const struct object *object)
     const char *name = slash ? slash + 1 : object->path;
     if (loaded == cupti_object || loaded == objects_loaded((const void *)&origin_prepare))
         return true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (strncmp(name, names[i], strlen(names[i])) == 0)
             return objects_library(object);
     return false;
@@ -95,8 +97,8 @@ static bool find_python(struct python *python)
         "PyErr_Clear",
     };
     void **slots = (void **)python;
-    _Static_assert(sizeof *python == sizeof names / sizeof *names * sizeof(void *), "one each");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    _Static_assert(sizeof *python == COUNT(names) * sizeof(void *), "one each");
+    for (size_t i = 0; i < COUNT(names); i++)
         if (!(slots[i] = dlsym(RTLD_DEFAULT, names[i])))
             return false;
     return python->is_initialized() != 0;
@@ -115,7 +117,7 @@ static bool is_compiler_file(const char *path)
         {"/torch/_inductor/", true},
         {"/torch/_dynamo/", true},
     };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(path, parts[i].part))
             return parts[i].compiler;
     return false;

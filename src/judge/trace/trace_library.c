@@ -1,5 +1,6 @@
 #include "judge/trace/trace_library.h"
 
+#include "base/array.h"
 #include "judge/trace/cupti.h"
 #include "judge/trace/origin.h"
 #include "judge/trace/registry.h"
@@ -62,7 +63,7 @@ static const struct function {
     {CUPTI_GRAPH_LAUNCH, LAUNCHES_GRAPH, 0, false},
     {CUPTI_GRAPH_LAUNCH_PTSZ, LAUNCHES_GRAPH, 0, false},
 };
-#define FUNCTIONS (sizeof functions / sizeof *functions)
+#define FUNCTIONS COUNT(functions)
 
 static bool is_launch(const struct function *function)
 {
@@ -208,7 +209,7 @@ static int resolve(void *library)
 #undef X
     };
     struct cupti found = {.library = library};
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+    for (size_t i = 0; i < COUNT(wanted); i++) {
         void *symbol = dlsym(library, wanted[i].symbol);
         if (!symbol)
             return WARPGYM_TRACE_NO_CUPTI;
@@ -241,7 +242,7 @@ EXPORTED int warpgym_trace_prepare(const char *cupti_path)
         return WARPGYM_TRACE_OK;
     if (!registry_init())
         return WARPGYM_TRACE_NO_CUPTI;
-    for (size_t i = 0; !library && i < sizeof tries / sizeof *tries; i++)
+    for (size_t i = 0; !library && i < COUNT(tries); i++)
         if (tries[i].name)
             library = dlopen(tries[i].name, RTLD_NOW | RTLD_LOCAL | tries[i].flags);
     int result = library ? resolve(library) : WARPGYM_TRACE_NO_CUPTI;
@@ -287,7 +288,7 @@ static const int recorded[] = {CUPTI_CONCURRENT_KERNEL, CUPTI_COPY, CUPTI_SET};
 static void stop(void)
 {
     watch(true, false);
-    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
+    for (size_t i = 0; i < COUNT(recorded); i++)
         (void)!trace.cupti.activity_disable(recorded[i]);
     trace.tracing = false;
 }
@@ -303,7 +304,7 @@ EXPORTED int warpgym_trace_begin(const char *cupti_path)
     registry_begin();
     pthread_mutex_unlock(&trace.lock);
     int refusal = trace.cupti.activity_callbacks(on_room, on_filled);
-    for (size_t i = 0; refusal == 0 && i < sizeof recorded / sizeof *recorded; i++)
+    for (size_t i = 0; refusal == 0 && i < COUNT(recorded); i++)
         refusal = trace.cupti.activity_enable(recorded[i]);
     if (refusal == 0)
         (void)!watch(true, true);

@@ -1,5 +1,6 @@
 #include "lm/cpu/blas.h"
 
+#include "base/array.h"
 #include "device/library.h"
 #include "lm/cpu/team.h"
 
@@ -36,8 +37,7 @@ static int open_on_one_processor(struct blas *blas, struct err *err)
         CPU_SET(here, &one);
         shown = sched_setaffinity(0, sizeof one, &one) == 0;
     }
-    int result = library_open(&blas->handle, names, functions, sizeof functions / sizeof *functions,
-                              blas, err);
+    int result = library_open(&blas->handle, names, functions, COUNT(functions), blas, err);
     if (shown)
         sched_setaffinity(0, sizeof before, &before);
     return result;

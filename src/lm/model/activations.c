@@ -1,5 +1,7 @@
 #include "lm/model/activations.h"
 
+#include "base/array.h"
+
 #include <string.h>
 
 #define ALIGNMENT 256 /* of each array: what the widest loads of any device ask for */
@@ -124,11 +126,11 @@ static void carve(struct carving *carving, const struct array *array, uint64_t r
 
 static void carve_layer(struct carving *carving, struct lm_layer_arrays *layer)
 {
-    for (size_t i = 0; i < sizeof layer_arrays / sizeof *layer_arrays; i++)
+    for (size_t i = 0; i < COUNT(layer_arrays); i++)
         carve(carving, &layer_arrays[i], carving->options->rows, layer);
     if (carving->options->backward)
         return;
-    for (size_t i = 0; i < sizeof forward_only / sizeof *forward_only; i++)
+    for (size_t i = 0; i < COUNT(forward_only); i++)
         memcpy((char *)layer + forward_only[i].member, (char *)layer + forward_only[i].instead,
                sizeof(void *));
 }
@@ -155,9 +157,9 @@ static void carve_all(struct carving *carving, struct lm_activations *all,
 {
     uint64_t rows = carving->options->rows;
     carve_layers(carving, layers);
-    for (size_t i = 0; i < sizeof pass_arrays / sizeof *pass_arrays; i++)
+    for (size_t i = 0; i < COUNT(pass_arrays); i++)
         carve(carving, &pass_arrays[i], rows, all);
-    for (size_t i = 0; i < sizeof head_arrays / sizeof *head_arrays; i++)
+    for (size_t i = 0; i < COUNT(head_arrays); i++)
         carve(carving, &head_arrays[i], carving->options->head_rows, all);
     carve(carving, &starts_array, rows + 1, all);
     if (carving->options->backward)

@@ -3,6 +3,7 @@
 #include "lm/model/build.h"
 #include "lm/model/value.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "lm/weights/safetensors.h"
 
@@ -44,7 +45,7 @@ static int check_tensor(const char *path, const struct lm_tensor *tensor,
     static const char *const floats[] = {"F32", "BF16", "F16"};
     char text[LM_TENSOR_DIMENSIONS * 22];
     bool is_float = false, fits;
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+    for (size_t i = 0; i < COUNT(floats); i++)
         is_float = is_float || strcmp(tensor->dtype_name, floats[i]) == 0;
     if (parameter->vector)
         fits = tensor->dimensions == 1 && tensor->shape[0] == parameter->columns;

@@ -1,5 +1,6 @@
 #include "lm/ops/backend.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 
 #include <sched.h>
@@ -24,11 +25,11 @@ int lm_backend_open(struct lm_backend **out, const char *name, size_t threads, s
 {
     struct buf names;
     *out = NULL;
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+    for (size_t i = 0; i < COUNT(makers); i++)
         if (strcmp(makers[i].name, name) == 0)
             return makers[i].open(out, threads > 0 ? threads : usable_cores(), err);
     buf_init(&names, ERR_TEXT_MAX);
-    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+    for (size_t i = 0; i < COUNT(makers); i++)
         buf_printf(&names, "%s%s", i > 0 ? ", " : "", makers[i].name);
     err_set(err, ERR_MISSING, "there is no backend '%.64s'; choose from: %.*s", name,
             (int)names.len, names.data);

@@ -1,5 +1,6 @@
 #include "lm/sample/forward.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "lm/model/apply.h"
 
@@ -81,7 +82,7 @@ static int make_room(struct forward *forward, struct err *err)
         {&forward->scores, forward->block * config->vocab * number},
     };
     int result = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && result == 0; i++)
+    for (size_t i = 0; i < COUNT(parts) && result == 0; i++)
         result = lm_backend_alloc(forward->backend, parts[i].bytes, "a sampler's activations",
                                   parts[i].to, err);
     return result;
@@ -127,7 +128,7 @@ void forward_close(struct forward *forward)
         forward->normed, forward->q,        forward->attended,  forward->k,      forward->v,
         forward->gate,   forward->up,       forward->low,       forward->picked, forward->scores,
     };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT(parts); i++)
         backend->free(backend, parts[i]);
     for (size_t i = 0; i < forward->model->config.layers; i++) {
         backend->free(backend, forward->cache_k[i]);

@@ -1,5 +1,6 @@
 #include "lm/sample/group.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 #include "base/mem.h"
 
@@ -37,7 +38,7 @@ static int check_sampling(const struct lm_sampling *sampling, struct err *err)
         {"top_p", sampling->top_p, 1},
         {"min_p", sampling->min_p, 1},
     };
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+    for (size_t i = 0; i < COUNT(bounds); i++)
         if (!(bounds[i].value >= 0 && bounds[i].value <= bounds[i].high))
             return err_set(err, ERR_INPUT, "%s is %g, not 0 to %g", bounds[i].name, bounds[i].value,
                            bounds[i].high);

@@ -1,5 +1,6 @@
 #include "lm/tokenizer/chat.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 
 #include <string.h>
@@ -285,7 +286,7 @@ static const struct {
 static size_t role_of(const char *role)
 {
     size_t i = 0;
-    while (i < sizeof roles / sizeof *roles && strcmp(role, roles[i].role) != 0)
+    while (i < COUNT(roles) && strcmp(role, roles[i].role) != 0)
         i++;
     return i;
 }
@@ -295,7 +296,7 @@ static int check(const struct chat_message *messages, size_t count, struct err *
     if (count == 0)
         return err_set(err, ERR_INPUT, "the conversation has no message");
     for (size_t i = 0; i < count; i++)
-        if (role_of(messages[i].role) == sizeof roles / sizeof *roles)
+        if (role_of(messages[i].role) == COUNT(roles))
             return err_set(err, ERR_INPUT,
                            "message %zu: role '%.40s' is none of system, user, assistant and tool",
                            i, messages[i].role);

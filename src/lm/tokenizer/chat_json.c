@@ -1,5 +1,6 @@
 #include "lm/tokenizer/chat_json.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@ static int read_role(const json_t *object, const char **role, struct err *err)
 {
     const char *sent;
     int result = json_get_string(object, "role", &sent, err);
-    for (size_t i = 0; result == 0 && i < sizeof roles / sizeof *roles; i++)
+    for (size_t i = 0; result == 0 && i < COUNT(roles); i++)
         if (strcmp(sent, roles[i].sent) == 0) {
             *role = roles[i].role;
             return 0;

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -19,7 +20,7 @@ static const struct {
 
 enum chat_style chat_style_of_template(const char *text)
 {
-    for (size_t i = 0; strstr(text, "<|im_start|>") && i < sizeof marks / sizeof *marks; i++)
+    for (size_t i = 0; strstr(text, "<|im_start|>") && i < COUNT(marks); i++)
         if (strstr(text, marks[i].mark))
             return marks[i].style;
     return CHAT_PLAIN;

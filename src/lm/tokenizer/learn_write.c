@@ -1,5 +1,6 @@
 /* tokenizer.json and tokenizer_config.json, as the `tokenizers` library and Transformers read
  * them. */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -57,7 +58,7 @@ static json_t *added_token(const char *text, size_t id, bool with_id)
         json_put(token, "id", json_integer((json_int_t)id));
     json_put(token, "content", json_text(text));
     static const char *const off[] = {"single_word", "lstrip", "rstrip", "normalized"};
-    for (size_t i = 0; i < sizeof off / sizeof *off; i++)
+    for (size_t i = 0; i < COUNT(off); i++)
         json_put(token, off[i], json_false());
     json_put(token, "special", json_true());
     return token;

@@ -1,5 +1,6 @@
 #include "lm/tokenizer/normalize.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -28,7 +29,7 @@ static const struct {
 
 static const struct form *form_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+    for (size_t i = 0; i < COUNT(forms); i++)
         if (strcmp(forms[i].name, name) == 0)
             return &forms[i];
     return NULL;
@@ -49,7 +50,7 @@ static bool is_inert(int options, int32_t character)
         return true;
     if (options != forms[0].options)
         return false;
-    for (size_t i = 0; i < sizeof inert / sizeof *inert; i++)
+    for (size_t i = 0; i < COUNT(inert); i++)
         if (character >= inert[i].first && character <= inert[i].last)
             return true;
     return false;

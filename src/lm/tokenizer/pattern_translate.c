@@ -1,5 +1,6 @@
 #include "lm/tokenizer/pattern.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 
 #include <stdint.h>
@@ -112,9 +113,9 @@ static int put_property(struct translation *t, const char *name, const char *cat
         buf_puts(t->out, negative ? "[^" : "[");
     buf_printf(t->out, "\\p{%s}", name);
     if (script)
-        put_additions(t, han, sizeof han / sizeof *han, "");
+        put_additions(t, han, COUNT(han), "");
     else if (category)
-        put_additions(t, additions, sizeof additions / sizeof *additions, category);
+        put_additions(t, additions, COUNT(additions), category);
     if (!t->inside)
         buf_puts(t->out, "]");
     t->at += length;
@@ -138,7 +139,7 @@ static int property(struct translation *t)
     size_t bytes = (size_t)(close - name);
     if (bytes == 3 && memcmp(name, "Han", 3) == 0)
         return put_property(t, "sc:Han", NULL, negative, length);
-    for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
+    for (size_t i = 0; i < COUNT(categories); i++)
         if (strlen(categories[i]) == bytes && memcmp(categories[i], name, bytes) == 0)
             return put_property(t, categories[i], categories[i], negative, length);
     return refuse(t, length, "is a property that is not known");
@@ -206,7 +207,7 @@ static int escape(struct translation *t)
 static int group(struct translation *t)
 {
     static const char *const known[] = {"(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (follows(t, known[i])) {
             copy(t, strlen(known[i]));
             return 0;

@@ -1,5 +1,6 @@
 #include "lm/tokenizer/parts.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "lm/tokenizer/mix.h"
 
@@ -27,8 +28,6 @@ int tokenizer_read_part(struct tokenizer *tokenizer, const json_t *part, const c
         result = tokenizer_read_part(tokenizer, json_array_get(inner, i), list, kinds, count, err);
     return result;
 }
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* --------------------------------------------------------------------------------- normalizer */
 

@@ -2,12 +2,11 @@
 #include "lm/tokenizer/letters.h"
 #include "lm/tokenizer/parts.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ------------------------------------------------------------------------------- vocabulary */
 

@@ -1,5 +1,6 @@
 #include "lm/train/dataset.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/lines.h"
@@ -134,7 +135,7 @@ static int32_t find_end(const struct tokenizer *tokenizer)
 {
     static const char *const names[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<|im_end|>"};
     int32_t id = -1;
-    for (size_t i = 0; id < 0 && i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; id < 0 && i < COUNT(names); i++)
         id = tokenizer_id(tokenizer, names[i]);
     return id;
 }

@@ -1,5 +1,6 @@
 #include "lm/train/dataset_line.h"
 
+#include "base/array.h"
 #include "lm/tokenizer/chat_json.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ int dataset_line_read(const json_t *object, struct arena *arena, struct dataset_
                       struct err *err)
 {
     *line = (struct dataset_line){0};
-    for (size_t i = 0; json_is_object(object) && i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; json_is_object(object) && i < COUNT(kinds); i++)
         if (json_object_get(object, kinds[i].key)) {
             line->kind = kinds[i].kind;
             return kinds[i].read(object, arena, line, err);

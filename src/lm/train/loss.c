@@ -1,5 +1,7 @@
 #include "lm/train/loss.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -194,7 +196,7 @@ const struct loss_config loss_config_defaults = {NAN, NAN, NAN, NAN, NAN};
 
 const struct loss *loss_at(size_t index)
 {
-    return index < sizeof losses / sizeof *losses ? &losses[index].loss : NULL;
+    return index < COUNT(losses) ? &losses[index].loss : NULL;
 }
 
 const struct loss *loss_find(const char *name)
@@ -263,7 +265,7 @@ int loss_config_check(const struct loss *loss, struct loss_config *config, struc
         {"entropy", &config->entropy, true, 0},
     };
     int result = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && result == 0; i++)
+    for (size_t i = 0; i < COUNT(rows) && result == 0; i++)
         result = settle(loss, rows[i].key, rows[i].value, rows[i].known, rows[i].standard, err);
     return result < 0 ? result : check_bounds(loss, config, keys, err);
 }

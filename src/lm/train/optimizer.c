@@ -1,5 +1,6 @@
 #include "lm/train/optimizer.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "lm/weights/safetensors.h"
 
@@ -114,7 +115,7 @@ static int check_adam(const struct lm_adam *adam, struct err *err)
         {"decay", adam->decay, adam->decay >= 0, "0 or more"},
         {"clip", adam->clip, adam->clip >= 0, "0 (none) or more"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (!rows[i].fine || !isfinite(rows[i].value))
             return err_set(err, ERR_INPUT, "the optimiser's %s is %g; it must be %s", rows[i].name,
                            rows[i].value, rows[i].range);

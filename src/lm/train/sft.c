@@ -1,5 +1,6 @@
 #include "lm/train/sft.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -306,7 +307,7 @@ static int take_more(struct run *run, const char *path, const json_t *more, stru
                 {"tokens", (int64_t *)&run->tokens},
                 {"targets", (int64_t *)&run->targets},
                 {"skips", (int64_t *)&run->skips}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         int result = json_get_int(more, rows[i].key, rows[i].to, err);
         if (result == 0 && *rows[i].to < 0)
             result = err_set(err, ERR_INPUT, "%s is negative", rows[i].key);

@@ -1,5 +1,6 @@
 #include "lm/weights/adapter.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "lm/weights/config_parts.h"
@@ -92,7 +93,7 @@ static int check_initialisation(const json_t *document, struct err *err)
     const char *name = json_string_value(value);
     if (!name)
         return 0;
-    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+    for (size_t i = 0; i < COUNT(harmless); i++)
         if (strcmp(harmless[i], name) == 0)
             return 0;
     return err_set(err, ERR_INPUT,
@@ -106,7 +107,7 @@ static int refuse_others(const json_t *document, struct err *err)
     const struct {
         const char *key, *standard;
     } words[] = {{"peft_type", "LORA"}, {"task_type", "CAUSAL_LM"}, {"bias", "none"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < COUNT(words); i++) {
         const char *value = words[i].standard;
         int result = i == 0 ? json_get_string(document, words[i].key, &value, err)
                             : json_find_string(document, words[i].key, &value, err);
@@ -116,7 +117,7 @@ static int refuse_others(const json_t *document, struct err *err)
             return err_set(err, ERR_INPUT, "'%s' is '%.64s'; the engine knows %s", words[i].key,
                            value, words[i].standard);
     }
-    for (size_t i = 0; i < sizeof unknown_when_set / sizeof *unknown_when_set; i++)
+    for (size_t i = 0; i < COUNT(unknown_when_set); i++)
         if (!is_unset(json_object_get(document, unknown_when_set[i])))
             return err_set(err, ERR_INPUT, "'%s' is set, which the engine does not know",
                            unknown_when_set[i]);
@@ -139,7 +140,7 @@ static bool names_target(const char *name, size_t target)
     const char *const path[] = {targets[target], target < LM_LORA_GATE ? "self_attn" : "mlp",
                                 NULL /* a number */, "layers", "model"};
     size_t end = strlen(name);
-    for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+    for (size_t i = 0; i < COUNT(path); i++) {
         size_t start = end;
         while (start > 0 && name[start - 1] != '.')
             start--;

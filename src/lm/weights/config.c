@@ -1,5 +1,6 @@
 #include "lm/weights/config.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -70,7 +71,7 @@ static int read_sizes(struct lm_config *config, const json_t *document, struct e
         {"max_position_embeddings", family->positions, LIMIT_LM_POSITIONS, &config->positions},
     };
     int result = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && result == 0; i++)
+    for (size_t i = 0; i < COUNT(sizes) && result == 0; i++)
         result = lm_config_size(document, sizes[i].key, sizes[i].standard, sizes[i].most,
                                 sizes[i].out, err);
     if (result < 0)
@@ -299,7 +300,7 @@ static int check_sizes(const struct lm_config *config, struct err *err)
         {"head_dim", config->head_width, LIMIT_LM_HEAD_WIDTH},
         {"max_position_embeddings", config->positions, LIMIT_LM_POSITIONS},
     };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t i = 0; i < COUNT(sizes); i++)
         if (sizes[i].value < 1 || sizes[i].value > (size_t)sizes[i].most)
             return err_set(err, ERR_LIMIT, "'%s' is %zu; 1 to %lld is possible", sizes[i].name,
                            sizes[i].value, (long long)sizes[i].most);

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/limits.h"
 #include "lm/weights/config_parts.h"
 
@@ -9,7 +10,7 @@ static const char *const rope_names[] = {
     [LM_ROPE_LLAMA3] = "llama3",
     [LM_ROPE_YARN] = "yarn",
 };
-#define ROPES (sizeof rope_names / sizeof *rope_names)
+#define ROPES COUNT(rope_names)
 
 const char *lm_rope_name(enum lm_rope_kind kind)
 {
@@ -81,7 +82,7 @@ static int read_rope_numbers(struct lm_rope_config *rope, const json_t *object, 
         {"mscale_all_dim", &rope->mscale_all_dim, LM_ROPE_YARN, false},
     };
     int result = 0;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && result == 0; i++)
+    for (size_t i = 0; i < COUNT(numbers) && result == 0; i++)
         if (numbers[i].kind == rope->kind)
             result = numbers[i].needed
                          ? json_get_double(object, numbers[i].key, numbers[i].out, err)

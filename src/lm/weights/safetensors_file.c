@@ -1,5 +1,6 @@
 #include "lm/weights/safetensors_file.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 
@@ -71,7 +72,7 @@ static int read_kind(struct lm_tensor *tensor, const json_t *object, uint64_t *b
     int result = json_get_string(object, "dtype", &name, err);
     if (result < 0)
         return result;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT(kinds); i++)
         if (strcmp(kinds[i].name, name) == 0) {
             tensor->dtype_name = kinds[i].name;
             tensor->readable = kinds[i].readable;

@@ -1,5 +1,6 @@
 #include "rl/collect/evaluate.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -135,9 +136,9 @@ static void put_level(const struct set *set, size_t level, size_t samples, json_
     };
     const size_t ks[] = {1, 5, samples};
     char name[NAME_BYTES];
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         put(metrics, level, rows[i].name, measure(set, &rows[i].measure, level));
-    for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
+    for (size_t i = 0; i < COUNT(ks); i++) {
         const struct gym_measure pass = {.kind = GYM_PASS, .k = ks[i]};
         snprintf(name, sizeof name, "pass@%zu", ks[i]);
         if (ks[i] <= samples)

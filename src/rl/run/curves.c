@@ -1,5 +1,6 @@
 #include "rl/run/curves.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "gym/report/chart.h"
 
@@ -237,7 +238,7 @@ static void put_chart(const struct run_series *series, const struct curve *curve
 
 void run_curves(const struct run_series *series, struct buf *out)
 {
-    for (size_t c = 0; c < sizeof curves / sizeof *curves; c++) {
+    for (size_t c = 0; c < COUNT(curves); c++) {
         struct trace traces[LINES];
         size_t count = 0;
         for (size_t i = 0; i < LINES; i++)

@@ -1,5 +1,6 @@
 #include "rl/run/hparams.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "rl/run/settings.h"
 
@@ -14,10 +15,10 @@ static const char *const secrets[] = {"policy.token", "policy.url"};
 
 static bool is_told(const char *path)
 {
-    for (size_t i = 0; i < sizeof secrets / sizeof *secrets; i++)
+    for (size_t i = 0; i < COUNT(secrets); i++)
         if (strcmp(path, secrets[i]) == 0)
             return false;
-    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+    for (size_t i = 0; i < COUNT(sections); i++)
         if (strncmp(path, sections[i], strlen(sections[i])) == 0)
             return true;
     return false;

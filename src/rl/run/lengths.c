@@ -1,5 +1,6 @@
 #include "rl/run/lengths.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "rl/run/board.h"
@@ -14,7 +15,7 @@
 #define EVENTS "events.out.tfevents."
 
 static const char *const line_files[] = {RUN_METRICS, RUN_TRACES};
-#define LINE_FILES (sizeof line_files / sizeof *line_files)
+#define LINE_FILES COUNT(line_files)
 
 /* ---------------------------------------------------------------------------------- event files */
 

@@ -1,5 +1,6 @@
 #include "rl/run/page.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/report/page.h"
@@ -84,7 +85,7 @@ static void put_held_out(const struct page *page, struct buf *out)
     buf_puts(out, report->run_count > 1 ? ", before and after</h2>" : "</h2>");
     page_runs(report, out);
     buf_puts(out, "<div class=\"scroll\">");
-    page_some_figures(report, places, sizeof places / sizeof *places, out);
+    page_some_figures(report, places, COUNT(places), out);
     buf_puts(out, "</div></section>\n");
 }
 
@@ -123,7 +124,7 @@ static void put_times(const struct page *page, struct buf *out)
     if (!(all > 0))
         return;
     buf_printf(out, "<li><span>took</span> %.0f s: ", all);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT(parts); i++)
         buf_printf(out, "%s%s %.0f %%", i > 0 ? ", " : "", parts[i].label,
                    100 * sum_of(series, parts[i].metric) / all);
     buf_puts(out, "</li>");

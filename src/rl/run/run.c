@@ -1,5 +1,6 @@
 #include "rl/run/run.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -51,7 +52,7 @@ static int check_place(const char *directory, struct err *err)
     int result = 0;
     for (struct dirent *entry; stream && result == 0 && (entry = readdir(stream));) {
         bool known = false;
-        for (size_t i = 0; i < sizeof first / sizeof *first && !known; i++)
+        for (size_t i = 0; i < COUNT(first) && !known; i++)
             known = strncmp(entry->d_name, first[i], strlen(first[i])) == 0;
         if (!known)
             result = err_set(err, ERR_INPUT,
@@ -293,7 +294,7 @@ static const struct field {
 int run_trace(struct run *run, const json_t *trace, struct err *err)
 {
     int result = begun(run, err);
-    for (size_t i = 0; i < sizeof trace_fields / sizeof *trace_fields && result == 0; i++) {
+    for (size_t i = 0; i < COUNT(trace_fields) && result == 0; i++) {
         const json_t *value = json_object_get(trace, trace_fields[i].name);
         json_type type = trace_fields[i].type;
         if (!value || (type != JSON_NULL && json_typeof(value) != type))

@@ -1,5 +1,6 @@
 #include "rl/run/settings.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -54,7 +55,7 @@ static const char *const may_differ[] = {
     "policy.price_completion",
 };
 
-#define FREE_COUNT (sizeof may_differ / sizeof *may_differ)
+#define FREE_COUNT COUNT(may_differ)
 
 const char *run_settings_free(size_t index)
 {
@@ -151,7 +152,7 @@ static bool has_begun(const char *directory)
 {
     static const char *const names[] = {RUN_METRICS, RUN_CHECKPOINTS};
     bool begun = false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         char *path = mem_printf("%s/%s", directory, names[i]);
         struct stat status;
         begun |= stat(path, &status) == 0 && status.st_size > 0;

@@ -1,5 +1,6 @@
 #include "rl/run/tags.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -67,7 +68,7 @@ const struct run_tag run_tags[] = {
     {"eval/level/*/geometric_mean_speedup", "Eval/Level*/GeometricMeanSpeedup", NULL, NULL},
     {"eval/level/*/lost_samples", "Eval/Level*/LostSamples", NULL, NULL},
 };
-const size_t run_tag_count = sizeof run_tags / sizeof *run_tags;
+const size_t run_tag_count = COUNT(run_tags);
 
 /* *digits: what stands for the '*', none where there is no '*'. */
 static bool matches(const char *pattern, const char *metric, const char **digits, size_t *count)

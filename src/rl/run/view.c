@@ -1,5 +1,6 @@
 #include "rl/run/view.h"
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -117,7 +118,7 @@ static int64_t changed_of(const struct run_view *view)
 {
     static const char *const names[] = {RUN_METRICS, RUN_STATUS, RUN_CONFIG, "run.json"};
     int64_t latest_ms = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         char *path = mem_printf("%s/%s", view->path, names[i]);
         struct stat status;
         int64_t ms = stat(path, &status) == 0 ? (int64_t)status.st_mtim.tv_sec * 1000 +

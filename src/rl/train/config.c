@@ -1,5 +1,6 @@
 #include "rl/train/config.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/nearest.h"
 
@@ -7,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define WORDS_MOST 24
 
 static const char *const schedules[] = {"constant", "linear", "cosine", NULL};

@@ -1,6 +1,7 @@
 /* What a step's rollouts were worth, and what the method made of them, as numbers with names. */
 #include "rl/train/step.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "rl/collect/evaluate.h"
 
@@ -47,7 +48,7 @@ static void put_figure(json_t *metrics, const char *name, const struct figure *f
                 {"std", sqrt(variance > 0 ? variance : 0)},
                 {"min", figure->least},
                 {"max", figure->most}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && figure->count > 0; i++) {
+    for (size_t i = 0; i < COUNT(rows) && figure->count > 0; i++) {
         snprintf(key, sizeof key, "%s/%s", name, rows[i].end);
         put(metrics, key, rows[i].value);
     }
@@ -83,7 +84,7 @@ static void put_rates(json_t *metrics, const char *name, const struct tally *tal
         const char *end;
         size_t count;
     } rows[] = {{"compile_rate", tally->compiled}, {"correct_rate", tally->correct}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         snprintf(key, sizeof key, "%s/%s", name, rows[i].end);
         put(metrics, key, share(rows[i].count, tally->turns));
     }
@@ -139,7 +140,7 @@ static void measure_parts(const struct step *step, json_t *metrics)
                                         "length", "thinking", "coverage"};
     char name[NAME_BYTES];
     struct figure total = {0};
-    for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+    for (size_t p = 0; p < COUNT(parts); p++) {
         struct figure figure = {0};
         for (size_t row = 0; row < step->batch.rows; row++) {
             const json_t *all = json_object_get(step->turns[row]->record, "reward_parts");

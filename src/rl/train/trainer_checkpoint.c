@@ -1,4 +1,5 @@
 /* What goes with a checkpoint, which of them are kept, and going on from the last one. */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -68,7 +69,7 @@ static int read_counts(struct trainer *trainer, const json_t *state, struct err 
     } rows[] = {{"skips", &trainer->guard.skips},
                 {"best_step", &trainer->best_step},
                 {"worse", &trainer->worse}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         int64_t value;
         int result = json_get_int(state, rows[i].key, &value, err);
         if (result == 0 && value < 0)

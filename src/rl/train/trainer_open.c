@@ -1,4 +1,5 @@
 /* What can be wrong is said before there is a directory, and before a model is loaded. */
+#include "base/array.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -51,7 +52,7 @@ static int check_model(const struct learner_options *learner, bool engine, struc
          learner->tokenizer ? learner->tokenizer : learner->model, "tokenizer.json"},
     };
     int result = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows && result == 0; i++) {
+    for (size_t i = 0; i < COUNT(rows) && result == 0; i++) {
         if (!rows[i].directory)
             continue;
         char *path = mem_printf("%s/%s", rows[i].directory, rows[i].file);

@@ -7,6 +7,7 @@
  * on the queue, finds what was done and goes on from there. The job's id is the episode's, the
  * turn's and the attempt's, so none is judged twice, and has a part that nobody can guess, so none
  * is another's. */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -20,7 +21,6 @@
 
 #define STEP_WAIT_S 20
 #define TRIES 8 /* at a document that others write, too */
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ------------------------------------------------------------------------------------ documents */
 

@@ -1,5 +1,6 @@
 #include "server/http/internal.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ static enum MHD_Result look_at(void *context, enum MHD_ValueKind kind, const cha
     };
     (void)kind;
     heads->count++;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (strcasecmp(rows[i].name, name) == 0) {
             heads->twice = heads->twice || *rows[i].place;
             *rows[i].place = value ? value : "";
@@ -59,7 +60,7 @@ static enum http_method method_of(const char *name, bool *head)
     } rows[] = {{"GET", HTTP_GET}, {"HEAD", HTTP_GET},    {"POST", HTTP_POST},
                 {"PUT", HTTP_PUT}, {"PATCH", HTTP_PATCH}, {"DELETE", HTTP_DELETE}};
     *head = strcmp(name, "HEAD") == 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (strcmp(rows[i].name, name) == 0)
             return rows[i].method;
     return 0;
@@ -153,7 +154,7 @@ static void allow(struct http_request *request, unsigned methods, const char *he
                 {HTTP_DELETE, "DELETE, "}};
     char text[64] = "";
     size_t used = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (methods & rows[i].method)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s", rows[i].name);
     snprintf(text + used, sizeof text - used, "OPTIONS");

@@ -1,5 +1,6 @@
 #include "server/http/internal.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
 
@@ -181,7 +182,7 @@ void http_refuse_err(struct http_response *response, const struct err *err)
         {ERR_UNSUPPORTED, 501, 0},
     };
     int status = 500, retry_after_s = 0;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].code == err->code) {
             status = rows[i].status;
             retry_after_s = rows[i].retry_after_s;
@@ -268,7 +269,7 @@ struct MHD_Response *MHD_create_response_from_buffer(size_t size, void *buffer,
      * a body, the second is behind the end and hurts nobody. */
     if (memmem(buffer, size, "Content-Length", strlen("Content-Length")))
         return MHD_create_response_from_buffer_with_free_callback(0, mem_strdup(""), mem_free);
-    size_t i = 0, count = sizeof rows / sizeof *rows;
+    size_t i = 0, count = COUNT(rows);
     while (i < count && !memmem(buffer, size, rows[i].said, strlen(rows[i].said)))
         i++;
     char *body = mem_printf(

@@ -2,6 +2,7 @@
  * content alone says against it. Declared in request.h. */
 #include "server/kernelgym/request.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "judge/request/request.h"
@@ -128,7 +129,7 @@ json_t *kernelgym_validation(const struct kernelgym_request *request)
 static bool wants_compiled_reference(const struct kernelgym_request *request)
 {
     static const char *const names[] = {"torch_compile", "torch-compile", "compile"};
-    for (size_t i = 0; request->reference_backend && i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; request->reference_backend && i < COUNT(names); i++)
         if (strcmp(request->reference_backend, names[i]) == 0)
             return true;
     return false;
@@ -204,7 +205,7 @@ static const char *too_long(const struct kernelgym_request *request)
                  {request->backend, "backend is too long"},
                  {request->reference_backend, "reference_backend is too long"},
                  {request->device_preference, "device_preference is too long"}};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         if (texts[i].text && strlen(texts[i].text) > LIMIT_NAME_BYTES)
             return texts[i].error;
     size_t cases = json_dumpb(request->cases, NULL, 0, JSON_COMPACT);

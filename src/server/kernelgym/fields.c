@@ -1,5 +1,6 @@
 #include "server/kernelgym/fields.h"
 
+#include "base/array.h"
 #include "base/json.h"
 
 #include <errno.h>
@@ -158,7 +159,7 @@ static int boolean_of(const json_t *value)
         return number == 0 || number == 1 ? (int)number : -1;
     }
     const char *text = json_string_value(value);
-    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; text && i < COUNT(words); i++)
         if (strcasecmp(text, words[i]) == 0)
             return i % 2 == 1;
     return -1;

@@ -2,6 +2,7 @@
  * result.h. */
 #include "server/kernelgym/result.h"
 
+#include "base/array.h"
 #include "base/json.h"
 
 #include <ctype.h>
@@ -31,7 +32,7 @@ void kernelgym_put_coverage(json_t *object, const json_t *verdict)
                                         "custom_kernel_cuda_time_in_profiling_us",
                                         "total_kernel_run_time_in_profiling_us"};
     const json_t *traced = at(verdict, "profile", "kernelgym");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         json_put(object, names[i], number_or_zero(json_object_get(traced, names[i])));
 }
 
@@ -44,7 +45,7 @@ static json_t *kernel_json(const json_t *kernel)
     json_put(row, "cuda_time_us", number_or_zero(json_object_get(kernel, "time_us")));
     json_put(row, "cpu_time_us", json_real(0.0));
     json_put(row, "count", number_or_zero(json_object_get(kernel, "launches")));
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+    for (size_t i = 0; i < COUNT(more); i++)
         put_copy(row, more[i], json_object_get(kernel, more[i]));
     return row;
 }
@@ -243,7 +244,7 @@ static json_t *ours(const struct kernelgym_job *job)
 {
     static const char *const keys[] = {"id", "status", "correctness", "timing", "stages_ms"};
     json_t *object = json_object();
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < COUNT(keys); i++)
         put_copy(object, keys[i], json_object_get(job->verdict, keys[i]));
     if (job->worker)
         json_put(object, "worker", json_text(job->worker));

@@ -1,4 +1,5 @@
 /* kernelgym_monitoring: KernelGYM's routes about the service itself. */
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -117,7 +118,7 @@ static json_t *query_json(const struct http_request *request)
     static const char *const names[] = {"worker_id", "device",    "node_id",
                                         "hostname",  "node_name", "min_errors"};
     json_t *query = json_object();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (http_query(request, names[i]))
             json_put(query, names[i], json_text(http_query(request, names[i])));
     return query;

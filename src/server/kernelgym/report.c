@@ -1,5 +1,6 @@
 #include "server/kernelgym/report.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "server/kernelgym/fields.h"
@@ -153,7 +154,7 @@ int kernelgym_node_parse(const json_t *query, int64_t now_ms, struct kernelgym_n
     static const struct kernelgym_field fields[] = {QUERY("hostname", hostname, true),
                                                     QUERY("node_name", node_name, false)};
     *out = (struct kernelgym_node_query){0};
-    return parse_query(query, fields, sizeof fields / sizeof *fields, out, now_ms, reply);
+    return parse_query(query, fields, COUNT(fields), out, now_ms, reply);
 }
 
 int kernelgym_worker_parse(const json_t *query, bool wants_device, int64_t now_ms,
@@ -164,7 +165,7 @@ int kernelgym_worker_parse(const json_t *query, bool wants_device, int64_t now_m
                                              QUERY("node_id", node_id, false),
                                              QUERY("hostname", hostname, false)};
     *out = (struct kernelgym_node_query){0};
-    return parse_query(query, fields, sizeof fields / sizeof *fields, out, now_ms, reply);
+    return parse_query(query, fields, COUNT(fields), out, now_ms, reply);
 }
 
 void kernelgym_refuse_worker(struct kernelgym_reply *reply)

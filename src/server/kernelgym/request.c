@@ -1,5 +1,6 @@
 #include "server/kernelgym/request.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "judge/request/request.h"
 #include "server/kernelgym/fields.h"
@@ -12,7 +13,6 @@
 #define CODE_MOST 100000
 #define TASK_ID_MOST 100
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define AT(member) offsetof(struct kernelgym_request, member)
 #define TEXT(key, member, standard)                                                                \
     {                                                                                              \

@@ -1,5 +1,6 @@
 #include "server/kernelgym/result.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/json.h"
 
@@ -67,7 +68,7 @@ static const struct {
      {"failed", KERNELGYM_SYSTEM, "Kernel evaluation failed"}},
 };
 
-#define TELLINGS (sizeof tellings / sizeof *tellings)
+#define TELLINGS COUNT(tellings)
 
 static const char *text_of(const json_t *object, const char *key, const char *standard)
 {

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -9,7 +10,6 @@
 
 #define WRITERS 2 /* threads that write whole answers */
 #define LOOK_MS 50
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ------------------------------------------------------------------------------------- refusals */
 

@@ -1,5 +1,6 @@
 #include "server/lm/request.h"
 
+#include "base/array.h"
 #include "base/limits.h"
 #include "base/nearest.h"
 #include "lm/tokenizer/chat_json.h"
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 #define LOWEST 1e-9 /* above 0 */
 
 enum { CHAT = 1, COMPLETION = 2, BOTH = 3 };

@@ -1,5 +1,6 @@
 #include "server/mcp/gym_internal.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "server/mcp/catalogue.h"
@@ -19,7 +20,7 @@ static const struct {
     {"history", mcp_tool_history, false},
 };
 
-#define TOOLS (sizeof tools / sizeof *tools)
+#define TOOLS COUNT(tools)
 
 const char *mcp_text_of(const json_t *object, const char *key)
 {

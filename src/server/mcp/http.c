@@ -2,6 +2,7 @@
  * client follows what happens. There is nothing that a server here would say unasked, so no GET. */
 #include "server/mcp/internal.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -234,7 +235,7 @@ static const char *name_of(const struct mcp_message *message)
     static const struct {
         const char *method, *key;
     } rows[] = {{"tools/call", "name"}, {"prompts/get", "name"}, {"resources/read", "uri"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (strcmp(rows[i].method, message->method) == 0)
             return json_string_value(json_object_get(message->params, rows[i].key));
     return NULL;
@@ -250,7 +251,7 @@ static int check_headers(const struct http_request *request, const struct mcp_me
     } rows[] = {{VERSION_HEADER, json_string_value(version)},
                 {"Mcp-Method", message->method},
                 {"Mcp-Name", name_of(message)}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         const char *value = http_header(request, rows[i].header);
         if (rows[i].wanted && (!value || !header_is(value, rows[i].wanted)))
             return err_set(err, ERR_INPUT, "the header %s is not what the body says",
@@ -395,7 +396,7 @@ int mcp_http_open(struct mcp_http **out, struct mcp *mcp, struct err *err)
     http->mcp = mcp;
     int result = http_open(mcp_settings(mcp), &options, &http->server, err);
     if (result == 0)
-        result = http_add(http->server, routes, sizeof routes / sizeof *routes, http, err);
+        result = http_add(http->server, routes, COUNT(routes), http, err);
     if (result == 0)
         result = http_start(http->server, err);
     if (result < 0) {

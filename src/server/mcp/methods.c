@@ -1,6 +1,7 @@
 /* The methods of the protocol: a row each, and what it does. */
 #include "server/mcp/internal.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -337,7 +338,7 @@ static const struct mcp_method methods[] = {
 const struct mcp_method *mcp_method_find(const char *name, bool stateless)
 {
     unsigned without = stateless ? MCP_HANDSHAKE : MCP_STATELESS;
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+    for (size_t i = 0; i < COUNT(methods); i++)
         if (strcmp(methods[i].name, name) == 0 && !(methods[i].flags & without))
             return &methods[i];
     return NULL;

@@ -1,4 +1,5 @@
 /* Problems as tools, resources and prompts tell them; examples that resemble one. */
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -183,7 +184,7 @@ static char *joined(const json_t *messages)
 static json_t *languages_of(enum problem_format format)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < sizeof known_languages / sizeof *known_languages; i++)
+    for (size_t i = 0; i < COUNT(known_languages); i++)
         if (language_named(known_languages[i])->format == format)
             json_array_append_new(list, json_string(known_languages[i]));
     return list;

@@ -1,5 +1,6 @@
 #include "server/mcp/schema.h"
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/json.h"
 
@@ -105,7 +106,7 @@ static int check_names(const json_t *schema, const json_t *value, const char *na
     size_t count = 0;
     json_object_foreach((json_t *)properties, key, ignored)
     {
-        if (count < sizeof names / sizeof *names)
+        if (count < COUNT(names))
             names[count++] = key;
     }
     int result = json_check_keys(value, names, count, err);

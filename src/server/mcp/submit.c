@@ -1,4 +1,5 @@
 /* Submissions: turns of episodes, and what a session remembers of them. */
+#include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -260,7 +261,7 @@ static json_t *submission_json(const struct mcp_seat *seat, const json_t *row,
     const json_t *timing = json_object_get(verdict, "timing");
     const json_t *interval = json_object_get(timing, "speedup_interval");
     const char *id = mcp_text_of(verdict, "id");
-    json_t *object = copy_keys(row, keys, sizeof keys / sizeof *keys);
+    json_t *object = copy_keys(row, keys, COUNT(keys));
     bool timed = json_is_number(json_object_get(row, "speedup"));
     const json_t *low = json_array_get(interval, 0), *high = json_array_get(interval, 1);
     json_put(object, "session", json_text(seat->id));
@@ -273,8 +274,7 @@ static json_t *submission_json(const struct mcp_seat *seat, const json_t *row,
     json_put(object, "reference_ms", number_at(json_object_get(timing, "reference"), "median"));
     json_put(object, "violations", violations_of(verdict));
     json_put(object, "evaluation", json_text(id ? id : ""));
-    json_put(object, "best",
-             best ? copy_keys(best, best_keys, sizeof best_keys / sizeof *best_keys) : json_null());
+    json_put(object, "best", best ? copy_keys(best, best_keys, COUNT(best_keys)) : json_null());
     return object;
 }
 
@@ -413,7 +413,7 @@ static json_t *profile_json(const json_t *row, const json_t *profile, const char
 {
     static const char *const keys[] = {"episode", "problem", "language", "turn", "status"};
     const json_t *kernels = json_object_get(profile, "kernels");
-    json_t *object = copy_keys(row, keys, sizeof keys / sizeof *keys);
+    json_t *object = copy_keys(row, keys, COUNT(keys));
     json_put(object, "text", json_text(text));
     json_put(object, "kernels",
              json_is_array(kernels) ? json_incref((json_t *)kernels) : json_array());

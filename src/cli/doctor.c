@@ -24,14 +24,30 @@ static const struct {
 #undef X
 };
 
+/* "; cannot be set: core dumps, stack", or nothing; a static buffer. */
+static const char *limits_missing(uint32_t found)
+{
+    static char text[256];
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < SANDBOX_LIMIT_COUNT; i++) {
+        const char *name = sandbox_limit_missing(found, i);
+        if (name)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                     used ? ", " : "; cannot be set: ", name);
+    }
+    return text;
+}
+
 static void report_sandbox(struct report *report, const struct examination *found)
 {
-    char text[256];
+    char text[400];
     buf_puts(report->out, "Sandbox\n");
     for (int i = 0; i < SANDBOX_LAYER_COUNT; i++) {
         bool held = found->layers >> i & 1;
-        snprintf(text, sizeof text, "%s %s",
-                 held ? "keeps out" : "missing, so not kept out:", layers[i].meaning);
+        snprintf(text, sizeof text, "%s %s%s",
+                 held ? "keeps out" : "missing, so not kept out:", layers[i].meaning,
+                 i == LAYER_LIMITS ? limits_missing(found->layers) : "");
         doctor_line(report, held, layers[i].name, text);
     }
     snprintf(text, sizeof text, "ABI %d", found->landlock_abi);
@@ -110,6 +126,15 @@ static json_t *languages_json(const struct examination *found)
     return object;
 }
 
+static json_t *limits_json(uint32_t found)
+{
+    json_t *array = json_array();
+    for (int i = 0; i < SANDBOX_LIMIT_COUNT; i++)
+        if (sandbox_limit_missing(found, i))
+            json_array_append_new(array, json_string(sandbox_limit_missing(found, i)));
+    return array;
+}
+
 static json_t *as_json(const struct examination *found)
 {
     json_t *object = json_object();
@@ -117,6 +142,7 @@ static json_t *as_json(const struct examination *found)
     for (int i = 0; i < SANDBOX_LAYER_COUNT; i++)
         json_put(held, layers[i].name, json_boolean(found->layers >> i & 1));
     json_put(object, "sandbox", held);
+    json_put(object, "limits_missing", limits_json(found->layers));
     json_put(object, "landlock_abi", json_integer(found->landlock_abi));
     json_put(object, "memory_reading", json_boolean(found->can_read));
     json_put(object, "sandbox_error",

@@ -239,6 +239,17 @@ static json_t *layers_json(uint32_t layers, bool present)
     return array;
 }
 
+static json_t *missing_json(uint32_t layers)
+{
+    json_t *array = layers_json(layers, false);
+    for (int i = 0; i < SANDBOX_LIMIT_COUNT; i++) {
+        const char *name = sandbox_limit_missing(layers, i);
+        if (name)
+            json_array_append_new(array, json_sprintf("resource limit: %s", name));
+    }
+    return array;
+}
+
 static json_t *cases_json(const struct verdict *verdict)
 {
     json_t *failed = json_array();
@@ -274,7 +285,7 @@ json_t *verdict_json(const struct verdict *verdict)
     json_object_set_new(object, "environment",
                         json_pack("{s:{s:o, s:o}, s:b}", "sandbox", "layers",
                                   layers_json(verdict->layers, true), "missing",
-                                  layers_json(verdict->layers, false), "build_cached",
+                                  missing_json(verdict->layers), "build_cached",
                                   verdict->build_cached));
     json_object_set_new(object, "status", json_string(verdict_status_name(verdict->status)));
     json_object_set_new(object, "compiled", json_boolean(verdict->compiled));

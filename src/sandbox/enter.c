@@ -115,8 +115,8 @@ bool sandbox_unshare(const struct sandbox *sandbox, uint32_t *layers)
     try_namespace(sandbox, layers, LAYER_MOUNT, CLONE_NEWNS);
     try_namespace(sandbox, layers, LAYER_NET, CLONE_NEWNET);
     try_namespace(sandbox, layers, LAYER_IPC, CLONE_NEWIPC);
+    try_namespace(sandbox, layers, LAYER_UTS, CLONE_NEWUTS);
     try_namespace(sandbox, layers, LAYER_PID, CLONE_NEWPID);
-    (void)!unshare(CLONE_NEWUTS);
     return true;
 }
 
@@ -175,30 +175,43 @@ static uint64_t mapped_bytes(void)
     return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void set_limit(__rlimit_resource_t resource, uint64_t value)
+_Static_assert(SANDBOX_LAYER_COUNT + SANDBOX_LIMIT_COUNT <= 32, "`layers` has a bit for each");
+
+/* A hard limit that is already lower stays. */
+static bool set_limit(__rlimit_resource_t resource, uint64_t value)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) < 0)
-        return;
-    if (limit.rlim_max == RLIM_INFINITY || value < limit.rlim_max)
+        return false;
+    if (value < limit.rlim_max)
         limit.rlim_max = value;
     limit.rlim_cur = limit.rlim_max;
-    setrlimit(resource, &limit);
+    return setrlimit(resource, &limit) == 0;
 }
 
-static void set_limits(const struct sandbox *sandbox, uint64_t mapped)
+static void set_limits(const struct sandbox *sandbox, uint64_t mapped, uint32_t *layers)
 {
-    set_limit(RLIMIT_CORE, 0);
-    set_limit(RLIMIT_FSIZE, sandbox->scratch_bytes);
-    set_limit(RLIMIT_NOFILE, 256);
-    set_limit(RLIMIT_MSGQUEUE, 0);
-    set_limit(RLIMIT_MEMLOCK, 65536);
-    set_limit(RLIMIT_NPROC, sandbox->processes);
-    set_limit(RLIMIT_STACK, UINT64_C(8) << 20);
-    if (sandbox->cpu_seconds)
-        set_limit(RLIMIT_CPU, sandbox->cpu_seconds);
-    if (sandbox->memory_bytes)
-        set_limit(RLIMIT_AS, mapped + sandbox->memory_bytes);
+    const uint64_t unbounded = RLIM_INFINITY;
+    const struct {
+        __rlimit_resource_t resource;
+        uint64_t value;
+    } limits[SANDBOX_LIMIT_COUNT] = {
+        [LIMIT_CORE] = {RLIMIT_CORE, 0},
+        [LIMIT_FILE_SIZE] = {RLIMIT_FSIZE, sandbox->scratch_bytes},
+        [LIMIT_OPEN_FILES] = {RLIMIT_NOFILE, 256},
+        [LIMIT_MESSAGE_QUEUES] = {RLIMIT_MSGQUEUE, 0},
+        [LIMIT_LOCKED_MEMORY] = {RLIMIT_MEMLOCK, 65536},
+        [LIMIT_PROCESSES] = {RLIMIT_NPROC, sandbox->processes},
+        [LIMIT_STACK] = {RLIMIT_STACK, UINT64_C(8) << 20},
+        [LIMIT_CPU_TIME] = {RLIMIT_CPU, sandbox->cpu_seconds ? sandbox->cpu_seconds : unbounded},
+        [LIMIT_ADDRESS_SPACE] = {RLIMIT_AS, sandbox->memory_bytes ? mapped + sandbox->memory_bytes
+                                                                  : unbounded},
+    };
+    uint32_t failed = 0;
+    for (int i = 0; i < SANDBOX_LIMIT_COUNT; i++)
+        if (limits[i].value != unbounded && !set_limit(limits[i].resource, limits[i].value))
+            failed |= SANDBOX_LIMIT_FAILED(i);
+    *layers |= failed ? failed : BIT(LAYER_LIMITS);
 }
 
 int sandbox_enter(const struct sandbox *sandbox, int keep, uint32_t *layers, struct err *err)
@@ -219,8 +232,7 @@ int sandbox_enter(const struct sandbox *sandbox, int keep, uint32_t *layers, str
     result = change_identity(sandbox, layers, err);
     if (result < 0)
         return result;
-    set_limits(sandbox, mapped);
-    *layers |= BIT(LAYER_LIMITS);
+    set_limits(sandbox, mapped, layers);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
         *layers |= BIT(LAYER_NO_NEW_PRIVS);
     return 0;

@@ -40,6 +40,17 @@ bool sandbox_has_gpu(const struct sandbox *sandbox)
     return sandbox->kind == SANDBOX_CUDA || sandbox->kind == SANDBOX_TORCH_CUDA;
 }
 
+const char *sandbox_limit_missing(uint32_t layers, enum sandbox_limit limit)
+{
+    static const char *const names[] = {
+#define X(symbol, name) name,
+        SANDBOX_LIMITS(X)
+#undef X
+    };
+    bool missing = !(layers >> LAYER_LIMITS & 1) && layers & SANDBOX_LIMIT_FAILED(limit);
+    return missing ? names[limit] : NULL;
+}
+
 void sandbox_allow(struct sandbox *sandbox, const char *path)
 {
     size_t bytes = strlen(path) + 1;

@@ -35,6 +35,7 @@
     X(LAYER_PROC, "own /proc", "reading about other processes")                                    \
     X(LAYER_NET, "network namespace", "every network, loopback too")                               \
     X(LAYER_IPC, "IPC namespace", "shared memory and queues of others")                            \
+    X(LAYER_UTS, "UTS namespace", "changing this machine's host name")                             \
     X(LAYER_IDENTITY, "unprivileged identity", "files and rights of the user who judges")          \
     X(LAYER_LANDLOCK, "Landlock",                                                                  \
       "paths, TCP ports, abstract sockets, signals outside the sandbox")                           \
@@ -49,6 +50,28 @@ enum sandbox_layer {
 #undef X
         SANDBOX_LAYER_COUNT
 };
+
+/* X(symbol, name): what LAYER_LIMITS consists of; the layer holds if every limit could be set. */
+#define SANDBOX_LIMITS(X)                                                                          \
+    X(LIMIT_CORE, "core dumps")                                                                    \
+    X(LIMIT_FILE_SIZE, "file size")                                                                \
+    X(LIMIT_OPEN_FILES, "open files")                                                              \
+    X(LIMIT_MESSAGE_QUEUES, "message queues")                                                      \
+    X(LIMIT_LOCKED_MEMORY, "locked memory")                                                        \
+    X(LIMIT_PROCESSES, "processes")                                                                \
+    X(LIMIT_STACK, "stack")                                                                        \
+    X(LIMIT_CPU_TIME, "processor time")                                                            \
+    X(LIMIT_ADDRESS_SPACE, "address space")
+
+enum sandbox_limit {
+#define X(symbol, name) symbol,
+    SANDBOX_LIMITS(X)
+#undef X
+        SANDBOX_LIMIT_COUNT
+};
+
+/* In `layers`, above the bits of the layers: this limit could not be set. */
+#define SANDBOX_LIMIT_FAILED(limit) (UINT32_C(1) << (SANDBOX_LAYER_COUNT + (limit)))
 
 enum sandbox_kind {
     SANDBOX_NATIVE, /* nothing but scratch, /proc and /dev: libraries are in memory already */
@@ -76,6 +99,9 @@ struct sandbox {
 
 void sandbox_init(struct sandbox *sandbox, enum sandbox_kind kind);
 bool sandbox_has_gpu(const struct sandbox *sandbox);
+/* A static string, "locked memory", while LAYER_LIMITS is missing from `layers` because this limit
+ * could not be set; NULL otherwise. */
+const char *sandbox_limit_missing(uint32_t layers, enum sandbox_limit limit);
 /* Adds a path that stays readable inside; duplicates and what does not exist are passed over. */
 void sandbox_allow(struct sandbox *sandbox, const char *path);
 

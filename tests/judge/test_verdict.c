@@ -136,6 +136,28 @@ static void test_shape(void **state)
     json_decref(json);
 }
 
+/* A limit is named only while the layer that it belongs to is missing. */
+static void test_missing_limits(void **state)
+{
+    (void)state;
+    uint32_t all = (1U << SANDBOX_LAYER_COUNT) - 1;
+    uint32_t failed = SANDBOX_LIMIT_FAILED(LIMIT_CORE) | SANDBOX_LIMIT_FAILED(LIMIT_ADDRESS_SPACE);
+    fill_verdict();
+    verdict.layers = (all & ~(1U << LAYER_LIMITS)) | failed;
+    json_t *json = verdict_json(&verdict);
+    assert_int_equal(json_array_size(at(json, "environment.sandbox.layers")),
+                     SANDBOX_LAYER_COUNT - 1);
+    assert_int_equal(json_array_size(at(json, "environment.sandbox.missing")), 3);
+    assert_text(json, "environment.sandbox.missing.0", "resource limits");
+    assert_text(json, "environment.sandbox.missing.1", "resource limit: core dumps");
+    assert_text(json, "environment.sandbox.missing.2", "resource limit: address space");
+    json_decref(json);
+    verdict.layers = all | failed;
+    json = verdict_json(&verdict);
+    assert_int_equal(json_array_size(at(json, "environment.sandbox.missing")), 0);
+    json_decref(json);
+}
+
 static void test_numbers(void **state)
 {
     (void)state;
@@ -398,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_shape, begin, end),
+        cmocka_unit_test_setup_teardown(test_missing_limits, begin, end),
         cmocka_unit_test_setup_teardown(test_numbers, begin, end),
         cmocka_unit_test_setup_teardown(test_clocks, begin, end),
         cmocka_unit_test_setup_teardown(test_empty, begin, end),

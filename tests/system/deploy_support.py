@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -49,8 +50,10 @@ def strings(value):
 
 # containers, as far as they are system calls
 
-SCMP_ACT_ALLOW, SCMP_ACT_ERRNO, SCMP_CMP_MASKED_EQ = 0x7FFF0000, 0x00050000, 7
+SCMP_ACT_ALLOW, SCMP_ACT_ERRNO = 0x7FFF0000, 0x00050000
+SCMP_CMP_NE, SCMP_CMP_EQ, SCMP_CMP_MASKED_EQ = 1, 4, 7
 EPERM, ENOSYS, PR_SET_NO_NEW_PRIVS = 1, 38, 38
+RLIMIT_MSGQUEUE = 12
 CLONE_NEW = [
     0x20000,
     0x2000000,
@@ -70,8 +73,23 @@ class Compare(ctypes.Structure):
     ]
 
 
-def refuse_namespaces():
+def refuse_namespaces(refuse):
     """What Docker's and Podman's standard filters say to a process without capabilities."""
+    for name in REFUSED.split():
+        refuse(name, EPERM)
+    for flag in CLONE_NEW:
+        refuse("clone", EPERM, Compare(0, SCMP_CMP_MASKED_EQ, flag, flag))
+    refuse("clone3", ENOSYS)
+
+
+def refuse_limits(refuse):
+    """Message queues and locked memory keep the limits that they have."""
+    for limit in (resource.RLIMIT_MEMLOCK, RLIMIT_MSGQUEUE):
+        compared = Compare(1, SCMP_CMP_EQ, limit), Compare(2, SCMP_CMP_NE, 0)
+        refuse("prlimit64", EPERM, *compared)
+
+
+def load_filter(rules):
     lib = ctypes.CDLL("libseccomp.so.2")
     lib.seccomp_init.restype = ctypes.c_void_p
     context = ctypes.c_void_p(lib.seccomp_init(SCMP_ACT_ALLOW))
@@ -83,11 +101,7 @@ def refuse_namespaces():
             context, SCMP_ACT_ERRNO | code, number, len(compared), array
         )
 
-    for name in REFUSED.split():
-        refuse(name, EPERM)
-    for flag in CLONE_NEW:
-        refuse("clone", EPERM, Compare(0, SCMP_CMP_MASKED_EQ, flag, flag))
-    refuse("clone3", ENOSYS)
+    rules(refuse)
     ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     assert not lib.seccomp_load(context)
 
@@ -109,8 +123,9 @@ def as_user():
 
 
 if __name__ == "__main__":
-    refuse_namespaces()
+    load_filter({"namespaces": refuse_namespaces, "limits": refuse_limits}[sys.argv[1]])
     sys.path[:] = []
-    os.execvp(sys.argv[1], sys.argv[1:])
+    os.execvp(sys.argv[2], sys.argv[2:])
 
-FILTERED = [sys.executable, str(Path(__file__).resolve())]
+FILTERED = [sys.executable, str(Path(__file__).resolve()), "namespaces"]
+LIMITED = [*FILTERED[:2], "limits"]

@@ -8,14 +8,14 @@ import subprocess
 import tarfile
 
 import pytest
-from deploy_support import DEPLOY, FILTERED, as_user, refuses, strings, yaml_documents
+from deploy_support import DEPLOY, FILTERED, LIMITED, as_user, refuses, strings, yaml_documents
 from support import HOUSE, KERNELGYM, PASSED, ROOT, USAGE, WARPGYM
 
 UNITS = sorted(DEPLOY.glob("systemd/*.service"))
 MANIFESTS = sorted(DEPLOY.glob("kubernetes/*.yaml"))
 NAMESPACES = {
     *("user namespace", "process namespace", "mount namespace", "own /proc"),
-    *("network namespace", "IPC namespace", "unprivileged identity"),
+    *("network namespace", "IPC namespace", "UTS namespace", "unprivileged identity"),
 }
 
 
@@ -224,6 +224,22 @@ def test_standard_filter(warpgym):
     sandbox = run.verdict["environment"]["sandbox"]
     assert set(sandbox["missing"]) == NAMESPACES
     assert {"Landlock", "seccomp filter"} <= set(sandbox["layers"])
+
+
+def test_limits_that_cannot_be_set(warpgym):
+    """A kernel that knows fewer limits, as gVisor does: the layer is missing, and each is named."""
+    named = ["message queues", "locked memory"]
+    found = json.loads(warpgym("doctor", "--json", wrapper=LIMITED).out)
+    assert [name for name, held in found["sandbox"].items() if not held] == ["resource limits"]
+    assert found["limits_missing"] == named
+    (line,) = [line for line in warpgym("doctor", wrapper=LIMITED).out.splitlines()
+               if "resource limits" in line]
+    assert line.startswith("  --  ") and line.endswith("; cannot be set: " + ", ".join(named))
+    relu = ROOT / "problems" / "native" / "relu" / "tests" / "fast.c"
+    verdict = warpgym.eval("-p", "relu", relu, wrapper=LIMITED).verdict
+    assert verdict["status"] == "passed", verdict["error"]
+    missing = ["resource limits", *(f"resource limit: {name}" for name in named)]
+    assert verdict["environment"]["sandbox"]["missing"] == missing
 
 
 CONTAINER_ROOT = "chown dac_override fowner fsetid kill setgid setuid setpcap setfcap mknod"

@@ -8,7 +8,7 @@ from support import HOUSE, PASSED, PYTHON, ROOT, SOME_FAILED
 
 def layer_names():
     """Of the table in sandbox/sandbox.h: a layer that doctor does not name is not there for people."""
-    text = (ROOT / "src" / "sandbox" / "box.h").read_text(encoding="utf-8")
+    text = (ROOT / "src" / "sandbox" / "sandbox.h").read_text(encoding="utf-8")
     table = text[text.index("#define SANDBOX_LAYERS(X)") :].split("\n\n")[0]
     return re.findall(r'X\(LAYER_\w+,\s*"([^"]+)"', table)
 
@@ -32,6 +32,7 @@ def test_json(warpgym):
     found = json.loads(run.out)
     assert list(found["sandbox"]) == layer_names()
     assert all(isinstance(held, bool) for held in found["sandbox"].values())
+    assert found["limits_missing"] == []
     assert found["sandbox_error"] is None and found["native_ready_ms"] > 0
     assert found["cc"].startswith("/")
     if PYTHON.exists():

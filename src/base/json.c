@@ -192,7 +192,7 @@ json_t *json_numbers(const float *values, size_t count)
     return list;
 }
 
-json_t *json_told(double value)
+json_t *json_known(double value)
 {
     if (!(value >= 0))
         return json_null();

@@ -56,7 +56,7 @@ NODISCARD int json_check_keys(const json_t *object, const char *const *names, si
 json_t *json_number(double value);
 /* Of a count or quantity that is negative where nobody told it: then null; whole ones are integers.
  */
-json_t *json_told(double value);
+json_t *json_known(double value);
 json_t *json_text(const char *text);
 /* Wall-clock time as text (clock_text); null for 0, which stands for "not yet". */
 json_t *json_time(int64_t wall_ms);

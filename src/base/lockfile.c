@@ -37,16 +37,16 @@ static pid_t holder_of(int fd)
     struct flock lock = whole_file();
     struct stat status;
     if (fcntl(fd, F_GETLK, &lock) < 0 || lock.l_type == F_UNLCK)
-        return LOCKFILE_NOBODY;
+        return LOCKFILE_NONE;
     bool known = lock.l_pid > 0 && fstat(fd, &status) == 0 && has_open(lock.l_pid, &status);
-    return known ? lock.l_pid : LOCKFILE_SOMEBODY;
+    return known ? lock.l_pid : LOCKFILE_UNKNOWN;
 }
 
 pid_t lockfile_holder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return LOCKFILE_NOBODY;
+        return LOCKFILE_NONE;
     pid_t holder = holder_of(fd);
     close(fd);
     return holder;

@@ -18,8 +18,8 @@
  * (the text names it, where it can be named). */
 NODISCARD int lockfile_take(const char *path, int *fd, struct err *err);
 
-#define LOCKFILE_NOBODY 0
-#define LOCKFILE_SOMEBODY (-1) /* in another container, or on another machine */
+#define LOCKFILE_NONE 0
+#define LOCKFILE_UNKNOWN (-1) /* in another container, or on another machine */
 
 /* The process that holds it, and has the file open as far as /proc shows; or one of the above. */
 pid_t lockfile_holder(const char *path);

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "policy/policy.h"
 
 #include <math.h>
@@ -75,7 +75,7 @@ static void print_text(const char *text)
     if (out.len == 0 || out.data[out.len - 1] != '\n')
         buf_puts(&out, "\n");
     if (isatty(STDOUT_FILENO)) {
-        plain_text(out.data, true);
+        printable_text(out.data, true);
         out.len = strlen(out.data);
     }
     cli_print(&out);
@@ -91,9 +91,9 @@ static json_t *to_json(const struct question *question)
     json_put(object, "reasoning", json_text(answer->reasoning));
     json_put(object, "finish", json_text(answer->finish));
     json_put(object, "model", json_text(answer->model));
-    json_put(object, "prompt_tokens", json_told((double)answer->prompt_tokens));
-    json_put(object, "completion_tokens", json_told((double)answer->completion_tokens));
-    json_put(object, "cached_tokens", json_told((double)answer->cached_tokens));
+    json_put(object, "prompt_tokens", json_known((double)answer->prompt_tokens));
+    json_put(object, "completion_tokens", json_known((double)answer->completion_tokens));
+    json_put(object, "cached_tokens", json_known((double)answer->cached_tokens));
     json_put(object, "cost", json_number(answer->cost));
     json_put(object, "asked", json_integer(answer->asked));
     json_put(object, "answer_ms", json_number(answer->answer_ms));
@@ -137,7 +137,7 @@ static void say_facts(const struct question *question)
         buf_printf(&facts, ", asked %u times", answer->asked);
     if (answer->finish[0] && strcmp(answer->finish, "stop") != 0)
         buf_printf(&facts, ", ended by %s", answer->finish);
-    plain_text(facts.data, false);
+    printable_text(facts.data, false);
     fprintf(stderr, "%s\n", facts.data);
     buf_deinit(&facts);
 }
@@ -207,7 +207,7 @@ static void say_models(struct ask *ask)
     for (size_t i = 0; i < json_array_size(models) && i < LISTED_MODELS; i++) {
         char name[LIMIT_NAME_BYTES];
         snprintf(name, sizeof name, "%s", json_string_value(json_array_get(models, i)));
-        plain_text(name, false);
+        printable_text(name, false);
         printf("  %s%s\n", name, strcmp(name, policy_model(ask->policy)) == 0 ? " (asked)" : "");
     }
     if (json_array_size(models) > LISTED_MODELS)

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "cli/table.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ int cli_fail(int status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    plain_text(text, true);
+    printable_text(text, true);
     fprintf(stderr, "warpgym: %s\n", text);
     return status;
 }

@@ -139,7 +139,7 @@ static void put_state(json_t *object, const struct gpu_state *now, const struct 
         {"ecc_uncorrected", (double)health->ecc_uncorrected},
     };
     for (size_t i = 0; i < COUNT(numbers); i++)
-        json_put(object, numbers[i].name, json_told(numbers[i].value));
+        json_put(object, numbers[i].name, json_known(numbers[i].value));
     json_put(object, "repair_pending", flag(health->repair_pending));
     json_put(object, "mig_mode", flag(health->mig_mode));
     json_put(object, "throttled", reasons);

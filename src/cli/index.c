@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "cli/roots.h"
 #include "cli/table.h"
 #include "problem/suite.h"
@@ -138,7 +138,7 @@ static void print_stats(const json_t *stats)
     else
         buf_printf(&out, "%-12s none\n", "embeddings");
     json_array_foreach(json_object_get(stats, "sources"), i, source) print_source(source, &out);
-    plain_text(out.data, true);
+    printable_text(out.data, true);
     cli_print(&out);
     buf_deinit(&out);
 }
@@ -342,7 +342,7 @@ static int search(struct index_command *command, const struct retrieval_query *q
         else
             print_example(i + 1, example, &out);
     }
-    plain_text(out.data, true);
+    printable_text(out.data, true);
     cli_print(&out);
     buf_deinit(&out);
     int status = json_array_size(examples) > 0 ? EXIT_PASSED : EXIT_SOME_FAILED;

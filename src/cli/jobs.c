@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "cli/eval/remote.h"
 #include "cli/jobs_table.h"
 #include "client/remote.h"
@@ -244,7 +244,7 @@ static void say_state(const struct remote_evaluation *evaluation)
     snprintf(text, sizeof text, "%.64s: %s%s%.64s", evaluation->id,
              remote_state_name(evaluation->state), evaluation->worker ? " on " : "",
              evaluation->worker ? evaluation->worker : "");
-    plain_text(text, false);
+    printable_text(text, false);
     fprintf(stderr, "%s\n", text);
 }
 

@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 
 #include "base/json.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "cli/roots.h"
 #include "cli/table.h"
 #include "gym/episode/episode.h"
@@ -40,7 +40,7 @@ static void print_text(const json_t *messages, struct buf *out)
         const json_t *message = json_array_get(messages, i);
         const char *role = json_string_value(json_object_get(message, "role"));
         char *text = mem_strdup(json_string_value(json_object_get(message, "content")));
-        plain_text(text, true);
+        printable_text(text, true);
         style_puts(out, colour, STYLE_STRONG, role);
         buf_printf(out, "%s\n\n%s\n\n", ":", text);
         mem_free(text);

@@ -1,7 +1,7 @@
 #include "cli/table.h"
 
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ void table_column(struct table *table, const char *title, enum table_align align
     table->columns = mem_resize(table->columns, (table->column_count + 1) * sizeof *table->columns);
     struct column *column = &table->columns[table->column_count++];
     *column = (struct column){.title = mem_strdup(title), .align = align};
-    column->width = plain_text(column->title, false);
+    column->width = printable_text(column->title, false);
 }
 
 void table_cell(struct table *table, enum style style, const char *format, ...)
@@ -71,7 +71,7 @@ void table_cell(struct table *table, enum style style, const char *format, ...)
         table->cells = mem_resize(table->cells, table->cell_capacity * sizeof *table->cells);
     }
     struct cell *cell = &table->cells[table->cell_count];
-    *cell = (struct cell){.text = text, .width = plain_text(text, false), .style = style};
+    *cell = (struct cell){.text = text, .width = printable_text(text, false), .style = style};
     struct column *column = &table->columns[table->cell_count % table->column_count];
     column->width = cell->width > column->width ? cell->width : column->width;
     table->cell_count++;

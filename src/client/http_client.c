@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "client/http_handle.h"
 
 #include <stdbool.h>
@@ -224,7 +224,7 @@ static void say(const struct http_client_answer *answer, char *text, size_t text
             message = json_string_value(json_object_get(object, "detail"));
     }
     snprintf(text, text_bytes, "%.400s", message ? message : "");
-    plain_text(text, false);
+    printable_text(text, false);
     json_decref(object);
 }
 

@@ -158,12 +158,12 @@ static json_t *clocks_json(const struct gpu_watch *clocks)
         if (clocks->reasons & reason->bit)
             json_array_append_new(reasons, json_string(reason->name));
     return json_pack("{s:[o, o], s:o, s:o, s:o, s:o, s:o, s:o}", "sm_mhz",
-                     json_told(clocks->before.sm_mhz), json_told(clocks->after.sm_mhz),
-                     "sm_lowest_mhz", json_told(clocks->sm_lowest_mhz), "sm_max_mhz",
-                     json_told(clocks->after.sm_max_mhz), "memory_mhz",
-                     json_told(clocks->after.memory_mhz), "temperature_c",
-                     json_told(clocks->after.temperature_c), "power_w",
-                     json_told(clocks->after.power_w), "throttled", reasons);
+                     json_known(clocks->before.sm_mhz), json_known(clocks->after.sm_mhz),
+                     "sm_lowest_mhz", json_known(clocks->sm_lowest_mhz), "sm_max_mhz",
+                     json_known(clocks->after.sm_max_mhz), "memory_mhz",
+                     json_known(clocks->after.memory_mhz), "temperature_c",
+                     json_known(clocks->after.temperature_c), "power_w",
+                     json_known(clocks->after.power_w), "throttled", reasons);
 }
 
 static json_t *timing_json(const struct verdict *verdict)

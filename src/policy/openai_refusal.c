@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -105,7 +105,7 @@ static void make_message(const struct openai_refusal *refusal, const json_t *val
     const char *words = value ? find_message(value) : plain_body(refusal->body);
     char *clean = openai_redact(words ? words : "", refusal->token);
     snprintf(message, MESSAGE_BYTES, "%s", clean);
-    plain_text(message, false);
+    printable_text(message, false);
     mem_free(clean);
     size_t length = strlen(message);
     while (length > 0 && strchr(" .", message[length - 1]))

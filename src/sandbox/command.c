@@ -2,8 +2,8 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/fd_message.h"
 #include "base/mem.h"
-#include "base/passing.h"
 #include "sandbox/words.h"
 
 #include <errno.h>
@@ -30,7 +30,8 @@ int command_serve(int channel, const struct sandbox *sandbox, uint32_t layers,
     char *environment[WORDS_MAX];
     struct err err = {0};
     int output;
-    if (passing_receive(channel, &words, sizeof words, &output, 1, &err) != (ssize_t)sizeof words ||
+    if (fd_message_receive(channel, &words, sizeof words, &output, 1, &err) !=
+            (ssize_t)sizeof words ||
         output < 0 || !words_unpack(&words, arguments, environment))
         return 125;
     dup2(output, STDOUT_FILENO);
@@ -116,7 +117,7 @@ static int run_sandboxed(struct sandbox_runner *self, const struct command *comm
         result = err_set(err, ERR_UNSUPPORTED, "%s: nobody has loaded it", command->argv[0]);
     if (result == 0)
         result = standby_spawn(server, sandbox, SPAWN_TIMEOUT_MS, &process, err);
-    if (result == 0 && passing_send(process.channel, words, sizeof *words, &ends[1], 1, err) < 0)
+    if (result == 0 && fd_message_send(process.channel, words, sizeof *words, &ends[1], 1, err) < 0)
         result = err_sys(err, errno, "cannot hand the command to the sandbox");
     if (ends[1] >= 0)
         close(ends[1]);

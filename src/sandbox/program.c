@@ -1,7 +1,7 @@
 #include "sandbox/program.h"
 
+#include "base/fd_message.h"
 #include "base/mem.h"
-#include "base/passing.h"
 #include "sandbox/server.h"
 #include "sandbox/words.h"
 
@@ -58,7 +58,7 @@ int program_serve(int channel, const struct sandbox *sandbox, uint32_t layers)
     char *environment[WORDS_MAX];
     struct server_hello report = {.layers = layers};
     struct err err = {0};
-    if (passing_receive(channel, &words, sizeof words, NULL, 0, &err) != (ssize_t)sizeof words ||
+    if (fd_message_receive(channel, &words, sizeof words, NULL, 0, &err) != (ssize_t)sizeof words ||
         !words_unpack(&words, arguments, environment))
         return EXIT_BAD_REQUEST;
     const char *path = hide(arguments[0]);
@@ -82,7 +82,7 @@ int program_start(struct sandboxed *process, const char *const *argv,
     struct pollfd wait = {.fd = process->channel, .events = POLLIN};
     int result = words_pack(words, argv, environment, err);
     if (result == 0)
-        result = passing_send(process->channel, words, sizeof *words, NULL, 0, err);
+        result = fd_message_send(process->channel, words, sizeof *words, NULL, 0, err);
     mem_free(words);
     if (result < 0)
         return result;

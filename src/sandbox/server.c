@@ -1,6 +1,6 @@
 #include "sandbox/server.h"
 
-#include "base/passing.h"
+#include "base/fd_message.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -30,7 +30,7 @@ int server_ready(int control)
 int server_receive(int control, struct sandbox *sandbox, int *channel)
 {
     struct err ignored;
-    ssize_t got = passing_receive(control, sandbox, sizeof *sandbox, channel, 1, &ignored);
+    ssize_t got = fd_message_receive(control, sandbox, sizeof *sandbox, channel, 1, &ignored);
     if (got == 0)
         return 0;
     return got == (ssize_t)sizeof *sandbox && *channel >= 0 ? 1 : -1;

@@ -1,8 +1,8 @@
 #include "sandbox/standby.h"
 
 #include "base/clock.h"
+#include "base/fd_message.h"
 #include "base/mem.h"
-#include "base/passing.h"
 #include "sandbox/server.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ static int launch(struct standby *standby, struct err *err)
     int theirs = -1;
     standby->ready = false;
     standby->ready_deadline_ns = clock_now_ns() + standby->ready_timeout_ms * 1000000;
-    int result = passing_pair(&standby->control, &theirs, err);
+    int result = fd_message_pair(&standby->control, &theirs, err);
     if (result == 0)
         result = start(standby, theirs, err);
     if (theirs >= 0)
@@ -262,7 +262,7 @@ static int request(struct standby *standby, const struct sandbox *sandbox, int t
                    int64_t deadline_ns, struct err *err)
 {
     int32_t code = 0;
-    int result = passing_send(standby->control, sandbox, sizeof *sandbox, &theirs, 1, err);
+    int result = fd_message_send(standby->control, sandbox, sizeof *sandbox, &theirs, 1, err);
     if (result == ERR_CRASH)
         return err_set(err, ERR_CRASH, "%s: the standby process has ended", standby->name);
     if (result == 0) {
@@ -284,7 +284,7 @@ int standby_spawn(struct standby *standby, const struct sandbox *sandbox, int64_
     int result = ready_locked(standby, err);
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
     if (result == 0)
-        result = passing_pair(&process->channel, &theirs, err);
+        result = fd_message_pair(&process->channel, &theirs, err);
     if (result == 0)
         result = request(standby, sandbox, theirs, deadline_ns, err);
     if (theirs >= 0)

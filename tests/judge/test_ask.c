@@ -4,9 +4,9 @@
 #include "../support/judging.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/fd_message.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/passing.h"
 #include "judge/child/segments.h"
 #include "judge/process/child.h"
 
@@ -318,7 +318,7 @@ static void begin(void (*act)(int channel))
 {
     int theirs;
     struct err err;
-    assert_int_equal(passing_pair(&child.process.channel, &theirs, &err), 0);
+    assert_int_equal(fd_message_pair(&child.process.channel, &theirs, &err), 0);
     child.process.pid = fork();
     if (child.process.pid == 0) {
         setsid();

@@ -6,7 +6,7 @@
 #include "../support/judging.h"
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/passing.h"
+#include "base/fd_message.h"
 #include "device/gpu_memory.h"
 #include "judge/process/wire.h"
 
@@ -36,7 +36,8 @@ static int open_all(void **state)
     fake_cuda_clean(state);
     if (fake_cuda_find(state) != 0)
         return -1;
-    if (passing_pair(&judge, &child, &err) < 0 || gpu_context_open(&gpu, fake_cuda, 0, &err) < 0 ||
+    if (fd_message_pair(&judge, &child, &err) < 0 ||
+        gpu_context_open(&gpu, fake_cuda, 0, &err) < 0 ||
         segments_open(child, fake_cuda, text, sizeof text) < 0) {
         print_error("%s%s\n", err.text, text);
         return -1;

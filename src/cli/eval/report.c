@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "cli/cli.h"
 #include "judge/measure/profile_text.h"
 
@@ -259,7 +259,7 @@ static void keep_profile(struct eval_report *report, const json_t *verdict)
     if (report->passed + report->failed > 1)
         return;
     buf_puts(&report->profile, text_of(verdict, "profile", "text"));
-    plain_text(report->profile.data, true);
+    printable_text(report->profile.data, true);
     report->profile.len = strlen(report->profile.data);
 }
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -106,7 +106,7 @@ void lm_text_print(struct lm_text *text)
     if (isatty(STDOUT_FILENO)) {
         for (size_t i = 0; i < out.len; i++) /* else a NUL would end the text */
             out.data[i] = out.data[i] == '\0' ? '?' : out.data[i] == '\t' ? ' ' : out.data[i];
-        plain_text(out.data, true);
+        printable_text(out.data, true);
         out.len = strlen(out.data);
     }
     cli_print(&out);

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +57,7 @@ static int print_line(struct reading *reading, struct err *err)
         buf_append(&out, reading->line.data, reading->line.len);
     } else {
         print_words(&out, object);
-        plain_text(out.data, false);
+        printable_text(out.data, false);
         out.len = strlen(out.data);
     }
     buf_puts(&out, "\n");

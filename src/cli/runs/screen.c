@@ -1,7 +1,7 @@
 #include "cli/runs/screen.h"
 
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "cli/runs/runs.h"
 #include "cli/table.h"
 
@@ -65,7 +65,7 @@ struct drawing {
 static void put_line(struct drawing *drawing, enum style style, const char *text)
 {
     char *line = mem_strdup(text);
-    size_t width = plain_text(line, false), most = (size_t)drawing->screen->width;
+    size_t width = printable_text(line, false), most = (size_t)drawing->screen->width;
     if (drawing->lines == drawing->screen->height) {
         mem_free(line);
         return;

@@ -39,7 +39,7 @@ static int wait_for_end(const struct run_view *view, const char *lock, int64_t t
                         struct err *err)
 {
     int64_t start_ns = clock_now_ns();
-    while (lockfile_holder(lock) != LOCKFILE_NOBODY) {
+    while (lockfile_holder(lock) != LOCKFILE_NONE) {
         if (cli_cancelled)
             return err_set(err, ERR_CANCELLED, "%s: was told to end, and nobody waits for it",
                            view->path);
@@ -74,9 +74,9 @@ static int stop(const char *word, int64_t timeout_s, struct err *err)
     if (result < 0)
         return result;
     char *lock = mem_printf("%s/lock", view.path);
-    if (view.holder == LOCKFILE_NOBODY) {
+    if (view.holder == LOCKFILE_NONE) {
         fprintf(stderr, "warpgym: %s is not running\n", view.path);
-    } else if (view.holder == LOCKFILE_SOMEBODY) {
+    } else if (view.holder == LOCKFILE_UNKNOWN) {
         result = err_set(err, ERR_UNSUPPORTED,
                          "%s is trained by a process of another machine or container; stop it "
                          "there",

@@ -64,8 +64,8 @@ static json_t *turn_json(const struct trajectory_turn *turn)
     json_put(object, "high", json_number(turn->speedup_high));
     json_put(object, "reward", json_number(turn->reward));
     json_put(object, "return", json_number(turn->turn_return));
-    json_put(object, "answer_ms", json_told(turn->answer_ms));
-    json_put(object, "judge_ms", json_told(turn->judge_ms));
+    json_put(object, "answer_ms", json_known(turn->answer_ms));
+    json_put(object, "judge_ms", json_known(turn->judge_ms));
     json_put(object, "usage", turn->usage ? json_incref(turn->usage) : json_object());
     json_put(object, "parts", turn->reward_parts ? json_incref(turn->reward_parts) : json_object());
     json_put(object, "code", bounded(turn->code));

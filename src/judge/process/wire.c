@@ -1,6 +1,6 @@
 #include "judge/process/wire.h"
 
-#include "base/passing.h"
+#include "base/fd_message.h"
 
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ size_t wire_length(uint32_t type)
 int wire_send(int channel, const void *message, size_t bytes, const int *descriptors,
               uint32_t descriptor_count, struct err *err)
 {
-    return passing_send(channel, message, bytes, descriptors, descriptor_count, err);
+    return fd_message_send(channel, message, bytes, descriptors, descriptor_count, err);
 }
 
 /* Whether all that it counts came along. */
@@ -60,8 +60,8 @@ static bool has_outputs(const union wire_message *message, size_t bytes)
 int wire_receive(int channel, union wire_message *message, size_t *bytes,
                  int descriptors[WIRE_DESCRIPTORS], struct err *err)
 {
-    ssize_t got = passing_receive(channel, message->bytes, sizeof message->bytes, descriptors,
-                                  WIRE_DESCRIPTORS, err);
+    ssize_t got = fd_message_receive(channel, message->bytes, sizeof message->bytes, descriptors,
+                                     WIRE_DESCRIPTORS, err);
     if (got == 0)
         return err_set(err, ERR_CRASH, "the other side is gone");
     if (got < 0 && got != ERR_INPUT)

@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "judge/request/language.h"
 #include "judge/verdict.h"
 
@@ -44,7 +44,7 @@ bool evaluation_is_id(const char *text)
     if (length == 0 || length > LIMIT_JOB_ID_BYTES)
         return false;
     memcpy(shown, text, length + 1);
-    plain_text(shown, false);
+    printable_text(shown, false);
     return strcmp(shown, text) == 0;
 }
 

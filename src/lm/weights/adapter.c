@@ -243,7 +243,7 @@ json_t *lm_adapter_json(const struct lm_lora *lora)
     json_put(object, "base_model_name_or_path",
              json_text(lora->base_model[0] ? lora->base_model : NULL));
     json_put(object, "r", json_integer((json_int_t)lora->rank));
-    json_put(object, "lora_alpha", json_told(lora->alpha));
+    json_put(object, "lora_alpha", json_known(lora->alpha));
     json_put(object, "lora_dropout", json_real(0));
     json_put(object, "use_rslora", json_boolean(lora->rank_stabilised));
     json_put(object, "use_dora", json_false());

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "lm/weights/config_parts.h"
 
 #include <stddef.h>
@@ -240,7 +240,7 @@ int lm_config_parse(struct lm_config *config, const json_t *document, struct err
 int lm_weights_result(int result, struct err *err)
 {
     if (result < 0 && err)
-        plain_text(err->text, false);
+        printable_text(err->text, false);
     return result;
 }
 

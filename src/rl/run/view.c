@@ -140,9 +140,9 @@ int run_view_read(struct run_view *view, struct err *err)
     view->holder = lockfile_holder(lock);
     view->step = series->count > 0 ? series->steps[series->count - 1] : 0;
     bool finished = view->kind == RUN_RL ? read_rl(view) : read_sft(view);
-    view->state = view->holder != LOCKFILE_NOBODY ? RUN_STATE_RUNNING
-                  : finished                      ? RUN_STATE_FINISHED
-                                                  : RUN_STATE_STOPPED;
+    view->state = view->holder != LOCKFILE_NONE ? RUN_STATE_RUNNING
+                  : finished                    ? RUN_STATE_FINISHED
+                                                : RUN_STATE_STOPPED;
     view->changed_ms = changed_of(view);
     mem_free(lock);
     return 0;

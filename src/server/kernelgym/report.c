@@ -29,9 +29,9 @@ static json_t *gpu_json(const struct kernelgym_gpu *gpu)
     if (gpu->error)
         json_put(answer, "error", json_text(gpu->error));
     json_put(answer, "name", json_text(gpu->name));
-    json_put(answer, "memory_total", json_told(gpu->memory_total_bytes));
-    json_put(answer, "memory_allocated", json_told(gpu->memory_used_bytes));
-    json_put(answer, "memory_reserved", json_told(gpu->memory_used_bytes));
+    json_put(answer, "memory_total", json_known(gpu->memory_total_bytes));
+    json_put(answer, "memory_allocated", json_known(gpu->memory_used_bytes));
+    json_put(answer, "memory_reserved", json_known(gpu->memory_used_bytes));
     json_put(answer, "memory_used_percent",
              json_number(known ? 100 * gpu->memory_used_bytes / gpu->memory_total_bytes : NAN));
     json_put(answer, "available", json_boolean(gpu->available));
@@ -53,13 +53,13 @@ json_t *kernelgym_health(const struct kernelgym_health *health)
              json_pack("{s:I, s:I, s:I}", "pending", (json_int_t)health->pending, "processing",
                        (json_int_t)health->processing, "completed", (json_int_t)health->completed));
     json_put(answer, "memory_usage",
-             json_pack("{s:o, s:o, s:o, s:o}", "cpu_percent", json_told(health->cpu_percent),
-                       "memory_percent", json_told(health->memory_percent), "memory_available",
-                       json_told(health->memory_available_bytes), "memory_total",
-                       json_told(health->memory_total_bytes)));
+             json_pack("{s:o, s:o, s:o, s:o}", "cpu_percent", json_known(health->cpu_percent),
+                       "memory_percent", json_known(health->memory_percent), "memory_available",
+                       json_known(health->memory_available_bytes), "memory_total",
+                       json_known(health->memory_total_bytes)));
     json_put(answer, "active_tasks", json_integer(health->processing));
     json_put(answer, "total_processed", json_integer(health->completed));
-    json_put(answer, "uptime", json_told(health->uptime_s));
+    json_put(answer, "uptime", json_known(health->uptime_s));
     return answer;
 }
 

@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "base/plain.h"
+#include "base/printable.h"
 #include "server/mcp/schema.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ void mcp_client_text(const json_t *info, char text[MCP_CLIENT_BYTES])
     const char *version = json_string_value(json_object_get(info, "version"));
     snprintf(text, MCP_CLIENT_BYTES, "%s%s%s", name ? name : "", name && version ? " " : "",
              version ? version : "");
-    plain_text(text, false);
+    printable_text(text, false);
 }
 
 static int initialize(struct mcp_call *call, json_t **result, struct err *err)

@@ -1,4 +1,4 @@
-#include "base/plain.h"
+#include "base/printable.h"
 
 #include "base/utf8.h"
 
@@ -15,7 +15,7 @@ static size_t printable(const char *at, size_t left)
     return control ? 0 : length;
 }
 
-size_t plain_text(char *text, bool lines)
+size_t printable_text(char *text, bool lines)
 {
     size_t width = 0;
     size_t left = strlen(text);

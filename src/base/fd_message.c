@@ -1,4 +1,4 @@
-#include "base/passing.h"
+#include "base/fd_message.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,10 +8,10 @@
 
 union ancillary {
     struct cmsghdr header;
-    char bytes[CMSG_SPACE(PASSING_MAX * sizeof(int))];
+    char bytes[CMSG_SPACE(FD_MESSAGE_MAX * sizeof(int))];
 };
 
-int passing_pair(int *ours, int *theirs, struct err *err)
+int fd_message_pair(int *ours, int *theirs, struct err *err)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -21,13 +21,13 @@ int passing_pair(int *ours, int *theirs, struct err *err)
     return 0;
 }
 
-int passing_send(int socket, const void *message, size_t bytes, const int *descriptors,
-                 uint32_t count, struct err *err)
+int fd_message_send(int socket, const void *message, size_t bytes, const int *descriptors,
+                    uint32_t count, struct err *err)
 {
     union ancillary ancillary = {0};
     struct iovec vector = {.iov_base = (void *)(uintptr_t)message, .iov_len = bytes};
     struct msghdr header = {.msg_iov = &vector, .msg_iovlen = 1};
-    if (count > PASSING_MAX)
+    if (count > FD_MESSAGE_MAX)
         return err_set(err, ERR_INTERNAL, "%u descriptors in one message", count);
     if (count > 0) {
         header.msg_control = ancillary.bytes;
@@ -67,8 +67,8 @@ static void take_descriptors(struct msghdr *header, int *descriptors, uint32_t c
     }
 }
 
-ssize_t passing_receive(int socket, void *message, size_t capacity, int *descriptors,
-                        uint32_t count, struct err *err)
+ssize_t fd_message_receive(int socket, void *message, size_t capacity, int *descriptors,
+                           uint32_t count, struct err *err)
 {
     union ancillary ancillary;
     struct iovec vector = {.iov_base = message, .iov_len = capacity};

@@ -1,6 +1,6 @@
 /* What strangers' text may do to a terminal: nothing. */
 #include "base/array.h"
-#include "base/plain.h"
+#include "base/printable.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void test_rows(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[64];
         snprintf(text, sizeof text, "%s", rows[i].from);
-        size_t width = plain_text(text, rows[i].lines);
+        size_t width = printable_text(text, rows[i].lines);
         assert_string_equal(text, rows[i].to);
         assert_int_equal(width, rows[i].width);
     }

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "policy/openai_answer.h"
 #include "policy/openai_refusal.h"
-#include "policy/policy_maker.h"
+#include "policy/policy_ops.h"
 #include "policy/sse.h"
 
 #include <stdint.h>

@@ -38,7 +38,7 @@ static void read_path(const char *text)
 
 static void read_answer(const json_t *answer)
 {
-    struct learner_answer sample = {0};
+    struct train_backend_answer sample = {0};
     struct err err = {0};
     float logprobs[MOST];
     const char *why;
@@ -50,7 +50,7 @@ static void read_answer(const json_t *answer)
         for (size_t i = 0; i < sample.count; i++)
             check(sample.tokens[i] >= 0 && isfinite(sample.logprobs[i]));
     }
-    learner_answer_deinit(&sample);
+    train_backend_answer_deinit(&sample);
     for (size_t count = 1; count <= MOST; count++)
         if (tinker_read_logprobs(answer, count % 2, logprobs, count, &err) == 0)
             for (size_t i = 0; i < count; i++)

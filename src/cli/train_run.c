@@ -53,7 +53,7 @@ static void take_figures(struct told *told, const json_t *metrics)
         add_figure(told, metrics, rows[i].name, rows[i].format, rows[i].factor);
 }
 
-static void hear(void *context, const struct trainer_news *news)
+static void hear(void *context, const struct trainer_progress *news)
 {
     struct told *told = context;
     char note[NOTE_BYTES + 64];

@@ -1,5 +1,5 @@
 /* openai: any OpenAI-compatible chat endpoint as a policy. */
-#include "policy/policy_maker.h"
+#include "policy/policy_ops.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -252,7 +252,7 @@ static const char *openai_model(const void *state)
     return ((const struct openai *)state)->model;
 }
 
-const struct policy_maker policy_openai = {
+const struct policy_ops policy_openai = {
     .kind = "openai",
     .prefixes = {"http://", "https://", NULL},
     .open = openai_open,

@@ -1,4 +1,4 @@
-#include "policy/policy_maker.h"
+#include "policy/policy_ops.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -11,10 +11,10 @@
 
 #define STEP_MS 50 /* between two looks at `cancelled` */
 
-static const struct policy_maker *const makers[] = {&policy_openai, &policy_scripted, NULL};
+static const struct policy_ops *const makers[] = {&policy_openai, &policy_scripted, NULL};
 
 struct policy {
-    const struct policy_maker *maker;
+    const struct policy_ops *maker;
     void *state;
     const struct settings *settings;
     const _Atomic int *cancelled;
@@ -25,9 +25,9 @@ struct policy {
 
 /* -------------------------------------------------------------------------------------- opening */
 
-static const struct policy_maker *maker_of(const char *url)
+static const struct policy_ops *maker_of(const char *url)
 {
-    for (const struct policy_maker *const *maker = makers; *maker; maker++)
+    for (const struct policy_ops *const *maker = makers; *maker; maker++)
         for (const char *const *prefix = (*maker)->prefixes; *prefix; prefix++)
             if (strncmp(url, *prefix, strlen(*prefix)) == 0)
                 return *maker;
@@ -46,7 +46,7 @@ int policy_open(struct policy **out, const struct policy_options *options, struc
         return err_set(err, ERR_INPUT,
                        "nobody answers: name an endpoint (http://HOST:PORT/v1) or scripted:FILE "
                        "with --policy or the setting policy.url");
-    const struct policy_maker *maker = maker_of(wanted.url);
+    const struct policy_ops *maker = maker_of(wanted.url);
     if (!maker)
         return err_set(err, ERR_INPUT,
                        "'%.200s' is no policy: give http://HOST:PORT/v1, https://… or "

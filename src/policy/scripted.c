@@ -1,5 +1,5 @@
 /* scripted: answers from a file, the same whenever it is asked. */
-#include "policy/policy_maker.h"
+#include "policy/policy_ops.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -177,7 +177,7 @@ static int scripted_complete(void *state, const struct policy_request *request,
     return 0;
 }
 
-const struct policy_maker policy_scripted = {
+const struct policy_ops policy_scripted = {
     .kind = "scripted",
     .prefixes = {prefix, NULL},
     .open = scripted_open,

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "client/http_pool.h"
 #include "policy/openai_refusal.h"
-#include "policy/policy_maker.h"
+#include "policy/policy_ops.h"
 #include "policy/retry.h"
 #include "policy/tinker_wire.h"
 

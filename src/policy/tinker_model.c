@@ -18,7 +18,7 @@ static int open_links(struct tinker_model *model, const struct tinker_link_optio
     return result < 0 ? result : tinker_link_open(&model->parting, &parting, err);
 }
 
-int tinker_model_init(struct tinker_model *model, const struct learner_options *options,
+int tinker_model_init(struct tinker_model *model, const struct train_backend_options *options,
                       const char *url, struct err *err)
 {
     const struct tinker_link_options link = {.url = url,

@@ -14,8 +14,8 @@
 #ifndef WARPGYM_POLICY_TINKER_MODEL_H
 #define WARPGYM_POLICY_TINKER_MODEL_H
 
-#include "policy/learner.h"
 #include "policy/tinker_session.h"
+#include "policy/train_backend.h"
 
 #include <pthread.h>
 
@@ -42,8 +42,9 @@ struct tinker_model {
 };
 
 /* `url` is an address. Opens a session; *model is zeroed. */
-NODISCARD int tinker_model_init(struct tinker_model *model, const struct learner_options *options,
-                                const char *url, struct err *err);
+NODISCARD int tinker_model_init(struct tinker_model *model,
+                                const struct train_backend_options *options, const char *url,
+                                struct err *err);
 /* After an init that failed, too. */
 void tinker_model_deinit(struct tinker_model *model);
 

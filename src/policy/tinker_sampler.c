@@ -130,7 +130,7 @@ static int find_id(struct tinker_sampler *sampler, char **id, struct err *err)
 }
 
 static int ask(struct tinker_sampler *sampler, struct tinker_question *question,
-               struct learner_answer *answer, struct err *err)
+               struct train_backend_answer *answer, struct err *err)
 {
     struct buf body;
     json_t *found = NULL;
@@ -151,8 +151,8 @@ static int ask(struct tinker_sampler *sampler, struct tinker_question *question,
 }
 
 int tinker_sampler_sample(struct tinker_sampler *sampler, const struct tokens *prompt,
-                          const struct learner_sampling *sampling, struct learner_answer *answer,
-                          struct err *err)
+                          const struct train_backend_sampling *sampling,
+                          struct train_backend_answer *answer, struct err *err)
 {
     char *id;
     int result = find_id(sampler, &id, err);

@@ -7,12 +7,12 @@
 #ifndef WARPGYM_POLICY_TINKER_SAMPLER_H
 #define WARPGYM_POLICY_TINKER_SAMPLER_H
 
-#include "policy/learner_maker.h"
 #include "policy/tinker_model.h"
+#include "policy/train_backend_ops.h"
 
 struct tinker_sampler {
     struct tinker_model *model;
-    int32_t stops[LEARNER_STOPS_MAX];
+    int32_t stops[TRAIN_BACKEND_STOPS_MAX];
     size_t stop_count;
     uint64_t samplers; /* that the session was asked for; with the model's lock */
     _Atomic uint64_t questions;
@@ -31,7 +31,7 @@ NODISCARD int tinker_sampler_freeze(struct tinker_sampler *sampler, struct err *
 void tinker_sampler_forget(struct tinker_sampler *sampler);
 /* Before the first freeze samples are of the weights that the model begins with. */
 NODISCARD int tinker_sampler_sample(struct tinker_sampler *sampler, const struct tokens *prompt,
-                                    const struct learner_sampling *sampling,
-                                    struct learner_answer *answer, struct err *err);
+                                    const struct train_backend_sampling *sampling,
+                                    struct train_backend_answer *answer, struct err *err);
 
 #endif

@@ -205,7 +205,7 @@ size_t tinker_datum_bytes(const struct lm_datum *datum)
 
 void tinker_add_sample(struct buf *body, const struct tinker_question *question)
 {
-    const struct learner_sampling *sampling = question->sampling;
+    const struct train_backend_sampling *sampling = question->sampling;
     tinker_add_number(body, "num_samples", 1);
     tinker_add_key(body, "prompt");
     put_prompt(body, question->prompt->ids, question->prompt->count);
@@ -280,7 +280,7 @@ int tinker_read_logprobs(const json_t *result, size_t index, float *logprobs, si
     return read_floats(json_object_get(tensor, "data"), "'logprobs'", logprobs, count, err);
 }
 
-static int read_ids(const json_t *array, size_t max_tokens, struct learner_answer *answer,
+static int read_ids(const json_t *array, size_t max_tokens, struct train_backend_answer *answer,
                     struct err *err)
 {
     size_t count = json_array_size(array);
@@ -301,7 +301,7 @@ static int read_ids(const json_t *array, size_t max_tokens, struct learner_answe
     return 0;
 }
 
-int tinker_read_sample(const json_t *result, size_t max_tokens, struct learner_answer *answer,
+int tinker_read_sample(const json_t *result, size_t max_tokens, struct train_backend_answer *answer,
                        struct err *err)
 {
     const json_t *sequences = json_object_get(result, "sequences");

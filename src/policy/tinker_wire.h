@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
-#include "policy/learner.h"
+#include "policy/train_backend.h"
 
 /* ------------------------------------------------------------------------------------- requests */
 
@@ -39,7 +39,7 @@ size_t tinker_datum_bytes(const struct lm_datum *datum);
 
 struct tinker_question {
     const struct tokens *prompt;
-    const struct learner_sampling *sampling;
+    const struct train_backend_sampling *sampling;
     const int32_t *stops;
     size_t stop_count;
     const char *sampler;
@@ -65,7 +65,7 @@ NODISCARD int tinker_read_logprobs(const json_t *result, size_t index, float *lo
                                    size_t count, struct err *err);
 /* Tokens, logprobs, count and stopped. */
 NODISCARD int tinker_read_sample(const json_t *result, size_t max_tokens,
-                                 struct learner_answer *answer, struct err *err);
+                                 struct train_backend_answer *answer, struct err *err);
 /* NAN: not told. */
 double tinker_read_norm(const json_t *result);
 

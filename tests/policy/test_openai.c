@@ -2,7 +2,7 @@
 #include "policy/openai_answer.h"
 #include "policy/openai_refusal.h"
 #include "policy/openai_request.h"
-#include "policy/policy_maker.h"
+#include "policy/policy_ops.h"
 
 #include "base/array.h"
 #include "base/json.h"

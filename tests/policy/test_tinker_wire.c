@@ -122,7 +122,10 @@ static void test_weights(void **state)
 static void test_sample(void **state)
 {
     struct tokens prompt = {.ids = (int32_t[]){1, 2}, .count = 2};
-    struct learner_sampling sampling = {.max_tokens = 7, .temperature = 0.6, .top_p = 1, .seed = 9};
+    struct train_backend_sampling sampling = {.max_tokens = 7,
+                                              .temperature = 0.6,
+                                              .top_p = 1,
+                                              .seed = 9};
     const struct tinker_question question = {.prompt = &prompt,
                                              .sampling = &sampling,
                                              .stops = ids,

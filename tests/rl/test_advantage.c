@@ -21,7 +21,7 @@
 
 static const struct row {
     const char *name;
-    bool lone_zero;
+    bool singleton_zero;
     size_t count;
     uint32_t prompts[ROWS], turns[ROWS];
     double rewards[ROWS];
@@ -83,7 +83,7 @@ static void test_rows(void **state)
         rl_test_rows(&batch, &arena, rows[i].count, rows[i].prompts, rows[i].turns,
                      rows[i].rewards);
         rl_returns(&batch, &rl_return_defaults);
-        options.lone_zero = rows[i].lone_zero;
+        options.singleton_zero = rows[i].singleton_zero;
         assert_int_equal(rl_advantages(&batch, rl_estimator(rows[i].name), &options, &err), 0);
         for (size_t t = 0; t < rows[i].count; t++)
             if (!(fabs(batch.advantage[t] - rows[i].advantages[t]) < CLOSE))

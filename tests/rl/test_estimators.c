@@ -1,7 +1,7 @@
 /* Each estimator that a run can choose, from settings to the gradients of a real (tiny) model: two
  * problems, three episodes each, of one or two turns. */
 #include "rl/train/config.h"
-#include "rl/train/step.h"
+#include "rl/train/train_step.h"
 
 #include "../support/learned.h"
 #include "../support/tiny_lm.h"
@@ -23,9 +23,9 @@
 
 struct world {
     struct learned_tokenizer learned; /* its directory holds the model, too */
-    struct learner *learner;
-    struct play_rollout rollouts[ROLLOUTS];
-    struct play_turn turns[ROLLOUTS][TURNS];
+    struct train_backend *backend;
+    struct rl_rollout rollouts[ROLLOUTS];
+    struct rl_turn turns[ROLLOUTS][TURNS];
     json_t *trajectory;
 };
 
@@ -35,19 +35,18 @@ static void must(int result, const struct err *err)
         fail_msg("%s", err->text);
 }
 
-static void play_turn(struct world *world, size_t rollout, size_t turn, double reward)
+static void rl_turn(struct world *world, size_t rollout, size_t turn, double reward)
 {
-    struct play_turn *to = &world->turns[rollout][turn];
-    const struct learner_sampling sampling = {.max_tokens = ANSWER,
-                                              .temperature = 1,
-                                              .top_p = 1,
-                                              .seed = 10 * rollout + turn};
+    struct rl_turn *to = &world->turns[rollout][turn];
+    const struct train_backend_sampling sampling = {.max_tokens = ANSWER,
+                                                    .temperature = 1,
+                                                    .top_p = 1,
+                                                    .seed = 10 * rollout + turn};
     json_t *messages = json_pack("[{s:s, s:s}]", "role", "user", "content", "the question");
     struct err err = {0};
-    *to =
-        (struct play_turn){.reward = reward, .correct = reward > 0, .speedup = NAN, .coverage = 1};
-    must(learner_prompt(world->learner, messages, true, &to->prompt, &err), &err);
-    must(learner_sample(world->learner, &to->prompt, &sampling, &to->answer, &err), &err);
+    *to = (struct rl_turn){.reward = reward, .correct = reward > 0, .speedup = NAN, .coverage = 1};
+    must(train_backend_prompt(world->backend, messages, true, &to->prompt, &err), &err);
+    must(train_backend_sample(world->backend, &to->prompt, &sampling, &to->answer, &err), &err);
     json_decref(messages);
 }
 
@@ -60,24 +59,24 @@ static int begin(void **state)
     struct err err = {0};
     learned_open(&world->learned);
     tiny_lm_write(world->learned.directory, tokenizer_size(world->learned.tokenizer), CONTEXT);
-    const struct learner_options options = {.kind = "engine",
-                                            .model = world->learned.directory,
-                                            .seed = 3,
-                                            .context = CONTEXT,
-                                            .at_once = 4,
-                                            .backend = "reference",
-                                            .threads = 1};
-    must(learner_open(&world->learner, &options, &err), &err);
+    const struct train_backend_options options = {.kind = "engine",
+                                                  .model = world->learned.directory,
+                                                  .seed = 3,
+                                                  .context = CONTEXT,
+                                                  .at_once = 4,
+                                                  .device = "reference",
+                                                  .threads = 1};
+    must(train_backend_open(&world->backend, &options, &err), &err);
     world->trajectory = json_object();
     for (size_t i = 0; i < ROLLOUTS; i++) {
-        struct play_rollout *rollout = &world->rollouts[i];
-        *rollout = (struct play_rollout){.problem = "p",
-                                         .task = i / 3,
-                                         .sample = i % 3,
-                                         .turns = world->turns[i],
-                                         .trajectory = world->trajectory};
+        struct rl_rollout *rollout = &world->rollouts[i];
+        *rollout = (struct rl_rollout){.problem = "p",
+                                       .task = i / 3,
+                                       .sample = i % 3,
+                                       .turns = world->turns[i],
+                                       .trajectory = world->trajectory};
         for (size_t t = 0; t < TURNS && !isnan(rewards[i][t]); t++, rollout->count++)
-            play_turn(world, i, t, rewards[i][t]);
+            rl_turn(world, i, t, rewards[i][t]);
     }
     *state = world;
     return 0;
@@ -89,9 +88,9 @@ static int end(void **state)
     for (size_t i = 0; i < ROLLOUTS; i++)
         for (size_t t = 0; t < world->rollouts[i].count; t++) {
             tokens_deinit(&world->turns[i][t].prompt);
-            learner_answer_deinit(&world->turns[i][t].answer);
+            train_backend_answer_deinit(&world->turns[i][t].answer);
         }
-    learner_close(world->learner);
+    train_backend_close(world->backend);
     json_decref(world->trajectory);
     learned_close(&world->learned);
     mem_free(world);
@@ -99,12 +98,12 @@ static int end(void **state)
 }
 
 /* Of a whole step, at a rate of 0: the next one meets the same weights. */
-static struct step_trained train(struct world *world, const char *const *pairs)
+static struct train_step_result train(struct world *world, const char *const *pairs)
 {
     struct settings settings;
     struct train_config config;
-    struct step step;
-    struct step_trained trained;
+    struct train_step step;
+    struct train_step_result trained;
     struct err err = {0};
     settings_init(&settings);
     must(settings_assign(&settings, "train.model=m", &err), &err);
@@ -114,27 +113,27 @@ static struct step_trained train(struct world *world, const char *const *pairs)
     for (; *pairs; pairs++)
         must(settings_assign(&settings, *pairs, &err), &err);
     must(train_config_read(&config, &settings, &err), &err);
-    const struct step_options options = {.method = &config.method,
-                                         .loss = config.loss,
-                                         .config = config.loss_config,
-                                         .ratio_trained = config.ratio_trained,
-                                         .samples = 3,
-                                         .substeps = 1};
-    step_init(&step, &options);
-    must(step_gather(&step, world->rollouts, ROLLOUTS, &err), &err);
-    must(step_score(&step, world->learner, &err), &err);
-    step_reject(&step);
-    must(step_weigh(&step, 0, &err), &err);
-    must(step_train(&step, world->learner, &config.adam, NULL, &trained, &err), &err);
+    const struct train_step_options options = {.method = &config.method,
+                                               .loss = config.loss,
+                                               .config = config.loss_config,
+                                               .ratio_trained = config.ratio_trained,
+                                               .samples = 3,
+                                               .substeps = 1};
+    train_step_init(&step, &options);
+    must(train_step_gather(&step, world->rollouts, ROLLOUTS, &err), &err);
+    must(train_step_score(&step, world->backend, &err), &err);
+    train_step_reject(&step);
+    must(train_step_weigh(&step, 0, &err), &err);
+    must(train_step_update(&step, world->backend, &config.adam, NULL, &trained, &err), &err);
     assert_true(step.datum_count > 0);
-    step_deinit(&step);
+    train_step_deinit(&step);
     settings_deinit(&settings);
     return trained;
 }
 
 static double norm_of(struct world *world, const char *const *pairs)
 {
-    struct step_trained trained = train(world, pairs);
+    struct train_step_result trained = train(world, pairs);
     if (trained.not_finite || trained.changes != 1 || !isfinite(trained.sums.loss) ||
         !isfinite(trained.norm) || !(trained.norm > 0))
         fail_msg("%s: loss %g, norm %g", pairs[0], trained.sums.loss, trained.norm);

@@ -134,7 +134,7 @@ struct setup {
     enum rl_level importance;
     double importance_upper;
     double baseline; /* of `return` */
-    bool lone_zero;
+    bool singleton_zero;
     const char *rule;        /* of returns; NULL: sum */
     double gamma;            /* 0: 1 */
     bool filtered;           /* constant prompts are dropped */
@@ -180,7 +180,7 @@ static void set_method(const struct setup *setup, const struct rl_batch *batch, 
     };
     method->estimator = rl_estimator(setup->estimator);
     method->advantage.baseline = given;
-    method->advantage.lone_zero = setup->lone_zero;
+    method->advantage.singleton_zero = setup->singleton_zero;
     method->returns.rule = rl_return_rule(setup->rule ? setup->rule : "sum");
     method->returns.gamma = setup->gamma > 0 ? setup->gamma : 1;
     method->filter.kind = setup->filtered ? RL_FILTER_TURNS : RL_FILTER_NONE;
@@ -302,7 +302,7 @@ static const struct row {
     {"RLOO, N 4", {&single, 4, .estimator = "rloo"}, 1, false},
     {"TRLOO", {&single, 3, .estimator = "trloo"}, 1, false},
     {"TRLOO, N 1", {&single, 1, .estimator = "trloo"}, 1, false},
-    {"TRLOO, N 1, 0 for it", {&single, 1, .estimator = "trloo", .lone_zero = true}, 1, true},
+    {"TRLOO, N 1, 0 for it", {&single, 1, .estimator = "trloo", .singleton_zero = true}, 1, true},
     {"ERLOO, one turn", {&single, 3, .estimator = "erloo"}, 1, false},
     {"GRPO, N 2", {&single, 2, .estimator = "grpo"}, 0, false},
     {"GRPO, N 4", {&single, 4, .estimator = "grpo"}, 0, false},

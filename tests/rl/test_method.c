@@ -232,7 +232,7 @@ static void test_weights_are_of_all(void **state)
         method.importance = RL_SEQUENCE;
         method.lazy_paid = true;
         method.coverage.enabled = cases[i].coverage;
-        method.band = (struct rl_band){cases[i].band, 0.9, 2, 0, false};
+        method.band = (struct rl_ratio_bounds){cases[i].band, 0.9, 2, 0, false};
         struct row changed = row;
         changed.log_ratio[1] = cases[i].band == RL_NO_LEVEL ? 0.25 : -0.25;
         play(&method, &changed, (const uint32_t[3]){0}, 0, &batch, &arena, advantage);

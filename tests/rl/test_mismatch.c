@@ -21,7 +21,7 @@
 /* One rollout of two turns: of the tokens, `first` are the first turn's. */
 static const struct row {
     const char *what;
-    struct rl_band band;
+    struct rl_ratio_bounds band;
     size_t tokens, first;
     double log_ratio[TOKENS];
     uint8_t drop[2];
@@ -144,13 +144,13 @@ static void test_rows(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_mismatch_metrics metrics;
-        struct rl_band band = rows[i].band;
+        struct rl_ratio_bounds band = rows[i].band;
         struct arena arena = {0};
         struct rl_batch batch;
         struct err err = {0};
         double rejected = 0;
         two_turns(&rows[i], &batch, &arena);
-        if (rl_band_check(&band, &err) < 0)
+        if (rl_ratio_bounds_check(&band, &err) < 0)
             fail_msg("%s: %s", rows[i].what, err.text);
         rl_mismatch_measure(&batch, &band, &metrics);
         rl_mismatch_reject(&batch, &band);
@@ -185,7 +185,7 @@ static void test_page_ratios(void **state)
 static void test_bounds(void **state)
 {
     static const struct {
-        struct rl_band band;
+        struct rl_ratio_bounds band;
         double lower; /* NAN: refused */
     } bounds[] = {
         {{RL_TOKEN, NAN, 1.25, 0, false}, 0.8}, {{RL_TOKEN, NAN, 2, 0, false}, 0.5},
@@ -198,9 +198,9 @@ static void test_bounds(void **state)
     };
     (void)state;
     for (size_t i = 0; i < COUNT(bounds); i++) {
-        struct rl_band band = bounds[i].band;
+        struct rl_ratio_bounds band = bounds[i].band;
         struct err err = {0};
-        int result = rl_band_check(&band, &err);
+        int result = rl_ratio_bounds_check(&band, &err);
         if (isnan(bounds[i].lower) ? result != ERR_INPUT
                                    : result != 0 || band.lower != bounds[i].lower)
             fail_msg("bounds %zu: %d, %g", i, result, band.lower);
@@ -319,7 +319,7 @@ static void test_monitoring(void **state)
         struct arena arena = {0};
         struct rl_batch batch;
         rl_test_batch(&batch, &arena, &seed, 3, 4, 3, true);
-        rl_mismatch_measure(&batch, &rl_band_defaults, &metrics);
+        rl_mismatch_measure(&batch, &rl_ratio_bounds_defaults, &metrics);
         struct row_sums rows_sums = over_rows(&batch);
         close_to("kl", metrics.mismatch_kl, over_tokens(&batch, negative));
         close_to("k3", metrics.mismatch_k3_kl, over_tokens(&batch, k3));
@@ -346,7 +346,7 @@ static void test_rejection_metrics(void **state)
                                    .first = 2,
                                    .log_ratio = {-1.3862943611198906, 0, 0.6931471805599453,
                                                  2.0794415416798357}};
-    struct rl_band band = {RL_TOKEN, 0.5, 4, 0.26, false};
+    struct rl_ratio_bounds band = {RL_TOKEN, 0.5, 4, 0.26, false};
     struct rl_mismatch_metrics metrics;
     struct arena arena = {0};
     struct rl_batch batch;

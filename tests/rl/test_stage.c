@@ -1,7 +1,7 @@
 /* Rewards in turn, guards, and the order of problems: small rules, as tables. */
-#include "rl/collect/data.h"
-#include "rl/train/guard.h"
+#include "rl/collect/train_data.h"
 #include "rl/train/stage.h"
+#include "rl/train/train_guard.h"
 
 #include "base/array.h"
 #include "base/json.h"
@@ -148,24 +148,24 @@ static void test_guard(void **state)
         {false, 1, 0.6, "train.guard_kl"},
     };
     struct settings settings;
-    struct guard guard = {0};
+    struct train_guard guard = {0};
     settings_init(&settings);
     settings.train_guard_norm = 10;
     settings.train_guard_kl = 0.5;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        const struct guard_figures figures = {.not_finite = rows[i].not_finite,
-                                              .norm = rows[i].norm,
-                                              .kl = rows[i].kl};
+        const struct train_guard_figures figures = {.not_finite = rows[i].not_finite,
+                                                    .norm = rows[i].norm,
+                                                    .kl = rows[i].kl};
         struct err err = {0};
-        int result = guard_see(&guard, &settings, i, &figures, &err);
+        int result = train_guard_check(&guard, &settings, i, &figures, &err);
         if ((result < 0) != (rows[i].complaint != NULL) ||
             (result < 0 && !strstr(err.text, rows[i].complaint)))
             fail_msg("row %zu: %d %s", i, result, err.text);
     }
     settings.train_guard_norm = settings.train_guard_kl = 0; /* none */
-    const struct guard_figures wild = {.norm = 1e30, .kl = 1e30};
+    const struct train_guard_figures wild = {.norm = 1e30, .kl = 1e30};
     guard.skips = 0;
-    assert_int_equal(guard_see(&guard, &settings, 0, &wild, NULL), 0);
+    assert_int_equal(train_guard_check(&guard, &settings, 0, &wild, NULL), 0);
     settings_deinit(&settings);
 }
 
@@ -190,11 +190,11 @@ static size_t number_at(const json_t *tasks, size_t i)
 static void test_order(void **state)
 {
     (void)state;
-    struct data data = {.train = numbered(PROBLEMS), .held_out = json_array(), .seed = 3};
+    struct train_data data = {.train = numbered(PROBLEMS), .held_out = json_array(), .seed = 3};
     data.order = mem_alloc(PROBLEMS * sizeof *data.order);
     data.epoch = UINT64_MAX;
-    struct data_place place = {0}, half = {0};
-    json_t *whole = data_draw(&data, &place, 4 * PROBLEMS);
+    struct train_data_position place = {0}, half = {0};
+    json_t *whole = train_data_draw(&data, &place, 4 * PROBLEMS);
     size_t different = 0;
     for (size_t epoch = 0; epoch < 4; epoch++) {
         bool seen[PROBLEMS] = {false};
@@ -208,9 +208,9 @@ static void test_order(void **state)
     assert_true(different > 0);
     assert_true(place.epoch == 3 && place.index == PROBLEMS);
     for (size_t at = 0; at + 3 <= 4 * PROBLEMS; at += 3) {
-        struct data_place kept = half;
-        json_t *part = data_draw(&data, &half, 3);
-        json_t *again = data_draw(&data, &kept, 3);
+        struct train_data_position kept = half;
+        json_t *part = train_data_draw(&data, &half, 3);
+        json_t *again = train_data_draw(&data, &kept, 3);
         assert_true(json_equal(part, again));
         for (size_t i = 0; i < 3; i++)
             assert_int_equal(number_at(part, i), number_at(whole, at + i));
@@ -218,7 +218,7 @@ static void test_order(void **state)
         json_decref(again);
     }
     json_decref(whole);
-    data_close(&data);
+    train_data_close(&data);
 }
 
 static const char *id_at(const json_t *tasks, size_t i)
@@ -251,12 +251,12 @@ static void test_held_out(void **state)
     struct settings settings;
     settings_init(&settings);
     for (size_t i = 0; i < COUNT(rows); i++) {
-        struct data data;
+        struct train_data data;
         struct err err = {0};
         settings.train_problems = rows[i].problems;
         settings.train_held_out = rows[i].held_out;
         settings.train_held_out_share = rows[i].share;
-        int result = data_open(&data, &settings, problem_roots, 1, &err);
+        int result = train_data_open(&data, &settings, problem_roots, 1, &err);
         if ((result < 0) != (rows[i].complaint != NULL) ||
             (result < 0 && !strstr(err.text, rows[i].complaint)))
             fail_msg("row %zu: %d %s", i, result, err.text);
@@ -267,7 +267,7 @@ static void test_held_out(void **state)
         for (size_t k = 0; k < rows[i].train; k++)
             for (size_t h = 0; h < rows[i].apart; h++)
                 assert_string_not_equal(id_at(data.train, k), id_at(data.held_out, h));
-        data_close(&data);
+        train_data_close(&data);
     }
     settings_deinit(&settings);
 }

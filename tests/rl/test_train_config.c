@@ -152,7 +152,7 @@ static void test_fields(void **state)
     SAME(method->normalisation.scale, 7);
     SAME(method->normalisation.nominal_rows, 11);
     SAME(method->normalisation.nominal_tokens, 13);
-    SAME(method->advantage.lone_zero, true);
+    SAME(method->advantage.singleton_zero, true);
     assert_string_equal(config.loss->name, "ppo");
     SAME(config.loss_config.clip_low, 0.7);
     SAME(config.loss_config.clip_high, 1.4);
@@ -162,7 +162,7 @@ static void test_fields(void **state)
     SAME(config.schedule, LM_LINEAR);
     SAME(config.sft_schedule, LM_CONSTANT);
     SAME(config.measure, TRAIN_FAST_1);
-    SAME(config.learner.lora_rank, 8);
+    SAME(config.backend.lora_rank, 8);
     SAME(config.evaluation.top_p, 0.9);
     settings_deinit(&settings);
 }

@@ -1,4 +1,4 @@
-"""A Tinker server that really trains: the protocol in front of tests/policy/learner_probe.
+"""A Tinker server that really trains: the protocol in front of tests/policy/train_backend_probe.
 
     with FakeTinker(model_directory, tmp_path) as server:
         server.faults = [Fault("/api/v1/asample", "status", 429, times=2)]
@@ -36,7 +36,7 @@ import time
 
 from support import HOUSE
 
-PROBE = HOUSE / "build" / "tests" / "policy" / "learner_probe"
+PROBE = HOUSE / "build" / "tests" / "policy" / "train_backend_probe"
 ALPHA = 32
 KEY = "tml-secret-of-the-tests"
 BASE = "base/tiny"

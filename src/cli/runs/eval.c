@@ -8,7 +8,7 @@
 #include "cli/roots.h"
 #include "cli/table.h"
 #include "gym/report/report.h"
-#include "rl/collect/exam.h"
+#include "rl/collect/checkpoint_evaluation.h"
 #include "rl/run/settings.h"
 
 #include <stdio.h>
@@ -125,22 +125,22 @@ static int play(const struct arguments *arguments, const struct settings *settin
 {
     char *problems = join(&arguments->words);
     struct progress *progress = progress_new(STDERR_FILENO, "evaluating", 1, arguments->quiet);
-    struct exam_result result = {0};
+    struct checkpoint_evaluation_result result = {0};
     struct paths_list roots;
     int status = cli_roots(&arguments->roots, settings, &roots, err);
     if (status == 0) {
-        const struct exam_options options = {.settings = settings,
-                                             .directory = run,
-                                             .where = where,
-                                             .problems = problems,
-                                             .out = arguments->out,
-                                             .roots = roots.items,
-                                             .root_count = roots.count,
-                                             .server = arguments->server,
-                                             .cancelled = &cli_cancelled,
-                                             .tell = hear,
-                                             .context = progress};
-        status = exam_run(&options, &result, err);
+        const struct checkpoint_evaluation_options options = {.settings = settings,
+                                                              .directory = run,
+                                                              .where = where,
+                                                              .problems = problems,
+                                                              .out = arguments->out,
+                                                              .roots = roots.items,
+                                                              .root_count = roots.count,
+                                                              .server = arguments->server,
+                                                              .cancelled = &cli_cancelled,
+                                                              .tell = hear,
+                                                              .context = progress};
+        status = checkpoint_evaluation_run(&options, &result, err);
         paths_list_deinit(&roots);
     }
     progress_free(progress);

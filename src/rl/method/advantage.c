@@ -139,7 +139,7 @@ static void estimate(struct rl_batch *batch, const struct rl_estimator *estimato
     struct sums sums = add_up(members, count);
     for (size_t i = 0; i < count; i++) {
         double value = members[i].value;
-        double alone = options->lone_zero ? 0 : value;
+        double alone = options->singleton_zero ? 0 : value;
         batch->advantage[members[i].row] = sums.weight <= 1
                                                ? alone
                                                : centred(estimator, &sums, value) /

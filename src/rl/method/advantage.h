@@ -65,7 +65,7 @@ extern const struct rl_estimator rl_estimators[]; /* the last one has no name */
 const struct rl_estimator *rl_estimator(const char *name);
 
 struct rl_advantage_options {
-    bool lone_zero; /* N = 1: 0; else its return */
+    bool singleton_zero; /* N = 1: 0; else its return */
     /* Rows with one of these bits count in no group. RL_ANY: whatever is not trained on is no
      * measure, either; the original, where rejected turns stay in the baseline, has all but
      * RL_REJECTED. */

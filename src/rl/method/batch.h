@@ -33,7 +33,7 @@ enum rl_drop {
     RL_FAILED = 4,    /* a turn of a rollout in which another one is excluded (rl/method/masks.h) */
     RL_MISMATCH = 8,  /* outside the band (rl/method/mismatch.h) */
     RL_VETO = 16,     /* an extreme token (rl/method/mismatch.h) */
-    RL_COVERAGE = 32, /* a lazy kernel (rl/method/coverage.h) */
+    RL_COVERAGE = 32, /* a lazy kernel (rl/method/coverage_rejection.h) */
     RL_CONSTANT = 64, /* a prompt whose answers are all alike (rl/method/select.h) */
     RL_SURPLUS = 128, /* more than was asked for (rl/method/select.h) */
     RL_ANY = 255,

@@ -20,7 +20,7 @@ const char *rl_method_name(size_t index)
 static void set_standard(struct rl_method *method)
 {
     *method = (struct rl_method){
-        .band = rl_band_defaults,
+        .band = rl_ratio_bounds_defaults,
         .coverage = rl_coverage_defaults,
         .returns = rl_return_defaults,
         .filter = rl_filter_defaults,
@@ -38,8 +38,10 @@ static void set_grpo(struct rl_method *method)
 /* Dr. Kernel's release: values of its scripts. */
 static void set_drkernel(struct rl_method *method)
 {
-    method->band =
-        (struct rl_band){.level = RL_GEOMETRIC, .lower = 0.999, .upper = 1.001, .veto = 1e-4};
+    method->band = (struct rl_ratio_bounds){.level = RL_GEOMETRIC,
+                                            .lower = 0.999,
+                                            .upper = 1.001,
+                                            .veto = 1e-4};
     method->coverage.enabled = true;
     method->normalisation.aggregation = RL_SEQ_MEAN_TOKEN_SUM;
     method->normalisation.scale = 1000;
@@ -125,7 +127,7 @@ int rl_method_check(struct rl_method *method, struct err *err)
     if (!(method->normalisation.scale > 0))
         return err_set(err, ERR_INPUT, "the loss's scale must be above 0, not %g",
                        method->normalisation.scale);
-    return rl_band_check(&method->band, err);
+    return rl_ratio_bounds_check(&method->band, err);
 }
 
 static void filter_prompts(struct rl_batch *batch, const struct rl_method *method,

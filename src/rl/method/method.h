@@ -5,7 +5,7 @@
  *   rl_method_weigh   surplus prompts ─► advantages ─► weights of tokens
  *
  * Between the two a trainer sees how many prompts are usable, and may draw more: then it puts all
- * rows into a new batch and begins again; what was rejected is rejected again (rl/method/random.h).
+ * rows into a new batch and begins again; what was rejected is rejected again (rl/method/counter_random.h).
  *
  * Importance weights are of all that was sampled and can be trained on: a ratio that left rejected
  * turns out would be no ratio of two probabilities of the rollout.
@@ -17,7 +17,7 @@
 #define WARPGYM_RL_METHOD_METHOD_H
 
 #include "rl/method/advantage.h"
-#include "rl/method/coverage.h"
+#include "rl/method/coverage_rejection.h"
 #include "rl/method/mismatch.h"
 #include "rl/method/returns.h"
 #include "rl/method/select.h"
@@ -30,7 +30,7 @@ struct rl_method {
     bool lazy_paid;      /* rewards of turns that coverage rejects count in returns */
     bool rejected_stay;  /* turns that mismatch or coverage rejects count in groups */
     bool filter_rewards; /* not returns */
-    struct rl_band band;
+    struct rl_ratio_bounds band;
     struct rl_coverage_options coverage;
     struct rl_return_options returns; /* but for `without` */
     struct rl_filter filter;          /* but for `by` and `out`, which follow from the others */

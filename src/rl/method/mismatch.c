@@ -1,18 +1,20 @@
 #include "rl/method/mismatch.h"
 
-#include "rl/method/mismatch_parts.h"
+#include "rl/method/internal.h"
 
 #include <math.h>
 
 const char *const rl_level_names[RL_LEVELS] = {"none",     "token",    "turn",
                                                "turn_geo", "sequence", "geometric"};
 
-const struct rl_band rl_band_defaults = {.level = RL_NO_LEVEL, .lower = 0.5, .upper = 2};
+const struct rl_ratio_bounds rl_ratio_bounds_defaults = {.level = RL_NO_LEVEL,
+                                                         .lower = 0.5,
+                                                         .upper = 2};
 
-int rl_band_check(struct rl_band *band, struct err *err)
+int rl_ratio_bounds_check(struct rl_ratio_bounds *band, struct err *err)
 {
     if (band->level == RL_NO_LEVEL)
-        band->lower = isnan(band->lower) ? rl_band_defaults.lower : band->lower;
+        band->lower = isnan(band->lower) ? rl_ratio_bounds_defaults.lower : band->lower;
     else if (!(band->upper > 0) || isinf(band->upper))
         return err_set(err, ERR_INPUT, "the band's upper bound must be above 0, not %g",
                        band->upper);
@@ -93,12 +95,13 @@ void rl_ratios(const struct rl_batch *batch, enum rl_level level, double *ratio)
     }
 }
 
-bool rl_in_band(const struct rl_band *band, double ratio)
+bool rl_within_bounds(const struct rl_ratio_bounds *band, double ratio)
 {
     return ratio >= band->lower && ratio <= band->upper;
 }
 
-static bool has_extreme_token(const struct rl_batch *batch, const struct rl_band *band, size_t row)
+static bool has_extreme_token(const struct rl_batch *batch, const struct rl_ratio_bounds *band,
+                              size_t row)
 {
     for (size_t i = batch->first[row]; band->veto > 0 && i < batch->first[row + 1]; i++)
         if (rl_token_counts(batch, row, i) && rl_token_log_ratio(batch, i) < log(band->veto))
@@ -106,7 +109,7 @@ static bool has_extreme_token(const struct rl_batch *batch, const struct rl_band
     return false;
 }
 
-void rl_find_vetoes(const struct rl_batch *batch, const struct rl_band *band, bool *vetoed)
+void rl_find_vetoes(const struct rl_batch *batch, const struct rl_ratio_bounds *band, bool *vetoed)
 {
     for (size_t row = 0, end = 0; row < batch->rows; row = end) {
         bool any = false;
@@ -119,22 +122,22 @@ void rl_find_vetoes(const struct rl_batch *batch, const struct rl_band *band, bo
 }
 
 /* Rows that were dropped before stay as they are: their tokens have not been looked at. */
-static void reject_tokens(struct rl_batch *batch, const struct rl_band *band, size_t row)
+static void reject_tokens(struct rl_batch *batch, const struct rl_ratio_bounds *band, size_t row)
 {
     for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++)
         if (rl_token_counts(batch, row, i) &&
-            !rl_in_band(band, rl_exp_clamped(rl_token_log_ratio(batch, i))))
+            !rl_within_bounds(band, rl_exp_clamped(rl_token_log_ratio(batch, i))))
             batch->mask[i] = false;
 }
 
-void rl_mismatch_reject(struct rl_batch *batch, const struct rl_band *band)
+void rl_mismatch_reject(struct rl_batch *batch, const struct rl_ratio_bounds *band)
 {
     bool *vetoed = mem_alloc(batch->rows + 1), *outside = mem_alloc(batch->rows + 1);
     rl_find_vetoes(batch, band, vetoed);
     for (size_t row = 0, end = 0; row < batch->rows; row = end) {
         end = rl_unit_end(batch, band->level, row);
         bool inside = band->level == RL_NO_LEVEL || band->level == RL_TOKEN ||
-                      rl_in_band(band, rl_unit_ratio(batch, band->level, row, end));
+                      rl_within_bounds(band, rl_unit_ratio(batch, band->level, row, end));
         for (size_t member = row; member < end; member++)
             outside[member] = !inside;
     }

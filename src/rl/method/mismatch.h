@@ -28,23 +28,23 @@ enum rl_level { RL_NO_LEVEL, RL_TOKEN, RL_TURN, RL_TURN_GEO, RL_SEQUENCE, RL_GEO
 #define RL_LEVELS 6
 extern const char *const rl_level_names[RL_LEVELS]; /* "none", "token", … */
 
-struct rl_band {
+struct rl_ratio_bounds {
     enum rl_level level;
     double lower; /* NAN: 1 / upper */
     double upper;
     double veto; /* a ratio; 0: none */
     bool veto_rollout;
 };
-extern const struct rl_band rl_band_defaults; /* none, 0.5 to 2, no veto */
+extern const struct rl_ratio_bounds rl_ratio_bounds_defaults; /* none, 0.5 to 2, no veto */
 
 /* Fills in `lower`. ERR_INPUT: bounds between which nothing lies. */
-NODISCARD int rl_band_check(struct rl_band *band, struct err *err);
+NODISCARD int rl_ratio_bounds_check(struct rl_ratio_bounds *band, struct err *err);
 
 /* ratio [tokens]: of the token's unit, the same for all tokens of it; 1 where nothing counts. */
 void rl_ratios(const struct rl_batch *batch, enum rl_level level, double *ratio);
 
 /* Sets RL_MISMATCH and RL_VETO, and clears the mask of single tokens at level `token`. */
-void rl_mismatch_reject(struct rl_batch *batch, const struct rl_band *band);
+void rl_mismatch_reject(struct rl_batch *batch, const struct rl_ratio_bounds *band);
 
 /* level: token, turn or sequence. upper 0: not truncated. weight [tokens], 0 where none counts. */
 void rl_importance(const struct rl_batch *batch, enum rl_level level, double upper, double *weight);
@@ -95,7 +95,7 @@ struct rl_mismatch_metrics {
 
 /* Before rl_mismatch_reject, of the same batch: afterwards what was rejected counts no more. All 0
  * where no token counts. */
-void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_band *band,
+void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bounds *band,
                          struct rl_mismatch_metrics *metrics);
 void rl_mismatch_put(const struct rl_mismatch_metrics *metrics, rl_put put, void *context);
 
@@ -110,7 +110,7 @@ extern const struct rl_fast {
 } rl_fast[RL_FAST_RUNGS]; /* 1, 1.2, 1.5, 2, 3 */
 
 struct rl_quality {
-    struct rl_quality_side {
+    struct rl_quality_class {
         size_t count, correct, timed;
         double speedup_sum; /* of correct ones that were timed */
         size_t fast[RL_FAST_RUNGS];

@@ -1,4 +1,4 @@
-#include "rl/method/mismatch_parts.h"
+#include "rl/method/internal.h"
 
 #include <math.h>
 
@@ -38,7 +38,7 @@ struct tally {
     double deviation_most;
 };
 
-static void tally_token(struct tally *tally, const struct rl_band *band, double difference,
+static void tally_token(struct tally *tally, const struct rl_ratio_bounds *band, double difference,
                         double ratio)
 {
     double rho = rl_exp_clamped(difference);
@@ -59,7 +59,8 @@ struct row_sums {
     double count, trained, sampled, ratio, rejected;
 };
 
-static void tally_row(struct tally *tally, const struct rl_band *band, const struct row_sums *sums)
+static void tally_row(struct tally *tally, const struct rl_ratio_bounds *band,
+                      const struct row_sums *sums)
 {
     double trained = sums->trained / sums->count;
     double sampled = sums->sampled / sums->count;
@@ -82,7 +83,7 @@ static void tally_row(struct tally *tally, const struct rl_band *band, const str
 }
 
 static void tally_batch(struct tally *tally, const struct rl_batch *batch,
-                        const struct rl_band *band, const double *ratio)
+                        const struct rl_ratio_bounds *band, const double *ratio)
 {
     bool *vetoed = mem_alloc(batch->rows + 1);
     rl_find_vetoes(batch, band, vetoed);
@@ -91,7 +92,7 @@ static void tally_batch(struct tally *tally, const struct rl_batch *batch,
         for (size_t i = batch->first[row]; i < batch->first[row + 1]; i++) {
             if (!rl_token_counts(batch, row, i))
                 continue;
-            bool outside = band->level != RL_NO_LEVEL && !rl_in_band(band, ratio[i]);
+            bool outside = band->level != RL_NO_LEVEL && !rl_within_bounds(band, ratio[i]);
             tally_token(tally, band, rl_token_log_ratio(batch, i), ratio[i]);
             sums.count++;
             sums.trained += (double)batch->trained[i];
@@ -132,7 +133,7 @@ static void write_rejection(const struct tally *tally, struct rl_mismatch_metric
     metrics->rollout_is_catastrophic_token_fraction = share(tally->catastrophic_tokens, tokens);
 }
 
-void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_band *band,
+void rl_mismatch_measure(const struct rl_batch *batch, const struct rl_ratio_bounds *band,
                          struct rl_mismatch_metrics *metrics)
 {
     struct tally tally = {0};
@@ -174,7 +175,7 @@ void rl_quality_measure(const struct rl_batch *batch, struct rl_quality *quality
     *quality = (struct rl_quality){0};
     for (size_t row = 0; row < batch->rows; row++) {
         bool masked = batch->drop[row] & (RL_MISMATCH | RL_VETO);
-        struct rl_quality_side *side = masked ? &quality->masked : &quality->kept;
+        struct rl_quality_class *side = masked ? &quality->masked : &quality->kept;
         if (batch->drop[row] & RL_EXCLUDED)
             continue;
         side->count++;
@@ -204,7 +205,7 @@ static void put_share(const struct sink *sink, const char *kind, const char *nam
     mem_free(full);
 }
 
-static void put_side(const struct sink *sink, const char *kind, const struct rl_quality_side *side)
+static void put_side(const struct sink *sink, const char *kind, const struct rl_quality_class *side)
 {
     double count = (double)side->count;
     put_share(sink, kind, "count", count, 1);
@@ -216,8 +217,8 @@ static void put_side(const struct sink *sink, const char *kind, const struct rl_
 
 void rl_quality_put(const struct rl_quality *quality, rl_put put, void *context)
 {
-    const struct rl_quality_side *masked = &quality->masked;
-    const struct rl_quality_side *kept = &quality->kept;
+    const struct rl_quality_class *masked = &quality->masked;
+    const struct rl_quality_class *kept = &quality->kept;
     struct sink sink = {put, context};
     put_side(&sink, "masked", masked);
     put_side(&sink, "kept", kept);

@@ -1,6 +1,6 @@
 #include "rl/method/select.h"
 
-#include "rl/method/random.h"
+#include "rl/method/counter_random.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  *   last_turn  its rollouts' last rewards do (Dr. Kernel's code: early turns do not count)
  *   none       never (kernel_rl: its filter sees one group at a time and keeps it)
  *
- * Draws are numbers (seed, step, prompt) of rl/method/random.h.
+ * Draws are numbers (seed, step, prompt) of rl/method/counter_random.h.
  */
 #ifndef WARPGYM_RL_METHOD_SELECT_H
 #define WARPGYM_RL_METHOD_SELECT_H

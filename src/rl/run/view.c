@@ -6,7 +6,7 @@
 #include "base/limits.h"
 #include "base/lockfile.h"
 #include "base/mem.h"
-#include "rl/collect/evaluate.h"
+#include "rl/collect/evaluation.h"
 #include "rl/run/lengths.h"
 #include "rl/run/run.h"
 #include "rl/run/settings.h"
@@ -190,7 +190,7 @@ char *run_view_evaluation(const struct run_view *view, size_t row)
     const struct run_column *rate = run_series_find(&view->series, "eval/correct_rate");
     if (!rate || isnan(rate->values[row]))
         return NULL;
-    char *path = evaluate_path(view->path, view->series.steps[row]);
+    char *path = evaluation_path(view->path, view->series.steps[row]);
     if (file_exists(path))
         return path;
     mem_free(path);

@@ -137,7 +137,7 @@ static int read_flags(struct rl_method *method, const struct settings *settings,
         {"train.coverage_rewards", settings->train_coverage_rewards, payments, &method->lazy_paid},
         {"train.rejected_turns", settings->train_rejected_turns, stays, &method->rejected_stay},
         {"train.filter_values", settings->train_filter_values, values, &method->filter_rewards},
-        {"train.lone", settings->train_lone, lones, &method->advantage.lone_zero},
+        {"train.lone", settings->train_lone, lones, &method->advantage.singleton_zero},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         int index = *rows[i].flag;
@@ -216,7 +216,7 @@ static int check_plan(const struct rl_method *method, const struct rl_plan *plan
                        "train.samples: the only answer to a problem has no other to be compared "
                        "with, and train.filter leaves out all problems; take 2 or more, or "
                        "train.estimator=return train.filter=none");
-    if (alone && method->advantage.lone_zero)
+    if (alone && method->advantage.singleton_zero)
         return err_set(err, ERR_INPUT,
                        "train.samples: with train.lone zero the only answer to a problem teaches "
                        "nothing; take 2 or more, or train.estimator=return");
@@ -289,9 +289,9 @@ static int read_loss(struct train_config *config, const struct settings *setting
 
 /* -------------------------------------------------------------------------------------- learner */
 
-static void read_learner(struct train_config *config, const struct settings *settings)
+static void read_train_backend(struct train_config *config, const struct settings *settings)
 {
-    config->learner = (struct learner_options){
+    config->backend = (struct train_backend_options){
         .kind = settings->train_learner,
         .model = settings->train_model,
         .tokenizer = settings->train_tokenizer[0] ? settings->train_tokenizer : NULL,
@@ -303,11 +303,11 @@ static void read_learner(struct train_config *config, const struct settings *set
         .batch_tokens = (size_t)settings->train_batch_tokens,
         .at_once = (size_t)settings->train_jobs,
         .recompute = settings->train_recompute,
-        .backend = settings->train_backend,
+        .device = settings->train_backend,
         .threads = (size_t)settings->train_threads,
         .settings = settings,
     };
-    config->sampling = (struct learner_sampling){
+    config->sampling = (struct train_backend_sampling){
         .max_tokens = (size_t)settings->train_max_tokens,
         .temperature = settings->train_temperature,
         .top_p = settings->train_top_p,
@@ -326,7 +326,7 @@ static void read_learner(struct train_config *config, const struct settings *set
     };
 }
 
-static int check_learner(const struct settings *settings, struct err *err)
+static int check_train_backend(const struct settings *settings, struct err *err)
 {
     bool tinker = strcmp(settings->train_learner, "tinker") == 0;
     if (!settings->train_model[0])
@@ -359,7 +359,7 @@ static int check_learner(const struct settings *settings, struct err *err)
 static int check_unscored(const struct train_config *config, const struct settings *settings,
                           struct err *err)
 {
-    const struct rl_band *band = &config->method.band;
+    const struct rl_ratio_bounds *band = &config->method.band;
     const char *what = band->level != RL_NO_LEVEL     ? "train.band"
                        : band->veto > 0               ? "train.veto"
                        : config->ratio_trained        ? "train.ratio=trained"
@@ -396,7 +396,7 @@ int train_config_read(struct train_config *config, const struct settings *settin
     config->sft_schedule = (enum lm_schedule)sft_schedule;
     config->ratio_trained = ratio;
     config->measure = (enum train_measure)measure;
-    int result = check_learner(settings, err);
+    int result = check_train_backend(settings, err);
     if (result == 0)
         result = read_method(&config->method, settings, err);
     if (result == 0)
@@ -408,7 +408,7 @@ int train_config_read(struct train_config *config, const struct settings *settin
                          "train.importance: with train.ratio sampled the loss's own ratio is an "
                          "importance weight, and tokens would be weighed twice; set train.ratio to "
                          "trained");
-    read_learner(config, settings);
+    read_train_backend(config, settings);
     return result;
 }
 

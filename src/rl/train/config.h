@@ -7,7 +7,7 @@
 #define WARPGYM_RL_TRAIN_CONFIG_H
 
 #include "base/settings.h"
-#include "policy/learner.h"
+#include "policy/train_backend.h"
 #include "rl/method/method.h"
 
 enum train_measure { TRAIN_CORRECT, TRAIN_FAST_1, TRAIN_RETURN };
@@ -20,8 +20,8 @@ struct train_config {
     enum lm_schedule schedule, sft_schedule;
     bool ratio_trained;
     enum train_measure measure;
-    struct learner_options learner; /* but for `cancelled` */
-    struct learner_sampling sampling, evaluation;
+    struct train_backend_options backend; /* but for `cancelled` */
+    struct train_backend_sampling sampling, evaluation;
 };
 
 /* ERR_INPUT names the setting, and the nearest word. */

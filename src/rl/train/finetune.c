@@ -2,7 +2,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "rl/train/guard.h"
+#include "rl/train/train_guard.h"
 
 #include <math.h>
 #include <string.h>
@@ -133,19 +133,19 @@ static void normalise(struct plan *plan, struct arena *arena, struct finetune_fi
     }
 }
 
-static int learn(struct plan *plan, struct learner *learner, const struct lm_adam *adam,
+static int learn(struct plan *plan, struct train_backend *backend, const struct lm_adam *adam,
                  struct finetune_figures *figures, struct err *err)
 {
     struct loss_sums sums;
-    int result = learner_forward_backward(learner, plan->datums, plan->count,
-                                          loss_find("cross_entropy"), NULL, &sums, err);
+    int result = train_backend_forward_backward(backend, plan->datums, plan->count,
+                                                loss_find("cross_entropy"), NULL, &sums, err);
     if (result < 0)
         return result;
     figures->loss = sums.loss;
-    return guard_step(learner, sums.loss, adam, &figures->norm, &figures->not_finite, err);
+    return train_guard_step(backend, sums.loss, adam, &figures->norm, &figures->not_finite, err);
 }
 
-int finetune_step(struct finetune *finetune, struct learner *learner,
+int finetune_step(struct finetune *finetune, struct train_backend *backend,
                   const struct train_config *config, uint64_t step,
                   struct finetune_figures *figures, struct err *err)
 {
@@ -162,7 +162,7 @@ int finetune_step(struct finetune *finetune, struct learner *learner,
         adam.beta2 = settings->train_sft_beta2;
     make_plan(finetune, &finetune->place, &plan);
     normalise(&plan, &arena, figures);
-    int result = learn(&plan, learner, &adam, figures, err);
+    int result = learn(&plan, backend, &adam, figures, err);
     arena_deinit(&arena);
     mem_free(plan.datums);
     return result;

@@ -31,7 +31,7 @@ NODISCARD int finetune_open(struct finetune *finetune, const struct settings *se
 void finetune_close(struct finetune *finetune);
 
 /* Step number `step`, from 0; the place moves on. */
-NODISCARD int finetune_step(struct finetune *finetune, struct learner *learner,
+NODISCARD int finetune_step(struct finetune *finetune, struct train_backend *backend,
                             const struct train_config *config, uint64_t step,
                             struct finetune_figures *figures, struct err *err);
 

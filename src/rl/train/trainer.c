@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "rl/train/trainer_parts.h"
+#include "rl/train/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,13 +20,13 @@ static int finetune(struct trainer *trainer, struct err *err)
     trainer_begin_phase(trainer, "sft", 0);
     trainer->torn = true;
     trainer->fresh = false;
-    int result = finetune_step(&trainer->finetune, trainer->learner, &trainer->config,
+    int result = finetune_step(&trainer->finetune, trainer->backend, &trainer->config,
                                trainer->step, &figures, err);
-    const struct guard_figures seen = {.not_finite = figures.not_finite,
-                                       .norm = figures.norm,
-                                       .kl = NAN};
+    const struct train_guard_figures seen = {.not_finite = figures.not_finite,
+                                             .norm = figures.norm,
+                                             .kl = NAN};
     if (result == 0)
-        result = guard_see(&trainer->guard, trainer->settings, trainer->step, &seen, err);
+        result = train_guard_check(&trainer->guard, trainer->settings, trainer->step, &seen, err);
     if (result < 0)
         return result;
     json_t *metrics = json_object();
@@ -43,7 +43,7 @@ static int finetune(struct trainer *trainer, struct err *err)
     trainer->saving_s = 0;
     result = run_metrics(trainer->run, trainer->step, metrics, err);
     if (result == 0)
-        trainer_tell(trainer, 0, metrics);
+        trainer_report_progress(trainer, 0, metrics);
     json_decref(metrics);
     trainer->step += result == 0;
     trainer->torn = result < 0;
@@ -55,7 +55,7 @@ static bool saves_at(const struct trainer *trainer, uint64_t step)
     return step % (uint64_t)trainer->settings->train_save_every == 0 || step == trainer->steps;
 }
 
-bool trainer_rests_at(const struct trainer *trainer, uint64_t step)
+bool trainer_pauses_at(const struct trainer *trainer, uint64_t step)
 {
     return saves_at(trainer, step) || trainer_evaluates_at(trainer, step);
 }
@@ -95,7 +95,7 @@ static int export(struct trainer *trainer, struct err *err)
 {
     bool adapter = trainer->settings->train_lora_rank > 0;
     char *path = mem_printf("%s/%s", run_directory(trainer->run), adapter ? "adapter" : "model");
-    int result = learner_export(trainer->learner, path, err);
+    int result = train_backend_export(trainer->backend, path, err);
     mem_free(path);
     return result == ERR_UNSUPPORTED ? 0 : result;
 }
@@ -149,7 +149,7 @@ static int run(struct trainer *trainer, struct trainer_result *result, struct er
     if (status == 0)
         status = run_open(&trainer->run, trainer->options->directory, trainer->settings, err);
     if (status == 0)
-        status = trainer_open_learners(trainer, err);
+        status = trainer_open_backends(trainer, err);
     if (status == 0)
         status = trainer_resume(trainer, err);
     if (status < 0)

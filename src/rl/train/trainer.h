@@ -29,7 +29,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct trainer_news {
+struct trainer_progress {
     const char *phase; /* "sft", "rollout", "train", "evaluate", "checkpoint" */
     uint64_t step, steps;
     size_t done, all;      /* of the phase: turns, datums, … */
@@ -43,7 +43,7 @@ struct trainer_options {
     size_t root_count;
     const _Atomic int *cancelled;
     /* One at a time, from any thread. May be NULL. */
-    void (*tell)(void *context, const struct trainer_news *news);
+    void (*tell)(void *context, const struct trainer_progress *news);
     void *context;
 };
 

@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/episode/config.h"
-#include "rl/train/trainer_parts.h"
+#include "rl/train/internal.h"
 
 #include <stdio.h>
 #include <string.h>

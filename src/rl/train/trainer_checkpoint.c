@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "rl/train/trainer_parts.h"
+#include "rl/train/internal.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,13 +19,13 @@ static json_t *place_json(uint64_t epoch, size_t index)
  * (seed, step, …). */
 static json_t *state_of(const struct trainer *trainer)
 {
-    struct data_place place = trainer_place(trainer);
+    struct train_data_position place = trainer_position(trainer);
     json_t *state = json_object();
     json_put(state, "problems", json_string(trainer->data.digest));
     json_put(state, "data", place_json(place.epoch, place.index));
     json_put(state, "sft",
              place_json(trainer->finetune.place.epoch, trainer->finetune.place.index));
-    json_put(state, "changes", json_integer((json_int_t)learner_steps(trainer->learner)));
+    json_put(state, "changes", json_integer((json_int_t)train_backend_steps(trainer->backend)));
     json_put(state, "stage", stages_state(&trainer->stages));
     json_put(state, "skips", json_integer((json_int_t)trainer->guard.skips));
     json_put(state, "best", json_number(trainer->best));
@@ -126,7 +126,7 @@ static int forget(struct trainer *trainer, const json_t *line, struct err *err)
     if (json_object_get(trainer->forgotten, where))
         return 0;
     json_put(trainer->forgotten, where, json_true());
-    int code = learner_forget(trainer->learner, run_directory(trainer->run), where, &why);
+    int code = train_backend_forget(trainer->backend, run_directory(trainer->run), where, &why);
     if (code == 0)
         return run_checkpoint_removed(trainer->run, line, err);
     if (code == ERR_CANCELLED)
@@ -166,7 +166,8 @@ int trainer_save(struct trainer *trainer, struct err *err)
     int64_t begun_ns = clock_now_ns();
     snprintf(name, sizeof name, "step-%06" PRIu64, trainer->step);
     trainer_begin_phase(trainer, "checkpoint", 0);
-    int result = learner_save(trainer->learner, run_directory(trainer->run), name, &where, err);
+    int result = train_backend_save(trainer->backend, run_directory(trainer->run), name, &where,
+                                    err);
     if (result == 0)
         result = run_checkpoint(trainer->run, name, trainer->step, where, trainer->mark, err);
     if (result == 0) {
@@ -187,8 +188,8 @@ int trainer_resume(struct trainer *trainer, struct err *err)
         return result;
     if (found) {
         const json_t *changes = json_object_get(checkpoint.state, "changes");
-        result = learner_load(trainer->learner, run_directory(trainer->run), checkpoint.where, true,
-                              (uint64_t)json_integer_value(changes), err);
+        result = train_backend_load(trainer->backend, run_directory(trainer->run), checkpoint.where,
+                                    true, (uint64_t)json_integer_value(changes), err);
         if (result == 0)
             result = read_state(trainer, checkpoint.state, err);
         if (result < 0)

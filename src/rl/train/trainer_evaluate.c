@@ -4,9 +4,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/episode/trajectory.h"
-#include "rl/collect/evaluate.h"
-#include "rl/method/random.h"
-#include "rl/train/trainer_parts.h"
+#include "rl/collect/evaluation.h"
+#include "rl/method/counter_random.h"
+#include "rl/train/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,20 +22,21 @@ bool trainer_evaluates_at(const struct trainer *trainer, uint64_t step)
 static int play_held_out(struct trainer *trainer, struct round **round, struct err *err)
 {
     const struct settings *settings = trainer->settings;
-    const struct play_options which = {
+    const struct collector_options which = {
         .sampling = trainer->config.evaluation,
-        .seed = rl_number((uint64_t)settings->train_seed, 0, RL_STREAM_HELD_OUT, 0),
+        .seed = rl_random_bits((uint64_t)settings->train_seed, 0, RL_STREAM_HELD_OUT, 0),
         .step = trainer->step,
         .name = "evaluate",
         .tasks = trainer->data.held_out,
         .samples = (size_t)settings->train_evaluate_samples,
     };
     int result = trainer_refresh(trainer, err);
-    return result < 0 ? result : trainer_start(round, trainer, &which, settings->gym_reward, err);
+    return result < 0 ? result
+                      : trainer_start_collecting(round, trainer, &which, settings->gym_reward, err);
 }
 
 /* Figures of nothing would be kept for good. */
-static int check_played(const struct trainer *trainer, const struct play_rollout *rollouts,
+static int check_played(const struct trainer *trainer, const struct rl_rollout *rollouts,
                         size_t count, struct err *err)
 {
     for (size_t i = 0; i < count; i++)
@@ -48,14 +49,14 @@ static int check_played(const struct trainer *trainer, const struct play_rollout
                                 trainer->step, rollouts[0].why.text);
 }
 
-static int write_evaluation(const struct trainer *trainer, const struct play_rollout *rollouts,
+static int write_evaluation(const struct trainer *trainer, const struct rl_rollout *rollouts,
                             size_t count, struct err *err)
 {
-    char *path = evaluate_path(run_directory(trainer->run), trainer->step);
+    char *path = evaluation_path(run_directory(trainer->run), trainer->step);
     char *directory = file_parent(path);
     int result = file_make_directories(directory, 0755, err);
     if (result == 0)
-        result = evaluate_write(rollouts, count, path, err);
+        result = evaluation_write(rollouts, count, path, err);
     mem_free(path);
     mem_free(directory);
     return result;
@@ -79,7 +80,7 @@ static bool see_best(struct trainer *trainer, bool unjudged)
 }
 
 /* It was played, and the judge said nothing of any turn. */
-static bool is_unjudged(const struct play_rollout *rollout)
+static bool is_unjudged(const struct rl_rollout *rollout)
 {
     size_t excluded = 0;
     for (size_t i = 0; i < rollout->count; i++)
@@ -88,7 +89,7 @@ static bool is_unjudged(const struct play_rollout *rollout)
 }
 
 /* Episodes that cannot be played are none of them: they are the same each time. */
-static bool any_unjudged(const struct play_rollout *rollouts, size_t count)
+static bool any_unjudged(const struct rl_rollout *rollouts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (is_unjudged(&rollouts[i]))
@@ -97,7 +98,7 @@ static bool any_unjudged(const struct play_rollout *rollouts, size_t count)
 }
 
 /* Of the first episode that says nothing of the policy. */
-static void find_why(const struct play_rollout *rollouts, size_t count, char *why, size_t why_bytes)
+static void find_why(const struct rl_rollout *rollouts, size_t count, char *why, size_t why_bytes)
 {
     for (size_t i = 0; i < count; i++) {
         if (!rollouts[i].trajectory) {
@@ -111,7 +112,7 @@ static void find_why(const struct play_rollout *rollouts, size_t count, char *wh
     }
 }
 
-static int log_lost(struct trainer *trainer, const struct play_rollout *rollouts, size_t count,
+static int log_lost(struct trainer *trainer, const struct rl_rollout *rollouts, size_t count,
                     const json_t *lost, struct err *err)
 {
     char why[ERR_TEXT_MAX] = "";
@@ -128,7 +129,7 @@ static int log_lost(struct trainer *trainer, const struct play_rollout *rollouts
 
 int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
 {
-    const struct play_rollout *rollouts;
+    const struct rl_rollout *rollouts;
     struct round *round = NULL;
     size_t count;
     int64_t begun_ns = clock_now_ns();
@@ -137,23 +138,23 @@ int trainer_evaluate(struct trainer *trainer, bool *improved, struct err *err)
         return 0;
     int result = play_held_out(trainer, &round, err);
     if (result == 0)
-        result = trainer_wait(round, "evaluate", &rollouts, &count, err);
+        result = trainer_await_rollouts(round, "evaluate", &rollouts, &count, err);
     if (result == 0)
         result = check_played(trainer, rollouts, count, err);
     if (result == 0)
         result = write_evaluation(trainer, rollouts, count, err);
     if (result == 0) {
         trainer->evaluation = json_object();
-        evaluate_measure(rollouts, count, (size_t)trainer->settings->train_evaluate_samples,
-                         trainer->evaluation);
+        evaluation_measure(rollouts, count, (size_t)trainer->settings->train_evaluate_samples,
+                           trainer->evaluation);
         json_put(trainer->evaluation, "time/evaluate", json_real(clock_ms_since(begun_ns) * 1e-3));
         const json_t *lost = json_object_get(trainer->evaluation, "eval/lost_samples");
         *improved = see_best(trainer, any_unjudged(rollouts, count));
         trainer_mark(trainer);
-        trainer_tell(trainer, 0, trainer->evaluation);
+        trainer_report_progress(trainer, 0, trainer->evaluation);
         if (json_number_value(lost) > 0)
             result = log_lost(trainer, rollouts, count, lost, err);
     }
-    trainer_end(round);
+    trainer_free_rounds(round);
     return result;
 }

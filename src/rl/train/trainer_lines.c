@@ -4,15 +4,15 @@
 #include "base/mem.h"
 #include "gym/episode/trajectory.h"
 #include "rl/run/tags.h"
-#include "rl/train/trainer_parts.h"
+#include "rl/train/internal.h"
 
 #include <math.h>
 
-static json_t *trace_of(const struct trainer *trainer, const struct step *step, size_t row,
-                        const struct play_rollout *rollout)
+static json_t *trace_of(const struct trainer *trainer, const struct train_step *step, size_t row,
+                        const struct rl_rollout *rollout)
 {
     const struct rl_batch *batch = &step->batch;
-    const struct play_turn *turn = step->turns[row];
+    const struct rl_turn *turn = step->turns[row];
     json_t *trace = json_object();
     json_t *verdict = trajectory_verdict(json_text_at(turn->record, "verdict"));
     json_put(trace, "step", json_integer((json_int_t)trainer->step));
@@ -43,7 +43,7 @@ static json_t *trace_of(const struct trainer *trainer, const struct step *step, 
     return trace;
 }
 
-int trainer_write_traces(struct trainer *trainer, const struct step *step, struct err *err)
+int trainer_write_traces(struct trainer *trainer, const struct train_step *step, struct err *err)
 {
     size_t row = 0;
     int result = 0;
@@ -56,7 +56,8 @@ int trainer_write_traces(struct trainer *trainer, const struct step *step, struc
     return result;
 }
 
-int trainer_write_histograms(struct trainer *trainer, const struct step *step, struct err *err)
+int trainer_write_histograms(struct trainer *trainer, const struct train_step *step,
+                             struct err *err)
 {
     const struct rl_batch *batch = &step->batch;
     double *values = mem_alloc((3 * batch->rows + 1) * sizeof *values);
@@ -89,10 +90,11 @@ static void put(json_t *metrics, const char *name, double value)
 }
 
 /* How old the weights were that wrote the answers, in changes until the step began. */
-static void put_lag(const struct trainer *trainer, const struct step *step, size_t changes,
+static void put_lag(const struct trainer *trainer, const struct train_step *step, size_t changes,
                     json_t *metrics)
 {
-    double begun = (double)learner_steps(trainer->learner) - (double)changes, sum = 0, most = 0;
+    double begun = (double)train_backend_steps(trainer->backend) - (double)changes, sum = 0,
+           most = 0;
     for (size_t row = 0; row < step->batch.rows; row++) {
         double lag = begun - (double)step->turns[row]->answer.version;
         sum += lag;
@@ -102,7 +104,7 @@ static void put_lag(const struct trainer *trainer, const struct step *step, size
     put(metrics, "lag/max", most);
 }
 
-static void put_times(const struct step *step, const struct times *times, json_t *metrics)
+static void put_times(const struct train_step *step, const struct times *times, json_t *metrics)
 {
     double answer_ms = 0, judge_ms = 0;
     for (size_t row = 0; row < step->batch.rows; row++) {
@@ -118,13 +120,14 @@ static void put_times(const struct step *step, const struct times *times, json_t
     put(metrics, "time/total", (double)(clock_now_ns() - times->begun_ns) * 1e-9);
 }
 
-json_t *trainer_metrics(struct trainer *trainer, const struct step *step,
-                        const struct step_trained *trained, double rate, const struct times *times)
+json_t *trainer_metrics(struct trainer *trainer, const struct train_step *step,
+                        const struct train_step_result *trained, double rate,
+                        const struct times *times)
 {
     json_t *metrics = trainer->evaluation ? json_copy(trainer->evaluation) : json_object();
-    step_measure(step, metrics);
+    train_step_measure(step, metrics);
     put(metrics, "progress/done_frac", (double)(trainer->step + 1) / (double)trainer->steps);
-    put(metrics, "progress/epoch", (double)trainer_place(trainer).epoch);
+    put(metrics, "progress/epoch", (double)trainer_position(trainer).epoch);
     put(metrics, "optim/lr", rate);
     put(metrics, "optim/changes", (double)trained->changes);
     put(metrics, "optim/not_finite", trained->not_finite);

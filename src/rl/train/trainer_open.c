@@ -4,8 +4,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/episode/config.h"
-#include "policy/learner_memory.h"
-#include "rl/train/trainer_parts.h"
+#include "policy/train_backend_memory.h"
+#include "rl/train/internal.h"
 
 #include <string.h>
 
@@ -42,14 +42,14 @@ static int check_episodes(const struct trainer *trainer, const json_t *tasks, st
 }
 
 /* The files without which there is no model, or no tokenizer. */
-static int check_model(const struct learner_options *learner, bool engine, struct err *err)
+static int check_model(const struct train_backend_options *backend, bool engine, struct err *err)
 {
     const struct {
         const char *setting, *directory, *file;
     } rows[] = {
-        {"train.model", engine ? learner->model : NULL, "config.json"},
-        {learner->tokenizer ? "train.tokenizer" : "train.model",
-         learner->tokenizer ? learner->tokenizer : learner->model, "tokenizer.json"},
+        {"train.model", engine ? backend->model : NULL, "config.json"},
+        {backend->tokenizer ? "train.tokenizer" : "train.model",
+         backend->tokenizer ? backend->tokenizer : backend->model, "tokenizer.json"},
     };
     int result = 0;
     for (size_t i = 0; i < COUNT(rows) && result == 0; i++) {
@@ -80,12 +80,13 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
         result = stages_open(&trainer->stages, settings->train_stages,
                              (size_t)settings->train_stage_steps, err);
     if (result == 0)
-        result = data_open(&trainer->data, settings, options->roots, options->root_count, err);
+        result = train_data_open(&trainer->data, settings, options->roots, options->root_count,
+                                 err);
     if (result == 0)
-        result = check_model(&trainer->config.learner,
+        result = check_model(&trainer->config.backend,
                              strcmp(settings->train_learner, "engine") == 0, err);
     if (result == 0)
-        result = learner_memory_check(&trainer->config.learner, settings->train_kl > 0, err);
+        result = train_backend_memory_check(&trainer->config.backend, settings->train_kl > 0, err);
     if (result == 0)
         result = finetune_open(&trainer->finetune, settings, err);
     if (result == 0)
@@ -102,14 +103,14 @@ int trainer_prepare(struct trainer *trainer, struct err *err)
     return result;
 }
 
-int trainer_open_learners(struct trainer *trainer, struct err *err)
+int trainer_open_backends(struct trainer *trainer, struct err *err)
 {
-    struct learner_options options = trainer->config.learner;
+    struct train_backend_options options = trainer->config.backend;
     options.cancelled = trainer->options->cancelled;
-    int result = learner_open(&trainer->learner, &options, err);
+    int result = train_backend_open(&trainer->backend, &options, err);
     options.at_once = 1;
     if (result == 0 && trainer->settings->train_kl > 0)
-        result = learner_open_base(&trainer->base, trainer->learner, &options, err);
+        result = train_backend_open_base(&trainer->base, trainer->backend, &options, err);
     return result;
 }
 
@@ -119,14 +120,14 @@ void trainer_close(struct trainer *trainer)
     json_decref(trainer->mark);
     json_decref(trainer->evaluation);
     json_decref(trainer->forgotten);
-    learner_close(trainer->base);
-    learner_close(trainer->learner);
+    train_backend_close(trainer->base);
+    train_backend_close(trainer->backend);
     run_close(trainer->run);
     if (trainer->evaluator)
         evaluator_close(trainer->evaluator);
     gym_close(trainer->gym);
     finetune_close(&trainer->finetune);
-    data_close(&trainer->data);
+    train_data_close(&trainer->data);
     stages_close(&trainer->stages);
     pthread_mutex_destroy(&trainer->lock);
 }

@@ -1,11 +1,11 @@
 /* Rows of a step: rollouts that are over, in as many rounds as it takes. */
 #include "base/json.h"
 #include "gym/episode/trajectory.h"
-#include "rl/train/trainer_parts.h"
+#include "rl/train/internal.h"
 
 #include <inttypes.h>
 
-static int log_unplayed(struct trainer *trainer, const struct play_rollout *rollouts, size_t count,
+static int log_unplayed(struct trainer *trainer, const struct rl_rollout *rollouts, size_t count,
                         struct err *err)
 {
     int result = 0;
@@ -24,8 +24,8 @@ static int log_unplayed(struct trainer *trainer, const struct play_rollout *roll
 }
 
 /* A step that no verdict says anything about is no step. */
-static int check_judged(const struct trainer *trainer, const struct step *step,
-                        const struct play_rollout *rollouts, size_t count, struct err *err)
+static int check_judged(const struct trainer *trainer, const struct train_step *step,
+                        const struct rl_rollout *rollouts, size_t count, struct err *err)
 {
     const json_t *record = NULL;
     for (size_t i = 0; step->rollout_count == 0 && i < count; i++)
@@ -44,27 +44,30 @@ static int check_judged(const struct trainer *trainer, const struct step *step,
 }
 
 /* A round's rollouts become rows, with all that is known of them. */
-static int take(struct trainer *trainer, struct step *step, struct round *round, struct err *err)
+static int take(struct trainer *trainer, struct train_step *step, struct round *round,
+                struct err *err)
 {
-    const struct play_rollout *rollouts;
+    const struct rl_rollout *rollouts;
     size_t count;
-    int result = trainer_wait(round, "rollout", &rollouts, &count, err);
+    int result = trainer_await_rollouts(round, "rollout", &rollouts, &count, err);
     if (result == 0)
         result = log_unplayed(trainer, rollouts, count, err);
     if (result == 0)
-        result = step_gather(step, rollouts, count, err);
+        result = train_step_gather(step, rollouts, count, err);
     if (result == 0)
         result = check_judged(trainer, step, rollouts, count, err);
     if (result == 0)
-        result = step_score(step, trainer->settings->train_rescore ? trainer->learner : NULL, err);
+        result = train_step_score(step, trainer->settings->train_rescore ? trainer->backend : NULL,
+                                  err);
     if (result == 0 && trainer->base)
-        result = step_score_base(step, trainer->base, err);
+        result = train_step_score_base(step, trainer->base, err);
     if (result == 0)
-        step_reject(step);
+        train_step_reject(step);
     return result;
 }
 
-int trainer_play(struct trainer *trainer, struct step *step, struct round **round, struct err *err)
+int trainer_collect(struct trainer *trainer, struct train_step *step, struct round **round,
+                    struct err *err)
 {
     const struct settings *settings = trainer->settings;
     const struct rl_draw draw = {.wanted = (size_t)settings->train_prompts,

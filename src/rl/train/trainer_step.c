@@ -1,7 +1,7 @@
 /* One step: rows, weights, and the lines that tell of it. */
 #include "base/clock.h"
 #include "base/json.h"
-#include "rl/train/trainer_parts.h"
+#include "rl/train/internal.h"
 
 #include <math.h>
 
@@ -13,11 +13,11 @@ static double lap_s(int64_t *since_ns)
     return seconds;
 }
 
-static void see_rates(struct trainer *trainer, const struct step *step)
+static void see_rates(struct trainer *trainer, const struct train_step *step)
 {
     double counts[STAGE_MEASURES] = {0}, rates[STAGE_MEASURES], turns = 0;
     for (size_t row = 0; row < step->batch.rows; row++) {
-        const struct play_turn *turn = step->turns[row];
+        const struct rl_turn *turn = step->turns[row];
         if (turn->excluded)
             continue;
         turns++;
@@ -39,33 +39,36 @@ static void see_rates(struct trainer *trainer, const struct step *step)
     }
 }
 
-static int train(struct trainer *trainer, struct step *step, const struct lm_adam *adam,
-                 struct step_trained *trained, struct err *err)
+static int train(struct trainer *trainer, struct train_step *step, const struct lm_adam *adam,
+                 struct train_step_result *trained, struct err *err)
 {
     trainer_begin_phase(trainer, "train", step->datum_count);
-    int result = step_train(step, trainer->learner, adam, trainer->options->cancelled, trained,
-                            err);
+    int result = train_step_update(step, trainer->backend, adam, trainer->options->cancelled,
+                                   trained, err);
     /* Without its lines a step is not whole, either. */
     trainer->torn = result == 0 || trained->begun;
     if (trained->begun)
         trainer->fresh = false;
-    const struct guard_figures figures = {.not_finite = trained->not_finite,
-                                          .norm = trained->norm,
-                                          .kl = step->report.mismatch.mismatch_k3_kl};
+    const struct train_guard_figures figures = {.not_finite = trained->not_finite,
+                                                .norm = trained->norm,
+                                                .kl = step->report.mismatch.mismatch_k3_kl};
     if (result == 0)
-        result = guard_see(&trainer->guard, trainer->settings, trainer->step, &figures, err);
+        result = train_guard_check(&trainer->guard, trainer->settings, trainer->step, &figures,
+                                   err);
     return result;
 }
 
 /* Everything but playing, and the lines. */
-static int learn(struct trainer *trainer, struct step *step, struct times *times, struct err *err)
+static int learn(struct trainer *trainer, struct train_step *step, struct times *times,
+                 struct err *err)
 {
     const struct settings *settings = trainer->settings;
     struct lm_adam adam = trainer->config.adam;
-    struct step_trained trained;
+    struct train_step_result trained;
     int64_t lap_ns = clock_now_ns();
-    int result = step_weigh(step, settings->train_rounds > 1 ? (size_t)settings->train_prompts : 0,
-                            err);
+    int result = train_step_weigh(step,
+                                  settings->train_rounds > 1 ? (size_t)settings->train_prompts : 0,
+                                  err);
     if (result < 0)
         return result;
     times->assemble += lap_s(&lap_ns);
@@ -86,20 +89,20 @@ static int learn(struct trainer *trainer, struct step *step, struct times *times
     if (result == 0)
         result = run_metrics(trainer->run, trainer->step, metrics, err);
     if (result == 0)
-        trainer_tell(trainer, step->datum_count, metrics);
+        trainer_report_progress(trainer, step->datum_count, metrics);
     json_decref(metrics);
     return result;
 }
 
-static int run_step(struct trainer *trainer, struct step *step, struct round **round,
+static int run_step(struct trainer *trainer, struct train_step *step, struct round **round,
                     struct err *err)
 {
     struct times times = {.begun_ns = clock_now_ns()};
     int64_t lap_ns = times.begun_ns;
-    int result = trainer_play(trainer, step, round, err);
+    int result = trainer_collect(trainer, step, round, err);
     if (result == 0) {
         see_rates(trainer, step); /* they say how the next step is rewarded */
-        result = trainer_play_ahead(trainer, err);
+        result = trainer_collect_ahead(trainer, err);
     }
     times.rollout = lap_s(&lap_ns);
     return result < 0 ? result : learn(trainer, step, &times, err);
@@ -108,7 +111,7 @@ static int run_step(struct trainer *trainer, struct step *step, struct round **r
 int trainer_step(struct trainer *trainer, struct err *err)
 {
     const struct settings *settings = trainer->settings;
-    const struct step_options options = {
+    const struct train_step_options options = {
         .method = &trainer->config.method,
         .loss = trainer->config.loss,
         .config = trainer->config.loss_config,
@@ -121,14 +124,14 @@ int trainer_step(struct trainer *trainer, struct err *err)
         .step = trainer->step,
     };
     struct round *round = NULL;
-    struct step step;
-    step_init(&step, &options);
+    struct train_step step;
+    train_step_init(&step, &options);
     int result = run_step(trainer, &step, &round, err);
     if (result == 0) {
         trainer->step++;
         trainer->torn = false;
     }
-    step_deinit(&step);
-    trainer_end(round);
+    train_step_deinit(&step);
+    trainer_free_rounds(round);
     return result;
 }

@@ -1,11 +1,11 @@
 /* What people can read of a run in TensorBoard: a few answers, of training and of evaluations. */
 #include "base/mem.h"
-#include "rl/collect/evaluate.h"
+#include "rl/collect/evaluation.h"
 #include "rl/run/tags.h"
-#include "rl/train/samples.h"
-#include "rl/train/trainer_parts.h"
+#include "rl/train/internal.h"
+#include "rl/train/sample_text.h"
 
-static int write_text(struct trainer *trainer, const char *tag, const struct samples *samples,
+static int write_text(struct trainer *trainer, const char *tag, const struct sample_text *samples,
                       struct err *err)
 {
     return samples->count == 0
@@ -16,29 +16,29 @@ static int write_text(struct trainer *trainer, const char *tag, const struct sam
 /* From the file: an evaluation may have been played by a process that died before this step. */
 static int write_held_out(struct trainer *trainer, struct err *err)
 {
-    struct samples samples;
-    char *path = evaluate_path(run_directory(trainer->run), trainer->step);
-    samples_init(&samples);
-    int result = samples_add_file(&samples, path, err);
+    struct sample_text samples;
+    char *path = evaluation_path(run_directory(trainer->run), trainer->step);
+    sample_text_init(&samples);
+    int result = sample_text_add_file(&samples, path, err);
     if (result == 0)
         result = write_text(trainer, RUN_HELD_OUT, &samples, err);
-    samples_deinit(&samples);
+    sample_text_deinit(&samples);
     mem_free(path);
     return result;
 }
 
-static int write_trained(struct trainer *trainer, const struct step *step, struct err *err)
+static int write_trained(struct trainer *trainer, const struct train_step *step, struct err *err)
 {
-    struct samples samples;
-    samples_init(&samples);
+    struct sample_text samples;
+    sample_text_init(&samples);
     for (size_t i = 0; i < step->rollout_count; i++)
-        samples_add(&samples, step->rollouts[i]->trajectory);
+        sample_text_add(&samples, step->rollouts[i]->trajectory);
     int result = write_text(trainer, RUN_ANSWERS, &samples, err);
-    samples_deinit(&samples);
+    sample_text_deinit(&samples);
     return result;
 }
 
-int trainer_write_texts(struct trainer *trainer, const struct step *step, struct err *err)
+int trainer_write_texts(struct trainer *trainer, const struct train_step *step, struct err *err)
 {
     uint64_t every = (uint64_t)trainer->settings->train_text_every;
     int result = 0;

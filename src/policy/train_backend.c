@@ -1,0 +1,307 @@
+#include "policy/train_backend.h"
+
+#include "base/array.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "lm/tokenizer/chat.h"
+#include "policy/train_backend_ops.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static const struct train_backend_ops *const makers[] = {&train_backend_engine,
+                                                         &train_backend_tinker, NULL};
+
+struct train_backend {
+    const struct train_backend_ops *maker;
+    void *state;
+    struct tokenizer *tokenizer;
+    enum chat_style style;
+    size_t context;
+
+    pthread_mutex_t lock; /* of the rest */
+    pthread_cond_t moved;
+    size_t under_way; /* samples, all of one version */
+    bool refreshing;  /* new ones wait */
+    uint64_t version;
+};
+
+/* -------------------------------------------------------------------------------------- opening */
+
+static const struct train_backend_ops *maker_of(const char *kind)
+{
+    for (const struct train_backend_ops *const *maker = makers; *maker; maker++)
+        if (strcmp((*maker)->kind, kind) == 0)
+            return *maker;
+    return NULL;
+}
+
+static int open_tokenizer(struct train_backend *backend, const char *directory, struct err *err)
+{
+    int result = tokenizer_open(&backend->tokenizer, directory, err);
+    if (result == 0)
+        result = chat_style_of(directory, &backend->style, err);
+    return result;
+}
+
+/* What ends an answer in the families of chat.h. */
+static int find_stops(const struct train_backend *backend, struct tokens *stops, struct err *err)
+{
+    static const char end_of_text[] = "<|endoftext|>";
+    const int32_t ids[] = {chat_end_token(backend->tokenizer),
+                           tokenizer_id(backend->tokenizer, end_of_text)};
+    int result = 0;
+    for (size_t i = 0; i < COUNT(ids) && result == 0; i++)
+        if (ids[i] >= 0)
+            result = tokens_add(stops, ids[i], err);
+    return result;
+}
+
+static struct train_backend *new_train_backend(const struct train_backend_ops *maker,
+                                               size_t context)
+{
+    struct train_backend *backend = mem_alloc(sizeof *backend);
+    backend->maker = maker;
+    backend->context = context;
+    pthread_mutex_init(&backend->lock, NULL);
+    pthread_cond_init(&backend->moved, NULL);
+    return backend;
+}
+
+int train_backend_open(struct train_backend **out, const struct train_backend_options *options,
+                       struct err *err)
+{
+    const struct train_backend_ops *maker = maker_of(options->kind);
+    const char *tokenizer = options->tokenizer && options->tokenizer[0] ? options->tokenizer
+                                                                        : options->model;
+    *out = NULL;
+    if (!maker)
+        return err_set(err, ERR_INPUT, "'%.100s' is no training backend: there are %s and %s",
+                       options->kind, train_backend_engine.kind, train_backend_tinker.kind);
+    if (!options->model || !options->model[0])
+        return err_set(err, ERR_INPUT, "name a model to train");
+    struct train_backend *backend = new_train_backend(maker, options->context);
+    struct tokens stops = {0};
+    int result = open_tokenizer(backend, tokenizer, err);
+    if (result == 0)
+        result = find_stops(backend, &stops, err);
+    if (result == 0)
+        result = maker->open(&backend->state, options, &stops, &backend->context, err);
+    tokens_deinit(&stops);
+    if (result < 0) {
+        train_backend_close(backend);
+        return result;
+    }
+    *out = backend;
+    return 0;
+}
+
+int train_backend_open_base(struct train_backend **out, const struct train_backend *of,
+                            const struct train_backend_options *options, struct err *err)
+{
+    *out = NULL;
+    if (!of->maker->base)
+        return train_backend_open(out, options, err);
+    struct train_backend *base = new_train_backend(of->maker, of->context);
+    int result = base->maker->base(&base->state, of->state, options, err);
+    if (result < 0)
+        train_backend_close(base);
+    else
+        *out = base;
+    return result;
+}
+
+void train_backend_close(struct train_backend *backend)
+{
+    if (!backend)
+        return;
+    if (backend->state)
+        backend->maker->close(backend->state);
+    tokenizer_close(backend->tokenizer);
+    pthread_cond_destroy(&backend->moved);
+    pthread_mutex_destroy(&backend->lock);
+    mem_free(backend);
+}
+
+const char *train_backend_kind(const struct train_backend *backend)
+{
+    return backend->maker->kind;
+}
+
+/* -------------------------------------------------------------------------------------- prompts */
+
+static const char *const roles[] = {"system", "user", "assistant", "tool"};
+
+static int read_message(const json_t *from, struct chat_message *message, struct err *err)
+{
+    int result = json_is_object(from) ? 0 : err_set(err, ERR_INPUT, "it is no object");
+    if (result == 0)
+        result = json_get_string(from, "role", &message->role, err);
+    if (result == 0)
+        result = json_get_string(from, "content", &message->content, err);
+    for (size_t i = 0; result == 0 && i < COUNT(roles); i++)
+        if (strcmp(message->role, roles[i]) == 0)
+            return 0;
+    if (result == 0)
+        result = err_set(err, ERR_INPUT, "'%.100s' is no role", message->role);
+    return result;
+}
+
+int train_backend_prompt(struct train_backend *backend, const json_t *messages, bool thinking,
+                         struct tokens *prompt, struct err *err)
+{
+    const struct chat_options options = {.style = backend->style,
+                                         .thinking = thinking,
+                                         .answer = true};
+    size_t count = json_array_size(messages);
+    struct chat_message *list = mem_alloc((count + 1) * sizeof *list);
+    int result = count > 0 ? 0 : err_set(err, ERR_INPUT, "a prompt needs a message");
+    for (size_t i = 0; i < count && result == 0; i++) {
+        result = read_message(json_array_get(messages, i), &list[i], err);
+        if (result < 0)
+            err_prefix(err, "message %zu", i + 1);
+    }
+    if (result == 0)
+        result = chat_encode(backend->tokenizer, list, count, &options, prompt, NULL, err);
+    mem_free(list);
+    return result;
+}
+
+/* -------------------------------------------------------------------------------------- answers */
+
+static int add_text(const struct train_backend *backend, struct train_backend_answer *answer,
+                    struct err *err)
+{
+    struct buf text;
+    buf_init(&text, LIMIT_ANSWER_BYTES);
+    int result = tokenizer_decode(backend->tokenizer, answer->tokens, answer->count, true, &text,
+                                  err);
+    if (result == 0)
+        answer->text = buf_take(&text);
+    buf_deinit(&text);
+    return result;
+}
+
+static uint64_t enter(struct train_backend *backend)
+{
+    pthread_mutex_lock(&backend->lock);
+    while (backend->refreshing)
+        pthread_cond_wait(&backend->moved, &backend->lock);
+    backend->under_way++;
+    uint64_t version = backend->version;
+    pthread_mutex_unlock(&backend->lock);
+    return version;
+}
+
+static void leave(struct train_backend *backend)
+{
+    pthread_mutex_lock(&backend->lock);
+    if (--backend->under_way == 0)
+        pthread_cond_broadcast(&backend->moved);
+    pthread_mutex_unlock(&backend->lock);
+}
+
+int train_backend_sample(struct train_backend *backend, const struct tokens *prompt,
+                         const struct train_backend_sampling *sampling,
+                         struct train_backend_answer *answer, struct err *err)
+{
+    struct train_backend_sampling wanted = *sampling;
+    *answer = (struct train_backend_answer){0};
+    if (prompt->count == 0)
+        return err_set(err, ERR_INPUT, "a prompt needs a token");
+    if (prompt->count >= backend->context)
+        return err_set(err, ERR_LIMIT,
+                       "the prompt's %zu tokens leave no room for an answer in a context of %zu",
+                       prompt->count, backend->context);
+    size_t left = backend->context - prompt->count;
+    if (wanted.max_tokens == 0 || wanted.max_tokens > left)
+        wanted.max_tokens = left;
+    wanted.seed &= INT32_MAX; /* as much as all services take */
+    answer->version = enter(backend);
+    int result = backend->maker->sample(backend->state, prompt, &wanted, answer, err);
+    leave(backend);
+    if (result == 0)
+        result = add_text(backend, answer, err);
+    if (result < 0)
+        train_backend_answer_deinit(answer);
+    return result;
+}
+
+void train_backend_answer_deinit(struct train_backend_answer *answer)
+{
+    mem_free(answer->tokens);
+    mem_free(answer->logprobs);
+    mem_free(answer->text);
+    *answer = (struct train_backend_answer){0};
+}
+
+/* ------------------------------------------------------------------------------------- training */
+
+int train_backend_forward_backward(struct train_backend *backend, struct lm_datum *datums,
+                                   size_t count, const struct loss *loss,
+                                   const struct loss_config *config, struct loss_sums *sums,
+                                   struct err *err)
+{
+    return backend->maker->pass(backend->state, datums, count, loss, config, true, sums, err);
+}
+
+int train_backend_forward(struct train_backend *backend, struct lm_datum *datums, size_t count,
+                          const struct loss *loss, const struct loss_config *config,
+                          struct loss_sums *sums, struct err *err)
+{
+    return backend->maker->pass(backend->state, datums, count, loss, config, false, sums, err);
+}
+
+int train_backend_step(struct train_backend *backend, const struct lm_adam *adam, double *norm,
+                       struct err *err)
+{
+    *norm = 0;
+    return backend->maker->step(backend->state, adam, norm, err);
+}
+
+uint64_t train_backend_steps(const struct train_backend *backend)
+{
+    return backend->maker->steps(backend->state);
+}
+
+int train_backend_refresh(struct train_backend *backend, uint64_t *version, struct err *err)
+{
+    pthread_mutex_lock(&backend->lock);
+    backend->refreshing = true;
+    while (backend->under_way > 0)
+        pthread_cond_wait(&backend->moved, &backend->lock);
+    int result = backend->maker->refresh(backend->state, &backend->version, err);
+    *version = backend->version;
+    backend->refreshing = false;
+    pthread_cond_broadcast(&backend->moved);
+    pthread_mutex_unlock(&backend->lock);
+    return result;
+}
+
+/* ---------------------------------------------------------------------------------- checkpoints */
+
+int train_backend_save(struct train_backend *backend, const char *directory, const char *name,
+                       char **where, struct err *err)
+{
+    *where = NULL;
+    if (!name[0] || name[0] == '.' || strchr(name, '/'))
+        return err_set(err, ERR_INPUT, "'%.100s' is no name for a checkpoint", name);
+    return backend->maker->save(backend->state, directory, name, where, err);
+}
+
+int train_backend_load(struct train_backend *backend, const char *directory, const char *where,
+                       bool optimizer, uint64_t steps, struct err *err)
+{
+    return backend->maker->load(backend->state, directory, where, optimizer, steps, err);
+}
+
+int train_backend_forget(struct train_backend *backend, const char *directory, const char *where,
+                         struct err *err)
+{
+    return backend->maker->forget(backend->state, directory, where, err);
+}
+
+int train_backend_export(struct train_backend *backend, const char *directory, struct err *err)
+{
+    return backend->maker->export(backend->state, directory, err);
+}

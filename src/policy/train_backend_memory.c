@@ -1,0 +1,98 @@
+#include "policy/train_backend_memory.h"
+
+#include "device/load.h"
+#include "lm/model/pass.h"
+#include "lm/sample/sampler.h"
+
+#include <string.h>
+
+#define GB 1e9
+
+struct memory {
+    uint64_t weights;     /* of the model and of the sampler's copy */
+    uint64_t training;    /* gradients and the optimiser's two moments */
+    uint64_t activations; /* of one pass of batch_tokens */
+    uint64_t cache;       /* keys and values of the samples under way, at their longest */
+    uint64_t base;        /* train_backend_open_base: a copy of what is trained, a pass forward */
+    uint64_t available;   /* 0: not known */
+};
+
+/* MemAvailable, or what the control groups leave. */
+static uint64_t available_bytes(void)
+{
+    struct load load;
+    load_read(&load);
+    uint64_t group = load_group_available("");
+    bool bound = group < UINT64_MAX &&
+                 (load.memory_available == 0 || group < load.memory_available);
+    return bound ? group : load.memory_available;
+}
+
+static void add_up(struct memory *memory, const struct train_backend_options *options,
+                   const struct lm_model *model)
+{
+    const struct lm_config *config = &model->config;
+    size_t context = options->context > 0 ? options->context : (size_t)config->positions;
+    struct lm_pass_options pass = {.rows = options->batch_tokens > 0 ? options->batch_tokens
+                                                                     : context,
+                                   .backward = true,
+                                   .recompute = options->recompute};
+    uint64_t element = lm_dtype_bytes(model->backend->dtype), base = lm_config_parameters(config);
+    uint64_t adapter = model->lora.rank > 0 ? lm_lora_parameters(&model->lora, config) : 0;
+    uint64_t trained = model->lora.rank > 0 ? adapter : base;
+    const struct lm_sampler_options room = lm_sampler_room(config, model->backend->dtype,
+                                                           options->at_once > 0 ? options->at_once
+                                                                                : 1,
+                                                           context, LM_CACHE_BYTES);
+    /* The sampler has a copy of what is trained, and shares the rest. */
+    memory->weights = (base + adapter + trained) * element;
+    memory->training = trained * (element + 2 * sizeof(float));
+    memory->activations = lm_pass_bytes(model, &pass);
+    memory->cache = room.cache_tokens * lm_cache_position_bytes(config, model->backend->dtype);
+    pass.backward = false;
+    memory->base = trained * element + lm_pass_bytes(model, &pass);
+}
+
+/* All 0 for a learner that is elsewhere. */
+static int work_out(struct memory *memory, const struct train_backend_options *options,
+                    struct err *err)
+{
+    struct lm_model model = {
+        .lora = {.rank = options->lora_rank, .targets = (1U << LM_LORA_TARGET_COUNT) - 1}};
+    *memory = (struct memory){0};
+    if (strcmp(options->kind, "engine") != 0)
+        return 0;
+    int result = lm_config_read(&model.config, options->model, err);
+    if (result == 0)
+        result = lm_backend_open(&model.backend, options->device ? options->device : "cpu", 1, err);
+    if (result < 0)
+        return result;
+    add_up(memory, options, &model);
+    memory->available = available_bytes();
+    lm_backend_close(model.backend);
+    return 0;
+}
+
+int train_backend_memory_check(const struct train_backend_options *options, bool base,
+                               struct err *err)
+{
+    struct memory memory;
+    char kept[64] = "";
+    int result = work_out(&memory, options, err);
+    if (result < 0)
+        return result;
+    uint64_t all = memory.weights + memory.training + memory.activations + memory.cache +
+                   (base ? memory.base : 0);
+    if (memory.available == 0 || all <= memory.available)
+        return 0;
+    if (base)
+        snprintf(kept, sizeof kept, ", %.1f for train.kl", (double)memory.base / GB);
+    return err_set(err, ERR_LIMIT,
+                   "training would take %.1f GB of memory, and %.1f GB are free: %.1f for weights, "
+                   "%.1f for gradients and optimiser, %.1f for a pass of train.batch_tokens, %.1f "
+                   "for samples%s; lower train.batch_tokens, train.context or train.jobs, set "
+                   "train.lora_rank, or take a smaller model",
+                   (double)all / GB, (double)memory.available / GB, (double)memory.weights / GB,
+                   (double)memory.training / GB, (double)memory.activations / GB,
+                   (double)memory.cache / GB, kept);
+}

@@ -1,0 +1,46 @@
+/* train_backend_ops: what learner.c asks of each kind of learner.
+ *
+ * learner.c owns the tokenizer, makes prompts and texts, bounds what is asked by the context, and
+ * keeps samples of one version apart from those of the next: while `refresh` runs nobody samples. A
+ * maker does the rest, on ids alone. `sample` finds max_tokens above 0, a seed of 31 bits and
+ * *answer empty but for its version, and fills tokens, logprobs, count and stopped; it may leave a
+ * part of them when it fails: learner.c cleans up. Threads and errors: as learner.h has them.
+ */
+#ifndef WARPGYM_POLICY_TRAIN_BACKEND_OPS_H
+#define WARPGYM_POLICY_TRAIN_BACKEND_OPS_H
+
+#include "policy/train_backend.h"
+
+#define TRAIN_BACKEND_STOPS_MAX 4
+
+struct train_backend_ops {
+    const char *kind;
+    /* `stops` end an answer, beside the model's own. *context (0: whatever the model has) becomes
+     * what it is. */
+    int (*open)(void **state, const struct train_backend_options *options,
+                const struct tokens *stops, size_t *context, struct err *err);
+    /* train_backend_open_base; NULL: another one is opened. */
+    int (*base)(void **state, const void *of, const struct train_backend_options *options,
+                struct err *err);
+    void (*close)(void *state);
+    int (*sample)(void *state, const struct tokens *prompt,
+                  const struct train_backend_sampling *sampling,
+                  struct train_backend_answer *answer, struct err *err);
+    int (*pass)(void *state, struct lm_datum *datums, size_t count, const struct loss *loss,
+                const struct loss_config *config, bool gradients, struct loss_sums *sums,
+                struct err *err);
+    /* Finds *norm 0. */
+    int (*step)(void *state, const struct lm_adam *adam, double *norm, struct err *err);
+    uint64_t (*steps)(void *state);
+    int (*refresh)(void *state, uint64_t *version, struct err *err);
+    int (*save)(void *state, const char *directory, const char *name, char **where,
+                struct err *err);
+    int (*load)(void *state, const char *directory, const char *where, bool optimizer,
+                uint64_t steps, struct err *err);
+    int (*forget)(void *state, const char *directory, const char *where, struct err *err);
+    int (*export)(void *state, const char *directory, struct err *err);
+};
+
+extern const struct train_backend_ops train_backend_engine, train_backend_tinker;
+
+#endif

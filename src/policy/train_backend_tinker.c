@@ -1,0 +1,205 @@
+/* tinker: a model that a Tinker service, or SkyRL's server, trains and samples from.
+ *
+ *   tinker_model        the model there, and the order of its requests
+ *     tinker_train      passes and steps
+ *     tinker_sampler    frozen copies, and samples from them
+ *     tinker_checkpoint what the server keeps
+ *   tinker_session      what all models of one learner share there
+ *   tinker_link         asking until there is an answer
+ *   tinker_wire         requests and answers as texts */
+#include "base/mem.h"
+#include "policy/tinker_checkpoint.h"
+#include "policy/tinker_train.h"
+#include "policy/tinker_wire.h"
+#include "policy/train_backend_ops.h"
+
+#include <stdlib.h>
+
+struct tinker {
+    struct tinker_model model;
+    struct tinker_sampler sampler;
+};
+
+/* A promise that was lost is none of our files. */
+static int as_io(int code, struct err *err)
+{
+    if (code != ERR_MISSING)
+        return code;
+    if (err)
+        err->code = ERR_IO;
+    return ERR_IO;
+}
+
+/* -------------------------------------------------------------------------------------- opening */
+
+static void tinker_close(void *state)
+{
+    struct tinker *tinker = state;
+    tinker_model_deinit(&tinker->model);
+    tinker_sampler_deinit(&tinker->sampler);
+    mem_free(tinker);
+}
+
+static int check_options(const struct train_backend_options *options, const char *url,
+                         struct err *err)
+{
+    if (!url || !url[0])
+        return err_set(err, ERR_INPUT,
+                       "nobody trains: set train.url or TINKER_BASE_URL to the address of a Tinker "
+                       "server");
+    if (options->lora_rank == 0)
+        return err_set(err, ERR_INPUT,
+                       "a Tinker server trains adapters: give one a rank (32, say), or train all "
+                       "parameters with kind=engine");
+    if (!options->tokenizer || !options->tokenizer[0])
+        return err_set(err, ERR_INPUT,
+                       "a Tinker server works on tokens: name a directory with the tokenizer of "
+                       "'%.200s'",
+                       options->model);
+    return 0;
+}
+
+static int settle_context(const struct tinker_model *model, size_t *context, struct err *err)
+{
+    const size_t most = model->session.context;
+    if (*context == 0)
+        *context = most;
+    if (*context == 0)
+        return err_set(err, ERR_INPUT,
+                       "the server does not tell how long a context '%.200s' has: set one",
+                       model->base);
+    if (most > 0 && *context > most)
+        return err_set(err, ERR_INPUT, "a context of %zu tokens; '%.200s' has %zu there", *context,
+                       model->base, most);
+    return 0;
+}
+
+static int tinker_open(void **state, const struct train_backend_options *options,
+                       const struct tokens *stops, size_t *context, struct err *err)
+{
+    const char *url = options->url && options->url[0] ? options->url : getenv("TINKER_BASE_URL");
+    int result = check_options(options, url, err);
+    if (result < 0)
+        return result;
+    struct tinker *tinker = mem_alloc(sizeof *tinker);
+    tinker_sampler_init(&tinker->sampler, &tinker->model, stops);
+    result = tinker_model_init(&tinker->model, options, url, err);
+    if (result == 0)
+        result = settle_context(&tinker->model, context, err);
+    if (result < 0) {
+        tinker_close(tinker);
+        return result;
+    }
+    *state = tinker;
+    return 0;
+}
+
+/* --------------------------------------------------------------------------------- what it does */
+
+static int tinker_sample(void *state, const struct tokens *prompt,
+                         const struct train_backend_sampling *sampling,
+                         struct train_backend_answer *answer, struct err *err)
+{
+    struct tinker *tinker = state;
+    return as_io(tinker_sampler_sample(&tinker->sampler, prompt, sampling, answer, err), err);
+}
+
+static int tinker_pass(void *state, struct lm_datum *datums, size_t count, const struct loss *loss,
+                       const struct loss_config *config, bool gradients, struct loss_sums *sums,
+                       struct err *err)
+{
+    struct tinker *tinker = state;
+    struct tinker_pass pass = {.loss = loss,
+                               .config = config ? *config : loss_config_defaults,
+                               .gradients = gradients};
+    *sums = (struct loss_sums){0};
+    int result = tinker_check_pass(loss, &pass.config, datums, count, err);
+    if (result < 0)
+        return result;
+    pthread_mutex_lock(&tinker->model.lock);
+    result = tinker_train_pass(&tinker->model, &pass, datums, count, sums, err);
+    pthread_mutex_unlock(&tinker->model.lock);
+    return as_io(result, err);
+}
+
+static int tinker_step(void *state, const struct lm_adam *adam, double *norm, struct err *err)
+{
+    struct tinker *tinker = state;
+    pthread_mutex_lock(&tinker->model.lock);
+    int result = tinker_train_step(&tinker->model, adam, norm, err);
+    pthread_mutex_unlock(&tinker->model.lock);
+    return as_io(result, err);
+}
+
+static uint64_t tinker_steps(void *state)
+{
+    struct tinker *tinker = state;
+    pthread_mutex_lock(&tinker->model.lock);
+    uint64_t steps = tinker->model.steps;
+    pthread_mutex_unlock(&tinker->model.lock);
+    return steps;
+}
+
+static int tinker_refresh(void *state, uint64_t *version, struct err *err)
+{
+    struct tinker *tinker = state;
+    pthread_mutex_lock(&tinker->model.lock);
+    int result = tinker_sampler_freeze(&tinker->sampler, err);
+    if (result == 0)
+        *version = tinker->model.steps;
+    pthread_mutex_unlock(&tinker->model.lock);
+    return as_io(result, err);
+}
+
+static int tinker_save(void *state, const char *directory, const char *name, char **where,
+                       struct err *err)
+{
+    struct tinker *tinker = state;
+    (void)directory;
+    pthread_mutex_lock(&tinker->model.lock);
+    int result = tinker_checkpoint_save(&tinker->model, name, where, err);
+    pthread_mutex_unlock(&tinker->model.lock);
+    return as_io(result, err);
+}
+
+static int tinker_load(void *state, const char *directory, const char *where, bool optimizer,
+                       uint64_t steps, struct err *err)
+{
+    struct tinker *tinker = state;
+    (void)directory;
+    pthread_mutex_lock(&tinker->model.lock);
+    int result = tinker_checkpoint_load(&tinker->model, &tinker->sampler, where, optimizer, err);
+    if (result == 0)
+        tinker->model.steps = steps;
+    pthread_mutex_unlock(&tinker->model.lock);
+    return as_io(result, err);
+}
+
+static int tinker_forget(void *state, const char *directory, const char *where, struct err *err)
+{
+    struct tinker *tinker = state;
+    (void)directory;
+    return tinker_checkpoint_forget(&tinker->model, where, err);
+}
+
+static int tinker_export(void *state, const char *directory, struct err *err)
+{
+    (void)state, (void)directory;
+    return err_set(err, ERR_UNSUPPORTED,
+                   "the weights are with the Tinker server: its own tools download them");
+}
+
+const struct train_backend_ops train_backend_tinker = {
+    .kind = "tinker",
+    .open = tinker_open,
+    .close = tinker_close,
+    .sample = tinker_sample,
+    .pass = tinker_pass,
+    .step = tinker_step,
+    .steps = tinker_steps,
+    .refresh = tinker_refresh,
+    .save = tinker_save,
+    .load = tinker_load,
+    .forget = tinker_forget,
+    .export = tinker_export,
+};

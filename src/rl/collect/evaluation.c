@@ -1,0 +1,213 @@
+#include "rl/collect/evaluation.h"
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/mem.h"
+#include "gym/report/metrics.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_BYTES 64
+
+/* The rollouts of each task stand together. */
+struct set {
+    struct arena arena;
+    struct gym_problem *problems;
+    size_t *levels;
+    size_t count;
+};
+
+size_t evaluation_level_of(const char *problem)
+{
+    if (strncmp(problem, "level", 5) != 0 || problem[5] < '1' || problem[5] > '9' ||
+        problem[6] != '/')
+        return 0;
+    return (size_t)(problem[5] - '0');
+}
+
+static struct gym_turn turn_of(const struct rl_turn *turn)
+{
+    return (struct gym_turn){
+        .speedup = turn->speedup > 0 ? turn->speedup : 0,
+        .reward = turn->reward,
+        .status = gym_status_of(json_text_at(turn->record, "status")),
+        .format_ok = turn->format_ok,
+        .compiled = turn->compiled,
+        .correct = turn->correct,
+        .excluded = turn->excluded,
+        .cheated = turn->cheated,
+    };
+}
+
+static struct gym_sample sample_of(struct arena *arena, const struct rl_rollout *rollout)
+{
+    struct gym_turn *turns = arena_alloc(arena, (rollout->count + 1) * sizeof *turns);
+    for (size_t i = 0; i < rollout->count; i++)
+        turns[i] = turn_of(&rollout->turns[i]);
+    return (struct gym_sample){
+        .turns = turns,
+        .turn_count = rollout->count,
+        .first_return = json_number_value(json_object_get(rollout->trajectory, "return")),
+    };
+}
+
+static void make_set(struct set *set, const struct rl_rollout *rollouts, size_t count, size_t asked)
+{
+    *set = (struct set){0};
+    set->problems = arena_alloc(&set->arena, (count + 1) * sizeof *set->problems);
+    set->levels = arena_alloc(&set->arena, (count + 1) * sizeof *set->levels);
+    for (size_t i = 0, end; i < count; i = end) {
+        struct gym_problem *problem = &set->problems[set->count];
+        struct gym_sample *samples = arena_alloc(&set->arena, (asked + 1) * sizeof *samples);
+        for (end = i; end < count && rollouts[end].task == rollouts[i].task; end++)
+            if (rollouts[end].trajectory && problem->sample_count < asked)
+                samples[problem->sample_count++] = sample_of(&set->arena, &rollouts[end]);
+        problem->samples = samples;
+        problem->asked = asked;
+        set->levels[set->count++] = evaluation_level_of(rollouts[i].problem);
+    }
+}
+
+static bool is_in(const struct set *set, size_t problem, size_t level)
+{
+    return level == 0 || set->levels[problem] == level;
+}
+
+/* level 0: of all problems. NAN: nothing to say. */
+static double measure(const struct set *set, const struct gym_measure *measure, size_t level)
+{
+    struct gym_term *terms = mem_alloc((set->count + 1) * sizeof *terms);
+    size_t count = 0;
+    for (size_t i = 0; i < set->count; i++)
+        if (is_in(set, i, level))
+            terms[count++] = gym_term(measure, &set->problems[i]);
+    double value = gym_estimate(terms, count, gym_measure_scale(measure->kind), NULL).value;
+    mem_free(terms);
+    return value;
+}
+
+/* The arithmetic mean, as the originals have it. */
+static double mean_speedup(const struct set *set, size_t level)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        double best = 0;
+        for (size_t s = 0; s < set->problems[i].sample_count; s++)
+            best = fmax(best, gym_best(&set->problems[i].samples[s], GYM_ALL_TURNS));
+        if (best > 0 && is_in(set, i, level)) {
+            sum += best;
+            count++;
+        }
+    }
+    return count > 0 ? sum / (double)count : NAN;
+}
+
+static void put(json_t *metrics, size_t level, const char *name, double value)
+{
+    char key[NAME_BYTES];
+    if (isnan(value))
+        return;
+    if (level > 0)
+        snprintf(key, sizeof key, "eval/level/%zu/%s", level, name);
+    else
+        snprintf(key, sizeof key, "eval/%s", name);
+    json_put(metrics, key, json_number(value));
+}
+
+static void put_level(const struct set *set, size_t level, size_t samples, json_t *metrics)
+{
+    static const struct {
+        const char *name;
+        struct gym_measure measure;
+    } rows[] = {
+        {"correct_rate", {.kind = GYM_FAST_SAMPLES}},
+        {"compile_rate", {.kind = GYM_COMPILED, .turn = GYM_ALL_TURNS}},
+        {"fast_1", {.kind = GYM_FAST_PROBLEMS, .p = 1}},
+        {"fast_2", {.kind = GYM_FAST_PROBLEMS, .p = 2}},
+        {"geometric_mean_speedup", {.kind = GYM_SPEEDUP_SOLVED}},
+        {"return", {.kind = GYM_RETURN}},
+    };
+    const size_t ks[] = {1, 5, samples};
+    char name[NAME_BYTES];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        put(metrics, level, rows[i].name, measure(set, &rows[i].measure, level));
+    for (size_t i = 0; i < COUNT(ks); i++) {
+        const struct gym_measure pass = {.kind = GYM_PASS, .k = ks[i]};
+        snprintf(name, sizeof name, "pass@%zu", ks[i]);
+        if (ks[i] <= samples)
+            put(metrics, level, name, measure(set, &pass, level));
+    }
+    put(metrics, level, "mean_speedup", mean_speedup(set, level));
+}
+
+/* Samples of a level, and of them those that say nothing of the policy: not played, or without a
+ * turn that was judged. */
+static size_t count_samples(const struct set *set, size_t level, size_t asked, size_t *lost)
+{
+    size_t count = 0;
+    *lost = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct gym_problem *problem = &set->problems[i];
+        if (!is_in(set, i, level))
+            continue;
+        count += asked;
+        *lost += asked - problem->sample_count;
+        for (size_t s = 0; s < problem->sample_count; s++)
+            *lost += gym_is_lost(&problem->samples[s]);
+    }
+    return count;
+}
+
+void evaluation_measure(const struct rl_rollout *rollouts, size_t count, size_t samples,
+                        json_t *metrics)
+{
+    struct set set;
+    make_set(&set, rollouts, count, samples);
+    for (size_t level = 0; level < EVALUATION_LEVELS; level++) {
+        size_t lost, all = count_samples(&set, level, samples, &lost);
+        if (level == 0)
+            put(metrics, level, "problems", (double)set.count);
+        if (all > 0)
+            put(metrics, level, "lost_samples", (double)lost);
+        if (lost < all)
+            put_level(&set, level, samples, metrics);
+    }
+    arena_deinit(&set.arena);
+}
+
+char *evaluation_path(const char *directory, uint64_t step)
+{
+    return mem_printf("%s/" EVALUATION_DIRECTORY "/step-%06" PRIu64 ".jsonl", directory, step);
+}
+
+static int write_line(int fd, const json_t *trajectory, const char *path, struct err *err)
+{
+    struct buf line;
+    buf_init(&line, LIMIT_TRAJECTORY_BYTES);
+    int result = json_line_write(trajectory, &line, err);
+    if (result < 0)
+        err_prefix(err, "%s", path);
+    else
+        result = file_write_fd(fd, path, line.data, line.len, err);
+    buf_deinit(&line);
+    return result;
+}
+
+int evaluation_write(const struct rl_rollout *rollouts, size_t count, const char *path,
+                     struct err *err)
+{
+    struct file_new file;
+    int result = file_new_open(&file, path, err);
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < count && result == 0; i++)
+        if (rollouts[i].trajectory)
+            result = write_line(file.fd, rollouts[i].trajectory, path, err);
+    return file_new_end(&file, result, 0644, err);
+}

@@ -1,0 +1,144 @@
+#include "rl/collect/train_data.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "gym/episode/tasks.h"
+#include "rl/method/counter_random.h"
+
+#include <math.h>
+#include <string.h>
+
+int train_data_tasks(const char *text, const struct settings *settings, const char *const *roots,
+                     size_t root_count, json_t **tasks, struct err *err)
+{
+    const struct tasks_choice choice = {.roots = roots,
+                                        .root_count = root_count,
+                                        .language = settings->gym_language};
+    struct arena arena = {0};
+    const char **words = arena_alloc(&arena, (strlen(text) / 2 + 2) * sizeof *words);
+    size_t count = 0;
+    for (text += strspn(text, " \t"); *text; text += strspn(text, " \t")) {
+        size_t length = strcspn(text, " \t");
+        words[count++] = arena_strndup(&arena, text, length);
+        text += length;
+    }
+    int result = tasks_of(words, count, &choice, tasks, err);
+    arena_deinit(&arena);
+    return result;
+}
+
+static const char *hash_of(const json_t *task)
+{
+    const char *hash = json_text_at(json_object_get(task, "problem"), "hash");
+    return *hash ? hash : json_text_at(task, "hash");
+}
+
+/* Whatever it is called: by an id or by a path. */
+static bool holds(const json_t *tasks, const json_t *task)
+{
+    for (size_t i = 0; i < json_array_size(tasks); i++)
+        if (strcmp(hash_of(json_array_get(tasks, i)), hash_of(task)) == 0)
+            return true;
+    return false;
+}
+
+static void take_out(json_t *tasks, const json_t *others)
+{
+    for (size_t i = json_array_size(tasks); i-- > 0;)
+        if (holds(others, json_array_get(tasks, i)))
+            json_array_remove(tasks, i);
+}
+
+/* At least one, where there are two. */
+static json_t *draw_share(const json_t *tasks, double share, uint64_t seed)
+{
+    json_t *drawn = json_array();
+    size_t count = json_array_size(tasks), wanted = (size_t)lround(share * (double)count);
+    if (share <= 0 || count < 2)
+        return drawn;
+    wanted = wanted == 0 ? 1 : wanted == count ? count - 1 : wanted;
+    size_t *order = mem_alloc(count * sizeof *order);
+    bool *chosen = mem_alloc(count);
+    rl_shuffle(seed, 0, RL_STREAM_HELD_OUT, order, count);
+    for (size_t i = 0; i < wanted; i++)
+        chosen[order[i]] = true;
+    for (size_t i = 0; i < count; i++)
+        if (chosen[i])
+            json_array_append(drawn, json_array_get(tasks, i));
+    mem_free(chosen);
+    mem_free(order);
+    return drawn;
+}
+
+static void add_tasks(struct hash *hash, const json_t *tasks)
+{
+    for (size_t i = 0; i < json_array_size(tasks); i++) {
+        const json_t *task = json_array_get(tasks, i);
+        const char *whole = json_text_at(task, "hash");
+        hash_update_string(hash,
+                           *whole ? whole : json_text_at(json_object_get(task, "problem"), "hash"));
+    }
+}
+
+static void make_digest(struct train_data *data)
+{
+    struct hash *hash = hash_new();
+    add_tasks(hash, data->train);
+    hash_update_string(hash, "held out");
+    add_tasks(hash, data->held_out);
+    hash_finish(hash, data->digest);
+}
+
+int train_data_open(struct train_data *data, const struct settings *settings,
+                    const char *const *roots, size_t root_count, struct err *err)
+{
+    *data = (struct train_data){.seed = (uint64_t)settings->train_seed};
+    int result = train_data_tasks(settings->train_problems, settings, roots, root_count,
+                                  &data->train, err);
+    if (result < 0)
+        return err_prefix(err, "train.problems");
+    if (settings->train_held_out[0])
+        result = train_data_tasks(settings->train_held_out, settings, roots, root_count,
+                                  &data->held_out, err);
+    else
+        data->held_out = draw_share(data->train, settings->train_held_out_share, data->seed);
+    if (result < 0) {
+        train_data_close(data);
+        return err_prefix(err, "train.held_out");
+    }
+    take_out(data->train, data->held_out);
+    if (json_array_size(data->train) == 0 && settings->train_steps > 0) {
+        train_data_close(data);
+        return err_set(err, ERR_INPUT,
+                       "train.problems: nothing is left to train on; all of '%.100s' is held out",
+                       settings->train_problems);
+    }
+    make_digest(data);
+    data->order = mem_alloc((json_array_size(data->train) + 1) * sizeof *data->order);
+    rl_shuffle(data->seed, 0, RL_STREAM_DATA, data->order, json_array_size(data->train));
+    return 0;
+}
+
+void train_data_close(struct train_data *data)
+{
+    json_decref(data->train);
+    json_decref(data->held_out);
+    mem_free(data->order);
+    *data = (struct train_data){0};
+}
+
+json_t *train_data_draw(struct train_data *data, struct train_data_position *place, size_t count)
+{
+    json_t *tasks = json_array();
+    size_t all = json_array_size(data->train);
+    for (size_t i = 0; i < count && all > 0; i++) {
+        if (place->index >= all)
+            *place = (struct train_data_position){.epoch = place->epoch + 1};
+        if (data->epoch != place->epoch) {
+            data->epoch = place->epoch;
+            rl_shuffle(data->seed, data->epoch, RL_STREAM_DATA, data->order, all);
+        }
+        json_array_append(tasks, json_array_get(data->train, data->order[place->index++]));
+    }
+    return tasks;
+}

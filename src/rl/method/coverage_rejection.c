@@ -1,0 +1,112 @@
+#include "rl/method/coverage_rejection.h"
+
+#include "rl/method/counter_random.h"
+
+#include <math.h>
+
+const struct rl_coverage_options rl_coverage_defaults = {
+    .threshold = 0.3,
+    .factor = 0.1,
+    .speedup_threshold = NAN,
+};
+
+double rl_keep_probability(const struct rl_coverage_options *options, double v, bool correct,
+                           double speedup)
+{
+    if ((!correct && !options->every_turn) || isnan(v) || speedup >= options->speedup_threshold)
+        return 1;
+    if (!(options->factor > 0))
+        return v >= options->threshold ? 1 : 0;
+    return fmin(fmax((v - options->threshold) / options->factor, 0), 1);
+}
+
+/* NAN: not known, and no reason to reject. */
+static double coverage_at(const struct rl_batch *batch, const struct rl_coverage_options *options,
+                          size_t row)
+{
+    double v = batch->coverage[row];
+    return isnan(v) && options->unknown_zero ? 0 : v;
+}
+
+/* Geometric mean over the turns that count and are known. */
+static double rollout_coverage(const struct rl_batch *batch,
+                               const struct rl_coverage_options *options, size_t from, size_t to)
+{
+    double sum = 0;
+    double count = 0;
+    for (size_t row = from; row < to; row++) {
+        double v = coverage_at(batch, options, row);
+        if (batch->drop[row] == 0 && !isnan(v)) {
+            sum += log(fmax(v, 1e-8));
+            count++;
+        }
+    }
+    return count > 0 ? exp(sum / count) : NAN;
+}
+
+struct tally {
+    double rows, tokens, correct;
+    double masked_rows, masked_tokens, masked_correct;
+    double known, sum, min, max;
+};
+
+static void add_row(struct tally *tally, const struct rl_batch *batch, size_t row, double v,
+                    bool masked)
+{
+    double tokens = (double)rl_row_tokens(batch, row);
+    tally->rows++;
+    tally->tokens += tokens;
+    tally->correct += batch->correct[row];
+    tally->masked_rows += masked;
+    tally->masked_tokens += masked ? tokens : 0;
+    tally->masked_correct += masked && batch->correct[row];
+    if (isnan(v))
+        return;
+    tally->min = tally->known > 0 ? fmin(tally->min, v) : v;
+    tally->max = tally->known > 0 ? fmax(tally->max, v) : v;
+    tally->known++;
+    tally->sum += v;
+}
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+void rl_coverage_reject(struct rl_batch *batch, const struct rl_coverage_options *options,
+                        uint64_t seed, uint64_t step, struct rl_coverage_metrics *metrics)
+{
+    struct tally tally = {0};
+    double whole = NAN;
+    for (size_t row = 0, end = 0; row < batch->rows; row++) {
+        if (row == end) {
+            end = rl_rollout_end(batch, row);
+            whole = rollout_coverage(batch, options, row, end);
+        }
+        if (batch->drop[row])
+            continue;
+        double v = coverage_at(batch, options, row);
+        double keep = rl_keep_probability(options, options->rollout ? whole : v,
+                                          batch->correct[row], batch->speedup[row]);
+        uint64_t index = (uint64_t)batch->rollout[row] << 32 | batch->turn[row];
+        bool masked = options->enabled && rl_uniform(seed, step, RL_STREAM_COVERAGE, index) >= keep;
+        add_row(&tally, batch, row, v, masked);
+        if (masked)
+            batch->drop[row] |= RL_COVERAGE;
+    }
+    *metrics = (struct rl_coverage_metrics){
+        .coverage_rs_masked_fraction = share(tally.masked_tokens, tally.tokens),
+        .coverage_rs_seq_masked_fraction = share(tally.masked_rows, tally.rows),
+        .coverage_rs_correct_only_masked_fraction = share(tally.masked_correct, tally.correct),
+        .coverage_rs_mean_coverage = share(tally.sum, tally.known),
+        .coverage_rs_min_coverage = tally.min,
+        .coverage_rs_max_coverage = tally.max,
+    };
+}
+
+void rl_coverage_put(const struct rl_coverage_metrics *metrics, rl_put put, void *context)
+{
+#define X(name) put(context, "coverage/" #name, metrics->name);
+    RL_COVERAGE_METRICS(X)
+#undef X
+}

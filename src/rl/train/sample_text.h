@@ -1,0 +1,37 @@
+/* samples: a few answers with their verdicts as Markdown, for people who look on in TensorBoard.
+ *
+ * Of each problem the first episode, of at most SAMPLE_TEXT_PROBLEMS problems; long texts are cut, so that
+ * all of it has a bounded length. Texts of models stand as indented blocks, which nothing in them
+ * can end.
+ *
+ * Ownership: the caller's storage. Threads: one at a time.
+ */
+#ifndef WARPGYM_RL_TRAIN_SAMPLE_TEXT_H
+#define WARPGYM_RL_TRAIN_SAMPLE_TEXT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <jansson.h>
+
+#define SAMPLE_TEXT_PROBLEMS 4
+#define SAMPLE_TEXT_TURNS 4
+#define SAMPLE_TEXT_PROMPT_BYTES 1000
+#define SAMPLE_TEXT_ANSWER_BYTES 3000
+#define SAMPLE_TEXT_MESSAGE_BYTES 500
+
+struct sample_text {
+    struct buf text;
+    char *problem; /* of the last one */
+    size_t count;
+};
+
+void sample_text_init(struct sample_text *samples);
+void sample_text_deinit(struct sample_text *samples);
+
+/* `trajectory` as in docs/trajectories.md; one that is not wanted is passed over. NULL is fine. */
+void sample_text_add(struct sample_text *samples, const json_t *trajectory);
+/* Of a file of trajectories. One that is not there adds nothing. ERR_INPUT: FILE:LINE. */
+NODISCARD int sample_text_add_file(struct sample_text *samples, const char *path, struct err *err);
+
+#endif

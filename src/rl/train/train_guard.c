@@ -1,0 +1,45 @@
+#include "rl/train/train_guard.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+int train_guard_step(struct train_backend *backend, double loss, const struct lm_adam *adam,
+                     double *norm, bool *not_finite, struct err *err)
+{
+    *norm = NAN;
+    *not_finite = !isfinite(loss);
+    if (*not_finite)
+        return strcmp(train_backend_kind(backend), "engine") == 0
+                   ? 0
+                   : err_set(err, ERR_INPUT,
+                             "the loss is %g, and a service would step with its gradient", loss);
+    int result = train_backend_step(backend, adam, norm, err);
+    *not_finite = result == ERR_INPUT && !isfinite(*norm);
+    return *not_finite ? 0 : result;
+}
+
+int train_guard_check(struct train_guard *guard, const struct settings *settings, uint64_t step,
+                      const struct train_guard_figures *figures, struct err *err)
+{
+    guard->skips = figures->not_finite ? guard->skips + 1 : 0;
+    if (guard->skips >= (uint64_t)settings->train_guard_skips)
+        return err_set(err, ERR_INPUT,
+                       "step %" PRIu64 ": the loss or its gradient was not finite %" PRIu64
+                       " times in a row; lower train.rate, or lengthen train.warmup, in another "
+                       "directory",
+                       step, guard->skips);
+    if (figures->not_finite)
+        return 0;
+    if (settings->train_guard_norm > 0 && figures->norm > settings->train_guard_norm)
+        return err_set(err, ERR_INPUT,
+                       "step %" PRIu64 ": the gradient's norm is %.4g, above train.guard_norm "
+                       "%.4g; lower train.rate in another directory, or raise the bound",
+                       step, figures->norm, settings->train_guard_norm);
+    if (settings->train_guard_kl > 0 && figures->kl > settings->train_guard_kl)
+        return err_set(err, ERR_INPUT,
+                       "step %" PRIu64 ": sampler and trainer differ by a KL of %.4g, above "
+                       "train.guard_kl %.4g; lower train.lag or train.substeps, or raise the bound",
+                       step, figures->kl, settings->train_guard_kl);
+    return 0;
+}

@@ -1,0 +1,431 @@
+/* Episodes of a step: real prompts and problems, a learner and a judge that are made up. */
+#include "rl/collect/collector.h"
+
+#include "../support/fake_train_backend.h"
+#include "base/array.h"
+#include "base/paths.h"
+#include "client/evaluator.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define TASKS 3
+#define SAMPLES 2
+#define CODE "```c\nvoid solution(const float *x, float *y, size_t n)\n{\n    /* %llu */\n}\n```"
+
+/* What the judge is like. */
+enum mood { KIND, AWAY_TWICE, AWAY, LOST, ABROAD };
+
+struct evaluator {
+    pthread_mutex_t lock;
+    enum mood mood;
+    size_t asked;
+};
+
+int evaluator_open_local(struct evaluator **out, const struct evaluator_options *options,
+                         struct err *err)
+{
+    (void)out;
+    (void)options;
+    return err_set(err, ERR_UNSUPPORTED, "a fake");
+}
+
+int evaluator_open_remote(struct evaluator **out, const char *url,
+                          const struct evaluator_options *options, struct err *err)
+{
+    (void)out;
+    (void)url;
+    (void)options;
+    return err_set(err, ERR_UNSUPPORTED, "a fake");
+}
+
+void evaluator_close(struct evaluator *evaluator)
+{
+    (void)evaluator;
+}
+
+size_t evaluator_at_once(const struct evaluator *evaluator)
+{
+    (void)evaluator;
+    return 1;
+}
+
+/* Right is a candidate whose number, that of its seed, is even. */
+int evaluator_evaluate(struct evaluator *evaluator, const json_t *request, json_t **verdict,
+                       struct err *err)
+{
+    const char *source = json_text_at(json_object_get(request, "candidate"), "source");
+    const char *number = strstr(source, "/* ");
+    pthread_mutex_lock(&evaluator->lock);
+    size_t asked = ++evaluator->asked;
+    pthread_mutex_unlock(&evaluator->lock);
+    if (evaluator->mood == AWAY || (evaluator->mood == AWAY_TWICE && asked <= 2))
+        return err_set(err, ERR_IO, "nobody answers");
+    if (evaluator->mood == ABROAD)
+        return err_set(err, ERR_INPUT, "no such problem there");
+    if (evaluator->mood == LOST) {
+        *verdict = json_pack("{s:s, s:b, s:b}", "status", "infrastructure_error", "compiled", 0,
+                             "correct", 0);
+        return 0;
+    }
+    bool right = number && strtoull(number + 3, NULL, 10) % 2 == 0;
+    *verdict =
+        json_pack("{s:s, s:b, s:b, s:{s:i, s:i}, s:{s:f, s:f, s:[{s:s, s:f, s:b}, {s:s, s:f, "
+                  "s:b}, {s:s, s:f, s:b}]}}",
+                  "status", right ? "passed" : "wrong", "compiled", 1, "correct", right,
+                  "correctness", "trials", 3, "passed", right ? 3 : 0, "profile",
+                  "own_time_fraction", 0.25, "time_us", 100.0, "kernels", "name", "add_kernel",
+                  "time_us", 25.0, "own", 1, "name", "functor<Add_Kernel>", "time_us", 50.0, "own",
+                  0, "name", "sgemm", "time_us", 25.0, "own", 0);
+    return 0;
+}
+
+int evaluator_evaluate_until(struct evaluator *evaluator, const json_t *request,
+                             const _Atomic int *stop, json_t **verdict, struct err *err)
+{
+    (void)stop;
+    return evaluator_evaluate(evaluator, request, verdict, err);
+}
+
+/* --------------------------------------------------------------------------------- the learners */
+
+static int write_code(struct train_backend *backend, const struct train_backend_sampling *sampling,
+                      char **text, struct err *err)
+{
+    (void)backend;
+    (void)err;
+    *text = mem_printf(CODE, (unsigned long long)sampling->seed);
+    return 0;
+}
+
+static int write_prose(struct train_backend *backend, const struct train_backend_sampling *sampling,
+                       char **text, struct err *err)
+{
+    (void)backend;
+    (void)sampling;
+    (void)err;
+    *text = mem_strdup("I have no idea.");
+    return 0;
+}
+
+static int refuse(struct train_backend *backend, const struct train_backend_sampling *sampling,
+                  char **text, struct err *err)
+{
+    (void)backend;
+    (void)sampling;
+    (void)text;
+    return err_set(err, ERR_LIMIT, "too long a prompt");
+}
+
+/* Every second question is too long: of an episode's second turn, one job at a time. */
+static int refuse_later(struct train_backend *backend,
+                        const struct train_backend_sampling *sampling, char **text, struct err *err)
+{
+    return backend->samples % 2 == 0 ? refuse(backend, sampling, text, err)
+                                     : write_code(backend, sampling, text, err);
+}
+
+static int stumble(struct train_backend *backend, const struct train_backend_sampling *sampling,
+                   char **text, struct err *err)
+{
+    return backend->samples == 1 ? err_set(err, ERR_TIMEOUT, "no answer")
+                                 : write_code(backend, sampling, text, err);
+}
+
+/* ------------------------------------------------------------------------------------ the world */
+
+static struct settings settings;
+static struct paths_list roots;
+static struct gym *gym;
+
+static int open_gym(void **state)
+{
+    (void)state;
+    struct err err;
+    settings_init(&settings);
+    if (paths_problems("", &roots, &err) < 0)
+        fail_msg("%s", err.text);
+    const struct gym_options options = {.settings = &settings,
+                                        .roots = roots.items,
+                                        .root_count = roots.count};
+    if (gym_open(&gym, &options, &err) < 0)
+        fail_msg("%s", err.text);
+    return 0;
+}
+
+static int close_gym(void **state)
+{
+    (void)state;
+    gym_close(gym);
+    paths_list_deinit(&roots);
+    settings_deinit(&settings);
+    return 0;
+}
+
+struct world {
+    struct train_backend backend;
+    struct evaluator evaluator;
+    struct collector *play;
+    const struct rl_rollout *rollouts;
+    size_t count;
+    struct err err;
+    size_t told;
+};
+
+static void hear(void *context, const struct rl_rollout *rollout, const struct rl_turn *turn)
+{
+    struct world *world = context;
+    assert_non_null(rollout->problem);
+    assert_non_null(turn->record);
+    world->told++;
+}
+
+struct way {
+    int (*say)(struct train_backend *, const struct train_backend_sampling *, char **,
+               struct err *);
+    enum mood mood;
+    size_t jobs, first_task;
+    int64_t turns, wait_ms;
+    const char *reward; /* NULL: kevin */
+    uint64_t seed;
+    const _Atomic int *cancelled;
+};
+
+static int play(struct world *world, const struct way *way)
+{
+    json_t *tasks = json_array();
+    static const char *const problems[TASKS] = {"relu", "softmax", "gemm"};
+    *world = (struct world){.backend = {.say = way->say, .version = 7},
+                            .evaluator = {.mood = way->mood}};
+    pthread_mutex_init(&world->backend.lock, NULL);
+    pthread_mutex_init(&world->evaluator.lock, NULL);
+    for (size_t i = 0; i < TASKS; i++)
+        json_array_append_new(tasks, json_pack("{s:{s:s}}", "problem", "id", problems[i]));
+    json_t *configuration = json_pack("{s:I, s:s, s:f}", "turns", (json_int_t)way->turns, "reward",
+                                      way->reward ? way->reward : "kevin", "gamma", 1.0);
+    const struct collector_options options = {.gym = gym,
+                                              .backend = &world->backend,
+                                              .evaluator = &world->evaluator,
+                                              .configuration = configuration,
+                                              .sampling = {.temperature = 1, .top_p = 1},
+                                              .seed = way->seed,
+                                              .step = 5,
+                                              .name = "test",
+                                              .tasks = tasks,
+                                              .first_task = way->first_task,
+                                              .samples = SAMPLES,
+                                              .jobs = way->jobs,
+                                              .wait_ms = way->wait_ms,
+                                              .cancelled = way->cancelled,
+                                              .tell = hear,
+                                              .context = world};
+    int result = collector_start(&world->play, &options, &world->err);
+    json_decref(configuration);
+    json_decref(tasks);
+    return result < 0 ? result
+                      : collector_wait(world->play, &world->rollouts, &world->count, &world->err);
+}
+
+static void end(struct world *world)
+{
+    collector_free(world->play);
+    pthread_mutex_destroy(&world->backend.lock);
+    pthread_mutex_destroy(&world->evaluator.lock);
+}
+
+/* ---------------------------------------------------------------------------------------- tests */
+
+static void test_rollouts(void **state)
+{
+    (void)state;
+    struct world world;
+    const struct way way = {.say = write_code, .jobs = 3, .turns = 2, .first_task = 4};
+    assert_int_equal(play(&world, &way), 0);
+    assert_int_equal(world.count, TASKS * SAMPLES);
+    assert_int_equal(world.told, world.count * 2);
+    for (size_t i = 0; i < world.count; i++) {
+        const struct rl_rollout *rollout = &world.rollouts[i];
+        assert_int_equal(rollout->task, 4 + i / SAMPLES);
+        assert_int_equal(rollout->sample, i % SAMPLES);
+        assert_int_equal(rollout->count, 2);
+        assert_non_null(rollout->trajectory);
+        for (size_t t = 0; t < 2; t++) {
+            const struct rl_turn *turn = &rollout->turns[t];
+            assert_true(turn->prompt.count > 0 && turn->answer.count > 0);
+            assert_int_equal(turn->answer.version, 7);
+            assert_true(turn->compiled && turn->format_ok && !turn->excluded && !turn->cut);
+            assert_true(turn->reward == (turn->correct ? 0.3 : 0));
+            assert_true(turn->coverage == 0.25 && isnan(turn->speedup));
+            assert_int_equal(json_integer_value(json_object_get(turn->record, "turn")), t);
+        }
+        assert_int_equal(json_integer_value(json_object_get(rollout->trajectory, "sample")),
+                         i % SAMPLES);
+    }
+    assert_string_equal(world.rollouts[0].problem, "relu");
+    end(&world);
+}
+
+/* One setting for the reward and for what rejects lazy turns. */
+static void test_coverage(void **state)
+{
+    static const struct {
+        const char *measure;
+        double coverage;
+    } rows[] = {{"time", 0.25}, {"named_time", 0.75}};
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct way way = {.say = write_code, .jobs = 2, .turns = 2, .reward = "drkernel"};
+        struct world world;
+        struct err err = {0};
+        char *pair = mem_printf("gym.coverage=%s", rows[i].measure);
+        size_t correct = 0;
+        assert_int_equal(settings_assign(&settings, pair, &err), 0);
+        assert_int_equal(play(&world, &way), 0);
+        for (size_t r = 0; r < world.count; r++)
+            for (size_t t = 0; t < 2; t++) {
+                const struct rl_turn *turn = &world.rollouts[r].turns[t];
+                assert_true(turn->coverage == rows[i].coverage);
+                assert_true(turn->reward == (turn->correct ? 0.5 + 0.5 * rows[i].coverage : 0));
+                correct += turn->correct;
+            }
+        assert_true(correct > 0);
+        end(&world);
+        mem_free(pair);
+    }
+    struct world world;
+    struct err err = {0};
+    assert_int_equal(settings_assign(&settings, "gym.coverage=times", &err), 0);
+    assert_int_equal(play(&world, &(struct way){.say = write_code, .jobs = 1, .turns = 1}),
+                     ERR_INPUT);
+    assert_non_null(strstr(world.err.text, "gym.coverage: there is no coverage 'times'"));
+    end(&world);
+    assert_int_equal(settings_assign(&settings, "gym.coverage=time", &err), 0);
+}
+
+/* Whatever runs beside an episode, and in whatever order. */
+static void test_answers_depend_on_their_numbers_alone(void **state)
+{
+    (void)state;
+    struct world one, other, another;
+    assert_int_equal(play(&one, &(struct way){.say = write_code, .jobs = 1, .turns = 2}), 0);
+    assert_int_equal(play(&other, &(struct way){.say = write_code, .jobs = 6, .turns = 2}), 0);
+    assert_int_equal(play(&another,
+                          &(struct way){.say = write_code, .jobs = 1, .turns = 2, .seed = 1}),
+                     0);
+    size_t same = 0, all = 0;
+    for (size_t i = 0; i < one.count; i++)
+        for (size_t t = 0; t < 2; t++) {
+            const char *text = one.rollouts[i].turns[t].answer.text;
+            assert_string_equal(text, other.rollouts[i].turns[t].answer.text);
+            same += strcmp(text, another.rollouts[i].turns[t].answer.text) == 0;
+            for (size_t k = 0; k < i; k++)
+                assert_string_not_equal(text, one.rollouts[k].turns[t].answer.text);
+            all++;
+        }
+    assert_true(same == 0 && all == 12);
+    end(&one);
+    end(&other);
+    end(&another);
+}
+
+static void test_outcomes(void **state)
+{
+    (void)state;
+    static const struct {
+        struct way way;
+        int result;
+        size_t turns; /* of each episode */
+        bool played, excluded;
+        const char *why;
+    } rows[] = {
+        {{.say = write_code, .mood = AWAY_TWICE, .wait_ms = 60000}, 0, 2, true, false, ""},
+        {{.say = write_code, .mood = AWAY, .wait_ms = 30},
+         ERR_IO,
+         0,
+         false,
+         false,
+         "nobody answers"},
+        {{.say = write_code, .mood = AWAY}, ERR_IO, 0, false, false, "nobody answers"},
+        {{.say = stumble, .wait_ms = 60000}, 0, 2, true, false, ""},
+        {{.say = stumble}, ERR_TIMEOUT, 0, false, false, "no answer"},
+        {{.say = write_prose}, 0, 2, true, false, ""},
+        {{.say = write_code, .mood = LOST}, 0, 1, true, true, ""},
+        {{.say = write_code, .mood = ABROAD}, 0, 0, false, false, "no such problem there"},
+        {{.say = refuse}, 0, 0, false, false, "too long a prompt"},
+        {{.say = refuse_later}, 0, 1, true, false, ""},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct world world;
+        struct way way = rows[i].way;
+        way.jobs = 1;
+        way.turns = 2;
+        int result = play(&world, &way);
+        if (result != rows[i].result)
+            fail_msg("row %zu: %d, %s", i, result, world.err.text);
+        if (result < 0)
+            assert_string_equal(world.err.text, rows[i].why);
+        for (size_t r = 0; result == 0 && r < world.count; r++) {
+            const struct rl_rollout *rollout = &world.rollouts[r];
+            if (rollout->count != rows[i].turns || !!rollout->trajectory != rows[i].played)
+                fail_msg("row %zu, rollout %zu: %zu turns, %s", i, r, rollout->count,
+                         rollout->why.text);
+            assert_string_equal(rollout->why.text, rows[i].why);
+            for (size_t t = 0; t < rollout->count; t++)
+                assert_int_equal(rollout->turns[t].excluded, rows[i].excluded);
+        }
+        end(&world);
+    }
+}
+
+static void test_interrupted(void **state)
+{
+    (void)state;
+    struct world world;
+    const _Atomic int cancelled = 1;
+    const struct way way = {.say = write_code, .jobs = 2, .turns = 2, .cancelled = &cancelled};
+    assert_int_equal(play(&world, &way), ERR_CANCELLED);
+    assert_int_equal(world.backend.samples, 0);
+    end(&world);
+}
+
+/* A judge that never comes back does not hold up who lets go of the episodes. */
+static void test_given_up(void **state)
+{
+    (void)state;
+    struct world world = {.backend = {.say = write_code}, .evaluator = {.mood = AWAY}};
+    json_t *tasks = json_pack("[{s:{s:s}}]", "problem", "id", "relu");
+    json_t *configuration = json_object();
+    pthread_mutex_init(&world.backend.lock, NULL);
+    pthread_mutex_init(&world.evaluator.lock, NULL);
+    const struct collector_options options = {.gym = gym,
+                                              .backend = &world.backend,
+                                              .evaluator = &world.evaluator,
+                                              .configuration = configuration,
+                                              .tasks = tasks,
+                                              .samples = 1,
+                                              .jobs = 1,
+                                              .wait_ms = 3600000};
+    assert_int_equal(collector_start(&world.play, &options, &world.err), 0);
+    json_decref(configuration);
+    json_decref(tasks);
+    end(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rollouts),
+        cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_answers_depend_on_their_numbers_alone),
+        cmocka_unit_test(test_outcomes),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_given_up),
+    };
+    return cmocka_run_group_tests(tests, open_gym, close_gym);
+}

@@ -1,8 +1,8 @@
 /* buf: a growable byte string with a ceiling.
  *
  * `data` is always NUL-terminated (the NUL is not counted in `len`) and never NULL after buf_init.
- * What would pass `max_bytes` is cut off and `cut` is set: a flood of output costs a bounded amount
- * of memory and is never an error by itself. Ownership: the caller's storage, buf_deinit frees the
+ * Bytes beyond `max_bytes` are cut off and set `cut`: a flood of output costs a bounded amount of
+ * memory and is not an error by itself. Ownership: the caller's storage; buf_deinit frees the
  * bytes, buf_take hands them to the caller (mem_free).
  */
 #ifndef WARPGYM_BASE_BUF_H

@@ -18,13 +18,13 @@
 #define ERR_CODES(X)                                                                               \
     X(ERR_INPUT, -1, "input", "what the user gave is not usable")                                  \
     X(ERR_MISSING, -2, "missing", "a file, program or name is not there")                          \
-    X(ERR_IO, -3, "io", "the operating system refused a read, write or call")                      \
-    X(ERR_LIMIT, -4, "limit", "a bound from limits.h or the settings was met")                     \
+    X(ERR_IO, -3, "io", "a system call failed")                                                    \
+    X(ERR_LIMIT, -4, "limit", "a bound from limits.h or the settings was reached")                 \
     X(ERR_TIMEOUT, -5, "timeout", "a deadline passed")                                             \
     X(ERR_CRASH, -6, "crash", "a process ended by itself")                                         \
     X(ERR_UNSUPPORTED, -7, "unsupported", "this machine or build cannot do it")                    \
-    X(ERR_CANCELLED, -8, "cancelled", "somebody asked to stop")                                    \
-    X(ERR_PROTOCOL, -9, "protocol", "the other side said something that it may not say")           \
+    X(ERR_CANCELLED, -8, "cancelled", "the caller cancelled it")                                   \
+    X(ERR_PROTOCOL, -9, "protocol", "the peer broke the protocol")                                 \
     X(ERR_INTERNAL, -10, "internal", "a defect of warpgym")
 
 enum err_code {

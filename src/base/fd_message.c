@@ -42,9 +42,9 @@ int fd_message_send(int socket, const void *message, size_t bytes, const int *de
         sent = sendmsg(socket, &header, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
     if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
-        return err_set(err, ERR_CRASH, "the other side is gone");
+        return err_set(err, ERR_CRASH, "the peer is gone");
     if (sent != (ssize_t)bytes)
-        return err_sys(err, errno, "cannot send to the other side");
+        return err_sys(err, errno, "cannot send to the peer");
     return 0;
 }
 
@@ -82,10 +82,10 @@ ssize_t fd_message_receive(int socket, void *message, size_t capacity, int *desc
     do
         got = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
     while (got < 0 && errno == EINTR);
-    if (got < 0 && errno == ECONNRESET) /* it ended with a message of ours unread */
+    if (got < 0 && errno == ECONNRESET) /* the peer ended with a message of ours unread */
         return 0;
     if (got < 0)
-        return err_sys(err, errno, "cannot receive from the other side");
+        return err_sys(err, errno, "cannot receive from the peer");
     take_descriptors(&header, descriptors, count);
     bool whole = !(header.msg_flags & (MSG_TRUNC | MSG_CTRUNC));
     if (whole && got > 0)
@@ -95,5 +95,5 @@ ssize_t fd_message_receive(int socket, void *message, size_t capacity, int *desc
             close(descriptors[i]);
         descriptors[i] = -1;
     }
-    return got == 0 ? 0 : err_set(err, ERR_INPUT, "a message is longer than it may be");
+    return got == 0 ? 0 : err_set(err, ERR_INPUT, "the message is too long");
 }

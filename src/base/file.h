@@ -19,14 +19,14 @@ NODISCARD int file_read(const char *path, size_t max_bytes, char **bytes, size_t
 NODISCARD int file_read_fd(int fd, const char *name, size_t max_bytes, char **bytes, size_t *count,
                            struct err *err);
 
-/* A file that takes the place of `path` when all of it is there. */
+/* A file that replaces `path` once it is complete. */
 struct file_new {
     const char *path; /* borrowed */
     char *temporary;
     int fd; /* what is written to it is the file's */
 };
 NODISCARD int file_new_open(struct file_new *file, const char *path, struct err *err);
-/* `result` 0: it takes its place; else it goes, and `result` is what comes back. */
+/* `result` 0: renames it to `path`; else removes it and returns `result`. */
 NODISCARD int file_new_end(struct file_new *file, int result, mode_t mode, struct err *err);
 NODISCARD int file_write_atomic(const char *path, const void *bytes, size_t count, mode_t mode,
                                 struct err *err);
@@ -41,11 +41,11 @@ void file_remove_tree(const char *path);
 
 /* The directory that `path` lies in, by its name alone; the caller's (mem_free). */
 char *file_parent(const char *path);
-/* What `path` is called by somebody in `directory`; the caller's (mem_free). */
+/* `path` relative to `directory`; the caller's (mem_free). */
 char *file_from(const char *directory, const char *path);
 
-/* What a directory holds is on the disk: its names; all its files as well; the names beside `path`.
- * A file system that knows no such thing (EINVAL) is left to itself. */
+/* fsync of a directory's entries; of all its files as well; of the directory that holds `path`.
+ * File systems without fsync on directories (EINVAL) are skipped. */
 NODISCARD int file_sync_directory(const char *path, struct err *err);
 NODISCARD int file_sync_files(const char *path, struct err *err);
 NODISCARD int file_sync_parent(const char *path, struct err *err);
@@ -53,7 +53,7 @@ NODISCARD int file_sync_parent(const char *path, struct err *err);
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 
-/* Why `bytes` is not a source text (empty, a NUL byte, not UTF-8: with the place), or 0. */
+/* 0, or why `bytes` is not a source text (empty, a NUL byte, not UTF-8), with its position. */
 NODISCARD int file_check_text(const char *name, const char *bytes, size_t count, struct err *err);
 
 /* Anonymous memory of a fixed size, sealed against shrinking and growing so that no holder can make

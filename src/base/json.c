@@ -13,8 +13,8 @@ struct place {
     size_t line; /* of the text's first line */
 };
 
-/* jansson recurses as deep as the text nests; we stop before. Strings are skipped, everything else
- * is left to the parser. 0, or the offset behind the bracket that is too deep. */
+/* jansson recurses as deep as the text nests, so the depth is bounded first. Skips strings; leaves
+ * everything else to the parser. 0, or the offset behind the bracket that is too deep. */
 static size_t too_deep(const char *text, size_t count)
 {
     size_t depth = 0;
@@ -148,7 +148,7 @@ const char *json_text_at(const json_t *object, const char *key)
 
 int json_check_keys(const json_t *object, const char *const *names, size_t count, struct err *err)
 {
-    /* Iterating does not change the object; jansson's iterators are just not const. */
+    /* Iteration does not change the object; jansson's iterators are not const-correct. */
     for (void *at = json_object_iter((json_t *)object); at;
          at = json_object_iter_next((json_t *)object, at)) {
         const char *key = json_object_iter_key(at);

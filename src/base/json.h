@@ -1,12 +1,12 @@
 /* json: thin helpers over jansson (whose names begin with json_ too).
  *
  * Reading: strict text (RFC 8259, UTF-8, no duplicate keys, no NUL), bounded depth, errors with
- * their place. Getters come in two halves: json_get_* wants the key, json_find_* leaves *out alone
- * when the key is absent or null. Both refuse a value of another type and name the key. Strings and
- * containers that they hand out belong to `object`.
+ * their position. json_get_* requires the key; json_find_* leaves *out unchanged when the key is
+ * absent or null. Both refuse a value of another type and name the key. `object` owns the strings
+ * and containers that they return.
  *
- * Writing: values that always succeed, whatever they are fed. jansson ends in NULL for NaN and for
- * text that is not UTF-8, and a candidate's output may hold both.
+ * Writing: constructors that succeed for every input. jansson returns NULL for NaN and for text
+ * that is not UTF-8, and a candidate's output may hold both.
  */
 #ifndef WARPGYM_BASE_JSON_H
 #define WARPGYM_BASE_JSON_H
@@ -44,7 +44,7 @@ NODISCARD int json_find_array(const json_t *object, const char *key, json_t **ou
 NODISCARD int json_find_object(const json_t *object, const char *key, json_t **out,
                                struct err *err);
 
-/* object[key] where that is text; "" where it is anything else, or not there. The object's. */
+/* object[key] where that is text; "" where it is anything else or absent. `object` owns it. */
 const char *json_text_at(const json_t *object, const char *key);
 
 /* A key that is not among `names` is an error with the nearest one offered. */
@@ -54,14 +54,13 @@ NODISCARD int json_check_keys(const json_t *object, const char *const *names, si
 /* New values. A number that is not finite becomes null; bytes that are not UTF-8, and NULs, become
  * U+FFFD; NULL text becomes null. Never NULL. */
 json_t *json_number(double value);
-/* Of a count or quantity that is negative where nobody told it: then null; whole ones are integers.
- */
+/* A count or quantity, negative when unknown: null then; whole values become integers. */
 json_t *json_known(double value);
 json_t *json_text(const char *text);
 /* Wall-clock time as text (clock_text); null for 0, which stands for "not yet". */
 json_t *json_time(int64_t wall_ms);
 json_t *json_text_bytes(const char *bytes, size_t count);
-/* Arrays: of token ids, of what is known of each. */
+/* Arrays of token ids and of one number per token. */
 json_t *json_integers(const int32_t *values, size_t count);
 json_t *json_numbers(const float *values, size_t count);
 /* Sets object[key], taking over the value's reference; a process without memory ends here. */

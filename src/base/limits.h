@@ -1,4 +1,4 @@
-/* limits: every bound on what a stranger may send or a process may take, in one place.
+/* limits: every bound on what a client may send or a process may consume, in one place.
  * A limit that a user may want to change is a setting (settings.h); these are the ceilings. */
 #ifndef WARPGYM_BASE_LIMITS_H
 #define WARPGYM_BASE_LIMITS_H
@@ -52,9 +52,9 @@
 #define LIMIT_CLIENT_TARGET_BYTES ((size_t)8 << 10)  /* path and query that a client asks for */
 #define LIMIT_CLIENT_ANSWER_BYTES ((size_t)64 << 20) /* one answer of a server */
 #define LIMIT_TINKER_BODY_BYTES ((size_t)64 << 20)   /* one request to a Tinker server */
-#define LIMIT_CLIENT_ERROR_BYTES ((size_t)64 << 10)  /* one answer that says what went wrong */
+#define LIMIT_CLIENT_ERROR_BYTES ((size_t)64 << 10)  /* one error answer */
 #define LIMIT_CLIENT_BATCH_BYTES ((size_t)8 << 20)   /* requests that are sent together */
-#define LIMIT_CLIENT_BATCH_JOBS 100                  /* likewise; a server takes 1000 */
+#define LIMIT_CLIENT_BATCH_JOBS 100                  /* likewise; a server accepts 1000 */
 #define LIMIT_METRIC_SERIES 128                      /* different label values of one metric */
 #define LIMIT_CASES_BYTES ((size_t)16 << 20) /* what describes the cases of a simple problem */
 #define LIMIT_JOB_ID_BYTES 255
@@ -75,16 +75,16 @@
 #define LIMIT_TURNS 1024                      /* of an episode, in all its iterations */
 #define LIMIT_EPISODE_ID_BYTES 128
 #define LIMIT_JOURNAL_LINE_BYTES ((size_t)64 << 20)
-#define LIMIT_TRAJECTORY_BYTES ((size_t)64 << 20)    /* one line of trajectories.jsonl */
-#define LIMIT_REPORT_BYTES ((size_t)256 << 20)       /* a report, in any form */
-#define LIMIT_REPORT_TEXT_BYTES ((size_t)64 << 10)   /* one text of a stranger on its page */
-#define LIMIT_TRAJECTORIES 1000000                   /* of one report */
-#define LIMIT_NOTES_BYTES ((size_t)16 << 10)         /* what a request wants to be kept with it */
-#define LIMIT_EVALUATION_MS ((int64_t)86400000)      /* longest that judging one may take */
-#define LIMIT_TEMPLATE_BYTES ((size_t)256 << 10)     /* one template, or one example of a prompt */
+#define LIMIT_TRAJECTORY_BYTES ((size_t)64 << 20)  /* one line of trajectories.jsonl */
+#define LIMIT_REPORT_BYTES ((size_t)256 << 20)     /* a report, in any form */
+#define LIMIT_REPORT_TEXT_BYTES ((size_t)64 << 10) /* one untrusted text on its page */
+#define LIMIT_TRAJECTORIES 1000000                 /* of one report */
+#define LIMIT_NOTES_BYTES ((size_t)16 << 10)       /* metadata that a request stores with its job */
+#define LIMIT_EVALUATION_MS ((int64_t)86400000)    /* longest time limit of one evaluation */
+#define LIMIT_TEMPLATE_BYTES ((size_t)256 << 10)   /* one template, or one example of a prompt */
 #define LIMIT_TEMPLATE_WORK_BYTES ((size_t)16 << 20) /* of template that a rendering goes through */
 #define LIMIT_TEMPLATES 1024                         /* files in a directory of prompts */
-#define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* where nobody said how long */
+#define LIMIT_EVALUATION_STANDARD_MS ((int64_t)300000) /* default of a request */
 #define LIMIT_LM_CHOICES 512                           /* of one request over HTTP */
 #define LIMIT_LM_LISTED (1 << 21) /* log-probabilities that one answer lists: about 1 GB of JSON */
 #define LIMIT_CORPUS_BYTES ((size_t)2 << 30)       /* what one tokenizer is learned from */

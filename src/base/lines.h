@@ -13,19 +13,19 @@
 
 struct lines;
 
-/* A regular file, or whatever else can be read to its end. ERR_MISSING, ERR_INPUT (a directory),
- * ERR_IO. */
+/* A regular file, or anything else that can be read to its end. ERR_MISSING, ERR_INPUT (a
+ * directory), ERR_IO. */
 NODISCARD int lines_open(struct lines **out, const char *path, size_t max_bytes, struct err *err);
-/* Takes the descriptor over; errors call it `name`. */
+/* Takes ownership of the descriptor; errors call it `name`. */
 struct lines *lines_open_fd(int fd, const char *name, size_t max_bytes);
 void lines_close(struct lines *lines);
 
 /* 1 and the next line, without its newline, NUL-terminated and valid until the next call; 0 at the
- * end. Lines of blanks alone are passed over. ERR_LIMIT names the line that is too long. */
+ * end. Skips blank lines. ERR_LIMIT names the line that is too long. */
 NODISCARD int lines_next(struct lines *lines, const char **text, size_t *count, struct err *err);
-/* Of the line that was given last, from 1. */
+/* Number of the line returned last, from 1. */
 size_t lines_number(const struct lines *lines);
-/* False: that line has no newline, and ends the file. */
+/* False: the line returned last has no newline and ends the file. */
 bool lines_is_whole(const struct lines *lines);
 const char *lines_path(const struct lines *lines);
 

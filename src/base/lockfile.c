@@ -15,7 +15,7 @@ static struct flock whole_file(void)
     return (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
 }
 
-/* Over a network the number may be a process of another machine. */
+/* On a network file system the pid may belong to another machine. */
 static bool has_open(pid_t pid, const struct stat *wanted)
 {
     char *path = mem_printf("/proc/%d/fd", (int)pid);

@@ -1,11 +1,11 @@
 /* lockfile: one process at a time, and which one it is.
  *
- * A record lock of fcntl(2): of this process alone and gone with it, so that no child that outlives
- * it keeps others out. The kernel names its holder; nobody has to believe a number in a file, which
- * may by now be some other process's.
+ * A record lock of fcntl(2): it belongs to one process and ends with it, so a child that outlives
+ * its parent holds no lock. The kernel names the holder; a pid written into a file could belong to
+ * another process by now.
  *
- * Such a lock is gone, too, when its process closes any descriptor of the file: who holds one must
- * not ask for its holder.
+ * The lock also ends when its process closes any descriptor of the file, so the holder must not
+ * call lockfile_holder.
  */
 #ifndef WARPGYM_BASE_LOCKFILE_H
 #define WARPGYM_BASE_LOCKFILE_H
@@ -14,14 +14,15 @@
 
 #include <sys/types.h>
 
-/* Makes the file where there is none; close(*fd) gives it back. ERR_LIMIT: another process has it
- * (the text names it, where it can be named). */
+/* Creates the file if necessary; close(*fd) releases the lock. ERR_LIMIT: another process holds it
+ * (the text names that process where the kernel does). */
 NODISCARD int lockfile_take(const char *path, int *fd, struct err *err);
 
 #define LOCKFILE_NONE 0
 #define LOCKFILE_UNKNOWN (-1) /* in another container, or on another machine */
 
-/* The process that holds it, and has the file open as far as /proc shows; or one of the above. */
+/* The process that holds the lock and, as far as /proc shows, has the file open; or one of the
+ * above. */
 pid_t lockfile_holder(const char *path);
 
 #endif

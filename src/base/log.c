@@ -80,7 +80,7 @@ static void begin(struct log_record *record, enum log_level level, const char *m
     log_record_field(record, "msg", message);
 }
 
-/* A log that cannot be written is no reason for anything else to fail; errno stays the caller's. */
+/* A failed write of the log fails nothing else; errno is preserved. */
 static void end(struct log_record *record)
 {
     int saved = errno;

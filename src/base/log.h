@@ -3,13 +3,12 @@
  *   time=2025-03-01T12:00:00.123Z level=warn module=judge job=j1 msg="it is full" path=/var/x
  *   {"time":"2025-03-01T12:00:00.123Z","level":"warn","module":"judge","job":"j1","msg":…}
  *
- * Quiet by default: warnings and errors only. A record never fails and never blocks on anything but
- * the descriptor; what is too long is cut, and is still one line, and one object in JSON. Hooks let
- * a progress bar take itself off the terminal around each record.
+ * Quiet by default: warnings and errors only. A record never fails and blocks only on the
+ * descriptor; a record that is too long is cut, and stays one line, in JSON one object. Hooks let a
+ * progress bar remove itself from the terminal around each record.
  *
- * Which job a record belongs to is a property of the thread that writes it, because modules that
- * know nothing of jobs log too. Whoever begins to work for a job says so, and says so to threads
- * that it starts:
+ * The job of a record is a property of the thread that writes it, because modules below the queue
+ * log too. Code that starts to work for a job sets it, in each of its threads:
  *
  *   const char *before = log_set_job(job->id);
  *   …
@@ -38,17 +37,17 @@ extern const char *const log_format_names[LOG_FORMAT_COUNT + 1];
 
 void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);
-/* Whether a record of that level would be written; asks before costly arguments. */
+/* Whether a record of that level would be written: for callers with costly arguments. */
 bool log_enabled(enum log_level level);
-/* Standard error unless told otherwise; the descriptor stays the caller's. */
+/* The descriptor of all records, standard error by default; it stays the caller's. */
 void log_set_fd(int fd);
 
-/* The job for which this thread works from now on, NULL for none; what it was before. The text
- * stays the caller's, and is read until another is set. */
+/* Sets the job that this thread works for, NULL for none; returns the previous one. The text stays
+ * the caller's and must live until another job is set. */
 const char *log_set_job(const char *id);
 const char *log_job(void);
 
-/* Called before and after each record, never at the same time by two threads; NULL: none. A hook
+/* Called before and after each record, never by two threads at the same time; NULL: none. A hook
  * must not log. */
 void log_set_hooks(void (*hide)(void *context), void (*show)(void *context), void *context);
 

@@ -5,15 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROOM (LOG_RECORD_BYTES - 3) /* kept for the end: "}\n */
+#define ROOM (LOG_RECORD_BYTES - 3) /* reserves the end: "}\n */
 
-/* A closing quote may stand in what is kept for the end. */
+/* A closing quote may use the reserved bytes. */
 static size_t room(const struct log_record *record)
 {
     return record->full || record->used >= ROOM ? 0 : ROOM - record->used;
 }
 
-/* All of them or none; after the first that do not fit, none. */
+/* Appends all bytes or none; after the first overflow, none. */
 static void add_bytes(struct log_record *record, const char *bytes, size_t count)
 {
     record->full = record->full || count > room(record);
@@ -52,7 +52,7 @@ static size_t add_character(struct log_record *record, const char *at, size_t le
     return 1;
 }
 
-/* Bare, in text, where nothing in it could be taken for syntax. */
+/* A text value stays bare where nothing in it could be taken for syntax. */
 static bool is_bare(const struct log_record *record, const char *value)
 {
     if (record->format == LOG_FORMAT_JSON || *value == '\0')
@@ -77,7 +77,7 @@ static void add_value(struct log_record *record, const char *value)
         value += length;
         left -= length;
     }
-    record->text[record->used++] = '"'; /* there is always room for it */
+    record->text[record->used++] = '"'; /* the reserved bytes have space for it */
 }
 
 void log_record_init(struct log_record *record, enum log_format format)
@@ -96,7 +96,7 @@ void log_record_field(struct log_record *record, const char *key, const char *va
     char start[80];
     int length = snprintf(start, sizeof start,
                           json ? "%s\"%s\":" : "%s%s=", first ? "" : (json ? "," : " "), key);
-    /* With an opening quote, or not at all. */
+    /* Writes the key with an opening quote, or nothing. */
     if ((size_t)length >= sizeof start || (size_t)length + 2 > room(record)) {
         record->full = true;
         return;

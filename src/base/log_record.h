@@ -1,6 +1,6 @@
 /* log_record: the line of one log record, as text (logfmt) or as JSON.
  *
- * Whatever a stranger put into a value, the record stays one line, and in JSON one object of valid
+ * For every value, also a hostile one, the record stays one line, and in JSON one object of valid
  * UTF-8. What does not fit is cut: first the value that is too long, then all fields behind it.
  */
 #ifndef WARPGYM_BASE_LOG_RECORD_H

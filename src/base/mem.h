@@ -1,8 +1,8 @@
 /* mem: memory that never fails, and arenas.
  *
  * mem_* end the process with one line on standard error when the machine is out of memory: no
- * caller can do better for the small sizes used here. Sizes that a stranger controls are bounded by
- * limits.h before they come here.
+ * caller can do better for the small sizes used here. limits.h bounds every size that a client or a
+ * candidate controls before it reaches mem_*.
  *
  * An arena holds data with one lifetime (a request, a problem, a configuration). Everything in it
  * is freed at once by arena_deinit; nothing is freed alone. A zeroed struct arena is a valid empty

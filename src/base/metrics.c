@@ -17,8 +17,8 @@
 const double metric_seconds[METRIC_SECONDS] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
                                                0.5,   1,      2.5,   5,    10,    30,   60};
 
-/* `whole` is a counter, or the sum's companion of none; `real` a gauge or a histogram's sum, as the
- * bits of a double. */
+/* `whole`: a counter's value. `real`: a gauge's value or a histogram's sum, as the bit pattern of a
+ * double. */
 struct metric_series {
     const struct metric *row;
     char *values[METRIC_LABELS];
@@ -31,7 +31,7 @@ struct family {
     const struct metric *row;
     size_t label_count;
     _Atomic size_t count;
-    /* Written once, before `count` covers it. The last place is for "other". */
+    /* Written once, before `count` covers it. The last slot is for "other". */
     struct metric_series *series[LIMIT_METRIC_SERIES + 1];
 };
 
@@ -335,7 +335,7 @@ static void write_key(struct buf *out, const struct metric_series *series, const
     buf_puts(out, *between == ',' ? "} " : " ");
 }
 
-/* The count is the sum of the buckets, so that the two agree whatever is observed meanwhile. */
+/* The count is the sum of the buckets, so that the two agree even while values are observed. */
 static void write_histogram(struct buf *out, struct metric_series *series)
 {
     uint64_t sum = 0;

@@ -57,12 +57,12 @@ extern const double metric_seconds[METRIC_SECONDS];
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
 
-/* The rows must outlive the registry. A name that is there already, or that is none, is a defect
- * and ends the process. The handle is the registry's. */
+/* The rows must outlive the registry. A duplicate or invalid name is a defect and ends the process.
+ * The registry owns the handle. */
 struct metric_table *metrics_add(struct metrics *metrics, const struct metric *rows, size_t count);
 
-/* `labels`: a value for each name of the row, in its order; NULL where it has none. A table of NULL
- * takes and forgets everything. */
+/* `labels`: a value for each name of the row, in its order; NULL where it has none. Updates of a
+ * NULL table do nothing. */
 void metrics_count(struct metric_table *table, size_t row, const char *const *labels, uint64_t by);
 void metrics_set(struct metric_table *table, size_t row, const char *const *labels, double value);
 void metrics_shift(struct metric_table *table, size_t row, const char *const *labels, double by);
@@ -78,8 +78,8 @@ void metric_set(struct metric_series *series, double value);
 void metric_shift(struct metric_series *series, double by);
 void metric_observe(struct metric_series *series, double value);
 
-/* Called before each rendering, from the thread that renders: for gauges that are asked, and not
- * told. */
+/* Called before each rendering, from the thread that renders: for gauges whose value is read on
+ * demand. */
 void metrics_on_render(struct metrics *metrics, void (*refresh)(void *context), void *context);
 
 /* All of it, in the order in which it was added. */

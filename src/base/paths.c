@@ -31,7 +31,7 @@ static bool looks_like_root(const char *directory)
     return false;
 }
 
-/* A stranger could put a root into a parent that everybody may write to. */
+/* Any user could place a root in a parent directory that is writable by all. */
 static bool is_private(const char *directory)
 {
     struct stat stat_buffer;
@@ -128,7 +128,7 @@ int paths_python(const char *setting, char **python, struct err *err)
         return 0;
     }
     if (access(named, X_OK) < 0 || file_is_directory(named))
-        return err_set(err, ERR_MISSING, "%s: '%s' is no program that can be run",
+        return err_set(err, ERR_MISSING, "%s: '%s' cannot be executed",
                        set ? "python.path" : "WARPGYM_PYTHON", named);
     *python = mem_strdup(named);
     return 0;
@@ -153,7 +153,7 @@ int paths_problems(const char *setting, struct paths_list *roots, struct err *er
         at += length + (at[length] == ':');
         bool there = length == 0 || file_is_directory(root);
         if (!there)
-            err_set(err, ERR_MISSING, "problems.path: '%s' is no directory", root);
+            err_set(err, ERR_MISSING, "problems.path: '%s' is not a directory", root);
         else if (length > 0)
             list_add(roots, root);
         mem_free(root);
@@ -208,8 +208,8 @@ static bool make_usable(const char *path, struct err *err)
     return false;
 }
 
-/* /var/tmp/warpgym-UID, where everybody may write: only a real directory of ours that is closed to
- * others will do. */
+/* /var/tmp/warpgym-UID. All users may write to /var/tmp, so only a real directory that we own and
+ * that is closed to others is accepted. */
 static char *fallback_path(struct err *err)
 {
     char *path = mem_printf("/var/tmp/warpgym-%u", (unsigned)geteuid());
@@ -217,7 +217,7 @@ static char *fallback_path(struct err *err)
     if (mkdir(path, 0700) < 0 && errno != EEXIST) {
         err_sys(err, errno, "%s: cannot create the directory", path);
     } else if (lstat(path, &stat_buffer) < 0) {
-        err_sys(err, errno, "%s: cannot look at the directory", path);
+        err_sys(err, errno, "%s: cannot inspect the directory", path);
     } else if (!S_ISDIR(stat_buffer.st_mode) || stat_buffer.st_uid != geteuid() ||
                (stat_buffer.st_mode & (S_IWGRP | S_IWOTH))) {
         err_set(err, ERR_IO,
@@ -265,9 +265,9 @@ char *paths_config_file(void)
 
 /* ------------------------------------------------------------------------------ the device lock */
 
-/* Whether users may meet here: a real directory, so that no link leads our files elsewhere, and of
- * root or ours, or sticky, so that nobody removes another's files under him. A new one gets its
- * mode through the descriptor, because the name may mean something else by then. */
+/* Whether users may share this directory: it is a real directory, so that no link redirects our
+ * files, and it belongs to root or to us, or is sticky, so that users can't remove each other's
+ * files. A new one gets its mode through the descriptor, because the name may be replaced. */
 static bool is_shared(const char *path, bool made)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -285,7 +285,7 @@ static bool make_shared(const char *path)
 {
     bool made = mkdir(path, 0700) == 0;
     bool shared = is_shared(path, made);
-    /* Another user may have made it just now, and be about to open it to us. */
+    /* Another user may have created it and not yet set its mode. */
     for (int i = 0; !shared && !made && i < 5 && file_is_directory(path); i++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         shared = is_shared(path, false);

@@ -1,4 +1,4 @@
-/* paths: where things are.
+/* paths: where the installation and the user's files are.
  *
  * The installation root is the directory of the running binary, or the nearest of its parents (not
  * writable for strangers) that holds problems/ and python/ or warpgym-child: a development tree, a

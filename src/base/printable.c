@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Bytes of the sequence at `at`; 0: it is not to be shown. */
+/* Bytes of the sequence at `at`; 0: not printable. */
 static size_t printable(const char *at, size_t left)
 {
     unsigned char first = (unsigned char)at[0];

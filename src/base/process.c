@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Without a pidfd (a filter forbids it) the end of a command is looked for this often. */
+/* Poll interval for the end of a command where a filter forbids pidfds. */
 #define TICK_MS 5
 /* What is read after the command's end: more than a pipe holds, so all that it wrote. A descendant
  * that left the session and writes on cannot keep us here. */
@@ -100,7 +100,7 @@ static _Noreturn void child_run(const struct command *command, int output, int f
     struct failure failure = {.at = AT_SESSION};
     if (command->environment)
         environment = (char *const *)command->environment;
-    /* Ignored signals would stay ignored through exec. */
+    /* Ignored signals stay ignored through exec. */
     for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
     sigset_t none;
@@ -236,7 +236,7 @@ static bool ended(pid_t pid)
     return info.si_pid == pid;
 }
 
-/* Collects output until the command has ended or the deadline is there; true: it ended. */
+/* Collects output until the command ends or the deadline passes; true: it ended. */
 static bool watch(pid_t pid, int output_fd, int64_t deadline_ns, struct buf *output)
 {
     int pidfd = pidfd_open(pid, 0);
@@ -281,14 +281,14 @@ static int run_plainly(struct runner *self, const struct command *command, struc
     bool end = watch(pid, output_fd, deadline_of(start_ns, command->timeout_ms), &outcome->output);
     outcome->elapsed_ms = clock_ms_since(start_ns);
     outcome->timed_out = !end;
-    /* The whole session, before the leader is reaped and its number can be somebody else's. */
+    /* Kills the whole session before the leader is reaped and its pid can be reused. */
     kill(-pid, SIGKILL);
     siginfo_t info;
     reap(pid, &info);
     drain(output_fd, DRAIN_BYTES, &outcome->output);
     close(output_fd);
     if (info.si_pid != pid)
-        return err_set(err, ERR_INTERNAL, "%s: somebody else took its exit status",
+        return err_set(err, ERR_INTERNAL, "%s: another part of this process took its exit status",
                        command->argv[0]);
     bool exited = info.si_code == CLD_EXITED;
     outcome->exit_code = exited ? info.si_status : -1;
@@ -308,7 +308,7 @@ static char *find_in(const char *at, const char *name)
 {
     for (;; at++) {
         size_t length = strcspn(at, ":");
-        /* Relative entries would make the answer depend on where we stand. */
+        /* Relative entries would make the result depend on the working directory. */
         if (*at == '/') {
             char *path = mem_printf("%.*s/%s", (int)length, at, name);
             if (is_program(path))

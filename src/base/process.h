@@ -1,8 +1,8 @@
 /* process: running a command to its end, with bounds.
  *
  * `struct runner` is the one interface by which modules below sandbox/ run untrusted work: compile/
- * builds with whatever runner it is handed. process_runner runs commands plainly (trusted tools and
- * tests); sandbox_runner (sandbox/run.h) runs them in a box.
+ * builds with the runner that its caller passes. process_runner runs commands without isolation
+ * (trusted tools and tests); sandbox_runner (sandbox/command.h) runs them in a sandbox.
  */
 #ifndef WARPGYM_BASE_PROCESS_H
 #define WARPGYM_BASE_PROCESS_H
@@ -21,7 +21,7 @@ struct command {
     int64_t timeout_ms;
     uint64_t memory_bytes; /* address space of each process; 0: no bound */
     uint64_t file_bytes;   /* largest file it may write; 0: no bound */
-    bool resident; /* argv[0] is no program: a library that the runner's processes have loaded */
+    bool resident;         /* argv[0] names a library that the runner's processes have loaded */
 };
 
 struct outcome {
@@ -36,7 +36,7 @@ void outcome_init(struct outcome *outcome, size_t max_output_bytes);
 void outcome_deinit(struct outcome *outcome);
 
 struct runner {
-    bool own_root; /* commands get a root of their own, in which a bundled toolchain is /usr */
+    bool own_root; /* commands run in a private root, in which a bundled toolchain is /usr */
     /* 0 when the command ran to an end of any kind (read the outcome), a negative code when it
      * could not be started or was cancelled. Leaves no process behind. */
     int (*run)(struct runner *self, const struct command *command, struct outcome *outcome,

@@ -1,6 +1,5 @@
-/* random: numbers from a counter instead of a state: whoever knows seed and place has the number,
- * in any order, on any thread and after any restart. For experiments, not for secrets
- * (clock_secret).
+/* random: numbers from a counter instead of a state: seed and position determine the number, in any
+ * order, on any thread and after any restart. For experiments, not for secrets (clock_secret).
  */
 #ifndef WARPGYM_BASE_RANDOM_H
 #define WARPGYM_BASE_RANDOM_H

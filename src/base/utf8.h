@@ -1,4 +1,4 @@
-/* utf8: what a byte string of unknown origin holds, sequence by sequence. */
+/* utf8: validation of a byte string, sequence by sequence. */
 #ifndef WARPGYM_BASE_UTF8_H
 #define WARPGYM_BASE_UTF8_H
 
@@ -7,12 +7,12 @@
 
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"
 
-/* Length of the sequence at `at`, of which `left` (at least one) bytes are there; 0 where it is not
- * one (RFC 3629, table 3-7 of Unicode: shortest form, no surrogates). A NUL is a sequence. */
+/* Length of the sequence at `at`, with `left` (at least one) bytes available; 0 where it is invalid
+ * (RFC 3629, table 3-7 of Unicode: shortest form, no surrogates). A NUL is a sequence. */
 size_t utf8_sequence(const char *at, size_t left);
-/* Whether all of it is. Nothing is, too. */
+/* Whether all bytes are valid UTF-8; the empty string is. */
 bool utf8_is_valid(const char *bytes, size_t count);
-/* How much of a text to keep where at most `most` bytes are wanted: no half of a character. */
+/* Bytes of the longest prefix of at most `most` bytes that splits no character. */
 size_t utf8_cut(const char *text, size_t count, size_t most);
 
 #endif

@@ -134,7 +134,7 @@ bool cache_get(const char *directory, const char key[HASH_HEX_BYTES], struct cac
     *entry = (struct cache_entry){0};
     char *path = entry_path(directory, key);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    /* What somebody else owns could be changed between this look and its use. */
+    /* Another owner could change the file between this check and its use. */
     bool found = fd >= 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
                  (facts.st_uid == geteuid() || facts.st_uid == 0) &&
                  read_entry(fd, facts.st_size, key, entry);
@@ -242,7 +242,7 @@ bool cache_tend(const char *directory, uint64_t max_bytes)
     bool due = flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &facts) == 0 &&
                (facts.st_size == 0 || time(NULL) - facts.st_mtim.tv_sec >= CACHE_SWEEP_INTERVAL_S);
     if (due) {
-        /* Written, not only touched: its size tells a cache that was never swept. */
+        /* Written, not only touched: size 0 means that the cache was never swept. */
         (void)!pwrite(fd, "swept\n", 6, 0);
         cache_sweep(directory, max_bytes);
     }

@@ -1,4 +1,4 @@
-/* cache: builds, found again by what they were made of.
+/* cache: builds, addressed by the content that they were made of.
  *
  *   DIRECTORY/ab/cdef…   one file for each key: object bytes, diagnostics, footer
  *   DIRECTORY/swept      when old entries were last looked for; locked by the process that does it
@@ -42,8 +42,8 @@ bool cache_get(const char *directory, const char key[HASH_HEX_BYTES], struct cac
 NODISCARD int cache_put(const char *directory, const char key[HASH_HEX_BYTES], int object_fd,
                         const char *diagnostics, char **path, struct err *err);
 
-/* Sweeps when the last time is long enough ago and nobody else is at it. Best effort; says whether
- * it was time. */
+/* Sweeps when the last sweep is old enough and no other process sweeps. Best effort; returns
+ * whether a sweep was due. */
 bool cache_tend(const char *directory, uint64_t max_bytes);
 
 /* Removes what a killed process left half written and, while entries take more than max_bytes, the

@@ -34,7 +34,7 @@ struct build {
     struct recipe recipe;
     char *scratch; /* NULL once it is gone or the artifact's */
     struct artifact *artifact;
-    bool cacheable; /* what came out would come out again */
+    bool cacheable; /* another run would give the same result */
     bool killed;    /* by SIGKILL: for lack of memory on this machine, or by its operator */
 };
 
@@ -77,7 +77,8 @@ static int scratch_write(const struct build *build, const char *name, const char
     int result = fd < 0 ? err_sys(err, errno, "%s: cannot create", path)
                         : file_write_fd(fd, path, bytes, count, err);
     if (fd >= 0) {
-        (void)!fchmod(fd, 0644); /* a sandbox may run as somebody else, whatever the umask */
+        (void)!fchmod(fd,
+                      0644); /* a sandbox may run as another user, so the umask must not apply */
         futimens(fd, times);
         if (close(fd) < 0 && result == 0)
             result = err_sys(err, errno, "%s: cannot write", path);
@@ -107,8 +108,9 @@ static int run_compiler(struct build *build, const char *text, size_t text_bytes
     return result < 0 ? result : build->runner->run(build->runner, &command, outcome, err);
 }
 
-/* Where a failure is not plainly the source's, the same command has to manage a trivial one: only
- * then the source is to blame. Nothing that a source makes a compiler print can forge this. */
+/* Where the cause of a failure is unclear, the same command must compile a trivial source: only
+ * then the candidate's source is to blame. Nothing that a source makes a compiler print can forge
+ * this. */
 static int check_toolchain(struct build *build, struct err *err)
 {
     static const char probe[] =
@@ -270,7 +272,7 @@ static int build_now(struct build *build, struct err *err)
     return result;
 }
 
-/* A killed process leaves its scratch behind: after a day nobody is at it any more. */
+/* A killed process leaves its scratch behind; after a day it is unused. */
 static void remove_stale_scratch(void)
 {
     char place[PATH_MAX];

@@ -3,7 +3,7 @@
  *   source ──► key = SHA-256(text, role, toolchain identity, flags, CPU) ──► cache hit: path
  *                                     └─ miss ──► scratch dir ─ runner ─► cc ─► size check ─► cache
  *
- * The toolchain runs through the caller's runner (a sandbox, for anything that a stranger wrote) with a
+ * The toolchain runs through the caller's runner (a sandbox, for every untrusted source) with a
  * fixed command line; nothing in the source can add a flag. Results are published by rename, so
  * concurrent processes share one cache: the first to finish wins, both get the same bytes. Failures
  * are cached too (a training run asks for the same broken text again and again), timeouts and
@@ -72,7 +72,7 @@ struct artifact {
     char key[HASH_HEX_BYTES];
 };
 
-/* 0: `artifact` tells how it went. Negative: the toolchain is missing (ERR_MISSING), or the machine
+/* 0: `artifact` holds the outcome. Negative: the toolchain is missing (ERR_MISSING) or the machine
  * failed (ERR_IO …): the candidate is not to blame. `cache_directory` NULL or "": no cache. */
 NODISCARD int compile_source(const struct toolchain *toolchain, struct runner *runner,
                              const char *cache_directory, const struct compile_request *request,

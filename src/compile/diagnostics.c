@@ -122,7 +122,7 @@ static char *render(const struct distiller *distiller, const struct message *mes
 /* `text` is NULL where the note is about a file that is not to be shown. */
 static void take_note(struct distiller *distiller, const struct message *message, const char *text)
 {
-    /* `#pragma message` is a message of its own, though gcc calls it a note. */
+    /* `#pragma message` starts a message, though gcc calls it a note. */
     if (text && strstr(message->text, "#pragma message")) {
         begin_group(distiller, SEVERITY_NOTE, text);
         return;
@@ -148,13 +148,13 @@ static void take_message(struct distiller *distiller, const struct message *mess
             distiller->current = NULL; /* the lines that follow quote it */
     }
     if (message->severity == SEVERITY_ERROR) {
-        /* A header of the toolchain that fails by itself is nobody's fault here. */
+        /* A toolchain header that fails by itself is not the source's fault. */
         distiller->result->blames_source |= distiller->included_at > 0 || message->assembler ||
                                             message->file[0] != '/' || !shown;
         distiller->result->blames_tools |= strstr(message->text, "No such file") ||
                                            strstr(message->text, "file not found");
     }
-    /* The way to a header is told once for all of its messages. */
+    /* The compiler prints the include chain of a header once for all of its messages. */
     if (message->severity != SEVERITY_NOTE && is_source(distiller->context, message))
         distiller->included_at = 0;
     mem_free(text);

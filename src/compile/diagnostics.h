@@ -1,4 +1,4 @@
-/* diagnostics: what a compiler printed, made fit for whoever wrote the source.
+/* diagnostics: compiler output, cleaned for the author of the source.
  *
  * The result begins with the first error, each error with its place (`softmax.c:12:5: error: …`),
  * its source line and its notes; warnings follow. Assembler, linker and nvcc messages are brought
@@ -23,7 +23,7 @@
 #define DIAGNOSTICS_NAME "\001"
 
 struct diagnostics_context {
-    const char *source;        /* the file as the compiler was told: "candidate.c" */
+    const char *source;        /* file name on the compiler's command line: "candidate.c" */
     const char *scratch;       /* directory that must not be named; NULL: none */
     const char *root;          /* of a bundled toolchain, not to be named either; NULL: none */
     const char *const *quoted; /* directories whose files may be quoted; NULL-terminated */

@@ -69,7 +69,7 @@ static size_t directory_length(const char *path)
     return slash ? (size_t)(slash - path) : 0;
 }
 
-/* What tells this compiler from another one that may come to the same place. */
+/* Distinguishes this compiler from another one installed later under the same path. */
 static const char *identify(struct arena *arena, const char *program, const char *version)
 {
     struct stat facts = {0};
@@ -91,8 +91,9 @@ static void set_environment(struct recipe *recipe, const char *program)
     *at++ = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=16777216";
 }
 
-/* Without a sandbox the bundled compiler runs where it lies: it finds its own parts by its own place,
- * but headers, start files, assembler and linker have to be pointed out, and its libraries, too. */
+/* Without a sandbox the bundled compiler runs where it lies: it finds its own parts by its own
+ * place, but headers, start files, assembler and linker have to be pointed out, and its libraries,
+ * too. */
 static void add_sysroot(struct recipe *recipe, const char *root)
 {
     size_t i = 0;
@@ -173,7 +174,7 @@ static int init_cuda(struct recipe *recipe, const struct toolchain *toolchain,
     set_environment(recipe, toolchain->nvcc);
     add(recipe, toolchain->nvcc);
     add_all(recipe, device_only ? cubin : shared);
-    /* Not -arch: that makes PTX, too, which nobody will translate here: 0.5 of 1.9 s. */
+    /* Not -arch: that also emits PTX, which is not needed here: 0.5 of 1.9 s. */
     const char *wanted = architecture ? architecture : "90";
     add(recipe,
         arena_printf(&recipe->arena, "-gencode=arch=compute_%s,code=sm_%s", wanted, wanted));

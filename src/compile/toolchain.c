@@ -316,8 +316,7 @@ static bool readable_add_wrapped(struct readable *readable, const char *program)
     return found;
 }
 
-/* A program that is reached through links needs all of the stations: each is a path that somebody
- * opens. */
+/* A program that is reached through symbolic links needs each link in the chain to be readable. */
 static void readable_add_program(struct readable *readable, const char *program)
 {
     char *at = mem_strdup(program);

@@ -17,7 +17,7 @@ static const char *const names[COMPANION_COUNT][3] = {
 static const char *const below_nvcc[] = {"lib64", "lib", "extras/CUPTI/lib64", NULL};
 static const char *const below_python[] = {"lib/python3*/site-packages/nvidia/*/lib", NULL};
 
-/* Each has a function for its version, in a way of its own. */
+/* Each library reports its version through a different function. */
 static void ask_nvrtc(void *function, char *text, size_t bytes)
 {
     int major = 0, minor = 0;
@@ -60,8 +60,8 @@ static int try(struct companion *companion, enum companion_kind kind, const char
         return -1;
     void *function = dlsym(library, versions[kind].function);
     if (function) {
-        bool told = dladdr(function, &where) && where.dli_fname;
-        snprintf(companion->path, sizeof companion->path, "%s", told ? where.dli_fname : path);
+        bool known = dladdr(function, &where) && where.dli_fname;
+        snprintf(companion->path, sizeof companion->path, "%s", known ? where.dli_fname : path);
         versions[kind].ask(function, companion->version, sizeof companion->version);
     }
     return function ? 0 : -1;

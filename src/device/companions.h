@@ -1,7 +1,7 @@
-/* companions: NVIDIA's libraries beside the driver: whether they can be loaded here, and which.
+/* companions: NVIDIA's optional libraries beside the driver: which of them this machine can load.
  *
- * Each is loaded, asked for its version, and stays: not all of them go without a trace. They are
- * looked for where a CUDA toolkit and a Python with PyTorch keep them, then by name.
+ * Each is loaded, queried for its version, and stays loaded: not all of them unload cleanly. The
+ * search covers a CUDA toolkit and a Python with PyTorch first, then the linker's path.
  */
 #ifndef WARPGYM_DEVICE_COMPANIONS_H
 #define WARPGYM_DEVICE_COMPANIONS_H
@@ -11,7 +11,7 @@
 /* X(symbol, name, what it is wanted for) */
 #define COMPANIONS(X)                                                                              \
     X(COMPANION_NVRTC, "nvrtc", "compiles device code in a few milliseconds")                      \
-    X(COMPANION_CUPTI, "cupti", "tells which kernels ran")                                         \
+    X(COMPANION_CUPTI, "cupti", "traces which kernels ran")                                        \
     X(COMPANION_CUBLASLT, "cublaslt", "multiplies matrices")
 
 enum companion_kind {
@@ -24,7 +24,7 @@ enum companion_kind {
 struct companion {
     const char *name, *use;
     char path[PATH_MAX]; /* "": it is not here */
-    char version[32];    /* as it counts itself: "13.0"; "" where it is not told */
+    char version[32];    /* as the library reports it: "13.0"; "" if unknown */
 };
 
 /* `nvcc` and `python`: programs whose surroundings are searched, too; NULL: none. */

@@ -79,7 +79,7 @@ enum {
     CUDA_ALLOCATION_PINNED = 1,
     CUDA_HANDLE_FD = 1,
     CUDA_ACCESS_READ_WRITE = 3,
-    CUDA_CONTEXT_SPIN = 1, /* whoever waits for the device does not sleep */
+    CUDA_CONTEXT_SPIN = 1, /* waiting threads spin instead of sleeping */
 };
 
 /* field, symbol, arguments */

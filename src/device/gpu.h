@@ -1,7 +1,7 @@
-/* gpu: the GPUs that this process may use, as the driver tells them.
+/* gpu: the GPUs that this process may use, as the driver lists them.
  *
- * The driver itself respects CUDA_VISIBLE_DEVICES and MIG: an ordinal here counts what it shows. A
- * MIG instance is a GPU like any other, with a UUID, multiprocessors and memory of its own.
+ * The driver respects CUDA_VISIBLE_DEVICES and MIG: an ordinal counts the visible devices. A MIG
+ * instance is a GPU like any other, with its own UUID, multiprocessors and memory.
  * Plain data, no ownership.
  */
 #ifndef WARPGYM_DEVICE_GPU_H
@@ -13,7 +13,7 @@
 
 #define GPU_MAX 64
 
-struct gpu_multiprocessor { /* what one has room for */
+struct gpu_multiprocessor { /* capacities of one */
     int threads, blocks, registers, shared_bytes;
     int warp_threads;
     int reserved_bytes; /* shared memory that each block costs beyond its own */
@@ -30,7 +30,7 @@ struct gpu {
     struct gpu_multiprocessor each;
     uint64_t memory_bytes, l2_bytes;
     double clock_mhz;          /* the most that it may run at */
-    double memory_bytes_per_s; /* by bus and clock; 0: not told */
+    double memory_bytes_per_s; /* by bus and clock; 0: unknown */
 };
 
 struct gpu_list {

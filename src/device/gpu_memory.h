@@ -3,7 +3,7 @@
  *   judge: make ─► descriptor ─► child: import       both: the same pages at addresses of their own
  *
  * Made with the driver's virtual memory management (CUDA driver API, cuMemCreate and what follows
- * it). Whoever holds the descriptor may map it; closing it takes nothing away from a mapping.
+ * it). Any holder of the descriptor may map the memory; mappings stay valid after it is closed.
  * Ownership: the caller's storage; zeroed is none; the context must outlive it. Making and freeing
  * make the context the calling thread's; for the others it must be (gpu_context_use).
  */
@@ -16,7 +16,7 @@ struct gpu_memory {
     const struct gpu_context *gpu; /* NULL: none */
     cuda_at address;
     cuda_handle handle;
-    size_t bytes; /* whole allocation units: what import must be told */
+    size_t bytes; /* whole allocation units: the size that import needs */
     int fd;       /* -1 where it was imported */
 };
 

@@ -12,7 +12,7 @@
 
 struct gpu_occupancy {
     uint32_t blocks;   /* of the kernel on one multiprocessor; 0: it does not fit, or not known */
-    double fraction;   /* of the threads that there is room for; NaN: not known */
+    double fraction;   /* of the multiprocessor's thread capacity; NaN: unknown */
     const char *limit; /* "threads", "blocks", "registers", "shared memory"; "": not known */
 };
 

@@ -131,7 +131,7 @@ static cuda_result load(struct gauge *gauge, const void *image)
     return result;
 }
 
-/* Several times what L2 holds, as far as there is room. */
+/* Several times the size of L2, as far as memory allows. */
 static int make_room(struct gauge *gauge, struct err *err)
 {
     const struct gpu *facts = &gauge->gpu->facts;
@@ -204,7 +204,7 @@ static cuda_result run(const struct gauge *gauge, enum gpu_peak peak, uint64_t r
     return result;
 }
 
-/* Longer and longer until the clock can tell, then the best of a few. */
+/* Doubles the work until the clock resolves it, then takes the best of a few runs. */
 static cuda_result measure(const struct gauge *gauge, enum gpu_peak peak, double *best)
 {
     uint64_t rounds = 1;
@@ -260,7 +260,7 @@ static int gauge_run(double best[GPU_PEAK_COUNT], const struct gpu_context *gpu,
     return result;
 }
 
-/* Nobody else kept it from doing what it should. */
+/* The GPU reached the rate that it should: no other work disturbed the measurement. */
 static bool was_quiet(const struct gpu_peaks *peaks, const struct gpu *facts)
 {
     struct gpu_peaks should = {0};

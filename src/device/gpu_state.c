@@ -34,36 +34,36 @@ void gpu_sensor_open(struct gpu_sensor *sensor, const struct nvml *nvml, const c
 }
 
 /* Whether the library has the function and the GPU answered. */
-#define TOLD(nvml, function, ...) ((nvml)->function && (nvml)->function(__VA_ARGS__) == 0)
+#define READS(nvml, function, ...) ((nvml)->function && (nvml)->function(__VA_ARGS__) == 0)
 
 int gpu_sensor_minor(const struct gpu_sensor *sensor)
 {
     unsigned minor;
-    bool told = sensor->nvml && TOLD(sensor->nvml, minor, sensor->board, &minor);
-    return told ? (int)minor : -1;
+    bool known = sensor->nvml && READS(sensor->nvml, minor, sensor->board, &minor);
+    return known ? (int)minor : -1;
 }
 
 static int64_t violation_ns(const struct gpu_sensor *sensor, int policy)
 {
     struct nvml_violation time;
-    return TOLD(sensor->nvml, violation, sensor->board, policy, &time) ? (int64_t)time.violation_ns
-                                                                       : -1;
+    return READS(sensor->nvml, violation, sensor->board, policy, &time) ? (int64_t)time.violation_ns
+                                                                        : -1;
 }
 
 static int64_t read_reasons(const struct gpu_sensor *sensor)
 {
     const struct nvml *nvml = sensor->nvml;
     unsigned long long reasons;
-    bool told = TOLD(nvml, reasons, sensor->board, &reasons) ||
-                TOLD(nvml, reasons_before_535, sensor->board, &reasons);
-    return told ? (int64_t)(reasons & INT64_MAX) : -1;
+    bool known = READS(nvml, reasons, sensor->board, &reasons) ||
+                 READS(nvml, reasons_before_535, sensor->board, &reasons);
+    return known ? (int64_t)(reasons & INT64_MAX) : -1;
 }
 
 /* How fast it runs, and why: two questions, because each takes the driver half a millisecond. */
 static void read_clock(const struct gpu_sensor *sensor, struct gpu_state *state)
 {
     unsigned mhz;
-    if (TOLD(sensor->nvml, clock, sensor->board, NVML_CLOCK_SM, &mhz))
+    if (READS(sensor->nvml, clock, sensor->board, NVML_CLOCK_SM, &mhz))
         state->sm_mhz = (int)mhz;
     state->reasons = read_reasons(sensor);
 }
@@ -77,17 +77,17 @@ void gpu_sensor_read(const struct gpu_sensor *sensor, struct gpu_state *state)
     if (!nvml)
         return;
     read_clock(sensor, state);
-    if (TOLD(nvml, clock_max, board, NVML_CLOCK_SM, &value))
+    if (READS(nvml, clock_max, board, NVML_CLOCK_SM, &value))
         state->sm_max_mhz = (int)value;
-    if (TOLD(nvml, clock, board, NVML_CLOCK_MEMORY, &value))
+    if (READS(nvml, clock, board, NVML_CLOCK_MEMORY, &value))
         state->memory_mhz = (int)value;
-    if (TOLD(nvml, clock_max, board, NVML_CLOCK_MEMORY, &value))
+    if (READS(nvml, clock_max, board, NVML_CLOCK_MEMORY, &value))
         state->memory_max_mhz = (int)value;
-    if (TOLD(nvml, temperature, board, 0, &value))
+    if (READS(nvml, temperature, board, 0, &value))
         state->temperature_c = (int)value;
-    if (TOLD(nvml, power, board, &value))
+    if (READS(nvml, power, board, &value))
         state->power_w = value * 1e-3;
-    if (TOLD(nvml, power_limit, board, &value))
+    if (READS(nvml, power_limit, board, &value))
         state->power_limit_w = value * 1e-3;
     state->heat_ns = violation_ns(sensor, NVML_VIOLATION_HEAT);
     state->power_ns = violation_ns(sensor, NVML_VIOLATION_POWER);
@@ -97,11 +97,11 @@ static void read_repairs(const struct gpu_sensor *sensor, struct gpu_health *hea
 {
     unsigned corrected, uncorrected, pending, failed;
     int retiring;
-    if (TOLD(sensor->nvml, remapped_rows, sensor->board, &corrected, &uncorrected, &pending,
-             &failed)) {
+    if (READS(sensor->nvml, remapped_rows, sensor->board, &corrected, &uncorrected, &pending,
+              &failed)) {
         health->repair_pending = pending != 0;
         health->repair_failed = failed != 0;
-    } else if (TOLD(sensor->nvml, retired_pending, sensor->board, &retiring)) {
+    } else if (READS(sensor->nvml, retired_pending, sensor->board, &retiring)) {
         health->repair_pending = retiring != 0;
     }
 }
@@ -123,14 +123,15 @@ void gpu_sensor_examine(const struct gpu_sensor *sensor, struct gpu_health *heal
     }
     if (status >= 0)
         health->lost = status == NVML_ERROR_GPU_IS_LOST || status == NVML_ERROR_RESET_REQUIRED;
-    if (TOLD(nvml, utilization, sensor->self, &rates))
+    if (READS(nvml, utilization, sensor->self, &rates))
         health->busy_percent = (int)rates.gpu;
-    if (TOLD(nvml, ecc_errors, sensor->board, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE, &errors))
+    if (READS(nvml, ecc_errors, sensor->board, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE, &errors))
         health->ecc_uncorrected = (int64_t)(errors & INT64_MAX);
-    if (TOLD(nvml, mig_mode, sensor->board, &mode, &pending))
+    if (READS(nvml, mig_mode, sensor->board, &mode, &pending))
         health->mig_mode = mode == 1;
     status = nvml->processes ? nvml->processes(sensor->self, &count, NULL) : -1;
-    if (status == 0 || status == NVML_ERROR_INSUFFICIENT_SIZE) /* which is told with their number */
+    if (status == 0 ||
+        status == NVML_ERROR_INSUFFICIENT_SIZE) /* the number is returned in either case */
         health->processes = (int)count;
     read_repairs(sensor, health);
 }
@@ -146,7 +147,7 @@ const char *gpu_health_complaint(const struct gpu_health *health)
 
 static void take_in(struct gpu_watch *watch, const struct gpu_state *state)
 {
-    watch->told |= state->sm_mhz >= 0 || state->reasons >= 0 || state->temperature_c >= 0;
+    watch->known |= state->sm_mhz >= 0 || state->reasons >= 0 || state->temperature_c >= 0;
     if (state->reasons >= 0)
         watch->reasons |= state->reasons;
     if (state->sm_mhz >= 0 && (watch->sm_lowest_mhz < 0 || state->sm_mhz < watch->sm_lowest_mhz))

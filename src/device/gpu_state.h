@@ -6,8 +6,8 @@
  *   gpu_watch    readings around a timing, and between its calls
  *   gpu_health   what doctor and the judge want to know before a GPU is given work
  *
- * What nobody tells is negative, and never an error. Plain data, no ownership; the nvml behind a
- * sensor must outlive it. Threads: a sensor may be read by several at once.
+ * A reading that NVML does not report is negative, and never an error. Plain data, no ownership;
+ * the nvml behind a sensor must outlive it. Threads: a sensor may be read by several at once.
  */
 #ifndef WARPGYM_DEVICE_GPU_STATE_H
 #define WARPGYM_DEVICE_GPU_STATE_H
@@ -15,19 +15,19 @@
 #include "device/nvml.h"
 
 struct gpu_sensor {
-    const struct nvml *nvml; /* NULL: nobody tells anything */
+    const struct nvml *nvml; /* NULL: no readings */
     nvml_device self, board; /* the same, unless it is a MIG instance */
     bool mig;
 };
 
-struct gpu_state { /* negative: not told */
+struct gpu_state { /* negative: unknown */
     int sm_mhz, sm_max_mhz, memory_mhz, memory_max_mhz, temperature_c;
     double power_w, power_limit_w;
     int64_t reasons;           /* bits of gpu_reasons */
     int64_t heat_ns, power_ns; /* counters: time below the wanted clock because of either */
 };
 
-struct gpu_health { /* negative: not told */
+struct gpu_health { /* negative: unknown */
     int64_t memory_free, memory_used;
     int busy_percent, processes;
     int64_t ecc_uncorrected; /* since the driver was loaded */
@@ -38,7 +38,7 @@ struct gpu_health { /* negative: not told */
 };
 
 struct gpu_watch {
-    bool told; /* whether anything is */
+    bool known; /* whether anything is */
     const struct gpu_sensor *sensor;
     struct gpu_state before, after;
     int sm_lowest_mhz;
@@ -53,7 +53,7 @@ struct gpu_reason {
 };
 extern const struct gpu_reason gpu_reasons[];
 
-/* `uuid` as in struct gpu. A GPU that is not found is one that nobody tells of. */
+/* `uuid` as in struct gpu. If NVML does not list the GPU, all its readings are unknown. */
 void gpu_sensor_open(struct gpu_sensor *sensor, const struct nvml *nvml, const char *uuid);
 /* The number in the name of its device file, /dev/nvidia3. */
 int gpu_sensor_minor(const struct gpu_sensor *sensor);

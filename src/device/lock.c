@@ -15,7 +15,7 @@
 
 /* Opens for reading only, which is all that flock(2) asks for, so that a file of another user will
  * do. O_CREAT is left for when the file is missing: fs.protected_regular forbids it for files of
- * others in a sticky directory. O_NONBLOCK: somebody may have planted a FIFO there. */
+ * others in a sticky directory. O_NONBLOCK: another user may have planted a FIFO there. */
 static int lock_file(const char *directory, const char *device, const char *part, struct err *err)
 {
     char path[4096];

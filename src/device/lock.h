@@ -1,4 +1,4 @@
-/* lock: who may use a device now.
+/* lock: shared and exclusive use of a device.
  *
  * Checking shares a device, timing takes it alone. A lock is two empty files in one directory,
  * DEVICE.gate and DEVICE.room, under flock(2), so that it holds between threads (each acquisition
@@ -7,9 +7,9 @@
  *   shared     gate shared ─► room shared ─► gate released          … room released
  *   exclusive  gate alone  ─► room alone  ─► gate released          … room released
  *
- * The gate makes it a fair turnstile: an exclusive waiter holds it while those inside the room
- * leave and nobody new comes in, so a stream of checks cannot starve a timing; when it has the room
- * the gate opens again, those who then wait at it go in together, before the next exclusive one.
+ * The gate makes it a fair turnstile: an exclusive waiter holds the gate until all holders of the
+ * room have left, and no new one enters, so a stream of checks cannot starve a timing. Once it has
+ * the room it opens the gate, and the shared waiters enter together, before the next exclusive one.
  * Waiting is polling (0.2 to 2 ms, jittered), which is what lets a waiter see *cancelled.
  *
  * Threads: acquire and release one struct device_lock from any one thread at a time.

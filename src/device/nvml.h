@@ -1,11 +1,11 @@
-/* nvml: what NVIDIA's management library tells of a GPU, loaded at run time.
+/* nvml: readings of a GPU by NVIDIA's management library, loaded at run time.
  *
  * The driver computes; this one knows clocks, heat, power and health. No header of it is needed to
  * build: names here lack the `nvml`, numbers are those of its reference (docs.nvidia.com/deploy/
  * nvml-api). It asks the driver through /dev/nvidiactl and needs no privilege.
  *
  * Nothing of it is needed to judge: a function that the library lacks, or that this GPU refuses (a
- * virtual GPU, a MIG instance), leaves its field at "not told".
+ * virtual GPU, a MIG instance), leaves its field "unknown".
  *
  * Ownership: the caller's storage, zeroed is closed. Threads: the library's own locks make every
  * function safe; one struct nvml serves a process.
@@ -89,7 +89,7 @@ struct nvml_violation { /* nvmlViolationTime_t: us, and ns below the clock that 
 struct nvml {
     void *library;
     bool open;
-    char text[NVML_TEXT_BYTES];        /* its version; "" where it is not told */
+    char text[NVML_TEXT_BYTES];        /* its version; "" if unknown */
     char driver_text[NVML_TEXT_BYTES]; /* the driver's: "580.65.06" */
 #define X(field, symbol, arguments) nvml_result(*field) arguments;
     NVML_FUNCTIONS(X)

@@ -20,7 +20,7 @@ int nvrtc_open(struct nvrtc *nvrtc, const char *path, struct err *err)
     memset(nvrtc, 0, sizeof *nvrtc);
     int result = library_open(&nvrtc->library, names, functions, COUNT(functions), nvrtc, err);
     if (result == 0 && nvrtc->version(&nvrtc->major, &nvrtc->minor) != 0)
-        result = err_set(err, ERR_UNSUPPORTED, "%s does not tell its version", path);
+        result = err_set(err, ERR_UNSUPPORTED, "%s does not report its version", path);
     if (result < 0)
         nvrtc_close(nvrtc);
     return result;

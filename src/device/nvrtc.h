@@ -5,7 +5,7 @@
  * to build (docs.nvidia.com/cuda/nvrtc; names here without the `nvrtc`). NVRTC has no host headers:
  * small ones of our own stand for the standard headers that kernels include (nvrtc_headers.c).
  *
- * It is a large parser. What a stranger wrote goes into it in a boxed process only
+ * It is a large parser. Untrusted source goes into it in a sandboxed process only
  * (judge/child/device_code.h); looking for the library (nvrtc_find) loads nothing.
  *
  * Ownership: the caller's storage. Threads: compiling starts none; one struct serves one thread. A
@@ -56,7 +56,7 @@ struct nvrtc_output {
     char *log; /* warnings, too; never NULL */
 };
 
-/* `name` is the file's in messages. 0: `output` (nvrtc_output_deinit) tells how it went; negative:
+/* `name` is the file's in messages. 0: `output` (nvrtc_output_deinit) holds the outcome; negative:
  * NVRTC itself failed, or does not know an option. */
 NODISCARD int nvrtc_compile(const struct nvrtc *nvrtc, const char *name, const char *source,
                             const char *const *options, size_t option_count,

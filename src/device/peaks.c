@@ -22,7 +22,7 @@
 
 #define PHASE_NS 15000000
 #define WINDOW_NS 50000
-#define WINDOWS_MIN 8 /* of who got no processor while the others measured */
+#define WINDOWS_MIN 8 /* of a thread that had no processor while the others measured */
 /* A window may be spoilt; a slot is what all cores did together in this long. */
 #define SLOT_NS 2500000
 #define SLOTS (PHASE_NS / SLOT_NS)
@@ -156,9 +156,9 @@ static size_t pages(double bytes)
 }
 
 /* Working sets that fit the level meant, and nothing nearer. A level whose share is not clearly
- * larger than the one before cannot be told apart by size and is left out. Of the last cache, which
- * a virtual machine may share with strangers and see whole, a set that is just too large for the
- * cache before: its fastest part. */
+ * larger than the one before cannot be distinguished by size and is left out. Of the last cache,
+ * which a virtual machine may share with other guests and see whole, a set that is just too large
+ * for the cache before: its fastest part. */
 static void plan(struct gauge *gauge, const struct cpu *cpu)
 {
     double cores = cpu->cores;

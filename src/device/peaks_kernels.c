@@ -5,7 +5,7 @@
 
 #if defined(__x86_64__)
 
-/* Assembler, because a compiler would drop loads that nobody uses and merge operations on zeros.
+/* Assembler, because a compiler would drop unused loads and merge operations on zeros.
  * Clobbering xmmN covers the whole register. Registers start as zero: no denormals, no NaN. */
 #define CLOBBERS                                                                                   \
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",       \

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* In the order in which people are told them; NULL behind the last. */
+/* In the order of error messages and docs; NULL behind the last. */
 extern const char *const category_names[];
 extern const uint32_t category_count;
 

@@ -13,10 +13,10 @@
  * to three of them. Without `args` the kernel takes the signature's parameters in their order. An
  * array goes by its address, a size as size_t, a scalar by its value; `int(rows)` passes a size, or
  * what is computed of sizes, as another type. Several lines start several kernels, in their order.
- * A scratch buffer is device memory that lasts as long as the candidate and is cleared by nobody.
+ * A scratch buffer is device memory that lives as long as the candidate and is never cleared.
  *
- * Parsed by the judge, which tells the candidate what is wrong with a line, and once more on the
- * far side of the fence, where it is evaluated for each layout: what comes of it concerns the
+ * Parsed by the judge, which reports a wrong line to the candidate's author, and again in the
+ * candidate's process, which evaluates it for each layout: the result concerns the
  * candidate alone. Bounded; every string is the arena's.
  */
 #ifndef WARPGYM_PROBLEM_LAUNCH_H

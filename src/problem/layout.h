@@ -1,12 +1,13 @@
 /* layout: where each argument of one call lies in slot memory, and how it is filled.
  *
  * A *slot* is one block of memory that holds every argument of one call, in signature order:
- * arrays, and also sizes and scalars (8 bytes each), so that both children and the judge need nothing
- * but this plain struct. It crosses process borders as bytes: fixed-width members, no pointers.
+ * arrays, and also sizes and scalars (8 bytes each), so that both children and the judge need
+ * nothing but this plain struct. It crosses process borders as bytes: fixed-width members, no
+ * pointers.
  *
  * Invariants: every offset is a multiple of 64; behind every array (and size and scalar) at least
- * LAYOUT_GUARD_BYTES belong to nobody (the judge fills them and checks them after a call); `bytes`
- * is a multiple of 4096.
+ * LAYOUT_GUARD_BYTES belong to no argument (the judge fills them and checks them after a call);
+ * `bytes` is a multiple of 4096.
  */
 #ifndef WARPGYM_PROBLEM_LAYOUT_H
 #define WARPGYM_PROBLEM_LAYOUT_H

@@ -8,8 +8,8 @@
 
 const struct loader *const problem_loaders[] = {&native_loader, &torch_loader, NULL};
 
-/* The last ones are asked first: whoever recognises a file by its name knows more than who takes
- * any directory. */
+/* The last loaders come first: a loader that recognises a file name is more specific than one that
+ * accepts any directory. */
 static const struct loader *loader_of(const char *path)
 {
     size_t count = 0;

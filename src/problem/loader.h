@@ -43,7 +43,7 @@ struct loader {
     /* All that lie below a root, by directory listings alone. */
     void (*list)(struct suite_listing *listing, const char *root);
     /* A path at which a problem of that id lies below a root, without a listing; the caller's;
-     * NULL: only a listing can tell. */
+     * NULL: only a listing can decide. */
     char *(*find)(const char *root, const char *id);
     /* Another name of the problem at `path` than its id; NULL: there is none. */
     bool (*is_called)(const char *path, const char *name);

@@ -92,8 +92,7 @@ int native_tolerance(struct native *native, const struct yaml_node *node,
         return yaml_fail(native->yaml, absolute, native->err,
                          "absolute must be a number from 0 on, not %.60s", absolute->text);
     if (exact && tolerance->exact && (relative || absolute || scale))
-        return yaml_fail(native->yaml, exact->key, native->err,
-                         "exact: true leaves no room for another key");
+        return yaml_fail(native->yaml, exact->key, native->err, "exact: true allows no other key");
     if (!tolerance->exact && tolerance->relative == 0 && tolerance->absolute == 0)
         return yaml_fail(native->yaml, node, native->err,
                          "a tolerance of nothing: write {exact: true}, or a relative one");

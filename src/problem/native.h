@@ -9,7 +9,7 @@
  *   summary      yes     one sentence
  *   signature    yes     void solution(...)
  *   arguments    yes     each parameter, in the signature's order
- *   tolerance    where an output is floating and has none of its own; integer outputs: exact
+ *   tolerance    where an output is floating and its argument has none; integer outputs: exact
  *                        {relative, absolute, scale: rms (default) | none} or {exact: true}
  *   check, time  yes     lists of sizes
  *   draw         no      ranges of all sizes
@@ -33,7 +33,7 @@ NODISCARD int problem_parse_yaml(struct problem *problem, const char *path_name,
  * frees the arena. */
 NODISCARD int native_load(struct problem *problem, const char *directory, struct err *err);
 
-/* From texts that somebody sent, likewise; `cuda` may be NULL. */
+/* The same from texts of a request; `cuda` may be NULL. */
 NODISCARD int native_from_text(struct problem *problem, const char *yaml, const char *reference,
                                const char *cuda, struct err *err);
 

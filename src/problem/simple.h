@@ -5,7 +5,7 @@
  * "name", "rtol", "atol"}, or its inputs alone. The module may be the candidate itself: then what
  * is right is the candidate's own word.
  *
- * The text is read here, never run: the judge has a boxed process of its own run it, which ends
+ * The text is read here, never run: a separate sandboxed process runs it, which ends
  * before anybody is timed (judge/request/cases.h).
  */
 #ifndef WARPGYM_PROBLEM_SIMPLE_H

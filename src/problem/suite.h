@@ -43,7 +43,7 @@ const struct suite_entry *suite_find(const struct suite *suite, const char *id);
  * a path, a native id or torch/NAME lists no root. */
 NODISCARD int suite_load(const char *const *roots, size_t root_count, const char *what,
                          struct problem *problem, struct err *err);
-/* An id and nothing else, below the roots: from strangers. A path is ERR_MISSING. */
+/* An id only, below the search paths: for untrusted requests. A path is ERR_MISSING. */
 NODISCARD int suite_load_id(const char *const *roots, size_t root_count, const char *id,
                             struct problem *problem, struct err *err);
 

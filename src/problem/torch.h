@@ -17,7 +17,7 @@ const char *torch_id(struct arena *arena, const char *path);
 /* Into a zeroed problem whose id is set by the caller. On failure the caller frees the arena. */
 NODISCARD int torch_load(struct problem *problem, const char *path, struct err *err);
 
-/* The same of a text that somebody sent, with the class that he named. */
+/* The same from the text of a request, with the class that it names. */
 NODISCARD int torch_from_text(struct problem *problem, const char *entry_point, const char *text,
                               size_t bytes, struct err *err);
 

@@ -105,7 +105,7 @@ static void assert_nothing(const struct gpu_sensor *sensor)
     assert_null(gpu_health_complaint(&health));
     gpu_watch_begin(&watch, sensor);
     gpu_watch_end(&watch);
-    assert_false(watch.told);
+    assert_false(watch.known);
     gpu_watch_slowed(&watch, text, sizeof text);
     assert_string_equal(text, "");
 }
@@ -191,7 +191,7 @@ static void test_a_watch_keeps_what_passes(void **state)
         setenv("FAKE_NVML_SM_MHZ", "1980", 1);
         setenv("FAKE_NVML_HEAT", rows[i].heat, 1);
         gpu_watch_end(&watch);
-        assert_true(watch.told);
+        assert_true(watch.known);
         assert_int_equal(watch.before.sm_mhz, 1755);
         assert_int_equal(watch.sm_lowest_mhz, 1200);
         assert_int_equal(watch.after.sm_mhz, 1980);

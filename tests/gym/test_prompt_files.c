@@ -243,7 +243,7 @@ static void test_no_directory(void **state)
     settings_init(&settings);
     settings.prompts_path = "/nowhere/at/all";
     assert_int_equal(prompts_open(&prompts, &settings, &err), ERR_MISSING);
-    assert_string_equal(err.text, "prompts.path: '/nowhere/at/all' is no directory");
+    assert_string_equal(err.text, "prompts.path: '/nowhere/at/all' is not a directory");
     assert_null(prompts);
     settings_deinit(&settings);
 }

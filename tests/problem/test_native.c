@@ -320,7 +320,7 @@ static const struct {
     {"relative: 1.0e-5", "relative: rows",
      "10:23: relative: unknown name 'rows'; only numbers "
      "may stand here"},
-    {"relative: 1.0e-5", "exact: true", "10:13: exact: true leaves no room for another key"},
+    {"relative: 1.0e-5", "exact: true", "10:13: exact: true allows no other key"},
     {"relative: 1.0e-5", "exact: yes", "10:20: exact must be true or false, not 'yes'"},
     {"scale: rms", "scale: max", "10:38: unknown scale 'max': choose one of none, rms"},
     {"tolerance: {relative: 1.0e-5, scale: rms}\n", "",

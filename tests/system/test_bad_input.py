@@ -45,7 +45,7 @@ USAGE_ERRORS = {
     "out of bounds": (["eval", "-s", "timing.target=7", "{fast}"], "is outside 0.0001 to 1"),
     "no jobs": (["eval", "--jobs", "0", "{fast}"], "--jobs: '0' is not a whole number from 1"),
     "words for jobs": (["eval", "--jobs", "many", "{fast}"], "--jobs: 'many'"),
-    "no such roots": (["eval", "--problems", "nowhere", "{fast}"], "'nowhere' is no directory"),
+    "no such roots": (["eval", "--problems", "nowhere", "{fast}"], "'nowhere' is not a directory"),
     "an empty root": (["eval", "--problems", ".", "-p", "x", "{fast}"], "holds no problem"),
     "out in no directory": (["eval", "-p", "softmax", "--out", "no/where", "{fast}"], "no/where"),
     "no such python": (

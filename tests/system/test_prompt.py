@@ -79,7 +79,7 @@ def test_budget_takes_examples_first(warpgym):
         (["softmax", "--language", "triton"], "does not solve native problems"),
         (["softmax", "--style", "kevn"], "did you mean 'kevin'?"),
         (["softmax", "--shots", "4"], "shots"),
-        (["--check", "nowhere"], "'nowhere' is no directory"),
+        (["--check", "nowhere"], "'nowhere' is not a directory"),
         (["--check", ".", "softmax"], "--check takes a directory and no problem"),
     ],
 )

@@ -534,7 +534,7 @@ def test_roots_are_remembered(warpgym, world, tmp_path):
     assert run.status == support.PASSED, run
     moved = suite.rename(tmp_path / "moved")
     run = warpgym("runs", "resume", out, "train.steps=3", "-q")
-    assert run.status == support.USAGE and "is no directory" in run.complaint, run
+    assert run.status == support.USAGE and "is not a directory" in run.complaint, run
     run = warpgym("runs", "resume", out, "train.steps=3", "-q", "--problems", moved)
     assert run.status == support.PASSED and len(metrics(out)) == 3, run
     kept = (out / "config.yaml").read_text()

@@ -376,7 +376,7 @@ int prompts_open(struct prompts **out, const struct settings *settings, struct e
     const char *theirs = settings->prompts_path;
     *out = NULL;
     if (theirs[0] && !file_is_directory(theirs))
-        return err_set(err, ERR_MISSING, "prompts.path: '%s' is no directory", theirs);
+        return err_set(err, ERR_MISSING, "prompts.path: '%s' is not a directory", theirs);
     char *ours = paths_prompts(err);
     if (!ours)
         return ERR_MISSING;

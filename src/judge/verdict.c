@@ -151,7 +151,7 @@ static json_t *case_json(const struct timed_case *timed)
 
 static json_t *clocks_json(const struct gpu_watch *clocks)
 {
-    if (!clocks->told)
+    if (!clocks->known)
         return json_null();
     json_t *reasons = json_array();
     for (const struct gpu_reason *reason = gpu_reasons; reason->name; reason++)

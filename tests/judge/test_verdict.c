@@ -217,7 +217,7 @@ static void test_clocks(void **state)
     assert_null_at(json, "timing.clocks");
     json_decref(json);
     verdict.clocks = (struct gpu_watch){
-        .told = true,
+        .known = true,
         .before = {.sm_mhz = 1980},
         .after = {.sm_mhz = 1700, .sm_max_mhz = -1, .memory_mhz = 3201, .power_w = 612.5},
         .sm_lowest_mhz = 1650,

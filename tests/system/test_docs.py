@@ -12,18 +12,32 @@ CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
 def pages():
     listed = subprocess.run(
-        ["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "ls-files", "*.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if listed.returncode == 0:
-        return [ROOT / name for name in listed.stdout.split() if (ROOT / name).is_file()]
+        return [
+            ROOT / name for name in listed.stdout.split() if (ROOT / name).is_file()
+        ]
     folders = ("docs", "demo", "examples", "tests", "deploy", "problems", "prompts")
-    return [*ROOT.glob("*.md"), *(page for name in folders for page in ROOT.glob(f"{name}/**/*.md"))]
+    return [
+        *ROOT.glob("*.md"),
+        *(page for name in folders for page in ROOT.glob(f"{name}/**/*.md")),
+    ]
 
 
 def anchors(page):
     """As GitHub makes them: lower case, punctuation dropped, blanks to hyphens, repeats numbered."""
     found = {}
-    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(
+        r"^```.*?^```",
+        "",
+        page.read_text(encoding="utf-8"),
+        flags=re.MULTILINE | re.DOTALL,
+    )
     for title in re.findall(r"^#+ +(.*?)\s*$", text, re.MULTILINE):
         title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
         name = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
@@ -51,5 +65,9 @@ def test_the_index_leads_to_every_page():
         (index.parent / target.partition("#")[0]).resolve()
         for target in LINK.findall(index.read_text(encoding="utf-8"))
     }
-    missing = [str(page) for page in (ROOT / "docs").glob("**/*.md") if page not in linked | {index}]
+    missing = [
+        str(page)
+        for page in (ROOT / "docs").glob("**/*.md")
+        if page not in linked | {index}
+    ]
     assert not missing

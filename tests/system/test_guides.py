@@ -1,0 +1,277 @@
+"""Types the commands of docs/guide/*.md.
+
+A fenced block says in its info string what it is:
+
+    ```sh                     typed, block after block, in a folder of the page's own
+    ```sh exit: 1             the same; the last command ends with that status
+    ```sh no-run: REASON      not typed; commands and options have to exist
+    ```sh head|node|client    typed by test_deploy_page.py; commands and options have to exist
+    ```LANGUAGE file=NAME     written to that file before the page's first command
+    ```LANGUAGE               neither; must not hold a command of warpgym
+
+The folder looks like a checkout (links to demo, configs, problems, ...). One server, one model
+endpoint and one small training run are shared by all pages; addresses in commands lead to them.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+import serving
+import tiny_world
+from fake_openai import FakeOpenAI, streamed
+from support import PASSED, PYTHON, ROOT, WARPGYM, write
+
+GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+BLOCK = re.compile(
+    r"^( *)(````?)(?!`)(\S[^\n]*)?\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL
+)
+COMMAND = re.compile(r"^ *(?:\$ )?(?:\./)?warpgym [a-z]", re.MULTILINE)
+LINKED = [
+    "configs",
+    "demo",
+    "deploy",
+    "examples",
+    "problems",
+    "prompts",
+    "python",
+    "src",
+    "tests",
+]
+# Where each of the page's commands is tested as it stands.
+ROLES = {"head", "node", "client"}
+# Figures are not what is tested here.
+QUICK = {
+    "WARPGYM_TIMING_BUDGET_MS": "5",
+    "WARPGYM_TIMING_MIN_SAMPLES": "4",
+    "WARPGYM_TIMING_MAX_SAMPLES": "8",
+}
+BLOCK_S = 60
+
+ANSWER = """```c
+#include <math.h>
+#include <stddef.h>
+
+void solution(const float *x, float *y, size_t rows, size_t cols)
+{
+    for (size_t row = 0; row < rows; row++) {
+        float most = x[row * cols], sum = 0;
+        for (size_t i = 1; i < cols; i++)
+            most = fmaxf(most, x[row * cols + i]);
+        for (size_t i = 0; i < cols; i++)
+            sum += y[row * cols + i] = expf(x[row * cols + i] - most);
+        for (size_t i = 0; i < cols; i++)
+            y[row * cols + i] /= sum;
+    }
+}
+```"""
+
+
+class Block:
+    def __init__(self, match):
+        language, _, rest = (match[3] or "").strip().partition(" ")
+        self.language = language
+        self.text = re.sub(rf"^{match[1]}", "", match[4], flags=re.MULTILINE)
+        self.file = rest.removeprefix("file=") if rest.startswith("file=") else None
+        self.shell = language == "sh"
+        self.reason = (
+            rest.removeprefix("no-run:").strip() if rest.startswith("no-run:") else None
+        )
+        self.status = int(rest.removeprefix("exit:")) if rest.startswith("exit:") else 0
+        self.role = rest if rest in ROLES else None
+        known = (
+            self.file
+            or self.reason
+            or self.role
+            or rest.startswith("exit:")
+            or not rest
+        )
+        assert known, f"unknown info string: {match[3]}"
+        assert not rest.startswith("no-run:") or self.reason, "no-run needs a reason"
+
+    @property
+    def typed(self):
+        return self.shell and not self.reason and not self.role
+
+
+def blocks(page):
+    return [Block(match) for match in BLOCK.finditer(page.read_text(encoding="utf-8"))]
+
+
+# --- what commands exist -------------------------------------------------------------------------
+
+
+def words_of(text):
+    """The commands of a block: lists of words that begin behind `warpgym`."""
+    text = re.sub(r"<<(\w+)\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"(^|\s)#.*$", "", text.replace("\\\n", " "), flags=re.MULTILINE)
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="|&;()<>\n")
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
+    words = []
+    for word in [*lexer, ";"]:
+        if set(word) <= set("|&;()<>\n"):
+            if words[:1] in (["warpgym"], ["./warpgym"]):
+                yield words[1:]
+            words = []
+        elif words or not (word in ("do", "then", "!", "{") or re.match(r"\w+=", word)):
+            words.append(word)
+
+
+def option_exists(option, text):
+    if re.search(rf"(?<![\w-]){re.escape(option)}\b", text):
+        return True
+    return f"--[no-]{option.removeprefix('--no-')}" in text or (
+        f"--[no-]{option.removeprefix('--')}" in text
+    )
+
+
+def check_words(warpgym, words, helps):
+    names = {
+        line[2:].split("  ")[0].strip()
+        for line in helps[""].splitlines()
+        if line[2:3].strip()
+    }
+    command = next(
+        (" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in names), None
+    )
+    if words[0].startswith("-") or words[0] == "help":
+        return
+    assert command, f"no such command: warpgym {' '.join(words)}"
+    if command not in helps:
+        run = warpgym(*command.split(), "--help")
+        assert run.status == PASSED, run
+        helps[command] = run.out
+    for word in words:
+        option = word.partition("=")[0]
+        if re.fullmatch(r"--?[a-z][a-z-]*", option):
+            assert option_exists(option, helps[command]), f"{command} has no {option}"
+
+
+@pytest.fixture(scope="module")
+def helps(module_warpgym):
+    return {"": module_warpgym("--help").out}
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_commands_exist(page, module_warpgym, helps):
+    for block in blocks(page):
+        if block.shell:
+            for words in words_of(block.text):
+                check_words(module_warpgym, words, helps)
+        else:
+            assert not COMMAND.search(block.text), (
+                f"a block of commands without `sh`:\n{block.text}"
+            )
+
+
+# --- what they do --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def endpoint():
+    with FakeOpenAI(models=("Qwen3-8B",)) as running:
+        running.plan = [streamed(ANSWER)]
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(module_warpgym):
+    environment = {**QUICK, "WARPGYM_SERVER_EPISODES_MAX": "100"}
+    running = serving.Server(module_warpgym, "--workers", "2", environment=environment)
+    yield f"http://127.0.0.1:{running.port}"
+    assert running.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def trained(module_warpgym):
+    """A model of a few thousand parameters and a training run of two steps."""
+    folder = module_warpgym.folder / "world"
+    world = tiny_world.make(module_warpgym, folder, epochs=4)
+    run = module_warpgym(
+        *tiny_world.arguments(world, folder / "first"), "train.steps=2", "train.prompts=2",
+        "train.problems=plus minus twice half", "train.held_out=minus", "train.evaluate_every=1",
+    )  # fmt: skip
+    assert run.status == PASSED, run
+    return folder
+
+
+@pytest.fixture(scope="module")
+def user(module_warpgym):
+    """The environment of a user with `warpgym` in PATH, and a KernelBench checkout at home."""
+    commands = module_warpgym.folder / "bin"
+    commands.mkdir()
+    (commands / "warpgym").symlink_to(WARPGYM)
+    (commands / "python3").symlink_to(
+        PYTHON if PYTHON.exists() else shutil.which("python3")
+    )
+    level = module_warpgym.folder / "home" / "KernelBench" / "KernelBench" / "level1"
+    module = (ROOT / "problems" / "torch" / "softmax_rows.py").read_text(
+        encoding="utf-8"
+    )
+    write(level / "23_Softmax.py", module)
+    path = f"{commands}:{os.environ['PATH']}"
+    return (
+        module_warpgym.environment
+        | QUICK
+        | {"PATH": path, "PYTHONPATH": str(ROOT / "python")}
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, trained):
+    """The page's own: a checkout, as far as pages go, a model and a run."""
+    for name in LINKED:
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "warpgym").symlink_to(WARPGYM)
+    shutil.copytree(trained / "base" / "model", tmp_path / "models" / "Qwen3-0.6B")
+    shutil.copytree(trained / "first", tmp_path / "runs" / "first")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in GUIDES if any(b.typed for b in blocks(page))],
+    ids=lambda page: page.stem,
+)
+def test_commands_work(page, user, folder, endpoint, server):
+    if not PYTHON.exists():
+        pytest.skip("no Python with PyTorch: `make setup` makes one")
+    addresses = {
+        "http://gpu-box:10907": server,
+        "http://127.0.0.1:10907": server,
+        "http://localhost:10907": server,
+        "http://localhost:8000/v1": endpoint.url,
+    }
+
+    def led(text):
+        for written, meant in addresses.items():
+            text = text.replace(written, meant)
+        return text
+
+    for block in blocks(page):
+        if block.file:
+            write(folder / block.file, led(block.text))
+    for block in blocks(page):
+        if not block.typed:
+            continue
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", led(block.text)],
+            cwd=folder,
+            env=user,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=BLOCK_S,
+            check=False,
+        )
+        assert done.returncode == block.status, (
+            f"{page.name}: status {done.returncode}\n{block.text}\n{done.stdout}\n{done.stderr}"
+        )
+
+
+def test_words_of_a_block():
+    text = 'A=1 warpgym eval --json x.c | jq . # warpgym no\nfor i in 1; do\n  ./warpgym ask \\\n    "a; b"\ndone'
+    assert list(words_of(text)) == [["eval", "--json", "x.c"], ["ask", "a; b"]]

@@ -155,11 +155,8 @@ int json_check_keys(const json_t *object, const char *const *names, size_t count
         size_t i = 0;
         while (i < count && strcmp(names[i], key) != 0)
             i++;
-        if (i < count)
-            continue;
-        const char *near = nearest_name(key, names, count);
-        return err_set(err, ERR_INPUT, "unknown key '%.64s'%s%s%s", key,
-                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        if (i == count)
+            return err_unknown(err, "key", key, names, count);
     }
     return 0;
 }

@@ -1,8 +1,10 @@
 #include "base/nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NAME_MAX_BYTES 128 /* longer ones are compared with nothing */
+#define LIST_MAX_BYTES 200 /* of all names in an error */
 
 static size_t smallest(size_t a, size_t b, size_t c)
 {
@@ -55,4 +57,29 @@ const char *nearest_name(const char *what, const char *const *names, size_t coun
         allowed = away - 1;
     }
     return best;
+}
+
+/* "a, b, c"; empty if that is too long. */
+static void list_names(char list[LIST_MAX_BYTES], const char *const *names, size_t count)
+{
+    size_t used = 0;
+    list[0] = '\0';
+    for (size_t i = 0; i < count && used < LIST_MAX_BYTES; i++)
+        if (names[i])
+            used += (size_t)snprintf(list + used, LIST_MAX_BYTES - used, "%s%s", used ? ", " : "",
+                                     names[i]);
+    if (used >= LIST_MAX_BYTES)
+        list[0] = '\0';
+}
+
+int err_unknown(struct err *err, const char *what, const char *name, const char *const *names,
+                size_t count)
+{
+    char list[LIST_MAX_BYTES];
+    const char *near = nearest_name(name, names, count);
+    if (near)
+        return err_set(err, ERR_INPUT, "unknown %s '%.100s'; did you mean '%s'?", what, name, near);
+    list_names(list, names, count);
+    return err_set(err, ERR_INPUT, "unknown %s '%.100s'%s%s", what, name,
+                   *list ? "; choose one of " : "", list);
 }

@@ -1,6 +1,8 @@
-/* nearest: the "did you mean" of every error about an unknown name. */
+/* nearest: the "did you mean" of every error about an unknown name. Threads: nothing is shared. */
 #ifndef WARPGYM_BASE_NEAREST_H
 #define WARPGYM_BASE_NEAREST_H
+
+#include "base/err.h"
 
 #include <stddef.h>
 
@@ -9,5 +11,10 @@
  * once). NULL when nothing is close: one slip is allowed for each three letters, at least one. The
  * first of equals wins. NULL entries are skipped. */
 const char *nearest_name(const char *what, const char *const *names, size_t count);
+
+/* ERR_INPUT: "unknown WHAT 'NAME'; did you mean 'NEAR'?". If no name is near and all of them fit
+ * into a line, they are listed instead. NULL entries are skipped. */
+int err_unknown(struct err *err, const char *what, const char *name, const char *const *names,
+                size_t count);
 
 #endif

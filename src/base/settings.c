@@ -165,11 +165,7 @@ static int unknown(const char *path, struct err *err)
     const char *names[SETTINGS_COUNT];
     for (size_t i = 0; i < SETTINGS_COUNT; i++)
         names[i] = settings_rows[i].path;
-    const char *near = nearest_name(path, names, SETTINGS_COUNT);
-    if (near)
-        return err_set(err, ERR_INPUT, "there is no setting '%.60s'; did you mean '%s'?", path,
-                       near);
-    return err_set(err, ERR_INPUT, "there is no setting '%.60s'", path);
+    return err_unknown(err, "setting", path, names, SETTINGS_COUNT);
 }
 
 int settings_set_from(struct settings *settings, const char *path, const char *value,
@@ -244,8 +240,8 @@ static int check_variable(const char *name, struct err *err)
     const char *near = nearest_name(name, names, SETTINGS_COUNT);
     if (near)
         return err_set(err, ERR_INPUT,
-                       "there is no setting WARPGYM_%.60s; did you mean WARPGYM_%s?", name, near);
-    return inside ? err_set(err, ERR_INPUT, "there is no setting WARPGYM_%.60s", name) : 0;
+                       "unknown setting 'WARPGYM_%.60s'; did you mean 'WARPGYM_%s'?", name, near);
+    return inside ? err_set(err, ERR_INPUT, "unknown setting 'WARPGYM_%.60s'", name) : 0;
 }
 
 /* The setting that the variable `given` (behind WARPGYM_) sets, or NULL. */

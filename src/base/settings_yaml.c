@@ -65,11 +65,8 @@ static int check_section(const struct reader *reader, struct fy_event *event, co
         if (strcmp(names[i], section) == 0)
             return 0;
     }
-    char text[3 * NAME_BYTES];
-    const char *near = nearest_name(section, list, SETTINGS_COUNT);
-    snprintf(text, sizeof text, "there is no section '%s'%s%s%s", section,
-             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    return fail_at(reader, event, text);
+    err_unknown(reader->err, "section", section, list, SETTINGS_COUNT);
+    return prefix_at(reader, event);
 }
 
 static int set_value(struct reader *reader, struct fy_event *event, const char *value)

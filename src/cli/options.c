@@ -66,15 +66,8 @@ static int assign_choice(const struct cli_option *option, const char *shown, con
             *(int *)option->value = (int)count;
             return 0;
         }
-    struct buf list;
-    buf_init(&list, 400);
-    for (size_t i = 0; i < count; i++)
-        buf_printf(&list, "%s%s", i ? ", " : "", option->choices[i]);
-    const char *near = nearest_name(text, option->choices, count);
-    int result = err_set(err, ERR_INPUT, "%s: '%.60s' is none of %s%s%s%s", shown, text, list.data,
-                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    buf_deinit(&list);
-    return result;
+    err_unknown(err, "value", text, option->choices, count);
+    return err_prefix(err, "%s", shown);
 }
 
 /* `text` is the value, "" for a flag; `shown` is the option as the user wrote it. */
@@ -152,9 +145,9 @@ static int unknown_name(const struct scan *scan, const char *name, struct err *e
     bool negated = strncmp(name, "no-", 3) == 0;
     const char *near = nearest_name(negated ? name + 3 : name, names, count);
     if (near)
-        return err_set(err, ERR_INPUT, "unknown option --%.60s; did you mean --%s%s?", name,
+        return err_set(err, ERR_INPUT, "unknown option '--%.60s'; did you mean '--%s%s'?", name,
                        negated ? "no-" : "", near);
-    return err_set(err, ERR_INPUT, "unknown option --%.60s; --help lists all of them", name);
+    return err_set(err, ERR_INPUT, "unknown option '--%.60s'; --help lists all of them", name);
 }
 
 /* The value behind an option: what is attached, or the next word. */
@@ -211,7 +204,7 @@ static int parse_letters(struct scan *scan, const char *letters)
         if (!option && *letters == 'h')
             return OPTIONS_HELP;
         if (!option)
-            return err_set(scan->err, ERR_INPUT, "unknown option %s; --help lists all of them",
+            return err_set(scan->err, ERR_INPUT, "unknown option '%s'; --help lists all of them",
                            shown);
         bool wants = takes_value(option);
         if (wants) {
@@ -305,8 +298,6 @@ const struct cli_command *options_command(const struct cli_command *commands, in
     }
     if (needs_second(commands, argv[0], err))
         return NULL;
-    const char *near = nearest_name(argv[0], names, count);
-    err_set(err, ERR_INPUT, "unknown command '%.60s'%s%s%s", argv[0],
-            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    err_unknown(err, "command", argv[0], names, count);
     return NULL;
 }

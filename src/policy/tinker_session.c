@@ -185,17 +185,7 @@ static int find_model(struct tinker_session *session, const json_t *models, cons
         if (strcmp(names[i], model) == 0)
             found = json_array_get(models, i);
     }
-    const char *near = nearest_name(model, names, count);
-    int result = 0;
-    if (!found && count > 0)
-        result = err_set(err, ERR_INPUT, "the server has no model '%.200s'%s%.200s%s", model,
-                         near         ? "; is it '"
-                         : count == 1 ? "; it has '"
-                                      : "",
-                         near         ? near
-                         : count == 1 ? names[0]
-                                      : "",
-                         near || count == 1 ? "'" : "");
+    int result = !found && count > 0 ? err_unknown(err, "model", model, names, count) : 0;
     session->context = bound_of(found, "max_context_length", 0);
     mem_free(names);
     return result;

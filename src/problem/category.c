@@ -26,15 +26,7 @@ const char *category_find(const char *text)
 
 const char *category_complaint(struct arena *arena, const char *text)
 {
-    const char *nearest = nearest_name(text, category_names, category_count);
-    struct buf out;
-    buf_init(&out, TEXT_BYTES);
-    buf_printf(&out, "unknown category '%.60s'", text);
-    if (nearest)
-        buf_printf(&out, " (did you mean '%s'?)", nearest);
-    for (uint32_t i = 0; !nearest && i < category_count; i++)
-        buf_printf(&out, "%s%s", i ? ", " : ": it is one of ", category_names[i]);
-    const char *complaint = arena_strdup(arena, out.data);
-    buf_deinit(&out);
-    return complaint;
+    struct err err;
+    err_unknown(&err, "category", text, category_names, category_count);
+    return arena_strdup(arena, err.text);
 }

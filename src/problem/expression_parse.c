@@ -185,21 +185,21 @@ static const struct node *parse_number(struct parser *parser)
     return node;
 }
 
-/* " (did you mean 'rows'?)", or what may stand there, or nothing. */
-static void hint(const struct parser *parser, const char *word, char *text, size_t text_bytes)
+static const struct node *unknown(struct parser *parser, const char *what, const char *word,
+                                  const char *start)
 {
     const char *known[LIMIT_SIZES + COUNT(functions)];
     size_t count = 0;
+    struct err err;
     for (uint32_t i = 0; i < parser->name_count && i < LIMIT_SIZES; i++)
         known[count++] = parser->names[i];
     for (size_t i = 0; i < COUNT(functions); i++)
         known[count++] = functions[i].name;
-    const char *nearest = nearest_name(word, known, count);
-    text[0] = '\0';
-    if (nearest)
-        snprintf(text, text_bytes, " (did you mean '%s'?)", nearest);
-    else if (parser->name_count == 0)
-        snprintf(text, text_bytes, "; only numbers may stand here");
+    err_unknown(&err, what, word, known, count);
+    bool numbers = parser->name_count == 0 && !nearest_name(word, known, count);
+    return numbers
+               ? fail(parser, start, "unknown %s '%.60s'; only numbers may stand here", what, word)
+               : fail(parser, start, "%s", err.text);
 }
 
 static const struct node *parse_arguments(struct parser *parser, const struct function *function,
@@ -257,11 +257,9 @@ static const struct node *parse_word(struct parser *parser)
                         functions[i].name);
         return parse_arguments(parser, &functions[i], start);
     }
-    char word[LIMIT_EXPRESSION_BYTES + 1], near[64];
+    char word[LIMIT_EXPRESSION_BYTES + 1];
     snprintf(word, sizeof word, "%.*s", (int)length, start);
-    hint(parser, word, near, sizeof near);
-    return fail(parser, start, "unknown %s '%.60s'%s", *parser->at == '(' ? "function" : "name",
-                word, near);
+    return unknown(parser, *parser->at == '(' ? "function" : "name", word, start);
 }
 
 static const struct node *unexpected(struct parser *parser, const char *expected)

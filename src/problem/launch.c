@@ -236,12 +236,8 @@ static int take_pair(struct reader *reader, const char **at, const char *const *
     uint32_t place = 0;
     while (place < key_count && strcmp(keys[place], *key) != 0)
         place++;
-    if (place == key_count) {
-        const char *nearest = nearest_name(*key, keys, key_count);
-        return err_set(reader->err, ERR_INPUT, "unknown key '%.40s'%s%s%s", *key,
-                       nearest ? " (did you mean '" : "", nearest ? nearest : "",
-                       nearest ? "'?)" : "");
-    }
+    if (place == key_count)
+        return err_unknown(reader->err, "key", *key, keys, key_count);
     if (*seen >> place & 1)
         return err_set(reader->err, ERR_INPUT, "'%s' stands there twice", *key);
     *seen |= 1U << place;

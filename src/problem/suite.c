@@ -200,11 +200,11 @@ static int load(const char *const *roots, size_t root_count, const char *what,
     if (entry)
         result = problem_load(problem, entry->path, entry->id, err);
     else if (nearest)
-        result = err_set(err, ERR_MISSING, "no problem '%.100s' (did you mean '%s'?)", what,
+        result = err_set(err, ERR_MISSING, "unknown problem '%.100s'; did you mean '%s'?", what,
                          nearest);
     else
-        result = err_set(err, ERR_MISSING, "no problem '%.100s' among the %zu under '%s'%s", what,
-                         suite.count, root_count ? roots[0] : "",
+        result = err_set(err, ERR_MISSING, "unknown problem '%.100s' among the %zu under '%s'%s",
+                         what, suite.count, root_count ? roots[0] : "",
                          root_count > 1 ? " and the other roots" : "");
     suite_close(&suite);
     return result;
@@ -221,6 +221,6 @@ int suite_load_id(const char *const *roots, size_t root_count, const char *id,
                   struct problem *problem, struct err *err)
 {
     bool leads_out = *id == '\0' || *id == '/' || *id == '.' || strstr(id, "..");
-    return leads_out ? err_set(err, ERR_MISSING, "no problem '%.100s': that is no id", id)
+    return leads_out ? err_set(err, ERR_MISSING, "unknown problem '%.100s': that is no id", id)
                      : load(roots, root_count, id, problem, err);
 }

@@ -297,11 +297,9 @@ int yaml_expect_keys(const struct yaml *yaml, const struct yaml_node *node, cons
             known++;
         if (known < count)
             continue;
-        const char *nearest = nearest_name(key, keys, count);
-        if (nearest)
-            return yaml_fail(yaml, entry->key, err, "unknown key '%.60s' (did you mean '%s'?)", key,
-                             nearest);
-        return yaml_fail(yaml, entry->key, err, "unknown key '%.60s' in %s", key, what);
+        struct err unknown;
+        err_unknown(&unknown, "key", key, keys, count);
+        return yaml_fail(yaml, entry->key, err, "%s", unknown.text);
     }
     return 0;
 }
@@ -325,21 +323,12 @@ int yaml_expect_choice(const struct yaml *yaml, const struct yaml_node *node, co
     int result = yaml_expect(yaml, node, YAML_SCALAR, what, err);
     if (result < 0)
         return result;
-    char list[256] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (strcmp(node->text, choices[i]) == 0) {
             *choice = (uint32_t)i;
             return 0;
         }
-        if (used < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
-                                     choices[i]);
-    }
-    const char *nearest = nearest_name(node->text, choices, count);
-    if (nearest)
-        return yaml_fail(yaml, node, err, "unknown %s '%.60s' (did you mean '%s'?)", what,
-                         node->text, nearest);
-    return yaml_fail(yaml, node, err, "unknown %s '%.60s': choose one of %s", what, node->text,
-                     list);
+    struct err unknown;
+    err_unknown(&unknown, what, node->text, choices, count);
+    return yaml_fail(yaml, node, err, "%s", unknown.text);
 }

@@ -308,12 +308,8 @@ int corpus_open(struct corpus **out, const struct corpus_options *options, struc
         if (!any && strcmp(options->format, corpus_forms[i].name) == 0)
             form = &corpus_forms[i];
     }
-    if (!any && !form) {
-        const char *nearest = nearest_name(options->format, names, FORM_COUNT + 1);
-        return err_set(err, ERR_INPUT, "unknown format '%.60s'%s%s%s", options->format,
-                       nearest ? " (did you mean '" : "; see `warpgym index build --help`",
-                       nearest ? nearest : "", nearest ? "'?)" : "");
-    }
+    if (!any && !form)
+        return err_unknown(err, "format", options->format, names, FORM_COUNT + 1);
     *out = mem_alloc(sizeof **out);
     (*out)->options = options;
     (*out)->form = form;

@@ -54,6 +54,34 @@ static void test_first_of_equals(void **state)
     assert_null(nearest_name("abc", NULL, 0));
 }
 
+static void test_unknown(void **state)
+{
+    (void)state;
+    static const char *const fruit[] = {"apple", NULL, "pear", "plum"};
+    static const char *many[100];
+    static const struct {
+        const char *name;
+        const char *const *names;
+        size_t count;
+        const char *text;
+    } rows[] = {
+        {"aple", fruit, COUNT(fruit), "unknown fruit 'aple'; did you mean 'apple'?"},
+        {"xyzzy", fruit, COUNT(fruit), "unknown fruit 'xyzzy'; choose one of apple, pear, plum"},
+        {"", fruit, COUNT(fruit), "unknown fruit ''; choose one of apple, pear, plum"},
+        {"apple", NULL, 0, "unknown fruit 'apple'"},
+        {"xyzzy", many, COUNT(many), "unknown fruit 'xyzzy'"},
+        {"kiwis", many, COUNT(many), "unknown fruit 'kiwis'; did you mean 'kiwi'?"},
+    };
+    for (size_t i = 0; i < COUNT(many); i++)
+        many[i] = "kiwi";
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct err err;
+        assert_int_equal(err_unknown(&err, "fruit", rows[i].name, rows[i].names, rows[i].count),
+                         ERR_INPUT);
+        assert_string_equal(err.text, rows[i].text);
+    }
+}
+
 static void test_long_names(void **state)
 {
     (void)state;
@@ -73,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_first_of_equals),
+        cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_long_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,14 +112,14 @@ static const struct {
     {"--quiet=yes", "--quiet takes no value", ERR_INPUT},
     {"--no-quiet=yes", "--no-quiet takes no value", ERR_INPUT},
     {"--no-jobs", "--no-jobs: --jobs takes a value and has no opposite", ERR_INPUT},
-    {"--job 4", "unknown option --job; did you mean --jobs?", ERR_INPUT},
-    {"--no-quite", "unknown option --no-quite; did you mean --no-quiet?", ERR_INPUT},
-    {"--hepl", "did you mean --help?", ERR_INPUT},
-    {"--Output", "did you mean --output?", ERR_INPUT}, /* a group's heading is no option */
-    {"--xyzzyx", "unknown option --xyzzyx; --help lists all of them", ERR_INPUT},
-    {"-x", "unknown option -x; --help", ERR_INPUT},
-    {"-f jsn", "-f: 'jsn' is none of text, json, markdown; did you mean 'json'?", ERR_INPUT},
-    {"--=x", "unknown option --;", ERR_INPUT},
+    {"--job 4", "unknown option '--job'; did you mean '--jobs'?", ERR_INPUT},
+    {"--no-quite", "unknown option '--no-quite'; did you mean '--no-quiet'?", ERR_INPUT},
+    {"--hepl", "did you mean '--help'?", ERR_INPUT},
+    {"--Output", "did you mean '--output'?", ERR_INPUT}, /* a group's heading is no option */
+    {"--xyzzyx", "unknown option '--xyzzyx'; --help lists all of them", ERR_INPUT},
+    {"-x", "unknown option '-x'; --help", ERR_INPUT},
+    {"-f jsn", "-f: unknown value 'jsn'; did you mean 'json'?", ERR_INPUT},
+    {"--=x", "unknown option '--';", ERR_INPUT},
 };
 
 static void test_parse(void **state)
@@ -169,7 +169,8 @@ static void test_commands(void **state)
         {"problem", NULL, "'problem' wants one of: check, list", 0},
         {"problem chek", NULL, "'problem' wants one of: check, list", 0},
         {"evil", NULL, "unknown command 'evil'; did you mean 'eval'?", 0},
-        {"xyzzy", NULL, "unknown command 'xyzzy'", 0},
+        {"xyzzy", NULL,
+         "unknown command 'xyzzy'; choose one of eval, problem check, problem list, serve", 0},
         {"", NULL, "a command is missing", 0},
     };
     for (size_t i = 0; i < COUNT(lines); i++) {

@@ -566,11 +566,12 @@ static void test_options(void **state)
         struct prompt_options options;
         const char *error;
     } rows[] = {
-        {{.style = "warpgim", .language = "c"}, "no style of prompts 'warpgim'; did you mean 'w"},
-        {{.style = "x", .language = "c"}, "no style of prompts 'x', only drkernel, kevin, warpgym"},
-        {{.style = "kevin", .language = "cude"}, "no language of prompts 'cude'; did you mean 'c"},
-        {{.style = "kevin", .language = "parts"}, "no language of prompts 'parts'"},
-        {{.style = "c", .language = "c"}, "no style of prompts 'c'"},
+        {{.style = "warpgim", .language = "c"}, "unknown prompt style 'warpgim'; did you mean 'w"},
+        {{.style = "x", .language = "c"},
+         "unknown prompt style 'x'; choose one of drkernel, kevin, warpgym"},
+        {{.style = "kevin", .language = "cude"}, "unknown prompt language 'cude'; did you mean 'c"},
+        {{.style = "kevin", .language = "parts"}, "unknown prompt language 'parts'"},
+        {{.style = "c", .language = "c"}, "unknown prompt style 'c'"},
         {{.style = "kevin", .language = "c", .shots = 4}, "shots is 0 to 3, not 4"},
         {{.style = "kevin", .language = "c", .shots = -1}, "shots is 0 to 3, not -1"},
         {{.style = "kevin", .language = "c", .token_budget = -1}, "token_budget is not negative"},

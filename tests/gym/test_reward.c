@@ -169,9 +169,11 @@ static void test_presets(void **state)
         assert_string_equal(config.preset, reward_presets[i]);
     }
     assert_int_equal(reward_preset("kevn", &config, &err), ERR_INPUT);
-    assert_string_equal(err.text, "there is no reward 'kevn'; did you mean 'kevin'?");
+    assert_string_equal(err.text, "unknown reward 'kevn'; did you mean 'kevin'?");
     assert_int_equal(reward_preset("", &config, &err), ERR_INPUT);
-    assert_string_equal(err.text, "there is no reward ''");
+    assert_string_equal(
+        err.text, "unknown reward ''; choose one of kevin, kernel_rl, staged1, staged2, staged3, "
+                  "sparse, drkernel, drkernel_paper, drkernel_weighted, drkernel_like_kernel");
 }
 
 /* What a user may write, with what is said of it; NULL: nothing. */
@@ -186,7 +188,7 @@ static const struct {
     {"[]", "a reward is a preset's name, or an object with 'preset' and what differs"},
     {"{}", "'preset' is missing; it must be a string"},
     {"{\"preset\": 3}", "'preset' must be a string, not an integer"},
-    {"{\"preset\": \"stage1\"}", "there is no reward 'stage1'; did you mean 'staged1'?"},
+    {"{\"preset\": \"stage1\"}", "unknown reward 'stage1'; did you mean 'staged1'?"},
     {"{\"preset\": \"kevin\", \"speed_weigt\": 1}",
      "unknown key 'speed_weigt'; did you mean 'speed_weight'?"},
     {"{\"preset\": \"kevin\", \"speed_weight\": \"1\"}",

@@ -59,7 +59,7 @@ static const char *find(void *context, const char **name, struct err *err)
             *name = all[i].called;
             return all[i].text;
         }
-    err_set(err, ERR_MISSING, "there is no template '%s'", *name);
+    err_set(err, ERR_MISSING, "unknown template '%s'", *name);
     return NULL;
 }
 
@@ -246,8 +246,8 @@ static const struct {
     {"{{-}}", "t:1:3: this is no whole number", true},
     {"{{\"\\x\"}}", "t:1:4: behind a backslash comes n, t, \\ or \"", true},
     {"{{a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q}}", "t:1:3: this name is too long", true},
-    {"{{nam}}", "t:1:3: there is no 'nam'; did you mean 'name'?", false},
-    {"{{#each rows}}\n{{im}}{{/each}}", "t:2:3: there is no 'im'; did you mean 'in'?", false},
+    {"{{nam}}", "t:1:3: unknown name 'nam'; did you mean 'name'?", false},
+    {"{{#each rows}}\n{{im}}{{/each}}", "t:2:3: unknown name 'im'; did you mean 'in'?", false},
     {"{{nothing}}", "t:1:3: 'nothing' is missing or null here: ask with {{#if nothing}}", false},
     {"{{ deep.er.absent }}", "t:1:4: 'deep.er.absent' is missing or null here", false},
     {"{{list.3}}", "t:1:3: 'list.3' is missing or null here", false},
@@ -257,8 +257,8 @@ static const struct {
     {" {{list}}", "t:1:2: this is a list: go through it with {{#each}}, or print it with |json",
      false},
     {"{{deep}}", "t:1:1: this is an object", false},
-    {"{{name|uper}}", "t:1:8: there is no filter 'uper'; did you mean 'upper'?", true},
-    {"{{name|}}", "t:1:8: there is no filter ''", true},
+    {"{{name|uper}}", "t:1:8: unknown filter 'uper'; did you mean 'upper'?", true},
+    {"{{name|}}", "t:1:8: unknown filter ''", true},
     {"{{name|cut}}", "t:1:11: cut wants a number behind it: cut:2", true},
     {"{{name|default}}", "t:1:15: default wants a text behind it", true},
     {"{{name|cut:\"x\"}}", "t:1:12: cut wants a number here", true},
@@ -293,9 +293,9 @@ static const struct {
     {"{{#each name}}{{/each}}", "t:1:1: {{#each}} wants a list", false},
     {"{{#unless a}}", "t:1:3: a name, a number or a \"text\" is wanted here, not '#'", true},
     {"{{>}}", "t:1:1: name a template behind the >", true},
-    {"{{>nowhere}}", "t:1:4: there is no template 'nowhere'", false},
+    {"{{>nowhere}}", "t:1:4: unknown template 'nowhere'", false},
     {"{{>broken}}", "mine/broken.txt:2:3: {{#if}} without its {{/if}}", false},
-    {"{{>nameless}}", "mine/nameless.txt:1:3: there is no 'nmae'; did you mean 'name'?", false},
+    {"{{>nameless}}", "mine/nameless.txt:1:3: unknown name 'nmae'; did you mean 'name'?", false},
     {"{{>loops}}", "own/loops.txt:1:1: templates include each other more than 8 deep", false},
 };
 

@@ -142,10 +142,12 @@ static void test_refused(void **state)
         {"", "column 1: ends too early: expected a number, a name or '('"},
         {"   ", "column 4: ends too early: expected a number, a name or '('"},
         {"1 +", "column 4: ends too early: expected a number, a name or '('"},
-        {"rwos*2", "column 1: unknown name 'rwos' (did you mean 'rows'?)"},
-        {"2*colour", "column 3: unknown name 'colour'"},
-        {"foo(1)", "column 1: unknown function 'foo'"},
-        {"mix(1, 2)", "column 1: unknown function 'mix' (did you mean 'min'?)"},
+        {"rwos*2", "column 1: unknown name 'rwos'; did you mean 'rows'?"},
+        {"2*colour", "column 3: unknown name 'colour'; choose one of rows, cols, zero, minimum, "
+                     "min, max, ceil_div, log2, sqrt"},
+        {"foo(1)", "column 1: unknown function 'foo'; choose one of rows, cols, zero, minimum, "
+                   "min, max, ceil_div, log2, sqrt"},
+        {"mix(1, 2)", "column 1: unknown function 'mix'; did you mean 'min'?"},
         {"2 rows", "column 3: expected an operator or the end, not 'r'"},
         {"2rows", "column 1: a number runs into 'rows'; write * to multiply"},
         {"1.2.3", "column 1: a number runs into '.3'; write * to multiply"},
@@ -154,7 +156,8 @@ static void test_refused(void **state)
         {".", "column 1: a number needs a digit"},
         {"1e400", "column 1: the number is too large"},
         {"0x10", "column 1: a number runs into 'x10'; write * to multiply"},
-        {"nan", "column 1: unknown name 'nan'"},
+        {"nan", "column 1: unknown name 'nan'; choose one of rows, cols, zero, minimum, min, max, "
+                "ceil_div, log2, sqrt"},
         {"(1", "column 1: this '(' is never closed"},
         {"1)", "column 2: expected an operator or the end, not ')'"},
         {"()", "column 2: expected a number, a name or '(', not ')'"},
@@ -176,7 +179,8 @@ static void test_refused(void **state)
         {"1 & 2", "column 3: expected an operator or the end, not '&'"},
         {"!1", "column 1: expected a number, a name or '(', not '!'"},
         {"1,5", "column 2: expected an operator or the end, not ','"},
-        {"r\xC3\xB6ws", "column 1: unknown name 'r'"},
+        {"r\xC3\xB6ws", "column 1: unknown name 'r'; choose one of rows, cols, zero, minimum, min, "
+                        "max, ceil_div, log2, sqrt"},
         {"1 \x01", "column 3: expected an operator or the end, not byte 0x01"},
     };
     struct arena arena = {0};

@@ -159,18 +159,20 @@ static const struct {
 } refused[] = {
     /* Keys. */
     {"shape: [rows, cols], fill", "shpe: [rows, cols], fill",
-     "5:32: unknown key 'shpe' (did you mean 'shape'?)"},
-    {"require:", "requires:", "13:1: unknown key 'requires' (did you mean 'require'?)"},
-    {"require:", "colour:", "13:1: unknown key 'colour' in a problem"},
+     "5:32: unknown key 'shpe'; did you mean 'shape'?"},
+    {"require:", "requires:", "13:1: unknown key 'requires'; did you mean 'require'?"},
+    {"require:", "colour:",
+     "13:1: unknown key 'colour'; choose one of name, summary, signature, arguments, check, time, "
+     "tolerance, draw, require, work, oracle, launch, category"},
     {"require:", "category: matmol\nrequire:",
-     "13:11: unknown category 'matmol' (did you mean 'matmul'?)"},
+     "13:11: unknown category 'matmol'; did you mean 'matmul'?"},
     {"require:", "category: zzzzzzzzz\nrequire:",
-     "13:11: unknown category 'zzzzzzzzz': it is one of elementwise, reduction, matmul, "
+     "13:11: unknown category 'zzzzzzzzz'; choose one of elementwise, reduction, matmul, "
      "convolution, "
      "pooling, normalization, attention, scan, sorting, indexing, "
      "loss, stencil, layout, sparse, fft, recurrent, quantization, optimizer, network"},
     {"require:", "category: [matmul]\nrequire:", "13:11: category must be a single value"},
-    {"summary:", "sumary:", "2:1: unknown key 'sumary' (did you mean 'summary'?)"},
+    {"summary:", "sumary:", "2:1: unknown key 'sumary'; did you mean 'summary'?"},
     {"require: rows <= 10*cols", "name: softmax",
      "13:1: key 'name' is given twice (first on line 1)"},
     {"  cols:  {role: size}\n", "  cols:  {role: size}\n  x:     {role: size}\n",
@@ -225,14 +227,14 @@ static const struct {
     {"float alpha)", "float alpha, float beta)",
      "3:91: parameter 'beta' is missing under arguments"},
     /* Arguments. */
-    {"{role: in,", "{role: input,", "5:17: unknown role 'input' (did you mean 'inout'?)"},
+    {"{role: in,", "{role: input,", "5:17: unknown role 'input'; did you mean 'inout'?"},
     {"{role: in,", "{role: both,",
-     "5:17: unknown role 'both': choose one of in, out, inout, size, scalar"},
-    {"{role: in,", "{role: inn,", "5:17: unknown role 'inn' (did you mean 'in'?)"},
+     "5:17: unknown role 'both'; choose one of in, out, inout, size, scalar"},
+    {"{role: in,", "{role: inn,", "5:17: unknown role 'inn'; did you mean 'in'?"},
     {"{role: in, type", "{type", "5:3: 'x' has no role"},
-    {"in, type: f32", "in, type: f31", "5:27: unknown type 'f31' (did you mean 'f32'?)"},
+    {"in, type: f32", "in, type: f31", "5:27: unknown type 'f31'; did you mean 'f32'?"},
     {"in, type: f32", "in, type: float",
-     "5:27: unknown type 'float': choose one of f16, bf16, "
+     "5:27: unknown type 'float'; choose one of f16, bf16, "
      "f32, f64, i8, u8, i16, i32, i64, u32, u64, bool"},
     {"in, type: f32,", "in,", "5:3: 'x' needs a type: its role is in"},
     {", fill: normal", "", "5:3: 'x' needs a fill: its role is in"},
@@ -254,7 +256,7 @@ static const struct {
      "7:3: a size may not be called 'min': that is a function"},
     /* Shapes and expressions, with places inside of them. */
     {"[rows, cols], fill", "[rows, clos], fill",
-     "5:46: a dimension: unknown name 'clos' (did you mean 'cols'?)"},
+     "5:46: a dimension: unknown name 'clos'; did you mean 'cols'?"},
     {"[rows, cols], fill", "[rows, 2*(cols+1], fill",
      "5:48: a dimension: this '(' is never closed; between brackets or braces a text with a "
      "comma needs quotes: \"f(a, b)\""},
@@ -275,9 +277,9 @@ static const struct {
      "11:9: check: argument 'x' with rows=1 cols=1: it is larger than the 16 GiB that one "
      "argument may have"},
     /* Fills. */
-    {"fill: normal", "fill: normale", "5:59: unknown fill 'normale' (did you mean 'normal'?)"},
+    {"fill: normal", "fill: normale", "5:59: unknown fill 'normale'; did you mean 'normal'?"},
     {"fill: normal", "fill: poisson",
-     "5:59: unknown fill 'poisson': choose one of normal, uniform, integer, permutation, "
+     "5:59: unknown fill 'poisson'; choose one of normal, uniform, integer, permutation, "
      "offsets, constant"},
     {"fill: normal", "fill: normal(1)", "5:59: fill: write normal or normal(mean, deviation)"},
     {"fill: normal", "fill: uniform", "5:59: fill: write uniform(low, high)"},
@@ -285,7 +287,8 @@ static const struct {
      "9:42: fill: missing ')'; between brackets or braces a text with a comma needs quotes: "
      "\"f(a, b)\""},
     {"uniform(0.5, 2)", "uniform(0.5, 2, 3)", "9:58: fill: expected nothing more here"},
-    {"uniform(0.5, 2)", "uniform(0.5, two)", "9:56: fill: unknown name 'two'"},
+    {"uniform(0.5, 2)", "uniform(0.5, two)",
+     "9:56: fill: unknown name 'two'; choose one of rows, cols, min, max, ceil_div, log2, sqrt"},
     {"uniform(0.5, 2)", "uniform 0.5", "9:51: fill: expected '(' or nothing more here"},
     {"uniform(0.5, 2)", "integer(0.5, 2)",
      "11:9: check: argument 'alpha' with rows=1 cols=1: integer needs whole numbers, not 0.5 "
@@ -310,8 +313,7 @@ static const struct {
      "3:26: as argument 'x' is declared, this must be 'const int8_t *x'"},
     /* Tolerances. */
     {"relative: 1.0e-5", "relativ: 1.0e-5",
-     "10:13: unknown key 'relativ' (did you mean "
-     "'relative'?)"},
+     "10:13: unknown key 'relativ'; did you mean 'relative'?"},
     {"relative: 1.0e-5", "relative: 1", "10:23: relative must be from 0 to below 1, not 1"},
     {"relative: 1.0e-5", "relative: -1e-5", "10:23: relative must be from 0 to below 1, not -1e-5"},
     {"relative: 1.0e-5", "relative: 0",
@@ -322,13 +324,13 @@ static const struct {
      "may stand here"},
     {"relative: 1.0e-5", "exact: true", "10:13: exact: true allows no other key"},
     {"relative: 1.0e-5", "exact: yes", "10:20: exact must be true or false, not 'yes'"},
-    {"scale: rms", "scale: max", "10:38: unknown scale 'max': choose one of none, rms"},
+    {"scale: rms", "scale: max", "10:38: unknown scale 'max'; choose one of none, rms"},
     {"tolerance: {relative: 1.0e-5, scale: rms}\n", "",
      "6:3: 'y' has no tolerance: it is floating, and the key 'tolerance' is missing"},
     /* Sizes. */
     {"{rows: 3, cols: 17}", "{rows: 3}", "11:29: check gives no value for 'cols'"},
     {"{rows: 3, cols: 17}", "{rows: 3, cosl: 17}",
-     "11:39: unknown key 'cosl' (did you mean 'cols'?)"},
+     "11:39: unknown key 'cosl'; did you mean 'cols'?"},
     {"{rows: 3, cols: 17}", "{rows: 3, cols: 0}",
      "11:45: a size is a whole number from 1 on, not 0"},
     {"{rows: 3, cols: 17}", "{rows: 3, cols: -2}",
@@ -343,14 +345,14 @@ static const struct {
     {"time: [{rows: 2048, cols: 1024}]", "time: {rows: 2048, cols: 1024}",
      "14:7: time must be a list: [...]"},
     {"require: rows <= 10*cols", "require: rows <= 10*col",
-     "13:21: require: unknown name 'col' (did you mean 'cols'?)"},
+     "13:21: require: unknown name 'col'; did you mean 'cols'?"},
     /* Folded or escaped text has its own columns: then the scalar's begin is named. */
     {"require: rows <= 10*cols", "require: rows <=\n  10*col",
-     "13:10: require: unknown name 'col' (did you mean 'cols'?)"},
+     "13:10: require: unknown name 'col'; did you mean 'cols'?"},
     {"require: rows <= 10*cols", "require: \"rows\\x20<= col\"",
-     "13:10: require: unknown name 'col' (did you mean 'cols'?)"},
+     "13:10: require: unknown name 'col'; did you mean 'cols'?"},
     {"require: rows <= 10*cols", "require: 'rows <= col'",
-     "13:19: require: unknown name 'col' (did you mean 'cols'?)"},
+     "13:19: require: unknown name 'col'; did you mean 'cols'?"},
     {"require: rows <= 10*cols", "require: 1 <= rows <= cols",
      "13:20: require: comparisons do not chain: join two of them with 'and'"},
     {"rows: [1, 40]", "rows: [40, 1]", "12:14: the range [40, 1] is empty"},

@@ -268,11 +268,11 @@ static void test_missing(void **state)
     static const struct {
         const char *what, *error;
     } rows[] = {
-        {"sofmax", "no problem 'sofmax' (did you mean 'softmax'?)"},
-        {"rleu", "no problem 'rleu' (did you mean 'torch/relu'?)"},
-        {"torch/rleu", "no problem 'torch/rleu' (did you mean 'torch/relu'?)"},
-        {"level1/24", "no problem 'level1/24' (did you mean 'level1/23'?)"},
-        {"/gemm", "no problem '/gemm' (did you mean 'gemm'?)"},
+        {"sofmax", "unknown problem 'sofmax'; did you mean 'softmax'?"},
+        {"rleu", "unknown problem 'rleu'; did you mean 'torch/relu'?"},
+        {"torch/rleu", "unknown problem 'torch/rleu'; did you mean 'torch/relu'?"},
+        {"level1/24", "unknown problem 'level1/24'; did you mean 'level1/23'?"},
+        {"/gemm", "unknown problem '/gemm'; did you mean 'gemm'?"},
         {"native/softmax/problem.yml", NULL},
         {"nothing/like/this.py", NULL},
     };

@@ -79,7 +79,7 @@ static void test_category(void **state)
         } else {
             assert_int_equal(result, ERR_INPUT);
             assert_string_equal(err.text,
-                                "x.py: unknown category 'matmol' (did you mean 'matmul'?)");
+                                "x.py: unknown category 'matmol'; did you mean 'matmul'?");
         }
         problem_deinit(&problem);
     }

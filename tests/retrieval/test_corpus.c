@@ -160,7 +160,7 @@ static void test_formats(void **state)
     struct err err;
     (void)state;
     assert_int_equal(corpus_open(&corpus, &options, &err), ERR_INPUT);
-    assert_string_equal(err.text, "unknown format 'kernelbok' (did you mean 'kernelbook'?)");
+    assert_string_equal(err.text, "unknown format 'kernelbok'; did you mean 'kernelbook'?");
     corpus_close(corpus);
 }
 

@@ -303,7 +303,7 @@ static void test_coverage(void **state)
     assert_int_equal(settings_assign(&settings, "gym.coverage=times", &err), 0);
     assert_int_equal(play(&world, &(struct way){.say = write_code, .jobs = 1, .turns = 1}),
                      ERR_INPUT);
-    assert_non_null(strstr(world.err.text, "gym.coverage: there is no coverage 'times'"));
+    assert_non_null(strstr(world.err.text, "gym.coverage: unknown coverage 'times'"));
     end(&world);
     assert_int_equal(settings_assign(&settings, "gym.coverage=time", &err), 0);
 }

@@ -244,8 +244,8 @@ static void test_held_out(void **state)
         {"relu softmax", "", 0.9, 1, 1, NULL},
         {"relu", "", 0.5, 1, 0, NULL},
         {"relu", "relu", 0, 0, 0, "nothing is left to train on"},
-        {"rleu", "", 0, 0, 0, "train.problems: no problem 'rleu'"},
-        {"relu", "sotfmax", 0, 0, 0, "train.held_out: no problem 'sotfmax'"},
+        {"rleu", "", 0, 0, 0, "train.problems: unknown problem 'rleu'"},
+        {"relu", "sotfmax", 0, 0, 0, "train.held_out: unknown problem 'sotfmax'"},
     };
     const char *const problem_roots[] = {"problems"};
     struct settings settings;

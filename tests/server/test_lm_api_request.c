@@ -197,10 +197,10 @@ static const struct {
      "unknown key 'thinking'"},
     {OF_BOTH, "\"frequency_penalty\": 0.5", "frequency_penalty", "not supported"},
     {OF_BOTH, "\"logit_bias\": {\"5\": 1}", "logit_bias", "not supported"},
-    {OF_BOTH, "\"best\": null", "best", "no parameter"},
+    {OF_BOTH, "\"best\": null", "best", "unknown parameter 'best'"},
     {OF_BOTH, "\"tempreature\": 1", "tempreature", "did you mean 'temperature'?"},
-    {OF_CHAT, "\"prompt\": \"a\"", "prompt", "no parameter"},
-    {OF_COMPLETION, "\"messages\": []", "messages", "no parameter"},
+    {OF_CHAT, "\"prompt\": \"a\"", "prompt", "unknown parameter 'prompt'"},
+    {OF_COMPLETION, "\"messages\": []", "messages", "unknown parameter 'messages'"},
 };
 
 static void test_refused(void **state)

@@ -34,8 +34,8 @@ USAGE_ERRORS = {
     "a directory without candidates": (["eval", "-p", "softmax", "."], "holds no candidate"),
     "no problem named": (["eval", "{fast}"], "fast.c: names no problem"),
     "unknown problem": (["eval", "-p", "sofmax", "{fast}"], "did you mean 'softmax'?"),
-    "unlike any problem": (["eval", "-p", "qqqqqqqq", "{fast}"], "no problem 'qqqqqqqq'"),
-    "unknown option": (["eval", "--jbos", "2", "{fast}"], "did you mean --jobs?"),
+    "unlike any problem": (["eval", "-p", "qqqqqqqq", "{fast}"], "unknown problem 'qqqqqqqq'"),
+    "unknown option": (["eval", "--jbos", "2", "{fast}"], "did you mean '--jobs'?"),
     "unknown setting": (
         ["eval", "-s", "run.timout_ms=1s", "{fast}"],
         "did you mean 'run.timeout_ms'?",
@@ -57,7 +57,7 @@ USAGE_ERRORS = {
     "unknown problem to show": (["problem", "show", "sofmax"], "did you mean 'softmax'?"),
     "unknown problem to check": (["problem", "check", "sofmax"], "did you mean 'softmax'?"),
     "nothing to check": (["problem", "check"], "name a problem"),
-    "unknown option of doctor": (["doctor", "--jsn"], "did you mean --json?"),
+    "unknown option of doctor": (["doctor", "--jsn"], "did you mean '--json'?"),
 }
 
 
@@ -97,7 +97,7 @@ def test_help_of_commands(warpgym):
 
 # variables, part of the one line
 ENVIRONMENT_ERRORS = {
-    "unknown setting": ({"WARPGYM_RUN_TIMEOT_MS": "3"}, "did you mean WARPGYM_RUN_TIMEOUT_MS?"),
+    "unknown setting": ({"WARPGYM_RUN_TIMEOT_MS": "3"}, "did you mean 'WARPGYM_RUN_TIMEOUT_MS'?"),
     "bad value": ({"WARPGYM_RUN_THREADS": "two"}, "WARPGYM_RUN_THREADS: "),
     "missing file": ({"WARPGYM_CONFIG": "/nowhere.yaml"}, "/nowhere.yaml"),
     "unknown key": ({"WARPGYM_CONFIG": "unknown.yaml"}, "unknown.yaml:2:"),

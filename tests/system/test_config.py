@@ -71,11 +71,11 @@ def test_init_finds_a_free_port(warpgym):
 REFUSED = [
     (
         "server:\n  listem: x\n",
-        ":2:11: there is no setting 'server.listem'; did you mean",
+        ":2:11: unknown setting 'server.listem'; did you mean",
     ),
     (
         "sever:\n  listen: x\n",
-        ":1:1: there is no section 'sever'; did you mean 'server'?",
+        ":1:1: unknown section 'sever'; did you mean 'server'?",
     ),
     ("run: {threads: many}\n", "is not a whole number"),
     ("log: {level: loud}\n", 'log.level is "loud"; it may be error, warn, info, debug'),

@@ -174,9 +174,9 @@ def test_accepted(warpgym, problem, tmp_path, name, text):
     "row",
     [
         ("name", kernel(LAUNCH.replace("rows*cols,", "row*cols,")), "compile_error",
-         "name.cu:1: error: launch line: grid: 'ceil_div(row*cols, 64)': unknown name 'row' (d"),
+         "name.cu:1: error: launch line: grid: 'ceil_div(row*cols, 64)': unknown name 'row'; d"),
         ("key", "\n" + kernel(LAUNCH.replace("block=", "blok=")), "compile_error",
-         "key.cu:2: error: launch line: unknown key 'blok' (did you mean 'block'?)"),
+         "key.cu:2: error: launch line: unknown key 'blok'; did you mean 'block'?"),
         ("threads", kernel(LAUNCH.replace("(64)", "(64, 32)")), "compile_error",
          "64 x 32 x 1 are more than 1024 threads"),
         ("nothing", kernel(LAUNCH.replace("ceil_div(rows*cols, 64)", "rows - 1")), "compile_error",

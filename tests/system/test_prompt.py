@@ -107,7 +107,7 @@ def test_check(warpgym, tmp_path):
     write(mine / "gentle" / "later.txt", "fine\n{{feedback}} {{tunr.number}}\n")
     run = warpgym("prompt", "--check", mine)
     assert run.status == USAGE
-    assert "gentle/later.txt:2:16: there is no 'tunr'; did you mean 'turn'?" in run.err
+    assert "gentle/later.txt:2:16: unknown name 'tunr'; did you mean 'turn'?" in run.err
     run = warpgym("prompt", "--check", tmp_path / "mine" / "gentle")
     assert run.status == USAGE and "no templates" in run.err
 

@@ -32,23 +32,6 @@ struct plan {
 
 /* ---------------------------------------------------------------------------------- the options */
 
-/* "'c', 'cuda', …" of the names; the nearest one first. */
-static int unknown(const char *what, const char *name, const char *const *names, size_t count,
-                   struct err *err)
-{
-    struct buf all;
-    buf_init(&all, ERR_TEXT_MAX / 2);
-    for (size_t i = 0; i < count; i++)
-        buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
-    const char *nearest = nearest_name(name, names, count);
-    int result = nearest ? err_set(err, ERR_INPUT, "there is no %s '%.100s'; did you mean '%s'?",
-                                   what, name, nearest)
-                         : err_set(err, ERR_INPUT, "there is no %s '%.100s', only %s", what, name,
-                                   all.data);
-    buf_deinit(&all);
-    return result;
-}
-
 int prompts_check(const struct prompts *prompts, const struct prompt_options *options,
                   struct err *err)
 {
@@ -56,12 +39,12 @@ int prompts_check(const struct prompts *prompts, const struct prompt_options *op
     for (size_t i = 0; i < prompts->style_count; i++)
         names[i] = prompts->styles[i].name;
     if (!prompt_style_find(prompts, options->style))
-        return unknown("style of prompts", options->style, names, prompts->style_count, err);
+        return err_unknown(err, "prompt style", options->style, names, prompts->style_count);
     for (size_t i = 0; i < prompts->language_count; i++)
         names[i] = prompts->languages[i].name;
     if (!prompt_language_find(prompts, options->language))
-        return unknown("language of prompts", options->language, names, prompts->language_count,
-                       err);
+        return err_unknown(err, "prompt language", options->language, names,
+                           prompts->language_count);
     if (options->shots < 0 || options->shots > PROMPT_SHOTS_MAX)
         return err_set(err, ERR_INPUT, "shots is 0 to %d, not %lld", PROMPT_SHOTS_MAX,
                        (long long)options->shots);

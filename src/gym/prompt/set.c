@@ -55,9 +55,8 @@ static void missing(const struct prompts *prompts, const char *name, struct err 
     size_t count = 0;
     for (; count < prompts->file_count && count < LIMIT_TEMPLATES; count++)
         names[count] = prompts->files[count].name;
-    const char *nearest = nearest_name(name, names, count);
-    err_set(err, ERR_MISSING, "there is no template '%s'%s%s%s", name,
-            nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    err_unknown(err, "template", name, names, count);
+    err->code = ERR_MISSING;
 }
 
 static const char *find_include(void *context, const char **name, struct err *err)

@@ -148,13 +148,14 @@ int template_missing(struct template_walk *walk, const char *start, const char *
     char first[TEMPLATE_TEXT];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(name, "."), name);
     json_t *there = first_step(walk, first, strlen(first));
-    const char *nearest = there ? NULL : nearest_name(first, names, count);
-    int result = nearest ? template_fail(walk, start, ERR_INPUT,
-                                         "there is no '%s'; did you mean '%s'?", first, nearest)
-                         : template_fail(walk, start, ERR_INPUT,
-                                         "'%s' is missing or null here: ask with {{#if %s}}, or "
-                                         "give a |default:\"…\"",
-                                         name, name);
+    struct err unknown;
+    err_unknown(&unknown, "name", first, names, count);
+    int result = !there && nearest_name(first, names, count)
+                     ? template_fail(walk, start, ERR_INPUT, "%s", unknown.text)
+                     : template_fail(walk, start, ERR_INPUT,
+                                     "'%s' is missing or null here: ask with {{#if %s}}, or "
+                                     "give a |default:\"…\"",
+                                     name, name);
     json_decref(there);
     return result;
 }
@@ -388,10 +389,9 @@ static int find_filter(struct template_cursor *cursor, const struct filter **fil
         if (strcmp(name, filters[i].name) == 0)
             return 0;
     }
-    const char *nearest = nearest_name(name, names, FILTERS);
-    return template_fail(cursor->walk, start, ERR_INPUT, "there is no filter '%s'%s%s%s", name,
-                         nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                         nearest ? "'?" : "");
+    struct err unknown;
+    err_unknown(&unknown, "filter", name, names, FILTERS);
+    return template_fail(cursor->walk, start, ERR_INPUT, "%s", unknown.text);
 }
 
 /* Behind a filter's name. */

@@ -17,11 +17,7 @@ int coverage_measure_named(const char *name, enum coverage_measure *measure, str
             *measure = (enum coverage_measure)i;
             return 0;
         }
-    const char *near = nearest_name(name, measures, COVERAGE_MEASURES);
-    return err_set(err, ERR_INPUT,
-                   "there is no coverage '%.60s', only time, kernels, named_time, named_kernels"
-                   "%s%s%s",
-                   name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return err_unknown(err, "coverage", name, measures, COVERAGE_MEASURES);
 }
 
 /* NAN: there is none, or it is negative. */

@@ -186,11 +186,8 @@ int reward_preset(const char *name, struct reward_config *config, struct err *er
     size_t at = 0;
     while (at < PRESETS && strcmp(presets[at].name, name) != 0)
         at++;
-    if (at == PRESETS) {
-        const char *near = nearest_name(name, reward_presets, PRESETS);
-        return err_set(err, ERR_INPUT, "there is no reward '%.60s'%s%s%s", name,
-                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    }
+    if (at == PRESETS)
+        return err_unknown(err, "reward", name, reward_presets, PRESETS);
     *config = (struct reward_config){.preset = presets[at].name, .rule = presets[at].rule};
     for (size_t i = 0; i < FIELDS; i++)
         *field_of(config, i) = fields[i].standard;

@@ -89,9 +89,7 @@ int rl_method_preset(const char *name, struct rl_method *method, struct err *err
                 change[i](method);
             return 0;
         }
-    const char *near = nearest_name(name, names, METHODS);
-    return err_set(err, ERR_INPUT, "there is no method '%.60s'%s%s%s", name,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    return err_unknown(err, "method", name, names, METHODS);
 }
 
 void rl_method_plan(struct rl_method *method, const struct rl_plan *plan)

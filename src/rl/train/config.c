@@ -31,8 +31,7 @@ static const char *const kinds[] = {"engine", "tinker", NULL};
 static int read_word(const char *path, const char *value, const char *const *words, int *index,
                      struct err *err)
 {
-    char all[256] = "";
-    size_t count = 0, used = 0;
+    size_t count = 0;
     if (!*value)
         return 0;
     for (; words[count]; count++)
@@ -40,11 +39,8 @@ static int read_word(const char *path, const char *value, const char *const *wor
             *index = (int)count;
             return 0;
         }
-    for (size_t i = 0; i < count && used < sizeof all; i++)
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", words[i]);
-    const char *near = nearest_name(value, words, count);
-    return err_set(err, ERR_INPUT, "%s: '%.60s' is none of %s%s%s%s", path, value, all,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    err_unknown(err, "value", value, words, count);
+    return err_prefix(err, "%s", path);
 }
 
 /* A copy of `count` names, with a NULL behind them. */
@@ -268,7 +264,8 @@ static int read_loss(struct train_config *config, const struct settings *setting
     config->loss = loss_find(settings->train_loss);
     if (!config->loss || !config->loss->ratio)
         return err_set(err, ERR_INPUT,
-                       "train.loss: '%.60s' is none of importance_sampling, ppo, cispo, dro",
+                       "train.loss: unknown value '%.60s'; choose one of importance_sampling, ppo, "
+                       "cispo, dro",
                        settings->train_loss);
     *to = loss_config_defaults;
     int result = read_number("train.clip_low", settings->train_clip_low, &to->clip_low, err);

@@ -21,10 +21,8 @@ static int read_measure(const char *word, struct stage *stage, struct err *err)
             stage->measure = (enum stage_measure)i;
             return 0;
         }
-    const char *near = nearest_name(word, measures, STAGE_MEASURES);
-    return err_set(err, ERR_INPUT,
-                   "train.stages: '%s' is none of formatted, compiled, correct, fast%s%s%s", word,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    err_unknown(err, "measure", word, measures, STAGE_MEASURES);
+    return err_prefix(err, "train.stages");
 }
 
 static int read_rate(const char *word, struct stage *stage, struct err *err)

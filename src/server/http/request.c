@@ -163,9 +163,9 @@ bool http_query_known(const struct http_request *request, const char *const *nam
             at++;
         if (at < count)
             continue;
-        const char *near = nearest_name(name, names, count);
-        http_refuse(response, 400, "input", "the query has no '%.64s'%s%s%s", name,
-                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        struct err err;
+        err_unknown(&err, "query parameter", name, names, count);
+        http_refuse(response, 400, "input", "%s", err.text);
         return false;
     }
     return true;

@@ -330,9 +330,8 @@ static int refuse_unknown(const char *name, unsigned where, struct err *err)
     for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].where & where)
             names[count++] = rows[i].name;
-    const char *nearest = nearest_name(name, names, count);
-    return err_set(err, ERR_UNSUPPORTED, "is no parameter that is known here%s%s%s",
-                   nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    err_unknown(err, "parameter", name, names, count);
+    return err->code = ERR_UNSUPPORTED;
 }
 
 /* ------------------------------------------------------------------------------------ the whole */

@@ -187,9 +187,8 @@ static int no_such(const struct mcp_call *call, const char *list, const char *wh
     size_t count = 0;
     for (size_t i = 0; i < json_array_size(items) && count < NAMES_MAX; i++)
         names[count++] = json_string_value(json_object_get(json_array_get(items, i), "name"));
-    const char *near = nearest_name(name, names, count);
-    return err_set(err, ERR_MISSING, "there is no %s '%.100s'%s%s%s", what, name,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    err_unknown(err, what, name, names, count);
+    return err->code = ERR_MISSING;
 }
 
 static void put_block(json_t *content, json_t *text)

@@ -29,7 +29,7 @@ static const char *one_word(const struct cli_words *words, const char *standard)
     return NULL;
 }
 
-static void write_template(const struct settings *settings, const struct examination *found,
+static void write_template(const struct settings *settings, const struct capabilities *found,
                            const char *file, struct buf *out)
 {
     struct config_machine machine;
@@ -74,7 +74,7 @@ static int may_save(const char *file, bool force, struct err *err)
 static int init(const char *file, bool force, struct err *err)
 {
     struct settings settings;
-    struct examination *found = mem_alloc(sizeof *found);
+    struct capabilities *found = mem_alloc(sizeof *found);
     struct buf text;
     settings_init(&settings);
     buf_init(&text, OUT_BYTES);
@@ -82,7 +82,7 @@ static int init(const char *file, bool force, struct err *err)
     if (result == 0)
         result = settings_read_environment(&settings, environ, err);
     if (result == 0)
-        result = examine(&settings, found, err);
+        result = capabilities_find(&settings, found, err);
     if (result == 0) {
         write_template(&settings, found, file, &text);
         if (strcmp(file, "-") == 0) {

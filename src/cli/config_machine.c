@@ -149,12 +149,12 @@ static void choose_server(struct config_machine *machine, const struct cpu *cpu)
                             (unsigned long long)limit.rlim_max));
 }
 
-static const char *gpu_names(struct config_machine *machine, const struct examination *found)
+static const char *gpu_names(struct config_machine *machine, const struct capabilities *found)
 {
     struct buf text;
     buf_init(&text, 4096);
     for (int i = 0; i < found->gpu_count; i++) {
-        const struct gpu_examination *gpu = &found->gpus[i];
+        const struct gpu_capabilities *gpu = &found->gpus[i];
         buf_printf(&text, "%s%d: %s, %llu GiB%s", i ? "; " : "", gpu->facts.ordinal,
                    gpu->facts.name, (unsigned long long)(gpu->facts.memory_bytes / GIB),
                    gpu->problem[0] ? ", does not work" : "");
@@ -165,7 +165,7 @@ static const char *gpu_names(struct config_machine *machine, const struct examin
 }
 
 /* By UUID, because ordinals change with what is visible. NULL: all of them. */
-static const char *good_gpus(struct config_machine *machine, const struct examination *found)
+static const char *good_gpus(struct config_machine *machine, const struct capabilities *found)
 {
     struct buf text;
     int good = 0;
@@ -180,7 +180,7 @@ static const char *good_gpus(struct config_machine *machine, const struct examin
     return result;
 }
 
-static void choose_gpus(struct config_machine *machine, const struct examination *found)
+static void choose_gpus(struct config_machine *machine, const struct capabilities *found)
 {
     struct arena *arena = &machine->arena;
     if (found->gpu_count == 0) {
@@ -263,7 +263,7 @@ static void choose_store(struct config_machine *machine, const struct settings *
     mem_free(state);
 }
 
-static void choose_python(struct config_machine *machine, const struct examination *found)
+static void choose_python(struct config_machine *machine, const struct capabilities *found)
 {
     if (found->torch_error[0] || !found->python[0])
         choose(machine, "python.path", NULL,
@@ -276,7 +276,7 @@ static void choose_python(struct config_machine *machine, const struct examinati
 }
 
 void config_machine_init(struct config_machine *machine, const struct settings *settings,
-                         const struct examination *found)
+                         const struct capabilities *found)
 {
     struct cpu cpu;
     *machine = (struct config_machine){0};

@@ -16,7 +16,7 @@ struct config_machine {
 /* `found`: as doctor finds the machine. Looks besides for memory, disks, ports and addresses.
  * Always says something; what cannot be found out keeps its default. */
 void config_machine_init(struct config_machine *machine, const struct settings *settings,
-                         const struct examination *found);
+                         const struct capabilities *found);
 void config_machine_deinit(struct config_machine *machine);
 
 #endif

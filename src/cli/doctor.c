@@ -39,7 +39,7 @@ static const char *limits_missing(uint32_t found)
     return text;
 }
 
-static void report_sandbox(struct report *report, const struct examination *found)
+static void report_sandbox(struct report *report, const struct capabilities *found)
 {
     char text[400];
     buf_puts(report->out, "Sandbox\n");
@@ -63,7 +63,7 @@ static void report_sandbox(struct report *report, const struct examination *foun
     }
 }
 
-static void report_tools(struct report *report, const struct examination *found)
+static void report_tools(struct report *report, const struct capabilities *found)
 {
     char text[700];
     buf_puts(report->out, "Compilers\n");
@@ -94,7 +94,7 @@ static void report_tools(struct report *report, const struct examination *found)
     }
 }
 
-static void report_machine(struct report *report, const struct examination *found)
+static void report_machine(struct report *report, const struct capabilities *found)
 {
     struct cpu cpu;
     char text[600];
@@ -118,7 +118,7 @@ static void report_machine(struct report *report, const struct examination *foun
 }
 
 /* Those of languages.path. */
-static json_t *languages_json(const struct examination *found)
+static json_t *languages_json(const struct capabilities *found)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < found->language_count; i++)
@@ -135,7 +135,7 @@ static json_t *limits_json(uint32_t found)
     return array;
 }
 
-static json_t *as_json(const struct examination *found)
+static json_t *as_json(const struct capabilities *found)
 {
     json_t *object = json_object();
     json_t *held = json_object();
@@ -173,7 +173,7 @@ int doctor_main(int argc, char **argv)
         OPTION_END,
     };
     struct settings settings;
-    struct examination found;
+    struct capabilities found;
     struct err err;
     struct buf out;
     int status;
@@ -186,7 +186,7 @@ int doctor_main(int argc, char **argv)
     }
     status = EXIT_PASSED;
     buf_init(&out, OUT_BYTES);
-    if (examine(&settings, &found, &err) < 0) {
+    if (capabilities_find(&settings, &found, &err) < 0) {
         status = cli_fail(cli_status(&err), "%s", err.text);
     } else if (json) {
         json_t *object = as_json(&found);

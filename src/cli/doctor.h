@@ -17,7 +17,7 @@ struct report {
 void doctor_line(struct report *report, bool good, const char *name, const char *text);
 
 /* doctor_gpu.c: GPUs, and NVIDIA's libraries. */
-void doctor_gpus(struct report *report, const struct examination *found);
-void doctor_gpus_json(json_t *object, const struct examination *found);
+void doctor_gpus(struct report *report, const struct capabilities *found);
+void doctor_gpus_json(json_t *object, const struct capabilities *found);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define GIB ((double)(1 << 30))
 
-static void report_facts(struct report *report, const struct gpu_examination *gpu)
+static void report_facts(struct report *report, const struct gpu_capabilities *gpu)
 {
     char name[32], text[400];
     const struct gpu *facts = &gpu->facts;
@@ -39,7 +39,7 @@ static void put_pair(struct buf *out, const char *what, double now, double most,
     buf_printf(out, " %s", unit);
 }
 
-static void report_state(struct report *report, const struct gpu_examination *gpu)
+static void report_state(struct report *report, const struct gpu_capabilities *gpu)
 {
     const struct gpu_state *now = &gpu->now;
     bool slowed = false;
@@ -80,7 +80,7 @@ static void report_peaks(struct report *report, const struct gpu_peaks *peaks)
     buf_deinit(&text);
 }
 
-void doctor_gpus(struct report *report, const struct examination *found)
+void doctor_gpus(struct report *report, const struct capabilities *found)
 {
     char text[PATH_MAX + 256];
     buf_puts(report->out, "GPUs\n");
@@ -153,7 +153,7 @@ static json_t *peaks_json(const struct gpu_peaks *peaks)
     return object;
 }
 
-static json_t *gpu_json(const struct gpu_examination *gpu)
+static json_t *gpu_json(const struct gpu_capabilities *gpu)
 {
     const struct gpu *facts = &gpu->facts;
     char capability[16];
@@ -174,7 +174,7 @@ static json_t *gpu_json(const struct gpu_examination *gpu)
     return object;
 }
 
-static json_t *nvidia_json(const struct examination *found)
+static json_t *nvidia_json(const struct capabilities *found)
 {
     char cuda[32];
     json_t *object = json_object();
@@ -194,7 +194,7 @@ static json_t *nvidia_json(const struct examination *found)
     return object;
 }
 
-void doctor_gpus_json(json_t *object, const struct examination *found)
+void doctor_gpus_json(json_t *object, const struct capabilities *found)
 {
     json_t *gpus = json_array();
     for (int i = 0; i < found->gpu_count; i++)

@@ -155,14 +155,14 @@ static int show(const struct arguments *arguments, const struct paths_list *root
     return EXIT_PASSED;
 }
 
-static void check_json(const struct problem *problem, const struct admission *admission,
+static void check_json(const struct problem *problem, const struct problem_audit *audit,
                        const struct err *err, struct buf *out)
 {
     json_t *object = json_object();
     json_t *attempts = json_array();
     struct err ignored;
-    for (size_t i = 0; i < admission->count; i++) {
-        const struct attempt *attempt = &admission->attempts[i];
+    for (size_t i = 0; i < audit->count; i++) {
+        const struct attempt *attempt = &audit->attempts[i];
         json_t *row = json_object();
         json_put(row, "attempt", json_text(attempt->name));
         json_put(row, "code", json_text(attempt->code));
@@ -172,36 +172,36 @@ static void check_json(const struct problem *problem, const struct admission *ad
         json_array_append_new(attempts, row);
     }
     json_put(object, "problem", json_text(problem->id));
-    json_put(object, "gamed", err ? json_null() : json_boolean(admission_gamed(admission)));
-    json_put(object, "deterministic", json_boolean(admission->deterministic));
-    json_put(object, "own_error_in_tolerances", json_number(admission->own_error));
+    json_put(object, "gamed", err ? json_null() : json_boolean(problem_audit_gamed(audit)));
+    json_put(object, "deterministic", json_boolean(audit->deterministic));
+    json_put(object, "own_error_in_tolerances", json_number(audit->own_error));
     json_put(object, "attempts", attempts);
     json_put(object, "error", json_text(err ? err->text : NULL));
     (void)!json_line_write(object, out, &ignored);
     json_decref(object);
 }
 
-static void check_text(const struct problem *problem, const struct admission *admission,
+static void check_text(const struct problem *problem, const struct problem_audit *audit,
                        bool verbose, struct buf *out)
 {
     bool colour = style_wanted(STDOUT_FILENO);
-    bool gamed = admission_gamed(admission);
+    bool gamed = problem_audit_gamed(audit);
     size_t refused = 0;
-    for (size_t i = 0; i < admission->count; i++)
-        refused += admission->attempts[i].passed < admission->attempts[i].trials;
+    for (size_t i = 0; i < audit->count; i++)
+        refused += audit->attempts[i].passed < audit->attempts[i].trials;
     buf_printf(out, "%-28s ", problem->id);
     style_puts(out, colour, gamed ? STYLE_BAD : STYLE_GOOD, gamed ? "can be gamed" : "sound");
-    buf_printf(out, "  %zu of %zu attempts refused in %u trials", refused, admission->count,
-               admission->trials);
-    if (isfinite(admission->own_error))
-        buf_printf(out, "; the reference errs by %.2g tolerances", admission->own_error);
+    buf_printf(out, "  %zu of %zu attempts refused in %u trials", refused, audit->count,
+               audit->trials);
+    if (isfinite(audit->own_error))
+        buf_printf(out, "; the reference errs by %.2g tolerances", audit->own_error);
     buf_puts(out, "\n");
-    if (!admission->deterministic)
+    if (!audit->deterministic)
         buf_puts(out, "    the reference answers differently when asked twice\n");
-    if (admission->own_error > 1)
+    if (audit->own_error > 1)
         buf_puts(out, "    the reference itself is outside the tolerance of its oracle\n");
-    for (size_t i = 0; i < admission->count; i++) {
-        const struct attempt *attempt = &admission->attempts[i];
+    for (size_t i = 0; i < audit->count; i++) {
+        const struct attempt *attempt = &audit->attempts[i];
         bool through = attempt->trials > 0 && attempt->passed == attempt->trials;
         if (through)
             buf_printf(out, "    %s let through: %s (%s): errs by %.2g tolerances at most\n",
@@ -216,25 +216,25 @@ static void check_text(const struct problem *problem, const struct admission *ad
 static int check_one(struct judge *judge, const struct arguments *arguments,
                      const struct problem *problem)
 {
-    struct admission admission;
+    struct problem_audit audit;
     struct err err = {0};
     struct buf out;
     int status = EXIT_PASSED;
     buf_init(&out, OUT_BYTES);
-    int result = admission_check(judge, problem, &admission, &err);
+    int result = problem_audit_run(judge, problem, &audit, &err);
     if (result == 0)
-        status = admission_gamed(&admission) ? EXIT_SOME_FAILED : EXIT_PASSED;
+        status = problem_audit_gamed(&audit) ? EXIT_SOME_FAILED : EXIT_PASSED;
     else
         status = cli_status(&err);
     if (arguments->json)
-        check_json(problem, &admission, result < 0 ? &err : NULL, &out);
+        check_json(problem, &audit, result < 0 ? &err : NULL, &out);
     else if (result == 0)
-        check_text(problem, &admission, arguments->verbose, &out);
+        check_text(problem, &audit, arguments->verbose, &out);
     else
         cli_fail(0, "%s: %s", problem->id, err.text);
     cli_print(&out);
     buf_deinit(&out);
-    admission_deinit(&admission);
+    problem_audit_deinit(&audit);
     return status;
 }
 

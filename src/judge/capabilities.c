@@ -21,7 +21,7 @@ static void copy(char *into, size_t bytes, const char *text)
 /* Starts sandboxed processes and leaves them; the child closes its sandbox itself, so layers are complete
  * only after an OPEN: an artifact that is none makes it lock, fail to load and say so. */
 static int try_child(struct standby *standby, enum sandbox_kind kind,
-                     const struct settings *settings, struct examination *found, double *ready_ms,
+                     const struct settings *settings, struct capabilities *found, double *ready_ms,
                      struct err *err)
 {
     struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
@@ -50,8 +50,8 @@ static int try_child(struct standby *standby, enum sandbox_kind kind,
     return result;
 }
 
-/* With a scratch of its own where sandboxes cannot mount one: judge_start sees to that. */
-static void try_layers(struct judge *judge, struct examination *found)
+/* With a scratch of its own where sandboxes cannot mount one: judge_start_child sees to that. */
+static void try_layers(struct judge *judge, struct capabilities *found)
 {
     struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE, .threads = 1};
     struct child child = {0};
@@ -61,15 +61,15 @@ static void try_layers(struct judge *judge, struct examination *found)
                                 .descriptors = &artifact,
                                 .descriptor_count = 1,
                                 .timeout_ms = SPAWN_TIMEOUT_MS};
-    if (artifact >= 0 &&
-        judge_start(judge, NULL, SANDBOX_NATIVE, 0, &child, &start, NULL, NULL, &err) == ERR_INPUT)
+    if (artifact >= 0 && judge_start_child(judge, NULL, SANDBOX_NATIVE, 0, &child, &start, NULL,
+                                           NULL, &err) == ERR_INPUT)
         found->layers |= child.failed.layers;
     if (artifact >= 0)
         child_close(&child);
 }
 
 static void try_torch(struct judge *judge, const struct settings *settings,
-                      struct examination *found)
+                      struct capabilities *found)
 {
     struct standby *standby;
     struct err err = {0};
@@ -85,7 +85,7 @@ static void try_torch(struct judge *judge, const struct settings *settings,
 }
 
 /* Each is opened, and written to and read from. */
-static void examine_gpus(struct judge *judge, struct examination *found)
+static void examine_gpus(struct judge *judge, struct capabilities *found)
 {
     struct gpu_pool *pool = &judge->gpus;
     struct err err;
@@ -100,7 +100,7 @@ static void examine_gpus(struct judge *judge, struct examination *found)
     copy(found->nvml_error, sizeof found->nvml_error, pool->no_nvml.text);
     for (int i = 0; i < pool->count; i++) {
         struct gpu_unit *unit = &pool->units[i];
-        struct gpu_examination *gpu = &found->gpus[found->gpu_count++];
+        struct gpu_capabilities *gpu = &found->gpus[found->gpu_count++];
         gpu->facts = unit->facts;
         gpu_sensor_examine(&unit->sensor, &gpu->health); /* before it counts this process */
         if (gpu_pool_try(pool, unit, &err) < 0)
@@ -111,7 +111,7 @@ static void examine_gpus(struct judge *judge, struct examination *found)
     }
 }
 
-static void try_nvrtc(struct judge *judge, struct examination *found)
+static void try_nvrtc(struct judge *judge, struct capabilities *found)
 {
     struct standby *standby;
     struct nvrtc nvrtc;
@@ -135,16 +135,16 @@ static void try_nvrtc(struct judge *judge, struct examination *found)
         copy(found->nvrtc_error, sizeof found->nvrtc_error, err.text);
 }
 
-static void list_languages(const struct languages *languages, struct examination *found)
+static void list_languages(const struct languages *languages, struct capabilities *found)
 {
     for (size_t i = 0; i < languages->count; i++) {
-        struct language_examination *one = &found->languages[found->language_count++];
+        struct language_capabilities *one = &found->languages[found->language_count++];
         copy(one->name, sizeof one->name, languages->rows[i].name);
         copy(one->program, sizeof one->program, languages->rows[i].external->run[0]);
     }
 }
 
-int examine(const struct settings *settings, struct examination *found, struct err *err)
+int capabilities_find(const struct settings *settings, struct capabilities *found, struct err *err)
 {
     struct judge_options options = {.settings = settings};
     struct judge *judge;

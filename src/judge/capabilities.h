@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct gpu_examination {
+struct gpu_capabilities {
     struct gpu facts;
     struct gpu_state now;
     struct gpu_health health;
@@ -22,11 +22,11 @@ struct gpu_examination {
 };
 
 /* A language of the configuration: its program is there and can be executed. */
-struct language_examination {
+struct language_capabilities {
     char name[64], program[256];
 };
 
-struct examination {
+struct capabilities {
     uint32_t layers; /* that held around a native candidate's process; enum sandbox_layer */
     int landlock_abi;
     bool can_read;    /* the judge may read a sandboxed process's memory */
@@ -36,12 +36,12 @@ struct examination {
     char cc[256], cc_version[256], nvcc[256], nvrtc[256], python[256], cache[256];
     int nvrtc_version;     /* 13005 is 13.5 */
     char nvrtc_error[768]; /* "" where it works */
-    struct language_examination languages[LIMIT_LANGUAGES];
+    struct language_capabilities languages[LIMIT_LANGUAGES];
     size_t language_count;
     bool awake; /* idle processors can be kept from halting while something is timed */
     struct peaks peaks;
     bool have_peaks;
-    struct gpu_examination gpus[GPU_MAX];
+    struct gpu_capabilities gpus[GPU_MAX];
     int gpu_count, driver_version;
     char gpu_error[768]; /* "" where there are some */
     char driver_text[NVML_TEXT_BYTES], nvml_text[NVML_TEXT_BYTES], nvml_error[768];
@@ -49,6 +49,7 @@ struct examination {
 };
 
 /* Negative only where nothing at all can be said. */
-NODISCARD int examine(const struct settings *settings, struct examination *found, struct err *err);
+NODISCARD int capabilities_find(const struct settings *settings, struct capabilities *found,
+                                struct err *err);
 
 #endif

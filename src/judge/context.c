@@ -46,9 +46,9 @@ int judge_open(struct judge **judge, const struct judge_options *options, struct
     made->awake = awake_begin();
     prepare_gpus(made);
     pthread_mutex_init(&made->lock, NULL);
-    use_init(&made->cpu_use);
+    busy_time_init(&made->cpu_busy);
     pthread_mutex_init(&made->work_lock, NULL);
-    shelf_init(&made->shelf);
+    reference_cache_init(&made->references);
     made->weight_secret = clock_secret();
     made->root = paths_root();
     made->child_program = paths_side_program(err);
@@ -87,10 +87,10 @@ void judge_close(struct judge *judge)
     if (!judge)
         return;
     awake_end(judge->awake);
-    shelf_deinit(&judge->shelf);
+    reference_cache_deinit(&judge->references);
     for (int i = 0; i < judge->gpus.count; i++)
         for (size_t kind = 0; kind < SANDBOX_BUILD; kind++)
-            ready_close(judge->gpus.units[i].ready[kind]);
+            warm_pool_close(judge->gpus.units[i].warm[kind]);
     standby_close(judge->native);
     standby_close(judge->torch);
     standby_close(judge->cuda);
@@ -100,7 +100,7 @@ void judge_close(struct judge *judge)
     toolchain_deinit(&judge->toolchain);
     arena_deinit(&judge->languages_arena);
     pthread_mutex_destroy(&judge->lock);
-    use_deinit(&judge->cpu_use);
+    busy_time_deinit(&judge->cpu_busy);
     pthread_mutex_destroy(&judge->work_lock);
     mem_free(judge->root);
     mem_free(judge->cache);
@@ -110,8 +110,8 @@ void judge_close(struct judge *judge)
     mem_free(judge->python);
     mem_free(judge->python_problem);
     mem_free(judge->python_package);
-    mem_free(judge->torch_place);
-    mem_free(judge->triton_place);
+    mem_free(judge->torch_paths);
+    mem_free(judge->triton_paths);
     mem_free(judge);
 }
 
@@ -276,7 +276,7 @@ static void warm_gpu(struct judge *judge, enum sandbox_kind kind)
     struct err err;
     if (gpu_pool_take(&judge->gpus, NULL, &unit, &err) < 0)
         return;
-    ready_expect(judge_ready(judge, unit, kind), 2);
+    warm_pool_expect(judge_warm_pool(judge, unit, kind), 2);
     gpu_pool_give_back(&judge->gpus, unit);
 }
 

@@ -26,18 +26,18 @@ struct judge {
     char *python_problem; /* why WARPGYM_PYTHON cannot be run; NULL */
     pthread_mutex_t lock; /* the lazily made parts below */
     int awake;            /* processors are kept from halting as long as there is a judge */
-    char *torch_place;    /* where PyTorch's headers and libraries are: extension.c */
-    char *triton_place;   /* and Triton: triton.c */
+    char *torch_paths;    /* where PyTorch's headers and libraries are: extension.c */
+    char *triton_paths;   /* and Triton: triton.c */
     struct standby *native, *torch, *cuda, *torch_cuda, *nvrtc;
     struct gpu_pool gpus;
-    struct use cpu_use;
+    struct busy_time cpu_busy;
     pthread_mutex_t work_lock; /* while kernels for them are compiled */
     _Atomic int tracing;       /* 1: launches can be traced here; -1: not; 0: nobody has tried */
     struct peaks peaks;
     bool have_peaks;
-    struct shelf shelf;       /* references that nobody uses now */
-    uint64_t weight_secret;   /* weights of all problems follow from it */
-    _Atomic int sessions;     /* how many were made */
+    struct reference_cache references; /* references that nobody uses now */
+    uint64_t weight_secret;            /* weights of all problems follow from it */
+    _Atomic int sessions;              /* how many were made */
     _Atomic bool no_own_root; /* sandboxes get no root of their own here: known once one was made */
     _Atomic bool probed;
 };
@@ -45,7 +45,7 @@ struct judge {
 /* Expected outputs of one trial. `wide` from the oracle, where there is one. */
 struct answer {
     uint32_t count;
-    bool has_wide;
+    bool has_oracle;
     struct tensor plain[WIRE_OUTPUTS];
     struct tensor wide[WIRE_OUTPUTS];
     char *owned[WIRE_OUTPUTS]; /* copies behind `wide` (torch) */
@@ -94,13 +94,13 @@ struct session {
     struct sandboxed reserved[2]; /* processes with a context, for children that are opened next */
     uint32_t reserved_count;
     struct device_lock device;
-    int64_t held_ns;   /* since when */
-    bool shares;       /* it, with others */
-    bool alone;        /* it is to have the GPU, and all of its memory, from the start */
-    bool wants_alone;  /* somebody found no memory there, or no peace */
-    int64_t clocks_ns; /* when they were looked at */
-    struct seat seat;  /* where the children' calls take place */
-    int place;         /* of the seat: other sessions sit elsewhere, as far as there is room */
+    int64_t held_ns;              /* since when */
+    bool shares;                  /* it, with others */
+    bool alone;                   /* it is to have the GPU, and all of its memory, from the start */
+    bool wants_alone;             /* somebody found no memory there, or no peace */
+    int64_t clocks_ns;            /* when they were looked at */
+    struct cpu_affinity affinity; /* where the children' calls take place */
+    int place; /* of the seat: other sessions sit elsewhere, as far as there is room */
 };
 
 /* context.c */
@@ -126,19 +126,20 @@ NODISCARD int device_lines(const struct problem *problem, const char *source, st
  * see different ones of a machine's GPUs. */
 const char *session_device(const struct session *session);
 /* start.c: what a child is told of its GPU; `facts` NULL: it has none. */
-struct wire_gpu judge_gpu(const struct judge *judge, const struct gpu *facts);
+struct wire_gpu judge_wire_gpu(const struct judge *judge, const struct gpu *facts);
 /* start.c: opens a child in a sandbox with room for arguments of that size (or in start->sandboxed, which is
  * taken over, where there is one); fills in what `start` has in common for all children (its message,
  * descriptors, builder, timeout and flag are the caller's). */
-NODISCARD int judge_start(struct judge *judge, struct gpu_unit *unit, enum sandbox_kind kind,
-                          uint64_t arguments_bytes, struct child *child, struct child_start *start,
-                          struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
-                          struct err *err);
+NODISCARD int judge_start_child(struct judge *judge, struct gpu_unit *unit, enum sandbox_kind kind,
+                                uint64_t arguments_bytes, struct child *child,
+                                struct child_start *start, struct wire_opened *opened,
+                                int opened_descriptors[WIRE_DESCRIPTORS], struct err *err);
 /* The pool of that kind for a GPU; NULL: there is none, or not here. Makes it when it is first
  * asked for. */
-struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum sandbox_kind kind);
+struct warm_pool *judge_warm_pool(struct judge *judge, struct gpu_unit *unit,
+                                  enum sandbox_kind kind);
 /* A bundled compiler must know beforehand whether sandboxes get a root of their own. */
-NODISCARD int judge_probe(struct judge *judge, struct standby *standby, struct err *err);
+NODISCARD int judge_probe_sandbox(struct judge *judge, struct standby *standby, struct err *err);
 NODISCARD int judge_peaks(struct judge *judge, struct peaks *peaks, struct err *err);
 int session_threads(const struct session *session);
 /* build.c: what a stage that began then took, less what was spent in it on compiling for torch
@@ -173,22 +174,23 @@ int fault_candidate(struct session *session, const struct err *err);
 int fault_judge(struct session *session, const struct err *err);
 /* Of the process that makes the cases of a simple problem: the candidate's where it brings them. */
 int fault_cases(struct session *session, const struct child *child, const struct err *err);
-int fault_room(struct session *session, const struct err *err); /* nobody's: the GPU is too small */
+int fault_gpu_memory(struct session *session,
+                     const struct err *err); /* nobody's: the GPU is too small */
 
 /* native.c, torch.c: stages "compile" and "load". 0 or -1 (the verdict says why). */
-int open_native(struct session *session);
-int open_torch(struct session *session);
-int open_external(struct session *session);
+int native_open(struct session *session);
+int torch_open(struct session *session);
+int external_open(struct session *session);
 /* native.c: the way of a native candidate, as far as it is the same for every language. */
-struct way {
-    int (*compile)(struct way *self, struct session *session); /* 0 or -1, likewise */
+struct backend_ops {
+    int (*compile)(struct backend_ops *self, struct session *session); /* 0 or -1, likewise */
     /* The candidate's child. What fails is the candidate's fault, as fault_candidate has it. */
-    int (*open)(struct way *self, struct session *session, struct err *err);
+    int (*open)(struct backend_ops *self, struct session *session, struct err *err);
 };
-int session_open(struct session *session, struct way *way);
+int session_open(struct session *session, struct backend_ops *backend_ops);
 /* The reference child alone; nothing to do where it stands ready. */
-int native_reference(struct session *session);
-int torch_reference(struct session *session);
+int native_open_reference(struct session *session);
+int torch_open_reference(struct session *session);
 /* session_reference.c: what is judged next, by the session's settings. */
 void session_take_problem(struct session *session, const struct problem *problem);
 /* Whether the one of the problem at hand stands ready, and lives: the session has it, or takes it
@@ -205,7 +207,7 @@ struct trial {
     uint32_t slots; /* calls on inputs of their own that one clock interval takes; 0: one */
     uint32_t calls; /* native, on a GPU: only those of the first so many slots are made; 0: all */
     bool on_gpu;    /* inputs are made and outputs compared there */
-    bool biased;    /* inputs from both tails of the problem's own: input_shift.h */
+    bool shifted;   /* inputs from both tails of the problem's own: input_shift.h */
     bool alike;     /* not even one slot's: all calls are to take the same time */
     bool oracle;    /* compute the wide answer too */
     bool untouched; /* check that `in` arguments are as they were */
@@ -260,11 +262,11 @@ bool trial_is_torch_on_gpu(const struct session *session);
 /* Whether nothing of such a trial needs the host. */
 bool trial_gpu_suits(const struct session *session, const struct trial *trial);
 /* memory_budget.c. ERR_UNSUPPORTED: a call of the problem at hand does not fit into the GPU's memory. */
-NODISCARD int room_check(const struct session *session, struct err *err);
+NODISCARD int memory_budget_check(const struct session *session, struct err *err);
 /* Whether an image of that many bytes of arguments fits beside both children'. */
-bool room_for_image(const struct session *session, uint64_t bytes);
+bool memory_budget_fits_image(const struct session *session, uint64_t bytes);
 /* How many calls of the trial at once fit into what is free now; less than 1: hardly one. */
-double room_slots(const struct session *session, const struct trial *trial);
+double memory_budget_slots(const struct session *session, const struct trial *trial);
 
 /* trial_gpu.c: between these two, trials may be `on_gpu`. False: they may not. */
 bool trial_gpu_begin(struct session *session, const struct trial *trial);

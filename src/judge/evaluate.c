@@ -103,7 +103,7 @@ static int choose_for_native(struct session *session)
 static bool make_room(struct session *session)
 {
     bool shared = gpu_pool_shared(&session->judge->gpus, session->unit);
-    return shelf_clear(&session->judge->shelf, session->gpu) > 0 || shared;
+    return reference_cache_clear(&session->judge->references, session->gpu) > 0 || shared;
 }
 
 /* Whether memory that others had may have been what was missing. */
@@ -140,7 +140,7 @@ static bool leave_device(struct session *session, bool crowded)
         verdict->error_class = "gpu";
         verdict->error_message = arena_printf(&verdict->arena, "%s (it showed as: %s)", err.text,
                                               verdict->error_message);
-        (void)shelf_clear(&session->judge->shelf, session->gpu);
+        (void)reference_cache_clear(&session->judge->references, session->gpu);
     }
     gpu_pool_give_back(gpus, session->unit);
     session->before = session->unit;
@@ -208,7 +208,7 @@ static bool attempt(struct session *session)
     session->wants_alone = false;
     int result = admit(session);
     if (result == 0 && (judge_standby(session->judge, SANDBOX_NATIVE, &standby, &err) < 0 ||
-                        judge_probe(session->judge, standby, &err) < 0))
+                        judge_probe_sandbox(session->judge, standby, &err) < 0))
         result = fault_judge(session, &err);
     if (result == 0)
         result = choose_device(session);

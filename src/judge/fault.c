@@ -115,7 +115,7 @@ int fault_cases(struct session *session, const struct child *child, const struct
     return -1;
 }
 
-int fault_room(struct session *session, const struct err *err)
+int fault_gpu_memory(struct session *session, const struct err *err)
 {
     if (err->code != ERR_UNSUPPORTED)
         return fault_judge(session, err);

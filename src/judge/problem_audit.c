@@ -20,7 +20,7 @@
 /* One trial: the true answer, and room to make false ones. */
 struct probe {
     struct session *session;
-    struct admission *admission;
+    struct problem_audit *audit;
     struct trial trial;
     int64_t shapes[LIMIT_ARGUMENTS][LIMIT_DIMENSIONS];
     uint32_t dimensions[LIMIT_ARGUMENTS];
@@ -32,10 +32,10 @@ struct probe {
     uint32_t parameters; /* torch */
 };
 
-static struct attempt *attempt_of(struct admission *admission, const char *code, const char *format,
+static struct attempt *attempt_of(struct problem_audit *audit, const char *code, const char *format,
                                   ...) __attribute__((format(printf, 3, 4)));
 
-static struct attempt *attempt_of(struct admission *admission, const char *code, const char *format,
+static struct attempt *attempt_of(struct problem_audit *audit, const char *code, const char *format,
                                   ...)
 {
     char name[256];
@@ -43,16 +43,15 @@ static struct attempt *attempt_of(struct admission *admission, const char *code,
     va_start(args, format);
     vsnprintf(name, sizeof name, format, args);
     va_end(args);
-    for (size_t i = 0; i < admission->count; i++)
-        if (strcmp(admission->attempts[i].name, name) == 0)
-            return &admission->attempts[i];
-    if (admission->count == admission->capacity) {
-        admission->capacity = admission->capacity ? admission->capacity * 2 : 32;
-        admission->attempts = mem_resize(admission->attempts,
-                                         admission->capacity * sizeof *admission->attempts);
+    for (size_t i = 0; i < audit->count; i++)
+        if (strcmp(audit->attempts[i].name, name) == 0)
+            return &audit->attempts[i];
+    if (audit->count == audit->capacity) {
+        audit->capacity = audit->capacity ? audit->capacity * 2 : 32;
+        audit->attempts = mem_resize(audit->attempts, audit->capacity * sizeof *audit->attempts);
     }
-    struct attempt *made = &admission->attempts[admission->count++];
-    *made = (struct attempt){.name = arena_strdup(&admission->arena, name), .code = code};
+    struct attempt *made = &audit->attempts[audit->count++];
+    *made = (struct attempt){.name = arena_strdup(&audit->arena, name), .code = code};
     return made;
 }
 
@@ -116,7 +115,7 @@ static void try_constants(struct probe *probe, bool mean)
             dtype_store(truth->dtype, data, at, value);
         passed = passes(probe, i, data, &error) && passed;
     }
-    record(attempt_of(probe->admission, mean ? "H10" : "H07", "%s",
+    record(attempt_of(probe->audit, mean ? "H10" : "H07", "%s",
                       mean ? "a constant (the answer's mean)" : "zeros"),
            passed, error);
 }
@@ -151,7 +150,7 @@ static void try_copies(struct probe *probe)
             if (truth->dtype != argument->dtype || truth->count != argument->count)
                 continue;
             bool passed = passes(probe, output, probe->inputs + argument->offset, &error);
-            record(attempt_of(probe->admission, "H07", "output %u a copy of %s", output,
+            record(attempt_of(probe->audit, "H07", "output %u a copy of %s", output,
                               input_name(probe, i, name, sizeof name)),
                    passed, error);
         }
@@ -177,7 +176,7 @@ static int try_reference(struct probe *probe, const char *code, uint32_t mode, u
         passed = tensor.bytes == probe->truth[i].bytes && passes(probe, i, tensor.data, &error) &&
                  passed;
     }
-    record(attempt_of(probe->admission, code, "%s", name), passed, error);
+    record(attempt_of(probe->audit, code, "%s", name), passed, error);
     return 0;
 }
 
@@ -273,7 +272,7 @@ static int try_deaf(struct probe *probe)
     int result = 0;
     if (session->problem->format == PROBLEM_NATIVE) {
         fill_slot(layout, clock_secret(), session->reference.child.slot.data);
-    } else if (child_fill(&session->reference.child, clock_secret(), WIRE_UNBIASED,
+    } else if (child_fill(&session->reference.child, clock_secret(), WIRE_UNSHIFTED,
                           probe->trial.timeout_ms, &err) < 0) {
         result = fault_reference(session, &err);
         goto out;
@@ -318,11 +317,10 @@ static int learn_truth(struct probe *probe)
         mem_free((void *)(uintptr_t)probe->truth[i].data);
         probe->truth[i] = copy;
         double allowed = tolerance_of(probe, i).relative;
-        if (session->answer.has_wide && allowed > 0)
-            probe->admission->own_error = fmax(isnan(probe->admission->own_error)
-                                                   ? 0
-                                                   : probe->admission->own_error,
-                                               session->answer.own_error[i] / allowed);
+        if (session->answer.has_oracle && allowed > 0)
+            probe->audit->own_error = fmax(isnan(probe->audit->own_error) ? 0
+                                                                          : probe->audit->own_error,
+                                           session->answer.own_error[i] / allowed);
     }
     restore(probe); /* an inout argument holds the answer now */
     if (trial_reference(session, &probe->trial, &ignored) < 0)
@@ -330,7 +328,7 @@ static int learn_truth(struct probe *probe)
     for (uint32_t i = 0; i < probe->outputs; i++) {
         double error = 0;
         if (!passes(probe, i, session->answer.plain[i].data, &error))
-            probe->admission->deterministic = false;
+            probe->audit->deterministic = false;
     }
     restore(probe);
     return 0;
@@ -344,7 +342,7 @@ static int run_probe(struct probe *probe)
     session->noise = clock_secret();
     if (session->problem->format == PROBLEM_NATIVE)
         fill_slot(&probe->trial.layout, seed, session->reference.child.slot.data);
-    else if (child_fill(&session->reference.child, seed, WIRE_UNBIASED, probe->trial.timeout_ms,
+    else if (child_fill(&session->reference.child, seed, WIRE_UNSHIFTED, probe->trial.timeout_ms,
                         &err) < 0)
         return fault_reference(session, &err);
     probe->inputs = mem_resize(probe->inputs, probe->trial.layout.bytes);
@@ -352,7 +350,7 @@ static int run_probe(struct probe *probe)
     trial_stage(session);
     if (learn_truth(probe) < 0)
         return -1;
-    probe->admission->trials++;
+    probe->audit->trials++;
     try_constants(probe, false);
     try_constants(probe, true);
     try_copies(probe);
@@ -438,30 +436,30 @@ static int probe_torch(struct probe *probe)
     return 0;
 }
 
-int admission_check(struct judge *judge, const struct problem *problem, struct admission *admission,
-                    struct err *err)
+int problem_audit_run(struct judge *judge, const struct problem *problem,
+                      struct problem_audit *audit, struct err *err)
 {
     struct session *session = session_new(judge);
     struct verdict verdict;
     struct probe probe = {
         .session = session,
-        .admission = admission,
+        .audit = audit,
         .trial = {.oracle = true, .timeout_ms = judge->options.settings->run_load_timeout_ms},
     };
     struct standby *standby;
     verdict_init(&verdict);
-    *admission = (struct admission){.own_error = NAN, .deterministic = true};
+    *audit = (struct problem_audit){.own_error = NAN, .deterministic = true};
     session_take_problem(session, problem);
     session->verdict = &verdict;
     int result = judge_standby(judge, SANDBOX_NATIVE, &standby, err);
     if (result == 0)
-        result = judge_probe(judge, standby, err);
+        result = judge_probe_sandbox(judge, standby, err);
     if (result == 0) {
         builds_init(&session->builds, session);
         sandbox_runner_init(&session->runner, standby, !judge->no_own_root, judge->toolchain.root,
                             judge->options.cancelled);
         bool native = problem->format == PROBLEM_NATIVE;
-        result = native ? native_reference(session) : torch_reference(session);
+        result = native ? native_open_reference(session) : torch_open_reference(session);
         if (result == 0)
             result = native ? probe_native(&probe) : probe_torch(&probe);
         if (result < 0)
@@ -477,17 +475,16 @@ int admission_check(struct judge *judge, const struct problem *problem, struct a
     return result;
 }
 
-bool admission_gamed(const struct admission *admission)
+bool problem_audit_gamed(const struct problem_audit *audit)
 {
-    for (size_t i = 0; i < admission->count; i++)
-        if (admission->attempts[i].trials > 0 &&
-            admission->attempts[i].passed == admission->attempts[i].trials)
+    for (size_t i = 0; i < audit->count; i++)
+        if (audit->attempts[i].trials > 0 && audit->attempts[i].passed == audit->attempts[i].trials)
             return true;
-    return !admission->deterministic || admission->own_error > 1;
+    return !audit->deterministic || audit->own_error > 1;
 }
 
-void admission_deinit(struct admission *admission)
+void problem_audit_deinit(struct problem_audit *audit)
 {
-    mem_free(admission->attempts);
-    arena_deinit(&admission->arena);
+    mem_free(audit->attempts);
+    arena_deinit(&audit->arena);
 }

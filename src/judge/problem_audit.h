@@ -27,7 +27,7 @@ struct attempt {
     double worst_error; /* largest relative error over the trials, in tolerances */
 };
 
-struct admission {
+struct problem_audit {
     struct arena arena;
     struct attempt *attempts;
     size_t count, capacity;
@@ -37,11 +37,11 @@ struct admission {
 };
 
 /* 0: read the result; negative: the reference itself fails. */
-NODISCARD int admission_check(struct judge *judge, const struct problem *problem,
-                              struct admission *admission, struct err *err);
-void admission_deinit(struct admission *admission);
+NODISCARD int problem_audit_run(struct judge *judge, const struct problem *problem,
+                                struct problem_audit *audit, struct err *err);
+void problem_audit_deinit(struct problem_audit *audit);
 
 /* Whether any attempt got through, the reference is inaccurate or unsteady. */
-bool admission_gamed(const struct admission *admission);
+bool problem_audit_gamed(const struct problem_audit *audit);
 
 #endif

@@ -98,10 +98,10 @@ static const struct {
 };
 
 /* The first attempt that gets through everywhere and whose name begins so. */
-static const struct attempt *find(const struct admission *admission, const char *begin)
+static const struct attempt *find(const struct problem_audit *audit, const char *begin)
 {
-    for (size_t i = 0; i < admission->count; i++) {
-        const struct attempt *attempt = &admission->attempts[i];
+    for (size_t i = 0; i < audit->count; i++) {
+        const struct attempt *attempt = &audit->attempts[i];
         if (attempt->trials > 0 && attempt->passed == attempt->trials &&
             strncmp(attempt->name, begin, strlen(begin)) == 0)
             return attempt;
@@ -114,21 +114,21 @@ static void test_problems(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
-        struct admission admission;
+        struct problem_audit audit;
         struct err err = {0};
         judging_problem(&problem, place, rows[i].name, rows[i].yaml, rows[i].reference);
-        if (admission_check(judge, &problem, &admission, &err) < 0)
+        if (problem_audit_run(judge, &problem, &audit, &err) < 0)
             fail_msg("%s: %s", rows[i].name, err.text);
-        const struct attempt *attempt = find(&admission, rows[i].attempt ? rows[i].attempt : "");
-        assert_true(admission.deterministic);
-        assert_int_equal(admission.trials, 3);
-        if (!rows[i].attempt && (attempt || admission_gamed(&admission)))
+        const struct attempt *attempt = find(&audit, rows[i].attempt ? rows[i].attempt : "");
+        assert_true(audit.deterministic);
+        assert_int_equal(audit.trials, 3);
+        if (!rows[i].attempt && (attempt || problem_audit_gamed(&audit)))
             fail_msg("%s: gamed by %s", rows[i].name, attempt ? attempt->name : "no attempt");
-        if (rows[i].attempt && (!attempt || !admission_gamed(&admission)))
+        if (rows[i].attempt && (!attempt || !problem_audit_gamed(&audit)))
             fail_msg("%s: %s does not get through", rows[i].name, rows[i].attempt);
         if (attempt)
             assert_string_equal(attempt->code, rows[i].code);
-        admission_deinit(&admission);
+        problem_audit_deinit(&audit);
         problem_deinit(&problem);
     }
 }
@@ -138,10 +138,10 @@ static void test_attempts(void **state)
 {
     (void)state;
     struct problem problem;
-    struct admission admission;
+    struct problem_audit audit;
     struct err err = {0};
     judging_problem(&problem, place, "sound", TWO_YAML, TWO("x[i] * z[i] - 1"));
-    assert_int_equal(admission_check(judge, &problem, &admission, &err), 0);
+    assert_int_equal(problem_audit_run(judge, &problem, &audit, &err), 0);
     static const char *const names[] = {
         "zeros",
         "a constant (the answer's mean)",
@@ -153,11 +153,11 @@ static void test_attempts(void **state)
         "deaf to `x`",
         "deaf to `z`",
     };
-    assert_int_equal(admission.count, COUNT(names));
+    assert_int_equal(audit.count, COUNT(names));
     for (size_t i = 0; i < COUNT(names); i++) {
         int found = 0;
-        for (size_t k = 0; k < admission.count; k++) {
-            const struct attempt *attempt = &admission.attempts[k];
+        for (size_t k = 0; k < audit.count; k++) {
+            const struct attempt *attempt = &audit.attempts[k];
             if (strcmp(attempt->name, names[i]) != 0)
                 continue;
             found++;
@@ -168,8 +168,8 @@ static void test_attempts(void **state)
         if (found != 1)
             fail_msg("%s: %d times", names[i], found);
     }
-    assert_true(admission.own_error < 1); /* against its oracle, in tolerances */
-    admission_deinit(&admission);
+    assert_true(audit.own_error < 1); /* against its oracle, in tolerances */
+    problem_audit_deinit(&audit);
     problem_deinit(&problem);
 }
 
@@ -178,14 +178,14 @@ static void test_inaccurate(void **state)
 {
     (void)state;
     struct problem problem;
-    struct admission admission;
+    struct problem_audit audit;
     struct err err = {0};
     judging_problem(&problem, place, "coarse", MAP_YAML("uniform(1, 2)", "1.0e-6"),
                     MAP("(1e4f + x[i]) - 1e4f"));
-    assert_int_equal(admission_check(judge, &problem, &admission, &err), 0);
-    assert_true(admission.own_error > 1);
-    assert_true(admission_gamed(&admission));
-    admission_deinit(&admission);
+    assert_int_equal(problem_audit_run(judge, &problem, &audit, &err), 0);
+    assert_true(audit.own_error > 1);
+    assert_true(problem_audit_gamed(&audit));
+    problem_audit_deinit(&audit);
     problem_deinit(&problem);
 }
 
@@ -194,17 +194,17 @@ static void test_unsteady(void **state)
 {
     (void)state;
     struct problem problem;
-    struct admission admission;
+    struct problem_audit audit;
     struct err err = {0};
     judging_problem(&problem, place, "unsteady", MAP_YAML("normal", "1.0e-5") "oracle: false\n",
                     "static float calls;\n#include <stddef.h>\n"
                     "void solution(const float *x, float *y, size_t n)\n{\n    calls += 1;\n"
                     "    for (size_t i = 0; i < n; i++) y[i] = x[i] + calls;\n}\n");
-    assert_int_equal(admission_check(judge, &problem, &admission, &err), 0);
-    assert_false(admission.deterministic);
-    assert_true(isnan(admission.own_error));
-    assert_true(admission_gamed(&admission));
-    admission_deinit(&admission);
+    assert_int_equal(problem_audit_run(judge, &problem, &audit, &err), 0);
+    assert_false(audit.deterministic);
+    assert_true(isnan(audit.own_error));
+    assert_true(problem_audit_gamed(&audit));
+    problem_audit_deinit(&audit);
     problem_deinit(&problem);
 }
 
@@ -213,7 +213,7 @@ static void test_inout(void **state)
 {
     (void)state;
     struct problem problem;
-    struct admission admission;
+    struct problem_audit audit;
     struct err err = {0};
     judging_problem(&problem, place, "inout",
                     "signature: void solution(float *y, float a, size_t n)\narguments:\n"
@@ -223,17 +223,17 @@ static void test_inout(void **state)
                     "tolerance: {relative: 1.0e-5}\ncheck: [{n: 50}]\ntime: [{n: 100}]\n",
                     INCLUDES "void solution(float *y, float a, size_t n)\n{\n"
                              "    for (size_t i = 0; i < n; i++) y[i] = y[i] * a + 1;\n}\n");
-    if (admission_check(judge, &problem, &admission, &err) < 0)
+    if (problem_audit_run(judge, &problem, &audit, &err) < 0)
         fail_msg("%s", err.text);
-    assert_true(admission.deterministic);
-    const struct attempt *attempt = find(&admission, "");
-    if (attempt || admission_gamed(&admission))
+    assert_true(audit.deterministic);
+    const struct attempt *attempt = find(&audit, "");
+    if (attempt || problem_audit_gamed(&audit))
         fail_msg("gamed by %s", attempt ? attempt->name : "no attempt");
     bool left = false;
-    for (size_t i = 0; i < admission.count; i++)
-        left = left || strcmp(admission.attempts[i].name, "output 0 a copy of `y`") == 0;
+    for (size_t i = 0; i < audit.count; i++)
+        left = left || strcmp(audit.attempts[i].name, "output 0 a copy of `y`") == 0;
     assert_true(left); /* an inout left as it was */
-    admission_deinit(&admission);
+    problem_audit_deinit(&audit);
     problem_deinit(&problem);
 }
 
@@ -248,15 +248,15 @@ static void test_broken(void **state)
     int before = -1;
     for (size_t i = 0; i < COUNT(references); i++) {
         struct problem problem;
-        struct admission admission;
+        struct problem_audit audit;
         struct err err = {0};
         char name[32];
         snprintf(name, sizeof name, "broken_%zu", i);
         judging_problem(&problem, place, name, MAP_YAML("normal", "1.0e-5"), references[i]);
-        int result = admission_check(judge, &problem, &admission, &err);
+        int result = problem_audit_run(judge, &problem, &audit, &err);
         if (result != ERR_INPUT || !strstr(err.text, name))
             fail_msg("%s: %s: %s", name, err_name(result), err.text);
-        admission_deinit(&admission);
+        problem_audit_deinit(&audit);
         problem_deinit(&problem);
         if (before < 0)
             before = judging_descriptors();

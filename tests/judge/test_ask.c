@@ -528,9 +528,9 @@ static void test_between_calls(void **state)
     begin(tells_between_calls);
     assert_int_equal(call(PATIENCE_MS, &err), 0);
     sandboxed_thaw(&child.process);
-    for (int i = 0; i < PATIENCE_MS && !child_asks(&child); i++)
+    for (int i = 0; i < PATIENCE_MS && !child_pending_request(&child); i++)
         nap(1);
-    assert_int_equal(child_asks(&child), WIRE_SEGMENT);
+    assert_int_equal(child_pending_request(&child), WIRE_SEGMENT);
     assert_int_equal(call(SHORT_MS, &err), ERR_TIMEOUT); /* it hears of the call, and sleeps on */
     assert_true(child.segment_count == 1 && !child.spoke);
     reset(state);
@@ -538,7 +538,7 @@ static void test_between_calls(void **state)
     begin(asks_between_calls);
     assert_int_equal(call(PATIENCE_MS, &err), 0);
     sandboxed_thaw(&child.process);
-    for (int i = 0; i < PATIENCE_MS && !child_asks(&child); i++)
+    for (int i = 0; i < PATIENCE_MS && !child_pending_request(&child); i++)
         nap(1);
     assert_int_equal(call(PATIENCE_MS, &err), ERR_PROTOCOL);
     assert_true(child.spoke);

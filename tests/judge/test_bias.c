@@ -59,7 +59,7 @@ static void test_tails(void **state)
         for (size_t at = 0; at < 4096; at++)
             ordered[at] = dtype_load(dtype, slot.bytes, at);
         qsort(ordered, 4096, sizeof *ordered, by_value);
-        bias_inputs(&layout, slot.bytes, i * 977);
+        input_shift_apply(&layout, slot.bytes, i * 977);
         for (size_t at = 0; at < ELEMENTS; at++) {
             double value = dtype_load(dtype, slot.bytes, at);
             assert_true((value >= ordered[0] && value <= ordered[255]) ||
@@ -78,7 +78,7 @@ static void test_few(void **state)
     for (uint64_t seed = 0; seed < 64; seed++) {
         const float drawn[] = {2, 3, 1};
         memcpy(slot.bytes, drawn, sizeof drawn);
-        bias_inputs(&layout, slot.bytes, seed << 8);
+        input_shift_apply(&layout, slot.bytes, seed << 8);
         for (size_t i = 0; i < 3; i++) {
             assert_true(slot.floats[i] == 1 || slot.floats[i] == 3);
             sum += slot.floats[i];
@@ -104,11 +104,11 @@ static void test_rest(void **state)
         for (size_t at = 0; at < ELEMENTS; at++)
             slot.floats[at] = (float)at;
         memcpy(before, slot.bytes, sizeof before);
-        bias_inputs(&layouts[i], slot.bytes, 7);
+        input_shift_apply(&layouts[i], slot.bytes, 7);
         assert_memory_equal(before, slot.bytes, sizeof before);
     }
     struct layout layout = one_argument(ROLE_IN, DTYPE_F32, FILL_NORMAL, 100);
-    bias_inputs(&layout, slot.bytes, 7);
+    input_shift_apply(&layout, slot.bytes, 7);
     for (size_t at = 100; at < ELEMENTS; at++)
         assert_true(slot.floats[at] == (float)at);
 }
@@ -122,7 +122,7 @@ static void test_sums_do_not_drift(void **state)
     double worst = 0;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         fill_slot(&layout, seed, slot.bytes);
-        bias_inputs(&layout, slot.bytes, seed * 0x9e3779b97f4a7c15U);
+        input_shift_apply(&layout, slot.bytes, seed * 0x9e3779b97f4a7c15U);
         for (size_t row = 0; row < ELEMENTS; row += ROW) {
             float sum = 0;
             double exact = 0;

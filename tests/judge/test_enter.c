@@ -149,7 +149,7 @@ static void assert_left(const struct session *session, int evaluations)
     assert_false(session->reference.open || session->gpu_staging.image.bytes);
     for (int i = 0; i < judge->gpus.count; i++) {
         const struct gpu_unit *unit = &judge->gpus.units[i];
-        assert_int_equal(unit->placed | unit->wanting | unit->use.users, 0);
+        assert_int_equal(unit->placed | unit->wanting | unit->busy.users, 0);
         assert_int_equal(unit->evaluations, evaluations);
     }
 }
@@ -207,12 +207,12 @@ static void test_cancelled_while_it_waits(void **state)
     open_judge();
     struct session *session = session_new(judge);
     assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &unit, &err), 0);
-    assert_int_equal(gpu_pool_enter(&judge->gpus, unit, 3, 3, NULL, &err), 0);
+    assert_int_equal(gpu_pool_take_slots(&judge->gpus, unit, 3, 3, NULL, &err), 0);
     assert_int_equal(pthread_create(&thread, NULL, cancel_later, (void *)(uintptr_t)&nobody), 0);
     assert_int_equal(judge_text(session, CUDA("")), STATUS_CANCELLED);
     pthread_join(thread, NULL);
     assert_int_equal(unit->placed, 3);
-    gpu_pool_leave(&judge->gpus, unit, 3);
+    gpu_pool_free_slots(&judge->gpus, unit, 3);
     assert_left(session, 1);
     gpu_pool_give_back(&judge->gpus, unit);
     session_free(session);
@@ -267,11 +267,11 @@ static void test_shelf_of_a_failed_gpu(void **state)
     assert_int_equal(judge_text(session, CUDA("")), STATUS_PASSED);
     for (int i = 0; i < 2; i++)
         assert_int_equal(gpu_pool_take(&judge->gpus, NULL, &units[i], &err), 0);
-    assert_true(shelf_has(&judge->shelf, problem.hash, gpu_unit_context(units[0])));
+    assert_true(reference_cache_has(&judge->references, problem.hash, gpu_unit_context(units[0])));
     (void)!judge_probe_gpu(judge, &units[1]->facts, &err);
-    assert_true(shelf_has(&judge->shelf, problem.hash, gpu_unit_context(units[0])));
+    assert_true(reference_cache_has(&judge->references, problem.hash, gpu_unit_context(units[0])));
     (void)!judge_probe_gpu(judge, &units[0]->facts, &err);
-    assert_false(shelf_has(&judge->shelf, problem.hash, gpu_unit_context(units[0])));
+    assert_false(reference_cache_has(&judge->references, problem.hash, gpu_unit_context(units[0])));
     for (int i = 0; i < 2; i++)
         gpu_pool_give_back(&judge->gpus, units[i]);
     session_free(session);

@@ -116,9 +116,9 @@ static void test_refusals(void **state)
     }
     static const char nonsense[64] = "no cubin";
     assert_int_equal(gpu_work_open(&other, &gpu, nonsense, &err), ERR_IO);
-    struct gpu_places none = {0};
+    struct gpu_addresses none = {0};
     setenv("FAKE_CUDA_FAIL", "cuLaunchKernel", 1);
-    char into[GPU_PLACES * GPU_PLACE_BYTES];
+    char into[GPU_ADDRESSES * GPU_ADDRESS_BYTES];
     assert_int_equal(gpu_work_gather(&work, &none, into, &err), ERR_IO);
     fake_cuda_clean(state);
     setenv("FAKE_CUDA_FAIL", "cuCtxSynchronize", 1);

@@ -297,15 +297,15 @@ static void *visit(void *argument)
 {
     struct guest *guest = argument;
     struct err err;
-    guest->result = gpu_pool_enter(&pool, guest->unit, guest->places, MOST, &guest->cancelled,
-                                   &err);
+    guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->places, MOST, &guest->cancelled,
+                                        &err);
     if (guest->result < 0)
         return NULL;
     guest->inside = 1;
     while (!guest->leave)
         nap();
     guest->inside = 0;
-    gpu_pool_leave(&pool, guest->unit, guest->places);
+    gpu_pool_free_slots(&pool, guest->unit, guest->places);
     return NULL;
 }
 
@@ -371,7 +371,7 @@ static void test_cancelled_outside(void **state)
     struct guest waiting[2];
     open_pool("0", 60000);
     struct gpu_unit *unit = take(NULL);
-    assert_int_equal(gpu_pool_enter(&pool, unit, MOST, MOST, NULL, &err), 0);
+    assert_int_equal(gpu_pool_take_slots(&pool, unit, MOST, MOST, NULL, &err), 0);
     begin(&waiting[0], unit, 1);
     begin(&waiting[1], unit, MOST);
     nap();
@@ -381,10 +381,11 @@ static void test_cancelled_outside(void **state)
         assert_int_equal(waiting[i].result, ERR_CANCELLED);
         assert_int_equal(unit->placed, MOST);
     }
-    gpu_pool_leave(&pool, unit, MOST);
+    gpu_pool_free_slots(&pool, unit, MOST);
     assert_int_equal(unit->placed | unit->wanting, 0);
-    assert_int_equal(gpu_pool_enter(&pool, unit, 1, MOST, NULL, &err), 0); /* nobody's any more */
-    gpu_pool_leave(&pool, unit, 1);
+    assert_int_equal(gpu_pool_take_slots(&pool, unit, 1, MOST, NULL, &err),
+                     0); /* nobody's any more */
+    gpu_pool_free_slots(&pool, unit, 1);
 }
 
 /* Who wants the GPU alone gets it, however many come after. */
@@ -419,10 +420,10 @@ static void *come_and_go(void *argument)
     struct guest *guest = argument;
     struct err err;
     for (int i = 0; i < 300 && guest->result == 0; i++) {
-        guest->result = gpu_pool_enter(&pool, guest->unit, guest->places, MOST, NULL, &err);
+        guest->result = gpu_pool_take_slots(&pool, guest->unit, guest->places, MOST, NULL, &err);
         if (guest->result == 0 && guest->unit->placed > MOST)
             guest->result = ERR_INTERNAL;
-        gpu_pool_leave(&pool, guest->unit, guest->places);
+        gpu_pool_free_slots(&pool, guest->unit, guest->places);
     }
     return NULL;
 }

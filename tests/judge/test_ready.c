@@ -29,7 +29,7 @@
 
 static struct standby *standby;
 static struct sandbox *sandbox;
-static struct ready *ready;
+static struct warm_pool *pool;
 static pid_t server;
 static const struct wire_gpu gpu = {.uuid = "GPU-sixteen", .queues = 3};
 static bool boxes_have_scratch;
@@ -113,11 +113,11 @@ static int close_all(void **state)
 static void open_pool(uint32_t processes)
 {
     struct err err;
-    struct ready_options options = {.standby = standby,
-                                    .sandbox = sandbox,
-                                    .gpu = gpu,
-                                    .processes = processes};
-    assert_int_equal(ready_open(&ready, &options, &err), 0);
+    struct warm_pool_options options = {.standby = standby,
+                                        .sandbox = sandbox,
+                                        .gpu = gpu,
+                                        .processes = processes};
+    assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
     if (!boxes_have_scratch)
         skip();
 }
@@ -125,20 +125,20 @@ static void open_pool(uint32_t processes)
 static int close_pool(void **state)
 {
     (void)state;
-    ready_close(ready);
-    ready = NULL;
+    warm_pool_close(pool);
+    pool = NULL;
     assert_int_equal(count_boxed(), 0);
     return 0;
 }
 
 static void take(struct sandboxed *process)
 {
-    assert_true(ready_take(ready, NULL, process));
+    assert_true(warm_pool_take(pool, NULL, process));
     assert_false(sandboxed_ended(process));
     assert_int_equal(parent_of(process->pid), getpid());
 }
 
-/* As many as may stand ready, each handed out once and replaced, none beyond what is expected or
+/* As many as may stand pool, each handed out once and replaced, none beyond what is expected or
  * asked for. */
 static void test_taken(void **state)
 {
@@ -146,9 +146,9 @@ static void test_taken(void **state)
     struct sandboxed process[7];
     open_pool(3);
     assert_boxed(0);
-    ready_expect(ready, 1);
+    warm_pool_expect(pool, 1);
     assert_boxed(1);
-    ready_expect(ready, 5);
+    warm_pool_expect(pool, 5);
     assert_boxed(3);
     for (int i = 0; i < 6; i++) {
         take(&process[i]);
@@ -170,7 +170,7 @@ static void test_warm(void **state)
     static union wire_message message;
     struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE};
     open_pool(2);
-    ready_expect(ready, 2);
+    warm_pool_expect(pool, 2);
     assert_boxed(2);
     for (int i = 0; i < 2; i++) {
         struct sandboxed process;
@@ -194,12 +194,12 @@ static void test_cancelled(void **state)
     _Atomic int cancelled = 1;
     open_pool(0);
     kill(server, SIGSTOP);
-    assert_false(ready_take(ready, &cancelled, &process));
+    assert_false(warm_pool_take(pool, &cancelled, &process));
     kill(server, SIGCONT);
     cancelled = 0;
-    if (ready_take(ready, &cancelled, &process)) /* the one that was begun */
+    if (warm_pool_take(pool, &cancelled, &process)) /* the one that was begun */
         sandboxed_close(&process);
-    ready_expect(NULL, 1);
+    warm_pool_expect(NULL, 1);
 }
 
 /* One that died while it waited is not handed out, and not left unreaped. */
@@ -209,7 +209,7 @@ static void test_dead(void **state)
     struct sandboxed process;
     siginfo_t info;
     open_pool(2);
-    ready_expect(ready, 3);
+    warm_pool_expect(pool, 3);
     assert_boxed(2);
     DIR *stream = opendir("/proc");
     struct dirent *item;
@@ -235,20 +235,20 @@ static void test_busy(void **state)
     struct err err;
     struct sandboxed process;
     static _Atomic int busy = 1;
-    struct ready_options options = {
+    struct warm_pool_options options = {
         .standby = standby, .sandbox = sandbox, .gpu = gpu, .processes = 2, .busy = &busy};
-    assert_int_equal(ready_open(&ready, &options, &err), 0);
+    assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
     if (!boxes_have_scratch)
         skip();
-    ready_look(NULL);
-    ready_expect(ready, 3);
+    warm_pool_wake(NULL);
+    warm_pool_expect(pool, 3);
     nanosleep(&(struct timespec){.tv_nsec = NEVER_MS * 1000000}, NULL);
     assert_boxed(0);
     take(&process);
     sandboxed_close(&process);
     assert_boxed(0);
     busy = 0;
-    ready_look(ready);
+    warm_pool_wake(pool);
     assert_boxed(2);
 }
 
@@ -258,11 +258,11 @@ static void test_dropped(void **state)
     (void)state;
     struct sandboxed process;
     open_pool(2);
-    ready_drop(NULL);
-    ready_drop(ready);
-    ready_expect(ready, 3);
+    warm_pool_drop(NULL);
+    warm_pool_drop(pool);
+    warm_pool_expect(pool, 3);
     assert_boxed(2);
-    ready_drop(ready);
+    warm_pool_drop(pool);
     assert_boxed(2);
     for (int i = 0; i < 3; i++) { /* those who were dropped are expected still */
         assert_boxed(i < 2 ? 2 : 1);
@@ -282,18 +282,18 @@ static void test_no_server(void **state)
     const char *argv[] = {"/bin/false", NULL};
     const char *const environment[] = {NULL};
     assert_int_equal(standby_open(&broken, argv, environment, PATIENCE_MS, NULL, &err), 0);
-    struct ready_options options = {.standby = broken,
-                                    .sandbox = sandbox,
-                                    .gpu = gpu,
-                                    .processes = 2};
-    assert_int_equal(ready_open(&ready, &options, &err), 0);
-    ready_expect(ready, 4);
+    struct warm_pool_options options = {.standby = broken,
+                                        .sandbox = sandbox,
+                                        .gpu = gpu,
+                                        .processes = 2};
+    assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
+    warm_pool_expect(pool, 4);
     for (int i = 0; i < 4; i++) {
-        assert_false(ready_take(ready, NULL, &process));
+        assert_false(warm_pool_take(pool, NULL, &process));
         nap();
     }
-    ready_close(ready);
-    ready = NULL;
+    warm_pool_close(pool);
+    pool = NULL;
     standby_close(broken);
     siginfo_t info = {0};
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0)
@@ -306,13 +306,13 @@ static void test_closed(void **state)
     int before = judging_descriptors();
     for (int i = 0; i < 20; i++) {
         open_pool(1 + (uint32_t)i % 4);
-        ready_expect(ready, 100);
+        warm_pool_expect(pool, 100);
         for (int k = 0; k < i % 7; k++)
             nap();
         close_pool(state);
         assert_int_equal(judging_descriptors(), before);
     }
-    ready_close(NULL);
+    warm_pool_close(NULL);
     open_pool(1000); /* more than there is room for */
     close_pool(state);
 }
@@ -332,7 +332,7 @@ static void *take_many(void *argument)
     int64_t deadline_ns = clock_now_ns() + PATIENCE_MS * INT64_C(1000000);
     while (taker->taken < TURNS && clock_now_ns() < deadline_ns) {
         struct sandboxed process;
-        if (!ready_take(ready, NULL, &process))
+        if (!warm_pool_take(pool, NULL, &process))
             break;
         taker->pids[taker->taken++] = process.pid;
         sandboxed_close(&process);
@@ -346,7 +346,7 @@ static void test_threads(void **state)
     struct taker takers[TAKERS] = {0};
     int total = 0;
     open_pool(4);
-    ready_expect(ready, TAKERS * TURNS);
+    warm_pool_expect(pool, TAKERS * TURNS);
     for (int i = 0; i < TAKERS; i++)
         assert_int_equal(pthread_create(&takers[i].thread, NULL, take_many, &takers[i]), 0);
     for (int i = 0; i < TAKERS; i++) {
@@ -371,7 +371,7 @@ static void *hope(void *argument)
     struct hopeful *hopeful = argument;
     for (int i = 0; i < DYING_TURNS && !hopeful->cancelled; i++) {
         struct sandboxed process;
-        if (ready_take(ready, &hopeful->cancelled, &process))
+        if (warm_pool_take(pool, &hopeful->cancelled, &process))
             sandboxed_close(&process);
     }
     hopeful->done = 1;
@@ -392,8 +392,8 @@ static void test_dying(void **state)
     if (!boxes_have_scratch)
         skip();
     assert_int_equal(standby_open(&dying, argv, environment, PATIENCE_MS, NULL, &err), 0);
-    struct ready_options options = {.standby = dying, .sandbox = sandbox, .gpu = gpu};
-    assert_int_equal(ready_open(&ready, &options, &err), 0);
+    struct warm_pool_options options = {.standby = dying, .sandbox = sandbox, .gpu = gpu};
+    assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
     assert_int_equal(pthread_create(&thread, NULL, hope, &hopeful), 0);
     int64_t deadline_ns = clock_now_ns() + 3 * PATIENCE_MS * INT64_C(1000000);
     while (!hopeful.done && clock_now_ns() < deadline_ns)
@@ -401,8 +401,8 @@ static void test_dying(void **state)
     bool stuck = !hopeful.done;
     hopeful.cancelled = 1;
     pthread_join(thread, NULL);
-    ready_close(ready);
-    ready = NULL;
+    warm_pool_close(pool);
+    pool = NULL;
     standby_close(dying);
     assert_false(stuck);
 }
@@ -419,15 +419,15 @@ static void test_unready(void **state)
     if (!boxes_have_scratch)
         skip();
     assert_int_equal(standby_open(&unready, argv, environment, PATIENCE_MS, NULL, &err), 0);
-    struct ready_options options = {.standby = unready,
-                                    .sandbox = sandbox,
-                                    .gpu = gpu,
-                                    .processes = 2};
-    assert_int_equal(ready_open(&ready, &options, &err), 0);
+    struct warm_pool_options options = {.standby = unready,
+                                        .sandbox = sandbox,
+                                        .gpu = gpu,
+                                        .processes = 2};
+    assert_int_equal(warm_pool_open(&pool, &options, &err), 0);
     for (int i = 0; i < 3; i++)
-        assert_false(ready_take(ready, NULL, &process));
-    ready_close(ready);
-    ready = NULL;
+        assert_false(warm_pool_take(pool, NULL, &process));
+    warm_pool_close(pool);
+    pool = NULL;
     standby_close(unready);
 }
 

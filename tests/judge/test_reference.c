@@ -43,7 +43,7 @@
     "def get_inputs():\n    return [torch.rand(8, 8)]\n\n\n"                                       \
     "def get_init_inputs():\n    return []\n"
 
-static struct shelf shelf;
+static struct reference_cache references;
 static struct gpu_context gpus[2]; /* nothing but their addresses is looked at */
 
 /* ----------------------------------------------------------------------- nothing but a shelf */
@@ -51,14 +51,14 @@ static struct gpu_context gpus[2]; /* nothing but their addresses is looked at *
 static int setup(void **state)
 {
     (void)state;
-    shelf_init(&shelf);
+    reference_cache_init(&references);
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    shelf_deinit(&shelf);
+    reference_cache_deinit(&references);
     return 0;
 }
 
@@ -95,7 +95,7 @@ static pid_t put(const char *problem, const struct gpu_context *gpu)
 {
     struct reference reference = make(problem, gpu);
     pid_t pid = reference.child.process.pid;
-    shelf_put(&shelf, &reference);
+    reference_cache_put(&references, &reference);
     assert_false(reference.open);
     assert_int_equal(reference.description, -1);
     return pid;
@@ -105,7 +105,7 @@ static pid_t put(const char *problem, const struct gpu_context *gpu)
 static pid_t taken(const char *problem, const struct gpu_context *gpu)
 {
     struct reference reference;
-    if (!shelf_take(&shelf, problem, gpu, &reference))
+    if (!reference_cache_take(&references, problem, gpu, &reference))
         return 0;
     pid_t pid = reference.child.process.pid;
     assert_true(reference.open && !sandboxed_ended(&reference.child.process));
@@ -135,9 +135,12 @@ static void test_by_problem_and_device(void **state)
     pid_t first = put("a", &gpus[0]);
     pid_t second = put("a", &gpus[1]);
     pid_t other = put("b", &gpus[0]);
-    assert_true(shelf_has(&shelf, "a", NULL) && shelf_has(&shelf, "b", &gpus[0]));
-    assert_false(shelf_has(&shelf, "b", NULL) || shelf_has(&shelf, "b", &gpus[1]) ||
-                 shelf_has(&shelf, "c", &gpus[0]) || shelf_has(&shelf, "", NULL));
+    assert_true(reference_cache_has(&references, "a", NULL) &&
+                reference_cache_has(&references, "b", &gpus[0]));
+    assert_false(reference_cache_has(&references, "b", NULL) ||
+                 reference_cache_has(&references, "b", &gpus[1]) ||
+                 reference_cache_has(&references, "c", &gpus[0]) ||
+                 reference_cache_has(&references, "", NULL));
     assert_int_equal(taken("b", NULL), 0);
     assert_int_equal(taken("b", &gpus[1]), 0);
     assert_int_equal(taken("c", &gpus[0]), 0);
@@ -145,7 +148,7 @@ static void test_by_problem_and_device(void **state)
     assert_int_equal(taken("a", NULL), cpu);
     assert_int_equal(taken("b", &gpus[0]), other);
     assert_int_equal(taken("a", &gpus[0]), first);
-    assert_null(shelf.newest);
+    assert_null(references.newest);
 }
 
 static void test_newest_first(void **state)
@@ -158,8 +161,8 @@ static void test_newest_first(void **state)
     }
     for (int i = 2; i >= 0; i--)
         assert_int_equal(taken("a", &gpus[0]), pids[i]);
-    assert_false(shelf_has(&shelf, "a", &gpus[0]));
-    assert_true(shelf_has(&shelf, "b", &gpus[0]));
+    assert_false(reference_cache_has(&references, "a", &gpus[0]));
+    assert_true(reference_cache_has(&references, "b", &gpus[0]));
 }
 
 /* Whoever is dead is not handed out, and does not stay. */
@@ -178,7 +181,7 @@ static void test_dead(void **state)
     end(only);
     assert_int_equal(taken("a", NULL), 0);
     assert_true(gone(only));
-    assert_null(shelf.newest);
+    assert_null(references.newest);
     assert_int_equal(judging_descriptors(), before);
 }
 
@@ -187,15 +190,15 @@ static void test_places(void **state)
 {
     (void)state;
     pid_t other[2] = {put("a", NULL), put("a", &gpus[1])};
-    pid_t pids[2 * SHELF_PLACES];
-    for (int i = 0; i < 2 * SHELF_PLACES; i++) {
+    pid_t pids[2 * REFERENCE_CACHE_PER_DEVICE];
+    for (int i = 0; i < 2 * REFERENCE_CACHE_PER_DEVICE; i++) {
         pids[i] = put(i % 2 ? "a" : "b", &gpus[0]);
         for (int k = 0; k <= i; k++)
-            assert_int_equal(gone(pids[k]), k <= i - SHELF_PLACES);
+            assert_int_equal(gone(pids[k]), k <= i - REFERENCE_CACHE_PER_DEVICE);
     }
     assert_false(gone(other[0]) || gone(other[1]));
     assert_int_equal(taken("a", &gpus[1]), other[1]);
-    assert_int_equal(shelf_clear(&shelf, &gpus[0]), SHELF_PLACES);
+    assert_int_equal(reference_cache_clear(&references, &gpus[0]), REFERENCE_CACHE_PER_DEVICE);
 }
 
 static void test_clear(void **state)
@@ -206,15 +209,15 @@ static void test_clear(void **state)
     int with_one = judging_descriptors();
     pid_t cleared[3] = {put("a", &gpus[0]), put("b", &gpus[0]), put("b", &gpus[0])};
     pid_t cpu = put("a", NULL);
-    assert_int_equal(shelf_clear(&shelf, &gpus[0]), 3);
-    assert_int_equal(shelf_clear(&shelf, &gpus[0]), 0);
+    assert_int_equal(reference_cache_clear(&references, &gpus[0]), 3);
+    assert_int_equal(reference_cache_clear(&references, &gpus[0]), 0);
     for (int i = 0; i < 3; i++)
         assert_true(gone(cleared[i]));
-    assert_int_equal(shelf_clear(&shelf, NULL), 1);
+    assert_int_equal(reference_cache_clear(&references, NULL), 1);
     assert_true(gone(cpu) && !gone(kept));
     assert_int_equal(judging_descriptors(), with_one);
-    shelf_deinit(&shelf);
-    shelf_init(&shelf);
+    reference_cache_deinit(&references);
+    reference_cache_init(&references);
     assert_true(gone(kept));
     assert_int_equal(judging_descriptors(), before);
 }
@@ -228,13 +231,13 @@ static void *borrow(void *trouble)
     for (int i = 0; i < TURNS; i++) {
         struct reference reference;
         const char *problem = i % 2 ? "a" : "b";
-        if (!shelf_take(&shelf, problem, &gpus[0], &reference))
+        if (!reference_cache_take(&references, problem, &gpus[0], &reference))
             continue;
         if (strcmp(reference.hash, problem) != 0)
             return trouble;
         reference.torch_layout.count++; /* nobody else has it */
-        shelf_put(&shelf, &reference);
-        (void)shelf_has(&shelf, problem, &gpus[0]);
+        reference_cache_put(&references, &reference);
+        (void)reference_cache_has(&references, problem, &gpus[0]);
     }
     return NULL;
 }
@@ -243,16 +246,16 @@ static void test_threads(void **state)
 {
     (void)state;
     pthread_t threads[THREADS];
-    for (int i = 0; i < SHELF_PLACES; i++)
+    for (int i = 0; i < REFERENCE_CACHE_PER_DEVICE; i++)
         put(i % 2 ? "a" : "b", &gpus[0]);
     for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, borrow, &shelf), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, borrow, &references), 0);
     for (int i = 0; i < THREADS; i++) {
         void *trouble;
         pthread_join(threads[i], &trouble);
         assert_null(trouble);
     }
-    assert_int_equal(shelf_clear(&shelf, &gpus[0]), SHELF_PLACES);
+    assert_int_equal(reference_cache_clear(&references, &gpus[0]), REFERENCE_CACHE_PER_DEVICE);
 }
 
 /* --------------------------------------------------------------------------------- a judge's */
@@ -301,11 +304,11 @@ static enum verdict_status judge_text(struct session *session, const char *path,
 static pid_t resting(void)
 {
     struct reference reference;
-    if (!shelf_take(&judge->shelf, problem.hash, NULL, &reference))
+    if (!reference_cache_take(&judge->references, problem.hash, NULL, &reference))
         return 0;
     pid_t pid = reference.child.process.pid;
-    assert_true(reference.child.process.frozen && !reference.child.seat);
-    shelf_put(&judge->shelf, &reference);
+    assert_true(reference.child.process.frozen && !reference.child.affinity);
+    reference_cache_put(&judge->references, &reference);
     return pid;
 }
 
@@ -328,7 +331,7 @@ static void judge_in_turn(const char *path, const char *right, const char *wrong
     assert_int_equal(judge_text(sessions[1], path, right), STATUS_PASSED);
     session_free(sessions[1]);
     assert_int_equal(resting(), pid);
-    assert_int_equal(shelf_clear(&judge->shelf, NULL), 1);
+    assert_int_equal(reference_cache_clear(&judge->references, NULL), 1);
     assert_true(gone(pid));
 }
 

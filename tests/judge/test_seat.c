@@ -16,7 +16,7 @@
 
 #define WORKERS 3
 
-static cpu_set_t affinity(pid_t thread)
+static cpu_set_t allowed(pid_t thread)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -82,14 +82,14 @@ static pid_t crowd(pid_t workers[WORKERS])
 static void test_each_place_has_its_processor(void **state)
 {
     (void)state;
-    cpu_set_t before = affinity(0);
+    cpu_set_t before = allowed(0);
     for (int place = 0; place < 2 * CPU_COUNT(&before); place++) {
-        struct seat seat;
-        seat_take(&seat, place);
-        cpu_set_t mine = affinity(0);
+        struct cpu_affinity affinity;
+        cpu_affinity_pin(&affinity, place);
+        cpu_set_t mine = allowed(0);
         assert_int_equal(only(&mine), nth(&before, place % CPU_COUNT(&before)));
-        seat_leave(&seat);
-        cpu_set_t after = affinity(0);
+        cpu_affinity_unpin(&affinity);
+        cpu_set_t after = allowed(0);
         assert_same_set(&after, &before);
     }
 }
@@ -99,16 +99,16 @@ static void test_threads_are_spread_and_main_is_let_go(void **state)
     (void)state;
     pid_t workers[WORKERS];
     pid_t pid = crowd(workers);
-    cpu_set_t all = affinity(0);
+    cpu_set_t all = allowed(0);
     int processors = CPU_COUNT(&all);
-    struct seat seat;
-    seat_take(&seat, 0);
-    seat_assign(&seat, pid);
-    cpu_set_t set = affinity(pid);
-    assert_int_equal(only(&set), seat.processor);
+    struct cpu_affinity affinity;
+    cpu_affinity_pin(&affinity, 0);
+    cpu_affinity_place(&affinity, pid);
+    cpu_set_t set = allowed(pid);
+    assert_int_equal(only(&set), affinity.processor);
     int used[CPU_SETSIZE] = {0};
     for (int i = 0; i < WORKERS; i++) {
-        set = affinity(workers[i]);
+        set = allowed(workers[i]);
         used[only(&set)]++;
         assert_int_equal(sched_getscheduler(workers[i]), SCHED_OTHER);
     }
@@ -117,13 +117,13 @@ static void test_threads_are_spread_and_main_is_let_go(void **state)
         used[nth(&all, (1 + i) % processors)]--;
     for (int processor = 0; processor < CPU_SETSIZE; processor++)
         assert_int_equal(used[processor], 0);
-    seat_open(&seat, pid);
-    set = affinity(pid);
+    cpu_affinity_release_main(&affinity, pid);
+    set = allowed(pid);
     assert_same_set(&set, &all);
-    seat_recall(&seat, pid);
-    set = affinity(pid);
-    assert_int_equal(only(&set), seat.processor);
-    seat_leave(&seat);
+    cpu_affinity_recall_main(&affinity, pid);
+    set = allowed(pid);
+    assert_int_equal(only(&set), affinity.processor);
+    cpu_affinity_unpin(&affinity);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
@@ -135,14 +135,14 @@ static void test_nothing_happens_to_a_process_that_is_gone(void **state)
     if (pid == 0)
         _exit(0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    struct seat seat;
-    cpu_set_t before = affinity(0);
-    seat_take(&seat, 0);
-    seat_assign(&seat, pid);
-    seat_open(&seat, pid);
-    seat_recall(&seat, pid);
-    seat_leave(&seat);
-    cpu_set_t after = affinity(0);
+    struct cpu_affinity affinity;
+    cpu_set_t before = allowed(0);
+    cpu_affinity_pin(&affinity, 0);
+    cpu_affinity_place(&affinity, pid);
+    cpu_affinity_release_main(&affinity, pid);
+    cpu_affinity_recall_main(&affinity, pid);
+    cpu_affinity_unpin(&affinity);
+    cpu_set_t after = allowed(0);
     assert_same_set(&after, &before);
 }
 

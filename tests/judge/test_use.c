@@ -1,4 +1,4 @@
-/* For how long a device was in use. */
+/* For how long a device was in busy. */
 #include "judge/gpu/busy_time.h"
 
 #include "base/clock.h"
@@ -26,50 +26,50 @@ static void assert_within(double seconds, double least_s, double most_s)
 static void test_times(void **state)
 {
     (void)state;
-    struct use use;
-    use_init(&use);
+    struct busy_time busy;
+    busy_time_init(&busy);
     int64_t at_ns[6];
     at_ns[0] = clock_now_ns();
-    use_begin(&use, false);
+    busy_time_begin(&busy, false);
     at_ns[1] = clock_now_ns();
     nap();
-    use_begin(&use, false);
+    busy_time_begin(&busy, false);
     nap();
-    use_end(&use);
-    use_begin(&use, false);
-    use_end(&use);
+    busy_time_end(&busy);
+    busy_time_begin(&busy, false);
+    busy_time_end(&busy);
     nap();
     at_ns[2] = clock_now_ns();
-    use_end(&use);
+    busy_time_end(&busy);
     at_ns[3] = clock_now_ns();
     double least_s = (double)(at_ns[2] - at_ns[1]) * 1e-9;
     double most_s = (double)(at_ns[3] - at_ns[0]) * 1e-9;
-    assert_within(use_read(&use).busy_s, least_s, most_s);
+    assert_within(busy_time_read(&busy).busy_s, least_s, most_s);
     nap(); /* nobody is there */
-    assert_within(use_read(&use).busy_s, least_s, most_s);
-    assert_true(use_read(&use).alone_s == 0);
+    assert_within(busy_time_read(&busy).busy_s, least_s, most_s);
+    assert_true(busy_time_read(&busy).alone_s == 0);
 
     at_ns[0] = clock_now_ns();
-    use_begin(&use, true);
+    busy_time_begin(&busy, true);
     at_ns[1] = clock_now_ns();
     nap();
     at_ns[2] = clock_now_ns();
-    double alone_s = use_read(&use).alone_s; /* while it lasts */
+    double alone_s = busy_time_read(&busy).alone_s; /* while it lasts */
     assert_within(alone_s, (double)(at_ns[2] - at_ns[1]) * 1e-9,
                   (double)(clock_now_ns() - at_ns[0]) * 1e-9);
-    use_end(&use);
+    busy_time_end(&busy);
     at_ns[3] = clock_now_ns();
-    struct use_times times = use_read(&use);
+    struct busy_times times = busy_time_read(&busy);
     double alone_least_s = (double)(at_ns[2] - at_ns[1]) * 1e-9;
     double alone_most_s = (double)(at_ns[3] - at_ns[0]) * 1e-9;
     assert_within(times.alone_s, alone_least_s, alone_most_s);
     assert_within(times.busy_s, least_s + alone_least_s, most_s + alone_most_s);
-    use_begin(&use, false);
+    busy_time_begin(&busy, false);
     nap();
-    assert_within(use_read(&use).alone_s, alone_least_s, alone_most_s);
-    use_end(&use);
-    assert_int_equal(use.users, 0);
-    use_deinit(&use);
+    assert_within(busy_time_read(&busy).alone_s, alone_least_s, alone_most_s);
+    busy_time_end(&busy);
+    assert_int_equal(busy.users, 0);
+    busy_time_deinit(&busy);
 }
 
 int main(void)

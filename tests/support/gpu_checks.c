@@ -346,12 +346,12 @@ static int check_gather(const struct gpu_checks *checks, char text[GPU_CHECKS_TE
 {
     struct bench bench;
     struct err err;
-    struct gpu_places places;
+    struct gpu_addresses places;
     void *pinned = NULL;
     const struct cuda *cuda = &checks->work->gpu->cuda;
     int compared = open_bench(&bench, checks, text);
     uint64_t bytes = 8 * largest(checks);
-    if (compared == 0 && cuda->host_alloc(&pinned, GPU_PLACES * GPU_PLACE_BYTES, 0) != 0)
+    if (compared == 0 && cuda->host_alloc(&pinned, GPU_ADDRESSES * GPU_ADDRESS_BYTES, 0) != 0)
         compared = -1;
     for (uint64_t i = 0; compared >= 0 && i < bytes; i++)
         bench.host[i] = (char)(i * 2654435761U >> 13);
@@ -359,18 +359,18 @@ static int check_gather(const struct gpu_checks *checks, char text[GPU_CHECKS_TE
         fails(&bench, gpu_memory_write(&bench.got, 0, bench.host, bytes, &err), &err))
         compared = -1;
     for (int round = 0; compared >= 0 && round < 20; round++) {
-        uint64_t from[GPU_PLACES];
-        memset(pinned, 0x5A, GPU_PLACES * GPU_PLACE_BYTES);
-        for (int i = 0; i < GPU_PLACES; i++) {
-            places.bytes[i] = round == 0 ? 0 : (uint32_t)(clock_secret() % (GPU_PLACE_BYTES + 1));
-            from[i] = clock_secret() % (bytes - GPU_PLACE_BYTES);
+        uint64_t from[GPU_ADDRESSES];
+        memset(pinned, 0x5A, GPU_ADDRESSES * GPU_ADDRESS_BYTES);
+        for (int i = 0; i < GPU_ADDRESSES; i++) {
+            places.bytes[i] = round == 0 ? 0 : (uint32_t)(clock_secret() % (GPU_ADDRESS_BYTES + 1));
+            from[i] = clock_secret() % (bytes - GPU_ADDRESS_BYTES);
             places.at[i] = places.bytes[i] ? bench.got.address + from[i] : 0;
         }
         if (fails(&bench, gpu_work_gather(checks->work, &places, pinned, &err), &err))
             compared = -1;
-        for (int i = 0; compared >= 0 && i < GPU_PLACES; i++)
-            for (uint32_t k = 0; k < GPU_PLACE_BYTES; k++) {
-                char is = ((const char *)pinned)[i * GPU_PLACE_BYTES + (int)k];
+        for (int i = 0; compared >= 0 && i < GPU_ADDRESSES; i++)
+            for (uint32_t k = 0; k < GPU_ADDRESS_BYTES; k++) {
+                char is = ((const char *)pinned)[i * GPU_ADDRESS_BYTES + (int)k];
                 if (is != (k < places.bytes[i] ? bench.host[from[i] + k] : 0x5A)) {
                     snprintf(text, GPU_CHECKS_TEXT, "byte %u of place %d is wrong", k, i);
                     compared = -1;

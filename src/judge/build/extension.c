@@ -78,7 +78,7 @@ static int find_tools(struct work *work, struct err *err)
         result = err_set(err, ERR_MISSING, "a C++ extension needs %s, which is not there",
                          tools->gcc);
     if (result == 0)
-        result = torch_place_init(&tools->place, judge, err);
+        result = torch_paths_init(&tools->place, judge, err);
     if (result == 0)
         result = slim_open(&work->slim, judge->python_package, err);
     if (result < 0)
@@ -135,12 +135,12 @@ static void request_key(const struct work *work, char key[HASH_HEX_BYTES])
     hash_finish(hash, key);
 }
 
-static int run(const struct work *work, const struct workshop *workshop, const char *script,
+static int run(const struct work *work, const struct build_scratch *scratch, const char *script,
                struct outcome *outcome, struct err *err)
 {
     if (!script)
         return err_set(err, ERR_LIMIT, "the extension has too many files or flags");
-    return workshop_run(workshop, script, work->readable, outcome, err);
+    return build_scratch_script(scratch, script, work->readable, outcome, err);
 }
 
 /* What the object is to the cache and to whoever waits for it. */
@@ -149,8 +149,8 @@ static int take_object(const struct work *work, const char *key, int object, con
 {
     char *bytes;
     size_t count;
-    workshop_keep(work->session, key, object, words);
-    int result = workshop_read(object, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
+    build_scratch_keep(work->session, key, object, words);
+    int result = build_scratch_read(object, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
     if (result < 0)
         return result;
     result = file_memory_from("extension", bytes, count, err);
@@ -169,7 +169,7 @@ static int from_cache(struct work *work, const struct cache_entry *entry, struct
     int fd = open(entry->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, errno, "%s: cannot open", entry->path);
-    int result = workshop_read(fd, entry->object_bytes, &bytes, &count, err);
+    int result = build_scratch_read(fd, entry->object_bytes, &bytes, &count, err);
     close(fd);
     if (result < 0)
         return result;
@@ -183,14 +183,14 @@ static int from_cache(struct work *work, const struct cache_entry *entry, struct
 
 static int compile_glue(struct work *work, const char *key, struct err *err)
 {
-    struct workshop workshop;
+    struct build_scratch scratch;
     struct outcome outcome;
     outcome_init(&outcome, OUTPUT_BYTES);
-    int result = workshop_open(&workshop, work->session, err);
+    int result = build_scratch_open(&scratch, work->session, err);
     if (result == 0)
-        result = run(work, &workshop, extension_glue_script(&work->arena, &work->tools), &outcome,
+        result = run(work, &scratch, extension_glue_script(&work->arena, &work->tools), &outcome,
                      err);
-    int object = result == 0 ? workshop_result(&workshop, EXTENSION_OBJECT) : -1;
+    int object = result == 0 ? build_scratch_result(&scratch, EXTENSION_OBJECT) : -1;
     if (result == 0 && object < 0)
         result = err_set(err, ERR_MISSING, "the slim headers' glue does not compile: %.400s",
                          outcome.output.len ? outcome.output.data : "");
@@ -199,11 +199,11 @@ static int compile_glue(struct work *work, const char *key, struct err *err)
         close(object);
     }
     outcome_deinit(&outcome);
-    workshop_close(&workshop);
+    build_scratch_close(&scratch);
     return result;
 }
 
-static int put_glue(struct work *work, const struct workshop *workshop, struct err *err)
+static int put_glue(struct work *work, const struct build_scratch *scratch, struct err *err)
 {
     struct cache_entry entry = {0};
     char key[HASH_HEX_BYTES];
@@ -213,12 +213,12 @@ static int put_glue(struct work *work, const struct workshop *workshop, struct e
     hash_tools(work, hash);
     hash_update_string(hash, "glue");
     hash_finish(hash, key);
-    bool cached = workshop_find(work->session, key, &entry);
+    bool cached = build_scratch_find(work->session, key, &entry);
     int object = cached && entry.ok ? from_cache(work, &entry, err) : compile_glue(work, key, err);
     int result = object < 0 ? object
-                            : workshop_read(object, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
+                            : build_scratch_read(object, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
     if (result == 0)
-        result = workshop_write(workshop, EXTENSION_GLUE, bytes, count, err);
+        result = build_scratch_write(scratch, EXTENSION_GLUE, bytes, count, err);
     if (object >= 0)
         close(object);
     mem_free(bytes);
@@ -230,7 +230,7 @@ static int put_glue(struct work *work, const struct workshop *workshop, struct e
 /* --- what compilers say ----------------------------------------------------------------------- */
 
 /* What one file's compiler said, fit to be shown; the caller's. NULL: nothing is about it. */
-static char *unit_words(const struct work *work, const struct workshop *workshop,
+static char *unit_words(const struct work *work, const struct build_scratch *scratch,
                         const char *output, size_t index)
 {
     static const char ends[] = {EXTENSION_MARK, '\0'};
@@ -243,7 +243,7 @@ static char *unit_words(const struct work *work, const struct workshop *workshop
         return NULL;
     begin += strlen(mark);
     struct diagnostics_context context = {.source = work->request.files[index].name,
-                                          .scratch = workshop->scratch,
+                                          .scratch = scratch->directory,
                                           .quoted = quoted};
     struct diagnostics diagnostics;
     diagnostics_init(&diagnostics, &context, begin, strcspn(begin, ends));
@@ -253,11 +253,12 @@ static char *unit_words(const struct work *work, const struct workshop *workshop
 }
 
 /* All of them, under their own names. */
-static void collect_words(struct work *work, const struct workshop *workshop, const char *output)
+static void collect_words(struct work *work, const struct build_scratch *scratch,
+                          const char *output)
 {
     buf_reset(work->text);
     for (size_t i = 0; i < work->request.count; i++) {
-        char *words = unit_words(work, workshop, output, i);
+        char *words = unit_words(work, scratch, output, i);
         char *named = words ? diagnostics_named(words, work->request.files[i].name) : NULL;
         buf_puts(work->text, named ? named : "");
         mem_free(named);
@@ -268,7 +269,7 @@ static void collect_words(struct work *work, const struct workshop *workshop, co
 }
 
 /* Whether any of the headers that the stock way reads holds the name. */
-static bool is_known(struct work *work, const struct workshop *workshop, const char *name)
+static bool is_known(struct work *work, const struct build_scratch *scratch, const char *name)
 {
     const struct extension_tools *tools = &work->tools;
     struct outcome outcome;
@@ -279,24 +280,24 @@ static bool is_known(struct work *work, const struct workshop *workshop, const c
         arena, "exec /usr/bin/grep -rqswF -e '%s' '%s/torch/include' '%s' /usr/include %s", name,
         tools->place.packages, tools->place.include, cuda);
     outcome_init(&outcome, OUTPUT_BYTES);
-    bool unknown = run(work, workshop, script, &outcome, &ignored) == 0 && outcome.exit_code == 1;
+    bool unknown = run(work, scratch, script, &outcome, &ignored) == 0 && outcome.exit_code == 1;
     outcome_deinit(&outcome);
     return !unknown;
 }
 
 /* Whether the stock way would fail as well. */
-static bool fails_for_certain(struct work *work, const struct workshop *workshop,
+static bool fails_for_certain(struct work *work, const struct build_scratch *scratch,
                               const char *output)
 {
     char name[CERTAIN_NAME_BYTES];
     bool certain = false;
     for (size_t i = 0; i < work->request.count && !certain; i++) {
-        char *words = unit_words(work, workshop, output, i);
+        char *words = unit_words(work, scratch, output, i);
         enum certainty found = words
                                    ? extension_certain(&work->request, work->slim.text, words, name)
                                    : CERTAIN_NOT;
         certain = found == CERTAIN ||
-                  (found == CERTAIN_UNLESS_KNOWN && !is_known(work, workshop, name));
+                  (found == CERTAIN_UNLESS_KNOWN && !is_known(work, scratch, name));
         mem_free(words);
     }
     return certain;
@@ -304,47 +305,47 @@ static bool fails_for_certain(struct work *work, const struct workshop *workshop
 
 /* --- the two ways ----------------------------------------------------------------------------- */
 
-static int run_way(struct work *work, const struct workshop *workshop, bool slim,
+static int run_way(struct work *work, const struct build_scratch *scratch, bool slim,
                    struct outcome *outcome, struct err *err)
 {
     const struct extension_request *request = &work->request;
     int result = 0;
     for (size_t i = 0; result == 0 && i < request->count; i++)
-        result = workshop_write(workshop, request->files[i].name, request->files[i].text,
-                                strlen(request->files[i].text), err);
+        result = build_scratch_write(scratch, request->files[i].name, request->files[i].text,
+                                     strlen(request->files[i].text), err);
     if (result == 0 && slim)
-        result = put_glue(work, workshop, err);
+        result = put_glue(work, scratch, err);
     if (result == 0)
-        result = run(work, workshop, extension_script(&work->arena, request, &work->tools, slim),
+        result = run(work, scratch, extension_script(&work->arena, request, &work->tools, slim),
                      outcome, err);
     return result;
 }
 
 /* Nothing was made. *settled: nor would the other way make anything. */
-static int take_failure(struct work *work, const struct workshop *workshop, bool slim,
+static int take_failure(struct work *work, const struct build_scratch *scratch, bool slim,
                         const char *key, const struct outcome *outcome, bool *settled,
                         struct err *err)
 {
     const char *output = outcome->output.len ? outcome->output.data : "";
-    *settled = !slim || fails_for_certain(work, workshop, output);
+    *settled = !slim || fails_for_certain(work, scratch, output);
     if (*settled)
-        collect_words(work, workshop, output);
+        collect_words(work, scratch, output);
     if (*settled && outcome->exit_code > 0) /* a signal may not come again */
-        workshop_keep(work->session, key, -1, work->text->data);
+        build_scratch_keep(work->session, key, -1, work->text->data);
     return err_set(err, ERR_INPUT, "the extension does not compile");
 }
 
 static int try_way(struct work *work, bool slim, const char *key, bool *settled, struct err *err)
 {
-    struct workshop workshop;
+    struct build_scratch scratch;
     struct outcome outcome;
     outcome_init(&outcome, OUTPUT_BYTES);
     *settled = false;
-    int result = workshop_open(&workshop, work->session, err);
+    int result = build_scratch_open(&scratch, work->session, err);
     if (result == 0)
-        result = run_way(work, &workshop, slim, &outcome, err);
+        result = run_way(work, &scratch, slim, &outcome, err);
     int object = result == 0 && outcome.exit_code == 0
-                     ? workshop_result(&workshop, EXTENSION_OBJECT)
+                     ? build_scratch_result(&scratch, EXTENSION_OBJECT)
                      : -1;
     if (object >= 0) {
         *settled = true;
@@ -352,10 +353,10 @@ static int try_way(struct work *work, bool slim, const char *key, bool *settled,
         result = take_object(work, key, object, slim ? WAY_SLIM : WAY_STOCK, err);
         close(object);
     } else if (result == 0) {
-        result = take_failure(work, &workshop, slim, key, &outcome, settled, err);
+        result = take_failure(work, &scratch, slim, key, &outcome, settled, err);
     }
     outcome_deinit(&outcome);
-    workshop_close(&workshop);
+    build_scratch_close(&scratch);
     return result;
 }
 
@@ -378,15 +379,15 @@ int extension_build(struct builds *builds, const json_t *request, struct buf *te
         result = find_tools(&work, err);
     if (result == 0) {
         request_key(&work, key);
-        result = workshop_find(work.session, key, &entry) ? from_cache(&work, &entry, err)
-                                                          : compile(&work, key, err);
+        result = build_scratch_find(work.session, key, &entry) ? from_cache(&work, &entry, err)
+                                                               : compile(&work, key, err);
     }
     builds->extensions += result >= 0;
     builds->slim += result >= 0 && work.used_slim;
     mem_free(entry.path);
     mem_free(entry.diagnostics);
     slim_close(&work.slim);
-    torch_place_deinit(&work.tools.place);
+    torch_paths_deinit(&work.tools.place);
     extension_request_deinit(&work.request);
     arena_deinit(&work.arena);
     return result;

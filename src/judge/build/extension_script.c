@@ -51,7 +51,7 @@ static void put_slim(struct buf *script, const struct extension_request *request
 {
     const char *headers[HEADERS];
     size_t count = extension_headers(file, headers, HEADERS);
-    buf_printf(script, " '-DWARPGYM_TORCH=%d'", torch_place_number(&tools->place));
+    buf_printf(script, " '-DWARPGYM_TORCH=%d'", torch_paths_version(&tools->place));
     if (request->threads)
         put(script, "-DWARPGYM_THREADS");
     for (size_t i = 0; i < count; i++)
@@ -90,7 +90,7 @@ static const char *standard(const struct extension_flags *flags,
 {
     if (flags->standard)
         return flags->standard;
-    return slim || torch_place_number(&tools->place) < 212 ? "-std=c++17" : "-std=c++20";
+    return slim || torch_paths_version(&tools->place) < 212 ? "-std=c++17" : "-std=c++20";
 }
 
 static void put_compiler(struct buf *script, const struct extension_request *request,

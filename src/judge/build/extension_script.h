@@ -21,7 +21,7 @@ struct extension_tools {
     const char *cuda;         /* directory that holds its include/ and lib64/ */
     const char *architecture; /* "90a" */
     const char *slim;         /* directory that holds include/warpgym and glue/ */
-    struct torch_place place;
+    struct torch_paths place;
 };
 
 /* Both texts belong to the arena. */

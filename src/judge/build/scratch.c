@@ -11,43 +11,43 @@
 
 #define READABLE 96
 
-int workshop_open(struct workshop *workshop, struct session *session, struct err *err)
+int build_scratch_open(struct build_scratch *scratch, struct session *session, struct err *err)
 {
-    *workshop = (struct workshop){.session = session,
-                                  .scratch = mem_strdup("/tmp/warpgym-build-XXXXXX")};
-    if (mkdtemp(workshop->scratch))
+    *scratch = (struct build_scratch){.session = session,
+                                      .directory = mem_strdup("/tmp/warpgym-build-XXXXXX")};
+    if (mkdtemp(scratch->directory))
         return 0;
-    mem_free(workshop->scratch);
-    workshop->scratch = NULL;
+    mem_free(scratch->directory);
+    scratch->directory = NULL;
     return err_sys(err, errno, "cannot make a scratch directory in /tmp");
 }
 
-void workshop_close(struct workshop *workshop)
+void build_scratch_close(struct build_scratch *scratch)
 {
-    if (workshop->scratch)
-        file_remove_tree(workshop->scratch);
-    mem_free(workshop->scratch);
-    workshop->scratch = NULL;
+    if (scratch->directory)
+        file_remove_tree(scratch->directory);
+    mem_free(scratch->directory);
+    scratch->directory = NULL;
 }
 
-int workshop_write(const struct workshop *workshop, const char *name, const void *bytes,
-                   size_t count, struct err *err)
+int build_scratch_write(const struct build_scratch *scratch, const char *name, const void *bytes,
+                        size_t count, struct err *err)
 {
-    char *path = mem_printf("%s/%s", workshop->scratch, name);
+    char *path = mem_printf("%s/%s", scratch->directory, name);
     int result = file_write_atomic(path, bytes, count, 0644, err);
     mem_free(path);
     return result;
 }
 
-int workshop_command(const struct workshop *workshop, const char *const *argv,
-                     const char *const *environment, const char *const *readable,
-                     struct outcome *outcome, struct err *err)
+int build_scratch_command(const struct build_scratch *scratch, const char *const *argv,
+                          const char *const *environment, const char *const *readable,
+                          struct outcome *outcome, struct err *err)
 {
-    const struct settings *settings = workshop->session->settings;
-    struct sandbox_runner runner = workshop->session->runner;
+    const struct settings *settings = scratch->session->settings;
+    struct sandbox_runner runner = scratch->session->runner;
     struct command command = {.argv = argv,
                               .environment = environment,
-                              .directory = workshop->scratch,
+                              .directory = scratch->directory,
                               .readable = readable,
                               .timeout_ms = settings->run_load_timeout_ms,
                               .memory_bytes = settings->compile_memory_bytes * 2,
@@ -56,29 +56,29 @@ int workshop_command(const struct workshop *workshop, const char *const *argv,
     return runner.runner.run(&runner.runner, &command, outcome, err);
 }
 
-int workshop_run(const struct workshop *workshop, const char *script, const char *const *readable,
-                 struct outcome *outcome, struct err *err)
+int build_scratch_script(const struct build_scratch *scratch, const char *script,
+                         const char *const *readable, struct outcome *outcome, struct err *err)
 {
     static const char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", "TMPDIR=.", NULL};
     const char *argv[] = {"/bin/sh", "-c", script, NULL};
     const char *all[READABLE];
     size_t count = 0;
-    for (char **path = workshop->session->judge->toolchain.readable;
+    for (char **path = scratch->session->judge->toolchain.readable;
          path && *path && count < READABLE / 2; path++)
         all[count++] = *path;
     for (; *readable && count < READABLE - 1; readable++)
         all[count++] = *readable;
     all[count] = NULL;
-    int result = workshop_command(workshop, argv, environment, all, outcome, err);
+    int result = build_scratch_command(scratch, argv, environment, all, outcome, err);
     if (result == 0 && outcome->timed_out)
         result = err_set(err, ERR_TIMEOUT, "compiling the extension took longer than it may");
     return result;
 }
 
-int workshop_result(const struct workshop *workshop, const char *name)
+int build_scratch_result(const struct build_scratch *scratch, const char *name)
 {
     struct stat facts;
-    char *path = mem_printf("%s/%s", workshop->scratch, name);
+    char *path = mem_printf("%s/%s", scratch->directory, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     mem_free(path);
     if (fd >= 0 && (fstat(fd, &facts) < 0 || !S_ISREG(facts.st_mode) ||
@@ -95,15 +95,15 @@ static const char *cache_of(const struct session *session)
     return session->judge->options.settings->cache_max_bytes ? session->judge->cache : NULL;
 }
 
-bool workshop_find(struct session *session, const char key[HASH_HEX_BYTES],
-                   struct cache_entry *entry)
+bool build_scratch_find(struct session *session, const char key[HASH_HEX_BYTES],
+                        struct cache_entry *entry)
 {
     const char *cache = cache_of(session);
     return cache && cache_get(cache, key, entry);
 }
 
-void workshop_keep(struct session *session, const char key[HASH_HEX_BYTES], int object,
-                   const char *words)
+void build_scratch_keep(struct session *session, const char key[HASH_HEX_BYTES], int object,
+                        const char *words)
 {
     struct err ignored;
     char *kept = NULL;
@@ -115,7 +115,7 @@ void workshop_keep(struct session *session, const char key[HASH_HEX_BYTES], int 
     (void)cache_tend(cache, session->judge->options.settings->cache_max_bytes);
 }
 
-int workshop_read(int fd, uint64_t most, char **bytes, size_t *count, struct err *err)
+int build_scratch_read(int fd, uint64_t most, char **bytes, size_t *count, struct err *err)
 {
     lseek(fd, 0, SEEK_SET);
     int result = file_read_fd(fd, "what was built", LIMIT_ARTIFACT_BYTES * 2, bytes, count, err);

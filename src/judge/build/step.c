@@ -13,7 +13,7 @@
 #define OUTPUT_BYTES ((size_t)256 << 10)
 
 /* Size and time stand for what is in a file: those of a package are never changed in place. */
-static int make_key(const struct tool_job *job, char key[HASH_HEX_BYTES], struct err *err)
+static int make_key(const struct build_step *job, char key[HASH_HEX_BYTES], struct err *err)
 {
     int result = 0;
     struct stat facts;
@@ -35,7 +35,7 @@ static int make_key(const struct tool_job *job, char key[HASH_HEX_BYTES], struct
 }
 
 /* What the program said, less the lines that it says about every source. */
-static int refuse(const struct tool_job *job, const char *output, struct buf *words,
+static int refuse(const struct build_step *job, const char *output, struct buf *words,
                   struct err *err)
 {
     for (const char *line = output; *line;) {
@@ -55,7 +55,7 @@ static int memory_of(int fd, const char *name, uint64_t bytes, struct err *err)
 {
     char *data;
     size_t count;
-    int result = workshop_read(fd, bytes, &data, &count, err);
+    int result = build_scratch_read(fd, bytes, &data, &count, err);
     if (result < 0)
         return result;
     result = file_memory_from(name, data, count, err);
@@ -63,7 +63,7 @@ static int memory_of(int fd, const char *name, uint64_t bytes, struct err *err)
     return result;
 }
 
-static int from_cache(const struct tool_job *job, const struct cache_entry *entry,
+static int from_cache(const struct build_step *job, const struct cache_entry *entry,
                       struct buf *words, struct err *err)
 {
     if (!entry->ok)
@@ -76,13 +76,14 @@ static int from_cache(const struct tool_job *job, const struct cache_entry *entr
     return result;
 }
 
-static int take_result(const struct workshop *workshop, const struct tool_job *job, const char *key,
-                       const struct outcome *outcome, struct buf *words, struct err *err)
+static int take_result(const struct build_scratch *scratch, const struct build_step *job,
+                       const char *key, const struct outcome *outcome, struct buf *words,
+                       struct err *err)
 {
     const char *said = outcome->output.data;
-    int fd = outcome->exit_code == 0 ? workshop_result(workshop, job->result_name) : -1;
+    int fd = outcome->exit_code == 0 ? build_scratch_result(scratch, job->result_name) : -1;
     if (fd >= 0 || outcome->exit_code > 0) /* a signal may not come again */
-        workshop_keep(workshop->session, key, fd, fd >= 0 ? "" : said);
+        build_scratch_keep(scratch->session, key, fd, fd >= 0 ? "" : said);
     if (fd < 0)
         return refuse(job, said, words, err);
     int result = memory_of(fd, job->result_name, LIMIT_ARTIFACT_BYTES, err);
@@ -90,44 +91,46 @@ static int take_result(const struct workshop *workshop, const struct tool_job *j
     return result;
 }
 
-static int run_in(const struct workshop *workshop, const struct tool_job *job,
+static int run_in(const struct build_scratch *scratch, const struct build_step *job,
                   struct outcome *outcome, struct err *err)
 {
     static const char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", NULL};
-    int result = workshop_write(workshop, job->source_name, job->source, strlen(job->source), err);
+    int result = build_scratch_write(scratch, job->source_name, job->source, strlen(job->source),
+                                     err);
     if (result == 0)
-        result = workshop_command(workshop, job->argv, environment, job->readable, outcome, err);
+        result = build_scratch_command(scratch, job->argv, environment, job->readable, outcome,
+                                       err);
     if (result == 0 && outcome->timed_out)
         result = err_set(err, ERR_TIMEOUT, "%s took longer than it may", job->argv[0]);
     return result;
 }
 
-static int build(struct session *session, const struct tool_job *job, const char *key,
+static int build(struct session *session, const struct build_step *job, const char *key,
                  struct buf *words, struct err *err)
 {
-    struct workshop workshop;
+    struct build_scratch scratch;
     struct outcome outcome;
-    int result = workshop_open(&workshop, session, err);
+    int result = build_scratch_open(&scratch, session, err);
     if (result < 0)
         return result;
     outcome_init(&outcome, OUTPUT_BYTES);
-    result = run_in(&workshop, job, &outcome, err);
+    result = run_in(&scratch, job, &outcome, err);
     if (result == 0)
-        result = take_result(&workshop, job, key, &outcome, words, err);
+        result = take_result(&scratch, job, key, &outcome, words, err);
     outcome_deinit(&outcome);
-    workshop_close(&workshop);
+    build_scratch_close(&scratch);
     return result;
 }
 
-int tool_build(struct session *session, const struct tool_job *job, struct buf *words,
-               struct err *err)
+int build_step_run(struct session *session, const struct build_step *job, struct buf *words,
+                   struct err *err)
 {
     struct cache_entry entry = {0};
     char key[HASH_HEX_BYTES];
     int result = make_key(job, key, err);
     if (result == 0)
-        result = workshop_find(session, key, &entry) ? from_cache(job, &entry, words, err)
-                                                     : build(session, job, key, words, err);
+        result = build_scratch_find(session, key, &entry) ? from_cache(job, &entry, words, err)
+                                                          : build(session, job, key, words, err);
     mem_free(entry.path);
     mem_free(entry.diagnostics);
     return result;

@@ -19,7 +19,7 @@
 
 struct session;
 
-struct tool_job {
+struct build_step {
     const char *const *argv;               /* NULL-terminated; argv[0] an absolute path */
     const char *const *readable;           /* NULL-terminated paths that it may read and run */
     const char *const *identity;           /* NULL-terminated files that the result depends on */
@@ -31,7 +31,7 @@ struct tool_job {
 /* Sealed memory with the result, the caller's to close. ERR_INPUT: the program refused the source,
  * `words` has what it said and `err` the beginning of that; ERR_MISSING: a file of `identity` is
  * not there; ERR_TIMEOUT, ERR_IO …: the machine's fault. */
-NODISCARD int tool_build(struct session *session, const struct tool_job *job, struct buf *words,
-                         struct err *err);
+NODISCARD int build_step_run(struct session *session, const struct build_step *job,
+                             struct buf *words, struct err *err);
 
 #endif

@@ -30,19 +30,19 @@ static int ask(struct judge *judge, struct err *err)
     if (result == 0 && outcome.exit_code != 0)
         result = err_set(err, ERR_MISSING, "%s does not say where PyTorch is", judge->python);
     if (result == 0)
-        judge->torch_place = mem_strdup(outcome.output.data);
+        judge->torch_paths = mem_strdup(outcome.output.data);
     outcome_deinit(&outcome);
     return result;
 }
 
-int torch_place_init(struct torch_place *place, struct judge *judge, struct err *err)
+int torch_paths_init(struct torch_paths *place, struct judge *judge, struct err *err)
 {
     char **lines[] = {&place->packages, &place->include, &place->version};
-    *place = (struct torch_place){0};
+    *place = (struct torch_paths){0};
     pthread_mutex_lock(&judge->lock);
-    int result = judge->torch_place ? 0 : ask(judge, err);
+    int result = judge->torch_paths ? 0 : ask(judge, err);
     pthread_mutex_unlock(&judge->lock);
-    const char *at = judge->torch_place;
+    const char *at = judge->torch_paths;
     for (size_t i = 0; result == 0 && i < COUNT(lines); i++) {
         size_t length = strcspn(at, "\n");
         *lines[i] = mem_printf("%.*s", (int)length, at);
@@ -51,14 +51,14 @@ int torch_place_init(struct torch_place *place, struct judge *judge, struct err 
     return result;
 }
 
-void torch_place_deinit(struct torch_place *place)
+void torch_paths_deinit(struct torch_paths *place)
 {
     mem_free(place->packages);
     mem_free(place->include);
     mem_free(place->version);
 }
 
-int torch_place_number(const struct torch_place *place)
+int torch_paths_version(const struct torch_paths *place)
 {
     char *end = NULL;
     long major = strtol(place->version, &end, 10);

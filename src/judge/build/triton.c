@@ -162,7 +162,7 @@ static int ask_place(struct judge *judge, struct err *err)
     if (result == 0 && outcome.exit_code != 0)
         result = err_set(err, ERR_MISSING, "%s does not say where Triton is", judge->python);
     if (result == 0)
-        judge->triton_place = mem_strdup(outcome.output.data);
+        judge->triton_paths = mem_strdup(outcome.output.data);
     outcome_deinit(&outcome);
     return result;
 }
@@ -171,9 +171,9 @@ static int find_place(struct judge *judge, struct place *place, struct err *err)
 {
     char **lines[] = {&place->triton, &place->include};
     pthread_mutex_lock(&judge->lock);
-    int result = judge->triton_place ? 0 : ask_place(judge, err);
+    int result = judge->triton_paths ? 0 : ask_place(judge, err);
     pthread_mutex_unlock(&judge->lock);
-    const char *at = judge->triton_place;
+    const char *at = judge->triton_paths;
     for (size_t i = 0; result == 0 && i < COUNT(lines); i++) {
         size_t length = strcspn(at, "\n");
         *lines[i] = mem_printf("%.*s", (int)length, at);
@@ -241,9 +241,9 @@ int triton_build_ptx(struct session *session, const json_t *request, struct buf 
     struct place place = {0};
     const char *tool = NULL;
     const char *argv[OPTIONS_MAX + 5] = {NULL};
-    struct tool_job job = {.argv = argv,
-                           .source_name = "kernel.ptx",
-                           .result_name = "kernel.cubin"};
+    struct build_step job = {.argv = argv,
+                             .source_name = "kernel.ptx",
+                             .result_name = "kernel.cubin"};
     int result = get_source(request, LIMIT_PTX_BYTES, &job.source, err);
     if (result == 0)
         result = get_tool(request, &tool, err);
@@ -265,7 +265,7 @@ int triton_build_ptx(struct session *session, const json_t *request, struct buf 
         job.readable = readable;
         job.identity = identity;
         job.noise = arena_printf(&arena, "%s info", tool);
-        result = tool_build(session, &job, words, err);
+        result = build_step_run(session, &job, words, err);
     }
     place_deinit(&place);
     arena_deinit(&arena);
@@ -295,7 +295,7 @@ int triton_build_launcher(struct session *session, const json_t *request, struct
     struct judge *judge = session->judge;
     struct arena arena = {0};
     struct place place = {0};
-    struct tool_job job = {.source_name = "launcher.c", .result_name = "launcher.so"};
+    struct build_step job = {.source_name = "launcher.c", .result_name = "launcher.so"};
     int result = get_source(request, LIMIT_SOURCE_BYTES, &job.source, err);
     if (result == 0)
         result = find_place(judge, &place, err);
@@ -329,7 +329,7 @@ int triton_build_launcher(struct session *session, const json_t *request, struct
         job.argv = argv;
         job.readable = readable;
         job.identity = identity;
-        result = tool_build(session, &job, words, err);
+        result = build_step_run(session, &job, words, err);
     }
     place_deinit(&place);
     arena_deinit(&arena);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct use {
+struct busy_time {
     pthread_mutex_t lock;
     int users; /* now */
     bool alone;
@@ -17,15 +17,15 @@ struct use {
     int64_t busy_ns, alone_ns;
 };
 
-struct use_times {
+struct busy_times {
     double busy_s, alone_s;
 };
 
-void use_init(struct use *use);
-void use_deinit(struct use *use);
-void use_begin(struct use *use, bool alone);
-void use_end(struct use *use);
+void busy_time_init(struct busy_time *busy);
+void busy_time_deinit(struct busy_time *busy);
+void busy_time_begin(struct busy_time *busy, bool alone);
+void busy_time_end(struct busy_time *busy);
 /* Up to now. */
-struct use_times use_read(struct use *use);
+struct busy_times busy_time_read(struct busy_time *busy);
 
 #endif

@@ -13,15 +13,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-static struct use *use_of(struct session *session)
+static struct busy_time *use_of(struct session *session)
 {
-    return session->unit ? &session->unit->use : &session->judge->cpu_use;
+    return session->unit ? &session->unit->busy : &session->judge->cpu_busy;
 }
 
 void session_let_go(struct session *session)
 {
     if (session->device.room >= 0)
-        use_end(use_of(session));
+        busy_time_end(use_of(session));
     if (session->device.room >= 0 && session->unit)
         log_write(LOG_LEVEL_DEBUG, "judge", "GPU %d held for %.0f ms, %s",
                   session->unit->facts.ordinal, clock_ms_since(session->held_ns),
@@ -39,7 +39,7 @@ static int take_lock(struct session *session, enum device_lock_mode mode)
     if (result < 0)
         return fault_judge(session, &err);
     session->held_ns = clock_now_ns();
-    use_begin(use_of(session), mode == DEVICE_EXCLUSIVE);
+    busy_time_begin(use_of(session), mode == DEVICE_EXCLUSIVE);
     return 0;
 }
 
@@ -47,14 +47,14 @@ static int take_lock(struct session *session, enum device_lock_mode mode)
 static void clear_others(struct session *session)
 {
     (void)session_reference_ready(session); /* its own */
-    (void)shelf_clear(&session->judge->shelf, session->gpu);
+    (void)reference_cache_clear(&session->judge->references, session->gpu);
 }
 
 /* Whether some are to be started follows from how many are on the GPU. */
 static void look_for_processes(struct session *session)
 {
     for (int kind = 0; kind < SANDBOX_BUILD; kind++)
-        ready_look(session->unit->ready[kind]);
+        warm_pool_wake(session->unit->warm[kind]);
 }
 
 /* One; all of them for who is to be alone, because a place is what keeps others' memory there. */
@@ -67,8 +67,8 @@ static int take_place(struct session *session)
     if (!session->unit || session->places > 0)
         return 0;
     int64_t start_ns = clock_now_ns();
-    int result = gpu_pool_enter(&judge->gpus, session->unit, places, most, session->cancelled,
-                                &err);
+    int result = gpu_pool_take_slots(&judge->gpus, session->unit, places, most, session->cancelled,
+                                     &err);
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
     if (result < 0)
         return fault_judge(session, &err);
@@ -83,7 +83,7 @@ static void leave_place(struct session *session)
 {
     if (session->places == 0)
         return;
-    gpu_pool_leave(&session->judge->gpus, session->unit, session->places);
+    gpu_pool_free_slots(&session->judge->gpus, session->unit, session->places);
     session->places = 0;
     look_for_processes(session);
 }
@@ -92,11 +92,11 @@ static void leave_place(struct session *session)
 static void reserve(struct session *session, uint32_t wanted)
 {
     struct judge *judge = session->judge;
-    struct ready *ready = judge_ready(judge, session->unit, session->kind);
+    struct warm_pool *pool = judge_warm_pool(judge, session->unit, session->kind);
     int64_t start_ns = clock_now_ns();
     wanted += !session_reference_ready(session);
-    while (ready && session->reserved_count < wanted &&
-           ready_take(ready, session->cancelled, &session->reserved[session->reserved_count]))
+    while (pool && session->reserved_count < wanted &&
+           warm_pool_take(pool, session->cancelled, &session->reserved[session->reserved_count]))
         session->reserved_count++;
     session->verdict->stages_ms[STAGE_QUEUE] += clock_ms_since(start_ns);
 }

@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-static void tell_use(struct use *use, struct judge_device *device)
+static void tell_use(struct busy_time *busy, struct judge_device *device)
 {
-    struct use_times times = use_read(use);
+    struct busy_times times = busy_time_read(busy);
     device->busy_s = times.busy_s;
     device->exclusive_s = times.alone_s;
 }
@@ -24,9 +24,9 @@ static void describe_gpu(struct gpu_pool *pool, struct gpu_unit *unit, struct ju
     if (!device->good)
         snprintf(device->why, sizeof device->why, "%.250s", unit->why.text);
     pthread_mutex_unlock(&pool->lock);
-    tell_use(&unit->use, device);
+    tell_use(&unit->busy, device);
     for (int kind = 0; kind < SANDBOX_BUILD; kind++)
-        device->ready += ready_count(unit->ready[kind]);
+        device->ready += warm_pool_count(unit->warm[kind]);
 }
 
 static void describe_cpu(struct judge_device *device)
@@ -48,7 +48,7 @@ size_t judge_devices(struct judge *judge, struct judge_device devices[JUDGE_DEVI
             count++;
         }
     describe_cpu(&devices[count]);
-    tell_use(&judge->cpu_use, &devices[count]);
+    tell_use(&judge->cpu_busy, &devices[count]);
     return count + 1;
 }
 

@@ -39,9 +39,9 @@ void gpu_pool_deinit(struct gpu_pool *pool)
     for (int i = 0; i < pool->count; i++) {
         if (pool->units[i].opened)
             log_write(LOG_LEVEL_INFO, "judge", "GPU %d was in use for %.1f s",
-                      pool->units[i].facts.ordinal, use_read(&pool->units[i].use).busy_s);
+                      pool->units[i].facts.ordinal, busy_time_read(&pool->units[i].busy).busy_s);
         close_unit(&pool->units[i]);
-        use_deinit(&pool->units[i].use);
+        busy_time_deinit(&pool->units[i].busy);
     }
     mem_free(pool->units);
     nvml_close(&pool->nvml);
@@ -80,7 +80,7 @@ static void add(struct gpu_pool *pool, const struct gpu *gpu)
         return;
     struct gpu_unit *unit = &pool->units[pool->count++];
     *unit = (struct gpu_unit){.facts = *gpu};
-    use_init(&unit->use);
+    busy_time_init(&unit->busy);
 }
 
 static int choose_units(struct gpu_pool *pool, const struct gpu_list *list, struct err *err)
@@ -184,7 +184,7 @@ static int use(const struct gpu_context *gpu, struct err *err)
     return result == ERR_LIMIT ? 0 : result; /* others fill it up: that is no fault */
 }
 
-static int examine(struct gpu_unit *unit, struct err *err)
+static int capabilities_find(struct gpu_unit *unit, struct err *err)
 {
     struct gpu_health health;
     gpu_sensor_examine(&unit->sensor, &health);
@@ -201,11 +201,11 @@ static int examine(struct gpu_unit *unit, struct err *err)
 static int open_context(struct gpu_pool *pool, struct gpu_unit *unit, struct err *err)
 {
     struct gpu_opened *opened = mem_alloc(sizeof *opened);
-    int result = examine(unit, err);
+    int result = capabilities_find(unit, err);
     if (unit->opened)
         gpu_context_close(&unit->opened->context);
     for (size_t kind = 0; kind < SANDBOX_BUILD; kind++)
-        ready_drop(unit->ready[kind]); /* made before it failed, or while it did not work */
+        warm_pool_drop(unit->warm[kind]); /* made before it failed, or while it did not work */
     opened->before = unit->opened;
     unit->opened = opened;
     unit->work = (struct gpu_work){0};
@@ -340,8 +340,8 @@ static bool has_places(const struct gpu_unit *unit, int places, int most)
     return unit->placed + places <= most && (places > 1 || unit->wanting == 0);
 }
 
-int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int places, int most,
-                   const _Atomic int *cancelled, struct err *err)
+int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int places, int most,
+                        const _Atomic int *cancelled, struct err *err)
 {
     int result = 0;
     pthread_mutex_lock(&pool->lock);
@@ -360,7 +360,7 @@ int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int places, int
     return result;
 }
 
-void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit, int places)
+void gpu_pool_free_slots(struct gpu_pool *pool, struct gpu_unit *unit, int places)
 {
     pthread_mutex_lock(&pool->lock);
     unit->placed -= places;
@@ -380,7 +380,7 @@ bool gpu_pool_suspect(struct gpu_pool *pool, struct gpu_unit *unit, struct err *
     struct err why = {0};
     int used = use(gpu_unit_context(unit), &why);
     pthread_mutex_lock(&pool->lock);
-    bool bad = used < 0 || examine(unit, &why) < 0;
+    bool bad = used < 0 || capabilities_find(unit, &why) < 0;
     if (bad && unit->state == GPU_GOOD)
         quarantine(pool, unit, &why);
     bad |= unit->state == GPU_QUARANTINED; /* another evaluation has found out */

@@ -49,14 +49,14 @@ struct gpu_unit {
     struct err why;     /* in quarantine */
     int64_t until_ns, pause_ms;
     int64_t ecc_errors;
-    struct use use; /* of its lock; has a lock of its own */
+    struct busy_time busy; /* of its lock; has a lock of its own */
     /* of the judge, under its lock */
     struct gpu_work work; /* not open: the host does it */
     bool work_tried;
     char *peaks_image; /* gpu_peaks.cu compiled, until they are measured */
     struct gpu_peaks peaks;
     bool have_peaks;
-    struct ready *ready[SANDBOX_BUILD]; /* by kind of sandbox; NULL: none */
+    struct warm_pool *warm[SANDBOX_BUILD]; /* by kind of sandbox; NULL: none */
 };
 
 struct gpu_pool_options {
@@ -97,9 +97,9 @@ bool gpu_pool_shared(struct gpu_pool *pool, const struct gpu_unit *unit);
 /* Waits until so many of its `most` places are free, and takes them: who takes all is alone there.
  * Nobody who comes later passes one who waits for more than one. ERR_CANCELLED: *cancelled (may be
  * NULL). */
-NODISCARD int gpu_pool_enter(struct gpu_pool *pool, struct gpu_unit *unit, int places, int most,
-                             const _Atomic int *cancelled, struct err *err);
-void gpu_pool_leave(struct gpu_pool *pool, struct gpu_unit *unit, int places);
+NODISCARD int gpu_pool_take_slots(struct gpu_pool *pool, struct gpu_unit *unit, int places,
+                                  int most, const _Atomic int *cancelled, struct err *err);
+void gpu_pool_free_slots(struct gpu_pool *pool, struct gpu_unit *unit, int places);
 void gpu_pool_give_back(struct gpu_pool *pool, struct gpu_unit *unit);
 
 /* Something went wrong on a unit that the caller has: is it the GPU? True: it was, and the unit is

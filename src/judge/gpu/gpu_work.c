@@ -172,11 +172,11 @@ void gpu_work_difference(const struct comparison *spec, const struct gpu_finding
         difference->mismatches = spec->count;
 }
 
-static int gather(const struct gpu_work *work, const struct gpu_places *from, unsigned places,
+static int gather(const struct gpu_work *work, const struct gpu_addresses *from, unsigned places,
                   unsigned threads, void *into, struct err *err)
 {
     const struct cuda *cuda = &work->gpu->cuda;
-    struct gpu_places copy = *from;
+    struct gpu_addresses copy = *from;
     void *parameters[] = {&copy, &into};
     cuda_result result = cuda->launch(work->gather, places, 1, 1, threads, 1, 1, 0, NULL,
                                       parameters, NULL);
@@ -185,15 +185,15 @@ static int gather(const struct gpu_work *work, const struct gpu_places *from, un
     return cuda_check(cuda, result, "cannot read samples from the GPU", err);
 }
 
-int gpu_work_gather(const struct gpu_work *work, const struct gpu_places *from, void *into,
+int gpu_work_gather(const struct gpu_work *work, const struct gpu_addresses *from, void *into,
                     struct err *err)
 {
-    return gather(work, from, GPU_PLACES, GPU_PLACE_BYTES, into, err);
+    return gather(work, from, GPU_ADDRESSES, GPU_ADDRESS_BYTES, into, err);
 }
 
 int gpu_work_nothing(const struct gpu_work *work, void *into, struct err *err)
 {
-    static const struct gpu_places nowhere;
+    static const struct gpu_addresses nowhere;
     return gather(work, &nowhere, 1, 1, into, err);
 }
 

@@ -47,12 +47,12 @@ struct gpu_pair {
     cuda_at expected, got;
 };
 
-#define GPU_PLACES 32
-#define GPU_PLACE_BYTES 64
+#define GPU_ADDRESSES 32
+#define GPU_ADDRESS_BYTES 64
 
-struct gpu_places {
-    cuda_at at[GPU_PLACES];
-    uint32_t bytes[GPU_PLACES]; /* at most GPU_PLACE_BYTES each; 0: nothing */
+struct gpu_addresses {
+    cuda_at at[GPU_ADDRESSES];
+    uint32_t bytes[GPU_ADDRESSES]; /* at most GPU_ADDRESS_BYTES each; 0: nothing */
 };
 
 /* `image`: the compiled kernels. ERR_IO: the driver does not take them. */
@@ -81,9 +81,9 @@ NODISCARD int gpu_work_agree(const struct gpu_work *work, const struct compariso
 /* The finding in compare.c's words, but for the two values at the first mismatch. */
 void gpu_work_difference(const struct comparison *spec, const struct gpu_finding *finding,
                          struct difference *difference);
-/* Bytes from all places, in GPU_PLACES * GPU_PLACE_BYTES bytes of `into`, which is host memory that
+/* Bytes from all places, in GPU_ADDRESSES * GPU_ADDRESS_BYTES bytes of `into`, which is host memory that
  * the GPU may write to (cuda.host_alloc). Has ended when it returns. */
-NODISCARD int gpu_work_gather(const struct gpu_work *work, const struct gpu_places *from,
+NODISCARD int gpu_work_gather(const struct gpu_work *work, const struct gpu_addresses *from,
                               void *into, struct err *err);
 /* Adds how many of `count` (at most 256) bytes are not `value`, at so many places, `stride` bytes
  * behind each other. */

@@ -18,7 +18,7 @@ static bool ask_memory(const struct session *session, size_t *free_bytes, size_t
            session->gpu->cuda.memory_info(free_bytes, total_bytes) == 0;
 }
 
-int room_check(const struct session *session, struct err *err)
+int memory_budget_check(const struct session *session, struct err *err)
 {
     size_t free_bytes;
     size_t total_bytes;
@@ -34,7 +34,7 @@ int room_check(const struct session *session, struct err *err)
         session->gpu->facts.name, (unsigned long long)total_bytes);
 }
 
-bool room_for_image(const struct session *session, uint64_t bytes)
+bool memory_budget_fits_image(const struct session *session, uint64_t bytes)
 {
     size_t free_bytes;
     size_t total_bytes;
@@ -43,7 +43,7 @@ bool room_for_image(const struct session *session, uint64_t bytes)
            copies * (double)bytes <= USABLE_PART * (double)total_bytes;
 }
 
-double room_slots(const struct session *session, const struct trial *trial)
+double memory_budget_slots(const struct session *session, const struct trial *trial)
 {
     size_t free_bytes;
     size_t total_bytes;

@@ -14,7 +14,7 @@ static void clear_shelf(struct judge *judge, const struct gpu *facts)
     for (int i = 0; i < judge->gpus.count; i++) {
         const struct gpu_unit *unit = &judge->gpus.units[i];
         if (&unit->facts == facts && unit->opened)
-            (void)shelf_clear(&judge->shelf, gpu_unit_context(unit));
+            (void)reference_cache_clear(&judge->references, gpu_unit_context(unit));
     }
 }
 
@@ -25,7 +25,7 @@ int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = WIRE_CANDIDATE,
                              .threads = 1,
-                             .gpu = judge_gpu(judge, facts)};
+                             .gpu = judge_wire_gpu(judge, facts)};
     struct child child = {0};
     int nothing = file_memory_from("nothing", "x", 1, err);
     if (nothing < 0)
@@ -35,7 +35,7 @@ int judge_probe_gpu(void *context, const struct gpu *facts, struct err *err)
                                 .descriptor_count = 1,
                                 .timeout_ms = judge->options.settings->run_load_timeout_ms,
                                 .cancelled = judge->options.cancelled};
-    int result = judge_start(judge, NULL, SANDBOX_CUDA, 0, &child, &start, NULL, NULL, err);
+    int result = judge_start_child(judge, NULL, SANDBOX_CUDA, 0, &child, &start, NULL, NULL, err);
     bool worked = result == ERR_INPUT && child.failed.failure == FAILED_LOAD;
     child_close(&child);
     close(nothing);

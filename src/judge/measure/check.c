@@ -11,7 +11,7 @@
 #define DRAWN_SIZES 2
 
 /* `rows` trials at these sizes: the problem's own inputs, then (biased) those of input_shift.h. */
-static int check_sizes(struct session *session, const struct size_set *sizes, bool biased)
+static int check_sizes(struct session *session, const struct size_set *sizes, bool shifted)
 {
     struct trial trial = {.oracle = true,
                           .untouched = true,
@@ -23,8 +23,8 @@ static int check_sizes(struct session *session, const struct size_set *sizes, bo
         return -1;
     if (trial_run(session, &trial) == TRIAL_ENDED)
         return -1;
-    trial.biased = true;
-    return biased && trial_run(session, &trial) == TRIAL_ENDED ? -1 : 0;
+    trial.shifted = true;
+    return shifted && trial_run(session, &trial) == TRIAL_ENDED ? -1 : 0;
 }
 
 static int check_native(struct session *session)
@@ -65,7 +65,7 @@ static int check_torch(struct session *session)
     if (trial_map(session, &trial, true) < 0)
         return -1;
     for (int64_t i = 0; i <= settings->check_trials; i++) {
-        trial.biased = i == settings->check_trials;
+        trial.shifted = i == settings->check_trials;
         if (trial_run(session, &trial) == TRIAL_ENDED)
             return -1;
     }

@@ -32,7 +32,7 @@ static uint64_t sample(const struct layout_argument *argument, const char *data,
     return count;
 }
 
-static void bias_argument(const struct layout_argument *argument, char *data, uint64_t seed)
+static void input_shift_argument(const struct layout_argument *argument, char *data, uint64_t seed)
 {
     struct sampled sampled[SAMPLE];
     uint64_t count = sample(argument, data, sampled);
@@ -48,7 +48,7 @@ static void bias_argument(const struct layout_argument *argument, char *data, ui
     }
 }
 
-void bias_inputs(const struct layout *layout, char *slot, uint64_t seed)
+void input_shift_apply(const struct layout *layout, char *slot, uint64_t seed)
 {
     for (uint32_t i = 0; i < layout->count; i++) {
         const struct layout_argument *argument = &layout->arguments[i];
@@ -56,6 +56,6 @@ void bias_inputs(const struct layout *layout, char *slot, uint64_t seed)
                      argument->fill == FILL_NONE;
         if ((argument->role == ROLE_IN || argument->role == ROLE_INOUT) && drawn &&
             dtype_facts(argument->dtype)->floating && argument->count > 1)
-            bias_argument(argument, slot + argument->offset, seed + i * 0x9e3779b97f4a7c15U);
+            input_shift_argument(argument, slot + argument->offset, seed + i * 0x9e3779b97f4a7c15U);
     }
 }

@@ -16,6 +16,6 @@
 #include <stdint.h>
 
 /* Inputs that were drawn as floating-point numbers; the rest of the filled slot stays as it is. */
-void bias_inputs(const struct layout *layout, char *slot, uint64_t seed);
+void input_shift_apply(const struct layout *layout, char *slot, uint64_t seed);
 
 #endif

@@ -310,7 +310,7 @@ static uint32_t slots_for(const struct session *session, const struct trial *tri
     if (call_ms < LONG_MS)
         wanted = fmax(wanted, 2);
     wanted = fmin(wanted, bytes / (double)trial->layout.bytes);
-    wanted = fmin(wanted, room_slots(session, trial));
+    wanted = fmin(wanted, memory_budget_slots(session, trial));
     return (uint32_t)fmax(1, fmin(wanted, most));
 }
 

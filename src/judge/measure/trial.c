@@ -26,14 +26,14 @@ bool trial_is_torch_on_gpu(const struct session *session)
 
 void trial_begin(struct session *session)
 {
-    seat_take(&session->seat, session->place);
-    session->reference.child.seat = session->candidate.seat = &session->seat;
+    cpu_affinity_pin(&session->affinity, session->place);
+    session->reference.child.affinity = session->candidate.affinity = &session->affinity;
 }
 
 void trial_end(struct session *session)
 {
-    session->reference.child.seat = session->candidate.seat = NULL;
-    seat_leave(&session->seat);
+    session->reference.child.affinity = session->candidate.affinity = NULL;
+    cpu_affinity_unpin(&session->affinity);
 }
 
 int trial_layout(const struct session *session, uint32_t at, struct layout *layout, double *bytes,
@@ -157,7 +157,7 @@ static int prepare_torch(struct session *session, const struct trial *trial, uin
 {
     struct err err;
     bool one = trial->slots > 1 && session->bias_makes_sense && !trial->alike;
-    enum wire_bias bias = trial->biased ? WIRE_BIASED : one ? WIRE_ONE_BIASED : WIRE_UNBIASED;
+    enum wire_shift bias = trial->shifted ? WIRE_SHIFTED : one ? WIRE_ONE_SHIFTED : WIRE_UNSHIFTED;
     if (child_fill(&session->reference.child, seed, bias, trial->timeout_ms, &err) < 0 ||
         sandboxed_freeze(&session->reference.child.process, &err) < 0)
         return fault_reference(session, &err);
@@ -182,8 +182,9 @@ int trial_prepare(struct session *session, const struct trial *trial)
         return trial_gpu_prepare(session);
     trial_make_staging(session);
     fill_slots(session, seed);
-    if (trial->biased)
-        bias_inputs(&session->reference.child.layout, session->staging, seed ^ clock_secret());
+    if (trial->shifted)
+        input_shift_apply(&session->reference.child.layout, session->staging,
+                          seed ^ clock_secret());
     return 0;
 }
 
@@ -335,8 +336,8 @@ int trial_reference(struct session *session, const struct trial *trial, struct c
         return fault_reference(session, &err);
     if (lay_out(session, trial, child, &err) < 0)
         return fault_judge(session, &err);
-    answer->has_wide = trial->oracle && session->reference.oracle;
-    if (answer->has_wide) {
+    answer->has_oracle = trial->oracle && session->reference.oracle;
+    if (answer->has_oracle) {
         if (child_call(child, WIRE_DOUBLE, noise, trial->timeout_ms, &ignored, &err) < 0)
             return fault_reference(session, &err);
         session->verdict->reference_ms += ignored.ms;
@@ -352,9 +353,9 @@ int trial_reference(struct session *session, const struct trial *trial, struct c
             return fault_reference(session, &err);
     if (!torch && !trial->on_gpu && check_written(session) < 0)
         return -1;
-    if (answer->has_wide && !torch)
+    if (answer->has_oracle && !torch)
         point_wide(session);
-    if (answer->has_wide && measure_own_error(session, &err) < 0)
+    if (answer->has_oracle && measure_own_error(session, &err) < 0)
         return fault_judge(session, &err);
     return 0;
 }

@@ -72,7 +72,7 @@ int trial_gpu_make_image(struct session *session, const struct trial *trial, str
     struct gpu_staging *staging = &session->gpu_staging;
     uint64_t bytes = slots * trial->layout.bytes;
     int result = 0;
-    staging->image_on_host = !room_for_image(session, bytes);
+    staging->image_on_host = !memory_budget_fits_image(session, bytes);
     if (staging->image_on_host) {
         gpu_memory_free(&staging->image);
         trial_make_staging(session);

@@ -46,7 +46,7 @@ struct comparison trial_comparison(const struct session *session, uint32_t outpu
                                    uint32_t expected_dtype, uint64_t count)
 {
     /* Held against the reference itself, both are as far from the truth as it may be. */
-    int children = session->answer.has_wide ? 1 : 2;
+    int children = session->answer.has_oracle ? 1 : 2;
     return (struct comparison){.dtype = dtype,
                                .expected_dtype = expected_dtype,
                                .count = count,
@@ -208,7 +208,7 @@ static void read_through(const struct tensor *tensor)
 static struct tensor expected_tensor(const struct session *session, uint32_t slot, uint32_t output)
 {
     const struct answer *answer = &session->answer;
-    struct tensor expected = answer->has_wide ? answer->wide[output] : answer->plain[output];
+    struct tensor expected = answer->has_oracle ? answer->wide[output] : answer->plain[output];
     struct err ignored;
     if (slot > 0)
         (void)!child_output_form(&session->reference.child, slot, output, &expected, &ignored);
@@ -377,7 +377,7 @@ enum trial_result trial_judge(struct session *session, const struct trial *trial
     int known = trial->on_gpu ? judge_on_gpu(session) : 0;
     if (known < 0)
         return TRIAL_ENDED;
-    if (trial->biased) {
+    if (trial->shifted) {
         bool finite;
         struct err err;
         if (expected_is_finite(session, &finite, &err) < 0)
@@ -394,6 +394,6 @@ enum trial_result trial_judge(struct session *session, const struct trial *trial
         result = judge_slot(session, trial, slot);
     if (result == TRIAL_GOOD)
         session->verdict->trials_passed++;
-    session->bias_makes_sense |= result == TRIAL_GOOD && trial->biased;
+    session->bias_makes_sense |= result == TRIAL_GOOD && trial->shifted;
     return result;
 }

@@ -52,24 +52,24 @@ static cuda_at output_at(const struct child *child, const struct wire_output *ou
 }
 
 /* Without kernels of the judge's own: all are asked for before any is waited for. */
-static bool copy_samples(const struct child *child, const struct gpu_places *places, char *into)
+static bool copy_samples(const struct child *child, const struct gpu_addresses *places, char *into)
 {
     const struct cuda *cuda = &child->gpu->cuda;
     cuda_result result = 0;
     for (int i = 0; result == 0 && i < CHILD_SAMPLES; i++)
         if (places->bytes[i])
-            result = cuda->copy_to_host_later(into + (size_t)i * GPU_PLACE_BYTES, places->at[i],
+            result = cuda->copy_to_host_later(into + (size_t)i * GPU_ADDRESS_BYTES, places->at[i],
                                               places->bytes[i], NULL);
     return cuda->synchronize() == 0 && result == 0;
 }
 
-_Static_assert(CHILD_SAMPLES <= GPU_PLACES && CHILD_SAMPLE_BYTES <= GPU_PLACE_BYTES,
+_Static_assert(CHILD_SAMPLES <= GPU_ADDRESSES && CHILD_SAMPLE_BYTES <= GPU_ADDRESS_BYTES,
                "samples of a GPU are gathered at once");
 
 static void peek_on_gpu(struct child *child, const struct wire_output *outputs,
                         struct child_sample samples[CHILD_SAMPLES])
 {
-    struct gpu_places places = {0};
+    struct gpu_addresses places = {0};
     struct err ignored;
     char *into = child->pinned;
     for (int i = 0; i < CHILD_SAMPLES; i++) {
@@ -83,7 +83,7 @@ static void peek_on_gpu(struct child *child, const struct wire_output *outputs,
     for (int i = 0; i < CHILD_SAMPLES; i++) {
         samples[i].taken &= read;
         if (samples[i].taken)
-            memcpy(samples[i].data, into + (size_t)i * GPU_PLACE_BYTES, samples[i].bytes);
+            memcpy(samples[i].data, into + (size_t)i * GPU_ADDRESS_BYTES, samples[i].bytes);
     }
 }
 
@@ -170,10 +170,10 @@ static int wait_done(struct child *child, int64_t deadline_ns, struct err *err)
     struct pollfd wait = {.fd = child->process.channel, .events = POLLIN};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        if (poll(&wait, 1, child_hold_tick_ms(child, left_ms)) > 0) {
-            if (!child_asks(child))
+        if (poll(&wait, 1, child_watch_ms(child, left_ms)) > 0) {
+            if (!child_pending_request(child))
                 return 0;
-            int result = child_serve(child, &deadline_ns, err);
+            int result = child_serve_request(child, &deadline_ns, err);
             if (result < 0)
                 return result;
             continue;
@@ -182,7 +182,7 @@ static int wait_done(struct child *child, int64_t deadline_ns, struct err *err)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (clock_now_ns() >= deadline_ns)
             return err_set(err, ERR_TIMEOUT, "one call took longer than it may");
-        int result = child_hold_look(child, err);
+        int result = child_watch_memory(child, err);
         if (result < 0)
             return result;
     }
@@ -224,11 +224,12 @@ static int make_pinned(struct child *child, struct err *err)
     if (!child->gpu || child->pinned)
         return 0;
     int result = gpu_context_use(child->gpu, err);
-    return result < 0 ? result
-                      : cuda_check(&child->gpu->cuda,
-                                   child->gpu->cuda.host_alloc(&child->pinned,
-                                                               GPU_PLACES * GPU_PLACE_BYTES, 0),
-                                   "cannot make host memory for samples", err);
+    return result < 0
+               ? result
+               : cuda_check(&child->gpu->cuda,
+                            child->gpu->cuda.host_alloc(&child->pinned,
+                                                        GPU_ADDRESSES * GPU_ADDRESS_BYTES, 0),
+                            "cannot make host memory for samples", err);
 }
 
 int child_call(struct child *child, uint32_t mode, uint64_t noise, int64_t timeout_ms,
@@ -246,8 +247,9 @@ int child_call(struct child *child, uint32_t mode, uint64_t noise, int64_t timeo
     if (result < 0)
         return result;
     int64_t deadline_ns = clock_now_ns() + timeout_ms * 1000000;
-    while (child_asks(child) == WIRE_SEGMENT) { /* a thread took memory after the last call's end */
-        result = child_serve(child, &deadline_ns, err);
+    while (child_pending_request(child) ==
+           WIRE_SEGMENT) { /* a thread took memory after the last call's end */
+        result = child_serve_request(child, &deadline_ns, err);
         if (result < 0)
             return result;
     }
@@ -260,14 +262,14 @@ int child_call(struct child *child, uint32_t mode, uint64_t noise, int64_t timeo
                        mode == WIRE_TRACE, err);
     if (result < 0)
         return result == ERR_CRASH ? child_explain_end(child, err) : result;
-    if (child->seat)
-        seat_assign(child->seat, child->process.pid);
+    if (child->affinity)
+        cpu_affinity_place(child->affinity, child->process.pid);
     int64_t start_ns = child->clock_ns ? child->clock_ns : clock_now_ns();
     int64_t inputs_ns = child->clock_ns ? child->inputs_ns - start_ns : 0;
     child->clock_ns = 0;
     sandboxed_thaw(&child->process);
-    if (child->seat)
-        seat_open(child->seat, child->process.pid);
+    if (child->affinity)
+        cpu_affinity_release_main(child->affinity, child->process.pid);
     result = receive_done(child, start_ns + timeout_ms * 1000000, err);
     if (result < 0)
         return result;
@@ -278,8 +280,8 @@ int child_call(struct child *child, uint32_t mode, uint64_t noise, int64_t timeo
     int64_t done_ns = clock_now_ns();
     take_samples(child, child->samples);
     int64_t stop_ns = clock_now_ns();
-    if (child->seat)
-        seat_recall(child->seat, child->process.pid);
+    if (child->affinity)
+        cpu_affinity_recall_main(child->affinity, child->process.pid);
     result = sandboxed_freeze(&child->process, err);
     if (result < 0)
         return result;
@@ -288,7 +290,7 @@ int child_call(struct child *child, uint32_t mode, uint64_t noise, int64_t timeo
                                 .sample_ms = (double)(stop_ns - done_ns) * 1e-6,
                                 .freeze_us = (double)(clock_now_ns() - stop_ns) * 1e-3,
                                 .own_ms = (double)child->done.own_ns * 1e-6};
-    result = child_hold_check(child, err);
+    result = child_check_memory(child, err);
     if (result < 0)
         return result;
     if (child->stays_on_gpu)

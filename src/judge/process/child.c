@@ -33,7 +33,7 @@ static int await(struct child *child, int64_t deadline_ns, struct err *err)
                               {.fd = child->process.pid_fd, .events = POLLIN}};
     for (;;) {
         int left_ms = clock_left_ms(deadline_ns);
-        int ready = poll(waits, 2, child_hold_tick_ms(child, left_ms));
+        int ready = poll(waits, 2, child_watch_ms(child, left_ms));
         if (ready < 0 && errno != EINTR)
             return err_sys(err, errno, "cannot wait for a child");
         if (ready > 0 && (waits[0].revents & POLLIN))
@@ -44,7 +44,7 @@ static int await(struct child *child, int64_t deadline_ns, struct err *err)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (left_ms == 0)
             return err_set(err, ERR_TIMEOUT, "no answer in time");
-        int result = child_hold_look(child, err);
+        int result = child_watch_memory(child, err);
         if (result < 0)
             return result;
     }
@@ -71,8 +71,8 @@ int child_expect(struct child *child, uint32_t type, int64_t deadline_ns,
 {
     size_t bytes;
     int result = await(child, deadline_ns, err);
-    while (result == 0 && child_asks(child)) {
-        result = child_serve(child, &deadline_ns, err);
+    while (result == 0 && child_pending_request(child)) {
+        result = child_serve_request(child, &deadline_ns, err);
         if (result == 0)
             result = await(child, deadline_ns, err);
     }
@@ -151,9 +151,9 @@ int child_open(struct child *child, const struct child_start *start, struct wire
     if (!(child->process.layers >> LAYER_SCRATCH & 1))
         return err_set(err, ERR_MISSING, "the sandbox has no scratch");
     int64_t deadline_ns = clock_now_ns() + start->timeout_ms * 1000000;
-    child_hold_begin(child, start->hold_bytes);
+    child_limit_memory(child, start->memory_bytes);
     if (start->program)
-        result = child_become(child, start->program, deadline_ns, err);
+        result = child_run_program(child, start->program, deadline_ns, err);
     if (result == 0)
         result = send_open(child, start, err);
     if (result == 0)
@@ -225,7 +225,7 @@ static int tell_map(struct child *child, const struct wire_map *map, const int *
     struct warpgym_child_map public;
     if (!child->program)
         return exchange(child, map, sizeof *map, descriptors, count, WIRE_MAPPED, timeout_ms, err);
-    child_describe_map(child, &public);
+    external_program_map(child, &public);
     return exchange(child, &public, sizeof public, descriptors, count, WIRE_MAPPED, timeout_ms,
                     err);
 }
@@ -271,7 +271,7 @@ int child_map(struct child *child, const struct layout *layout, const struct lay
     return result;
 }
 
-int child_fill(struct child *child, uint64_t seed, enum wire_bias bias, int64_t timeout_ms,
+int child_fill(struct child *child, uint64_t seed, enum wire_shift bias, int64_t timeout_ms,
                struct err *err)
 {
     struct wire_fill fill = {.type = WIRE_FILL, .bias = bias, .seed = seed};
@@ -288,7 +288,7 @@ int child_wake(struct child *child, uint64_t noise, int64_t timeout_ms, struct e
 bool child_rest(struct child *child)
 {
     struct err ignored;
-    child->seat = NULL;
+    child->affinity = NULL;
     child->clock_ns = child->inputs_ns = 0;
     child->trace = -1;
     child->stays_on_gpu = false;

@@ -62,7 +62,7 @@ struct child_segment {
 #define CHILD_CONTEXT_BYTES ((uint64_t)1 << 30)
 
 /* How much of this machine's memory it may hold: memory_limit.c. */
-struct child_hold {
+struct memory_limit {
     uint64_t own_bytes;           /* for itself: as far as settings and arguments go */
     uint64_t most_bytes;          /* in all; 0: its sandbox sees to it */
     int64_t looked_ns, family_ns; /* when it was looked at; when at its children, too */
@@ -70,13 +70,13 @@ struct child_hold {
 
 struct child {
     struct sandboxed process;
-    struct child_hold hold;
+    struct memory_limit hold;
     char *scratch;     /* host directory to remove with the child; NULL: none */
     uint32_t role;     /* enum wire_role */
     bool slot_outputs; /* native: outputs lie in the slot, whatever the child says */
     bool program;      /* a language's from outside */
     const _Atomic int *cancelled;
-    const struct seat *seat; /* NULL: its calls are not timed; the caller's */
+    const struct cpu_affinity *affinity; /* NULL: its calls are not timed; the caller's */
     struct layout layout;
     uint32_t slots;                /* of that layout, one behind the other */
     uint32_t calls;                /* of the first so many, where it is native; 0: of all */
@@ -135,8 +135,8 @@ struct child_start {
     int64_t timeout_ms;
     struct child_builder *builder; /* NULL: it may not ask for builds */
     const struct gpu_context *gpu;
-    uint64_t hold_bytes; /* of this machine's memory, beyond what it holds now; 0: no bound */
-    bool slot_outputs;   /* native */
+    uint64_t memory_bytes; /* of this machine's memory, beyond what it holds now; 0: no bound */
+    bool slot_outputs;     /* native */
     const _Atomic int *cancelled; /* NULL: cannot be cancelled */
 };
 
@@ -152,7 +152,7 @@ NODISCARD int child_open(struct child *child, const struct child_start *start,
 NODISCARD int child_map(struct child *child, const struct layout *layout,
                         const struct layout *largest, uint32_t slots, bool with_oracle,
                         int64_t timeout_ms, struct err *err);
-NODISCARD int child_fill(struct child *child, uint64_t seed, enum wire_bias bias,
+NODISCARD int child_fill(struct child *child, uint64_t seed, enum wire_shift bias,
                          int64_t timeout_ms, struct err *err);
 
 /* It runs for a moment and uses its GPU, so that a call that follows finds it as any other side. */
@@ -179,9 +179,9 @@ NODISCARD int child_output(struct child *child, uint32_t slot, uint32_t index,
                            struct tensor *tensor, struct err *err);
 
 /* child_request.c. The type of what it asks for right now; 0: nothing, or something else. */
-uint32_t child_asks(const struct child *child);
+uint32_t child_pending_request(const struct child *child);
 /* Answers that. The deadline moves by the time that a build took; ERR_TIMEOUT when it is over. */
-NODISCARD int child_serve(struct child *child, int64_t *deadline_ns, struct err *err);
+NODISCARD int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *err);
 /* Where `bytes` bytes lie, in the judge's context; 0: in no memory that the child has told of. */
 cuda_at child_locate(const struct child *child, uint64_t address, uint64_t bytes);
 
@@ -193,20 +193,20 @@ NODISCARD int child_expect(struct child *child, uint32_t type, int64_t deadline_
 
 /* external_program.c. The sandboxed process becomes the program and says HELLO. ERR_IO: it cannot; no candidate
  * has to do with that. */
-NODISCARD int child_become(struct child *child, const struct child_program *program,
-                           int64_t deadline_ns, struct err *err);
+NODISCARD int child_run_program(struct child *child, const struct child_program *program,
+                                int64_t deadline_ns, struct err *err);
 /* Its MAP. */
 struct warpgym_child_map;
-void child_describe_map(const struct child *child, struct warpgym_child_map *map);
+void external_program_map(const struct child *child, struct warpgym_child_map *map);
 
 /* memory_limit.c. Beyond what the child holds when it begins, it may hold so much, and a context; 0: its sandbox
  * bounds it. A child that holds more is killed: ERR_INPUT, and child->failed says so. */
-void child_hold_begin(struct child *child, uint64_t own_bytes);
-NODISCARD int child_hold_check(struct child *child, struct err *err);
+void child_limit_memory(struct child *child, uint64_t own_bytes);
+NODISCARD int child_check_memory(struct child *child, struct err *err);
 /* The same, unless that was only just done. */
-NODISCARD int child_hold_look(struct child *child, struct err *err);
+NODISCARD int child_watch_memory(struct child *child, struct err *err);
 /* How long to wait at most until the next look. */
-int child_hold_tick_ms(const struct child *child, int left_ms);
+int child_watch_ms(const struct child *child, int left_ms);
 
 /* Its channel is at its end: ERR_CRASH with how the process ended, or ERR_PROTOCOL where it lives.
    */

@@ -114,7 +114,7 @@ static int serve_segment(struct child *child, const struct wire_segment *message
     return result;
 }
 
-uint32_t child_asks(const struct child *child)
+uint32_t child_pending_request(const struct child *child)
 {
     uint32_t type = 0;
     if (child->slot_outputs ||
@@ -149,7 +149,7 @@ static int serve(struct child *child, const union wire_message *message,
     return result;
 }
 
-int child_serve(struct child *child, int64_t *deadline_ns, struct err *err)
+int child_serve_request(struct child *child, int64_t *deadline_ns, struct err *err)
 {
     int descriptors[WIRE_DESCRIPTORS];
     size_t bytes;
@@ -166,7 +166,7 @@ int child_serve(struct child *child, int64_t *deadline_ns, struct err *err)
     if (result == 0 && child->cancelled && *child->cancelled)
         return err_set(err, ERR_CANCELLED, "cancelled");
     if (result == 0)
-        result = child_hold_look(child, err);
+        result = child_watch_memory(child, err);
     if (result == 0 && clock_now_ns() >= *deadline_ns)
         return err_set(err, ERR_TIMEOUT, "it was still asking for things when its time was up");
     return result;

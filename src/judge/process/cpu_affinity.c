@@ -13,37 +13,37 @@ static void sit(pid_t thread, int processor)
     sched_setaffinity(thread, sizeof one, &one);
 }
 
-static int next_processor(const struct seat *seat, int processor)
+static int next_processor(const struct cpu_affinity *affinity, int processor)
 {
     do
         processor = (processor + 1) % CPU_SETSIZE;
-    while (!CPU_ISSET(processor, &seat->usable));
+    while (!CPU_ISSET(processor, &affinity->usable));
     return processor;
 }
 
-void seat_take(struct seat *seat, int place)
+void cpu_affinity_pin(struct cpu_affinity *affinity, int place)
 {
-    seat->processor = -1;
-    if (sched_getaffinity(0, sizeof seat->usable, &seat->usable) < 0)
+    affinity->processor = -1;
+    if (sched_getaffinity(0, sizeof affinity->usable, &affinity->usable) < 0)
         return; /* more processors than a cpu_set_t holds: nobody is placed */
-    for (place %= CPU_COUNT(&seat->usable); place >= 0; place--)
-        seat->processor = next_processor(seat, seat->processor);
-    sit(0, seat->processor);
+    for (place %= CPU_COUNT(&affinity->usable); place >= 0; place--)
+        affinity->processor = next_processor(affinity, affinity->processor);
+    sit(0, affinity->processor);
     prctl(PR_SET_TIMERSLACK, 1UL);
 }
 
-void seat_leave(const struct seat *seat)
+void cpu_affinity_unpin(const struct cpu_affinity *affinity)
 {
-    if (seat->processor < 0)
+    if (affinity->processor < 0)
         return;
-    sched_setaffinity(0, sizeof seat->usable, &seat->usable);
+    sched_setaffinity(0, sizeof affinity->usable, &affinity->usable);
     prctl(PR_SET_TIMERSLACK, 0UL); /* back to the default */
 }
 
-void seat_assign(const struct seat *seat, pid_t pid)
+void cpu_affinity_place(const struct cpu_affinity *affinity, pid_t pid)
 {
     char path[64];
-    int processor = seat->processor;
+    int processor = affinity->processor;
     if (processor < 0)
         return;
     sit(pid, processor);
@@ -55,21 +55,21 @@ void seat_assign(const struct seat *seat, pid_t pid)
         pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10); /* 0: `.` and `..` */
         if (thread <= 0 || thread == pid)
             continue;
-        processor = next_processor(seat, processor);
+        processor = next_processor(affinity, processor);
         sit(thread, processor);
         sched_setscheduler(thread, SCHED_OTHER, &(struct sched_param){0});
     }
     closedir(threads);
 }
 
-void seat_open(const struct seat *seat, pid_t pid)
+void cpu_affinity_release_main(const struct cpu_affinity *affinity, pid_t pid)
 {
-    if (seat->processor >= 0)
-        sched_setaffinity(pid, sizeof seat->usable, &seat->usable);
+    if (affinity->processor >= 0)
+        sched_setaffinity(pid, sizeof affinity->usable, &affinity->usable);
 }
 
-void seat_recall(const struct seat *seat, pid_t pid)
+void cpu_affinity_recall_main(const struct cpu_affinity *affinity, pid_t pid)
 {
-    if (seat->processor >= 0)
-        sit(pid, seat->processor);
+    if (affinity->processor >= 0)
+        sit(pid, affinity->processor);
 }

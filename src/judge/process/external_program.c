@@ -53,8 +53,8 @@ SAME(sizeof(struct warpgym_child_failed), sizeof(struct wire_failed));
 SAME_PLACE(warpgym_child_failed, failure, wire_failed, failure);
 SAME_PLACE(warpgym_child_failed, text, wire_failed, text);
 
-void program_open(const struct problem *problem, const char *file, uint32_t threads,
-                  struct warpgym_child_open *open)
+void external_program_open(const struct problem *problem, const char *file, uint32_t threads,
+                           struct warpgym_child_open *open)
 {
     *open = (struct warpgym_child_open){.type = WARPGYM_CHILD_OPEN,
                                         .version = WARPGYM_CHILD_VERSION,
@@ -87,8 +87,8 @@ static void close_all(int descriptors[WIRE_DESCRIPTORS])
             close(descriptors[i]);
 }
 
-int child_become(struct child *child, const struct child_program *program, int64_t deadline_ns,
-                 struct err *err)
+int child_run_program(struct child *child, const struct child_program *program, int64_t deadline_ns,
+                      struct err *err)
 {
     int descriptors[WIRE_DESCRIPTORS];
     union wire_message *message = mem_alloc(sizeof *message);
@@ -107,7 +107,7 @@ int child_become(struct child *child, const struct child_program *program, int64
     return result < 0 ? blame_program(program->argv[0], err) : 0;
 }
 
-void child_describe_map(const struct child *child, struct warpgym_child_map *map)
+void external_program_map(const struct child *child, struct warpgym_child_map *map)
 {
     const struct layout *layout = &child->layout;
     *map = (struct warpgym_child_map){.type = WARPGYM_CHILD_MAP,

@@ -11,7 +11,7 @@
 #include "warpgym_child.h"
 
 /* OPEN, for a native problem. `file`: what the source is called. */
-void program_open(const struct problem *problem, const char *file, uint32_t threads,
-                  struct warpgym_child_open *open);
+void external_program_open(const struct problem *problem, const char *file, uint32_t threads,
+                           struct warpgym_child_open *open);
 
 #endif

@@ -17,7 +17,7 @@
 #define FAMILY_NS INT64_C(200000000)
 #define GIB ((double)(1 << 30))
 
-void child_hold_begin(struct child *child, uint64_t own_bytes)
+void child_limit_memory(struct child *child, uint64_t own_bytes)
 {
     child->hold.own_bytes = own_bytes;
     if (own_bytes > 0)
@@ -25,15 +25,15 @@ void child_hold_begin(struct child *child, uint64_t own_bytes)
                                  own_bytes;
 }
 
-int child_hold_tick_ms(const struct child *child, int left_ms)
+int child_watch_ms(const struct child *child, int left_ms)
 {
     int tick_ms = child->hold.most_bytes ? 50 : 200;
     return left_ms < tick_ms ? left_ms : tick_ms;
 }
 
-int child_hold_check(struct child *child, struct err *err)
+int child_check_memory(struct child *child, struct err *err)
 {
-    struct child_hold *hold = &child->hold;
+    struct memory_limit *hold = &child->hold;
     int64_t now_ns = clock_now_ns();
     if (hold->most_bytes == 0)
         return 0;
@@ -56,7 +56,7 @@ int child_hold_check(struct child *child, struct err *err)
     return err_set(err, ERR_INPUT, "%.600s", child->failed.text);
 }
 
-int child_hold_look(struct child *child, struct err *err)
+int child_watch_memory(struct child *child, struct err *err)
 {
-    return clock_now_ns() - child->hold.looked_ns < LOOK_NS ? 0 : child_hold_check(child, err);
+    return clock_now_ns() - child->hold.looked_ns < LOOK_NS ? 0 : child_check_memory(child, err);
 }

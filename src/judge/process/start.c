@@ -69,7 +69,7 @@ static void make_sandbox(struct judge *judge, const struct gpu_unit *unit, enum 
     sandbox->scratch_bytes = settings->run_scratch_bytes;
 }
 
-struct wire_gpu judge_gpu(const struct judge *judge, const struct gpu *facts)
+struct wire_gpu judge_wire_gpu(const struct judge *judge, const struct gpu *facts)
 {
     struct wire_gpu gpu = {.queues = (uint32_t)judge->options.settings->gpu_queues};
     if (facts)
@@ -77,10 +77,11 @@ struct wire_gpu judge_gpu(const struct judge *judge, const struct gpu *facts)
     return gpu;
 }
 
-struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum sandbox_kind kind)
+struct warm_pool *judge_warm_pool(struct judge *judge, struct gpu_unit *unit,
+                                  enum sandbox_kind kind)
 {
     struct err err;
-    struct ready_options options = {
+    struct warm_pool_options options = {
         .processes = (uint32_t)judge->options.settings->gpu_processes,
         .busy = unit ? &unit->placed : NULL,
     };
@@ -90,38 +91,38 @@ struct ready *judge_ready(struct judge *judge, struct gpu_unit *unit, enum sandb
     struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
     make_sandbox(judge, unit, kind, 0, sandbox);
     options.sandbox = sandbox;
-    options.gpu = judge_gpu(judge, &unit->facts);
+    options.gpu = judge_wire_gpu(judge, &unit->facts);
     pthread_mutex_lock(&judge->lock);
-    if (!unit->ready[kind] && ready_open(&unit->ready[kind], &options, &err) < 0)
+    if (!unit->warm[kind] && warm_pool_open(&unit->warm[kind], &options, &err) < 0)
         log_write(LOG_LEVEL_WARN, "judge", "no processes stand ready: %s", err.text);
-    struct ready *ready = unit->ready[kind];
+    struct warm_pool *pool = unit->warm[kind];
     pthread_mutex_unlock(&judge->lock);
     mem_free(sandbox);
-    return ready;
+    return pool;
 }
 
-int judge_start(struct judge *judge, struct gpu_unit *unit, enum sandbox_kind kind,
-                uint64_t arguments_bytes, struct child *child, struct child_start *start,
-                struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
-                struct err *err)
+int judge_start_child(struct judge *judge, struct gpu_unit *unit, enum sandbox_kind kind,
+                      uint64_t arguments_bytes, struct child *child, struct child_start *start,
+                      struct wire_opened *opened, int opened_descriptors[WIRE_DESCRIPTORS],
+                      struct err *err)
 {
     struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
     struct sandboxed process;
-    struct ready *ready = start->process ? NULL : judge_ready(judge, unit, kind);
+    struct warm_pool *pool = start->process ? NULL : judge_warm_pool(judge, unit, kind);
     make_sandbox(judge, unit, kind, arguments_bytes, sandbox);
     for (const char *const *path = start->program ? start->program->readable : NULL; path && *path;
          path++)
         sandbox_allow(sandbox, *path);
     if (start->process)
         process = *start->process;
-    if (start->process || (ready && ready_take(ready, start->cancelled, &process)))
+    if (start->process || (pool && warm_pool_take(pool, start->cancelled, &process)))
         start->process = &process;
     int result = judge_standby(judge, kind, &start->standby, err);
     if (result == 0)
         result = standby_ready(start->standby, err);
     start->sandbox = sandbox;
     if (sandbox_has_gpu(sandbox) && start->message->role == WIRE_CANDIDATE)
-        start->hold_bytes = memory_for(judge, arguments_bytes); /* memory_limit.c instead */
+        start->memory_bytes = memory_for(judge, arguments_bytes); /* memory_limit.c instead */
     if (result == 0) {
         bool own_root = !judge->no_own_root; /* another thread may find out meanwhile */
         result = try_start(judge, sandbox, child, start, opened, opened_descriptors, err);
@@ -139,7 +140,7 @@ int judge_start(struct judge *judge, struct gpu_unit *unit, enum sandbox_kind ki
     return result;
 }
 
-int judge_probe(struct judge *judge, struct standby *standby, struct err *err)
+int judge_probe_sandbox(struct judge *judge, struct standby *standby, struct err *err)
 {
     struct sandboxed process;
     if (!judge->toolchain.root || judge->probed)

@@ -18,12 +18,12 @@
 #define PROCESSES_MAX 64
 #define THREADS 2 /* the driver makes one context at a time, but there is more to a process */
 
-struct ready {
+struct warm_pool {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t threads[THREADS];
     int thread_count;
-    struct ready_options options;
+    struct warm_pool_options options;
     struct sandbox *sandbox;
     struct sandboxed waiting[PROCESSES_MAX]; /* oldest first */
     uint32_t count;
@@ -37,13 +37,13 @@ struct ready {
 
 /* Until the other end of the pipe is closed. A byte before that: it could not get ready, and
  * whoever is opened there would be told so, when another one might do. */
-static int await_end(const struct ready *ready, int pipe, struct err *err)
+static int await_end(const struct warm_pool *pool, int pipe, struct err *err)
 {
     char byte;
     struct pollfd wait = {.fd = pipe, .events = POLLIN};
     int64_t deadline_ns = clock_now_ns() + WARM_TIMEOUT_MS * INT64_C(1000000);
     while (poll(&wait, 1, TICK_MS) <= 0) {
-        if (ready->closing)
+        if (pool->closing)
             return err_set(err, ERR_CANCELLED, "cancelled");
         if (clock_now_ns() > deadline_ns)
             return err_set(err, ERR_TIMEOUT, "a process did not get ready");
@@ -51,79 +51,80 @@ static int await_end(const struct ready *ready, int pipe, struct err *err)
     return read(pipe, &byte, 1) > 0 ? err_set(err, ERR_IO, "a process could not get ready") : 0;
 }
 
-static int warm(const struct ready *ready, struct sandboxed *process, struct err *err)
+static int warm(const struct warm_pool *pool, struct sandboxed *process, struct err *err)
 {
-    struct wire_warm message = {.type = WIRE_WARM, .gpu = ready->options.gpu};
+    struct wire_warm message = {.type = WIRE_WARM, .gpu = pool->options.gpu};
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return err_sys(err, errno, "cannot make a pipe");
     int result = wire_send(process->channel, &message, sizeof message, &ends[1], 1, err);
     close(ends[1]);
     if (result == 0)
-        result = await_end(ready, ends[0], err);
+        result = await_end(pool, ends[0], err);
     close(ends[0]);
     if (result == 0 && sandboxed_ended(process))
         result = err_set(err, ERR_CRASH, "a process ended while it got ready");
     return result;
 }
 
-static int spawn(const struct ready *ready, struct sandboxed *process, struct err *err)
+static int spawn(const struct warm_pool *pool, struct sandboxed *process, struct err *err)
 {
-    int result = standby_spawn(ready->options.standby, ready->sandbox, SPAWN_TIMEOUT_MS, process,
+    int result = standby_spawn(pool->options.standby, pool->sandbox, SPAWN_TIMEOUT_MS, process,
                                err);
     if (result < 0)
         return result;
     result = process->layers >> LAYER_SCRATCH & 1
-                 ? warm(ready, process, err)
+                 ? warm(pool, process, err)
                  : err_set(err, ERR_MISSING, "the sandbox has no scratch");
     if (result < 0)
         sandboxed_close(process);
     return result;
 }
 
-static bool is_wanted(const struct ready *ready)
+static bool is_wanted(const struct warm_pool *pool)
 {
-    uint32_t coming = ready->count + ready->starting;
-    bool ahead = coming < ready->options.processes && ready->expected > 0 &&
-                 (!ready->options.busy || *ready->options.busy != 1);
-    return !ready->failed && coming < PROCESSES_MAX && (ahead || coming < ready->takers);
+    uint32_t coming = pool->count + pool->starting;
+    bool ahead = coming < pool->options.processes && pool->expected > 0 &&
+                 (!pool->options.busy || *pool->options.busy != 1);
+    return !pool->failed && coming < PROCESSES_MAX && (ahead || coming < pool->takers);
 }
 
 static void *refill(void *argument)
 {
-    struct ready *ready = argument;
-    pthread_mutex_lock(&ready->lock);
-    while (!ready->closing) {
+    struct warm_pool *pool = argument;
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->closing) {
         struct sandboxed process;
         struct err err;
-        if (!is_wanted(ready)) {
-            pthread_cond_wait(&ready->changed, &ready->lock);
+        if (!is_wanted(pool)) {
+            pthread_cond_wait(&pool->changed, &pool->lock);
             continue;
         }
-        ready->expected -= ready->expected > 0;
-        ready->starting++;
-        pthread_mutex_unlock(&ready->lock);
+        pool->expected -= pool->expected > 0;
+        pool->starting++;
+        pthread_mutex_unlock(&pool->lock);
         int64_t start_ns = clock_now_ns();
-        int result = spawn(ready, &process, &err);
+        int result = spawn(pool, &process, &err);
         log_write(LOG_LEVEL_DEBUG, "judge", "a process stands ready after %.0f ms",
                   clock_ms_since(start_ns));
         if (result < 0 && result != ERR_CANCELLED)
             log_write(LOG_LEVEL_DEBUG, "judge", "no process stands ready: %s", err.text);
-        pthread_mutex_lock(&ready->lock);
-        ready->starting--;
-        ready->failed = result < 0;
-        ready->failures += result < 0;
+        pthread_mutex_lock(&pool->lock);
+        pool->starting--;
+        pool->failed = result < 0;
+        pool->failures += result < 0;
         if (result == 0)
-            ready->waiting[ready->count++] = process;
-        pthread_cond_broadcast(&ready->changed);
+            pool->waiting[pool->count++] = process;
+        pthread_cond_broadcast(&pool->changed);
     }
-    pthread_mutex_unlock(&ready->lock);
+    pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
 
-int ready_open(struct ready **ready, const struct ready_options *options, struct err *err)
+int warm_pool_open(struct warm_pool **pool, const struct warm_pool_options *options,
+                   struct err *err)
 {
-    struct ready *made = mem_alloc(sizeof *made);
+    struct warm_pool *made = mem_alloc(sizeof *made);
     int failed = 0;
     made->options = *options;
     if (made->options.processes > PROCESSES_MAX)
@@ -137,110 +138,110 @@ int ready_open(struct ready **ready, const struct ready_options *options, struct
         made->thread_count += !failed;
     }
     if (failed) {
-        ready_close(made);
+        warm_pool_close(made);
         return err_sys(err, failed, "cannot start a thread");
     }
-    *ready = made;
+    *pool = made;
     return 0;
 }
 
-void ready_close(struct ready *ready)
+void warm_pool_close(struct warm_pool *pool)
 {
-    if (!ready)
+    if (!pool)
         return;
-    pthread_mutex_lock(&ready->lock);
-    ready->closing = true;
-    pthread_cond_broadcast(&ready->changed);
-    pthread_mutex_unlock(&ready->lock);
-    for (int i = 0; i < ready->thread_count; i++)
-        pthread_join(ready->threads[i], NULL);
-    for (uint32_t i = 0; i < ready->count; i++)
-        sandboxed_close(&ready->waiting[i]);
-    pthread_mutex_destroy(&ready->lock);
-    pthread_cond_destroy(&ready->changed);
-    mem_free(ready->sandbox);
-    mem_free(ready);
+    pthread_mutex_lock(&pool->lock);
+    pool->closing = true;
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < pool->thread_count; i++)
+        pthread_join(pool->threads[i], NULL);
+    for (uint32_t i = 0; i < pool->count; i++)
+        sandboxed_close(&pool->waiting[i]);
+    pthread_mutex_destroy(&pool->lock);
+    pthread_cond_destroy(&pool->changed);
+    mem_free(pool->sandbox);
+    mem_free(pool);
 }
 
-void ready_drop(struct ready *ready)
+void warm_pool_drop(struct warm_pool *pool)
 {
     struct sandboxed dropped[PROCESSES_MAX];
     uint32_t count = 0;
-    if (!ready)
+    if (!pool)
         return;
-    pthread_mutex_lock(&ready->lock);
-    while (count < ready->count) {
-        dropped[count] = ready->waiting[count];
+    pthread_mutex_lock(&pool->lock);
+    while (count < pool->count) {
+        dropped[count] = pool->waiting[count];
         count++;
     }
-    ready->count = 0;
-    ready->expected += count;
-    pthread_cond_broadcast(&ready->changed);
-    pthread_mutex_unlock(&ready->lock);
+    pool->count = 0;
+    pool->expected += count;
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
     for (uint32_t i = 0; i < count; i++)
         sandboxed_close(&dropped[i]);
 }
 
-void ready_look(struct ready *ready)
+void warm_pool_wake(struct warm_pool *pool)
 {
-    if (!ready)
+    if (!pool)
         return;
-    pthread_mutex_lock(&ready->lock);
-    pthread_cond_broadcast(&ready->changed);
-    pthread_mutex_unlock(&ready->lock);
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
 }
 
-void ready_expect(struct ready *ready, uint32_t processes)
+void warm_pool_expect(struct warm_pool *pool, uint32_t processes)
 {
-    if (!ready)
+    if (!pool)
         return;
-    pthread_mutex_lock(&ready->lock);
-    ready->expected += processes;
-    pthread_cond_broadcast(&ready->changed);
-    pthread_mutex_unlock(&ready->lock);
+    pthread_mutex_lock(&pool->lock);
+    pool->expected += processes;
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 /* With the lock: the oldest that still lives. */
-static bool take_one(struct ready *ready, struct sandboxed *process)
+static bool take_one(struct warm_pool *pool, struct sandboxed *process)
 {
-    while (ready->count > 0) {
-        *process = ready->waiting[0];
-        ready->count--;
-        for (uint32_t i = 0; i < ready->count; i++)
-            ready->waiting[i] = ready->waiting[i + 1];
+    while (pool->count > 0) {
+        *process = pool->waiting[0];
+        pool->count--;
+        for (uint32_t i = 0; i < pool->count; i++)
+            pool->waiting[i] = pool->waiting[i + 1];
         if (!sandboxed_ended(process))
             return true;
         sandboxed_close(process);
-        pthread_cond_broadcast(&ready->changed); /* it counted as one that comes */
+        pthread_cond_broadcast(&pool->changed); /* it counted as one that comes */
     }
     return false;
 }
 
-uint32_t ready_count(struct ready *ready)
+uint32_t warm_pool_count(struct warm_pool *pool)
 {
-    if (!ready)
+    if (!pool)
         return 0;
-    pthread_mutex_lock(&ready->lock);
-    uint32_t count = ready->count;
-    pthread_mutex_unlock(&ready->lock);
+    pthread_mutex_lock(&pool->lock);
+    uint32_t count = pool->count;
+    pthread_mutex_unlock(&pool->lock);
     return count;
 }
 
-bool ready_take(struct ready *ready, const _Atomic int *cancelled, struct sandboxed *process)
+bool warm_pool_take(struct warm_pool *pool, const _Atomic int *cancelled, struct sandboxed *process)
 {
     bool taken = false;
-    pthread_mutex_lock(&ready->lock);
-    uint32_t failures = ready->failures;
-    ready->failed = false;
-    ready->takers++;
-    pthread_cond_broadcast(&ready->changed);
-    while (!(taken = take_one(ready, process)) && ready->failures == failures &&
+    pthread_mutex_lock(&pool->lock);
+    uint32_t failures = pool->failures;
+    pool->failed = false;
+    pool->takers++;
+    pthread_cond_broadcast(&pool->changed);
+    while (!(taken = take_one(pool, process)) && pool->failures == failures &&
            !(cancelled && *cancelled)) {
         struct timespec until = clock_in_ms(TICK_MS);
-        pthread_cond_timedwait(&ready->changed, &ready->lock, &until);
+        pthread_cond_timedwait(&pool->changed, &pool->lock, &until);
     }
-    ready->takers--;
-    pthread_cond_broadcast(&ready->changed);
-    pthread_mutex_unlock(&ready->lock);
+    pool->takers--;
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
     return taken;
 }

@@ -11,7 +11,7 @@
  * (docs/measurements.md): what nobody waits for yet is not made while one evaluation is on the GPU.
  * Where there are several, they wait for processes more than for anything else.
  *
- * Threads: any. ready_close ends the threads and every process that nobody took.
+ * Threads: any. warm_pool_close ends the threads and every process that nobody took.
  */
 #ifndef WARPGYM_JUDGE_PROCESS_WARM_POOL_H
 #define WARPGYM_JUDGE_PROCESS_WARM_POOL_H
@@ -24,9 +24,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-struct ready;
+struct warm_pool;
 
-struct ready_options {
+struct warm_pool_options {
     struct standby *standby;       /* the caller's; must outlive the pool */
     const struct sandbox *sandbox; /* copied; its scratch must be memory of its own */
     struct wire_gpu gpu;
@@ -37,19 +37,20 @@ struct ready_options {
 };
 
 /* ERR_IO: there are no threads to be had. */
-NODISCARD int ready_open(struct ready **ready, const struct ready_options *options,
-                         struct err *err);
-void ready_close(struct ready *ready);
+NODISCARD int warm_pool_open(struct warm_pool **pool, const struct warm_pool_options *options,
+                             struct err *err);
+void warm_pool_close(struct warm_pool *pool);
 /* *busy has changed. NULL: nothing to do. */
-void ready_look(struct ready *ready);
+void warm_pool_wake(struct warm_pool *pool);
 /* `processes` more will be asked for. */
-void ready_expect(struct ready *ready, uint32_t processes);
+void warm_pool_expect(struct warm_pool *pool, uint32_t processes);
 /* Ends those that wait: the GPU failed, and their contexts with it. NULL: nothing to do. */
-void ready_drop(struct ready *ready);
+void warm_pool_drop(struct warm_pool *pool);
 /* How many stand ready now. NULL: none. */
-uint32_t ready_count(struct ready *ready);
+uint32_t warm_pool_count(struct warm_pool *pool);
 /* Waits for one. False: *cancelled (may be NULL), or none can be started: do it without the pool.
  * The process is the caller's (sandboxed_close). */
-bool ready_take(struct ready *ready, const _Atomic int *cancelled, struct sandboxed *process);
+bool warm_pool_take(struct warm_pool *pool, const _Atomic int *cancelled,
+                    struct sandboxed *process);
 
 #endif

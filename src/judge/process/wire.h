@@ -133,15 +133,15 @@ struct wire_map {
     uint64_t slot_bytes, oracle_bytes, gpu_bytes; /* of the memory; 0: none is sent */
 };
 
-enum wire_bias {
-    WIRE_UNBIASED,
-    WIRE_BIASED,     /* inputs from both tails of the problem's own: input_shift.h */
-    WIRE_ONE_BIASED, /* in one slot, which the seed says */
+enum wire_shift {
+    WIRE_UNSHIFTED,
+    WIRE_SHIFTED,     /* inputs from both tails of the problem's own: input_shift.h */
+    WIRE_ONE_SHIFTED, /* in one slot, which the seed says */
 };
 
 struct wire_fill {
     uint32_t type;
-    uint32_t bias; /* enum wire_bias */
+    uint32_t bias; /* enum wire_shift */
     uint64_t seed; /* of the first slot; the others' follow from it */
 };
 

@@ -1,4 +1,4 @@
-/* open_external: candidates in a language from outside (external_language.h).
+/* external_open: candidates in a language from outside (external_language.h).
  *
  *   source ─► sandbox for compilers: `compile` ─► cache ─► artifact ┐
  *         └─────────────────────────────────────────────────────┴─► sandbox: `run`, behind the fence
@@ -21,9 +21,9 @@
 #define ARTIFACT "artifact"
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
-struct external_way {
-    struct way way; /* first */
-    int built;      /* sealed memory; -1: it is not compiled beforehand */
+struct external_backend {
+    struct backend_ops backend_ops; /* first */
+    int built;                      /* sealed memory; -1: it is not compiled beforehand */
     const char *name;
 };
 
@@ -59,60 +59,62 @@ static int refuse(struct session *session, const char *diagnostics)
 }
 
 /* What it built, or why it did not: kept, and told. */
-static int take_result(struct external_way *way, const struct workshop *workshop,
+static int take_result(struct external_backend *backend_ops, const struct build_scratch *scratch,
                        const struct outcome *outcome, const char key[HASH_HEX_BYTES],
                        struct err *err)
 {
-    struct session *session = workshop->session;
+    struct session *session = scratch->session;
     char *bytes = NULL;
     size_t count = 0;
-    int fd = outcome->exit_code == 0 && outcome->signal == 0 ? workshop_result(workshop, ARTIFACT)
-                                                             : -1;
+    int fd = outcome->exit_code == 0 && outcome->signal == 0
+                 ? build_scratch_result(scratch, ARTIFACT)
+                 : -1;
     if (fd >= 0) {
-        workshop_keep(session, key, fd, "");
-        int result = workshop_read(fd, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
+        build_scratch_keep(session, key, fd, "");
+        int result = build_scratch_read(fd, LIMIT_ARTIFACT_BYTES, &bytes, &count, err);
         if (result == 0)
-            result = way->built = file_memory_from(ARTIFACT, bytes, count, err);
+            result = backend_ops->built = file_memory_from(ARTIFACT, bytes, count, err);
         mem_free(bytes);
         close(fd);
         return result < 0 ? fault_judge(session, err) : 0;
     }
     struct diagnostics diagnostics;
-    struct diagnostics_context context = {.source = way->name, .scratch = workshop->scratch};
+    struct diagnostics_context context = {.source = backend_ops->name,
+                                          .scratch = scratch->directory};
     diagnostics_init(&diagnostics, &context, outcome->output.data ? outcome->output.data : "",
                      outcome->output.len);
-    char *said = diagnostics_named(diagnostics.text, way->name);
+    char *said = diagnostics_named(diagnostics.text, backend_ops->name);
     if (outcome->exit_code > 0)
-        workshop_keep(session, key, -1, said);
+        build_scratch_keep(session, key, -1, said);
     int result = refuse(session, said[0] ? said : "its compiler refuses it and does not say why");
     mem_free(said);
     diagnostics_deinit(&diagnostics);
     return result;
 }
 
-static int run_compiler(struct external_way *way, struct session *session,
+static int run_compiler(struct external_backend *backend_ops, struct session *session,
                         const char key[HASH_HEX_BYTES], struct err *err)
 {
     const struct external *external = session->language->external;
     const char *argv[LIMIT_LANGUAGE_WORDS + 3];
     size_t count = 0;
-    struct workshop workshop = {0};
+    struct build_scratch scratch = {0};
     struct outcome outcome;
     outcome_init(&outcome, LIMIT_DIAGNOSTICS_BYTES);
     while (external->compile[count]) {
         argv[count] = external->compile[count];
         count++;
     }
-    argv[count] = way->name;
+    argv[count] = backend_ops->name;
     argv[count + 1] = ARTIFACT;
     argv[count + 2] = NULL;
-    int result = workshop_open(&workshop, session, err);
+    int result = build_scratch_open(&scratch, session, err);
     if (result == 0)
-        result = workshop_write(&workshop, way->name, session->text->text, session->text->bytes,
-                                err);
+        result = build_scratch_write(&scratch, backend_ops->name, session->text->text,
+                                     session->text->bytes, err);
     if (result == 0)
-        result = workshop_command(&workshop, argv, external->environment, external->readable,
-                                  &outcome, err);
+        result = build_scratch_command(&scratch, argv, external->environment, external->readable,
+                                       &outcome, err);
     if (result < 0) {
         result = fault_judge(session, err);
     } else if (outcome.timed_out) {
@@ -120,15 +122,15 @@ static int run_compiler(struct external_way *way, struct session *session,
                      "compiling took longer than it may", NULL);
         result = -1;
     } else {
-        result = take_result(way, &workshop, &outcome, key, err);
+        result = take_result(backend_ops, &scratch, &outcome, key, err);
     }
-    workshop_close(&workshop);
+    build_scratch_close(&scratch);
     outcome_deinit(&outcome);
     return result;
 }
 
-static int from_cache(struct external_way *way, struct session *session, struct cache_entry *entry,
-                      struct err *err)
+static int from_cache(struct external_backend *backend_ops, struct session *session,
+                      struct cache_entry *entry, struct err *err)
 {
     char *bytes = NULL;
     size_t count = 0;
@@ -138,28 +140,26 @@ static int from_cache(struct external_way *way, struct session *session, struct 
         result = file_read(entry->path, LIMIT_ARTIFACT_BYTES + LIMIT_DIAGNOSTICS_BYTES, &bytes,
                            &count, err);
     if (entry->ok && result == 0)
-        result = way->built = file_memory_from(ARTIFACT, bytes,
-                                               count < entry->object_bytes ? count
-                                                                           : entry->object_bytes,
-                                               err);
+        result = backend_ops->built = file_memory_from(
+            ARTIFACT, bytes, count < entry->object_bytes ? count : entry->object_bytes, err);
     mem_free(bytes);
     if (result < 0)
         return fault_judge(session, err);
     return entry->ok ? 0 : refuse(session, entry->diagnostics);
 }
 
-static int compile(struct way *self, struct session *session)
+static int compile(struct backend_ops *self, struct session *session)
 {
-    struct external_way *way = (struct external_way *)(void *)self;
+    struct external_backend *backend_ops = (struct external_backend *)(void *)self;
     char key[HASH_HEX_BYTES];
     struct cache_entry entry = {0};
     struct err err = {0};
     if (!session->language->external->compile)
         return 0;
-    make_key(session, way->name, key);
-    bool cached = workshop_find(session, key, &entry);
-    int result = cached ? from_cache(way, session, &entry, &err)
-                        : run_compiler(way, session, key, &err);
+    make_key(session, backend_ops->name, key);
+    bool cached = build_scratch_find(session, key, &entry);
+    int result = cached ? from_cache(backend_ops, session, &entry, &err)
+                        : run_compiler(backend_ops, session, key, &err);
     if (cached) {
         mem_free(entry.path);
         mem_free(entry.diagnostics);
@@ -168,9 +168,9 @@ static int compile(struct way *self, struct session *session)
     return result;
 }
 
-static int start(struct way *self, struct session *session, struct err *err)
+static int start(struct backend_ops *self, struct session *session, struct err *err)
 {
-    struct external_way *way = (struct external_way *)(void *)self;
+    struct external_backend *backend_ops = (struct external_backend *)(void *)self;
     const struct external *external = session->language->external;
     struct warpgym_child_open open;
     struct child_program program = {.argv = external->run,
@@ -178,31 +178,34 @@ static int start(struct way *self, struct session *session, struct err *err)
                                     .readable = external->readable,
                                     .open = &open};
     struct wire_open role = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE};
-    int descriptors[2] = {-1, way->built};
+    int descriptors[2] = {-1, backend_ops->built};
     struct child_start child_start = {.message = &role,
                                       .program = &program,
                                       .descriptors = descriptors,
-                                      .descriptor_count = way->built >= 0 ? 2 : 1,
+                                      .descriptor_count = backend_ops->built >= 0 ? 2 : 1,
                                       .timeout_ms = session->settings->run_load_timeout_ms,
                                       .cancelled = session->cancelled,
                                       .slot_outputs = true};
-    program_open(session->problem, way->name, (uint32_t)session_threads(session), &open);
+    external_program_open(session->problem, backend_ops->name, (uint32_t)session_threads(session),
+                          &open);
     int result = descriptors[0] = file_memory_from("source", session->text->text,
                                                    session->text->bytes, err);
     if (result < 0)
         return result;
-    result = judge_start(session->judge, NULL, SANDBOX_PROGRAM, session->largest.bytes,
-                         &session->candidate, &child_start, NULL, NULL, err);
+    result = judge_start_child(session->judge, NULL, SANDBOX_PROGRAM, session->largest.bytes,
+                               &session->candidate, &child_start, NULL, NULL, err);
     close(descriptors[0]);
     session->verdict->compiled |= result == 0;
     return result;
 }
 
-int open_external(struct session *session)
+int external_open(struct session *session)
 {
-    struct external_way way = {.way = {compile, start}, .built = -1, .name = file_name(session)};
-    int result = session_open(session, &way.way);
-    if (way.built >= 0)
-        close(way.built);
+    struct external_backend backend_ops = {.backend_ops = {compile, start},
+                                           .built = -1,
+                                           .name = file_name(session)};
+    int result = session_open(session, &backend_ops.backend_ops);
+    if (backend_ops.built >= 0)
+        close(backend_ops.built);
     return result;
 }

@@ -1,4 +1,4 @@
-/* open_native: from a C source to two children with loaded shared objects.
+/* native_open: from a C source to two children with loaded shared objects.
  *
  * The reference is got ready in a thread of its own while the candidate compiles:
  *
@@ -145,7 +145,7 @@ static int open_child(struct session *session, struct child *child, uint32_t rol
     struct wire_open open = {.type = WIRE_OPEN,
                              .role = role,
                              .threads = (uint32_t)session_threads(session)};
-    open.gpu = judge_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
+    open.gpu = judge_wire_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
     int descriptors[3] = {-1, -1, -1};
     struct child_start start = {.message = &open,
                                 .descriptors = descriptors,
@@ -164,9 +164,9 @@ static int open_child(struct session *session, struct child *child, uint32_t rol
     if (result >= 0)
         start.process = session_reserved(session);
     if (result >= 0)
-        result = judge_start(session->judge, session->unit,
-                             session->gpu ? SANDBOX_CUDA : SANDBOX_NATIVE, session->largest.bytes,
-                             child, &start, NULL, NULL, err);
+        result = judge_start_child(session->judge, session->unit,
+                                   session->gpu ? SANDBOX_CUDA : SANDBOX_NATIVE,
+                                   session->largest.bytes, child, &start, NULL, NULL, err);
     for (int i = 0; i < 3; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
@@ -222,10 +222,10 @@ static int prepare_reference(struct preparation *preparation)
     struct session *session = preparation->session;
     if (!session->gpu)
         return make_reference(preparation);
-    if (shelf_has(&session->judge->shelf, session->problem->hash, session->gpu))
+    if (reference_cache_has(&session->judge->references, session->problem->hash, session->gpu))
         return 0;
-    preparation->fault = fault_room;
-    int result = room_check(session, &preparation->err);
+    preparation->fault = fault_gpu_memory;
+    int result = memory_budget_check(session, &preparation->err);
     return result < 0 ? result : compile_reference(preparation);
 }
 
@@ -350,21 +350,21 @@ const struct gpu_work *session_work(struct session *session)
     return session->unit && session->unit->work.gpu == session->gpu ? &session->unit->work : NULL;
 }
 
-int native_reference(struct session *session)
+int native_open_reference(struct session *session)
 {
     struct preparation preparation = {.session = session};
     find_largest(session->problem, &session->largest);
     return make_reference(&preparation) < 0 ? preparation.fault(session, &preparation.err) : 0;
 }
 
-int session_open(struct session *session, struct way *way)
+int session_open(struct session *session, struct backend_ops *backend_ops)
 {
     struct verdict *verdict = session->verdict;
     struct preparation preparation;
     struct err err = {0};
     int64_t start_ns = clock_now_ns();
     prepare_begin(&preparation, session);
-    int result = way->compile(way, session);
+    int result = backend_ops->compile(backend_ops, session);
     verdict->stages_ms[STAGE_COMPILE] = clock_ms_since(start_ns);
     if (session->gpu) {
         (void)!prepare_end(&preparation);
@@ -373,7 +373,7 @@ int session_open(struct session *session, struct way *way)
             preparation.result = make_reference(&preparation);
     }
     start_ns = clock_now_ns();
-    if (result == 0 && way->open(way, session, &err) < 0)
+    if (result == 0 && backend_ops->open(backend_ops, session, &err) < 0)
         result = fault_candidate(session, &err);
     prepare_work(session);
     prepare_slot(&preparation);
@@ -392,30 +392,30 @@ int session_open(struct session *session, struct way *way)
 }
 
 /* C and CUDA. */
-struct native_way {
-    struct way way; /* first */
+struct native_backend {
+    struct backend_ops backend_ops; /* first */
     struct artifact artifact;
 };
 
-static int native_compile(struct way *self, struct session *session)
+static int native_compile(struct backend_ops *self, struct session *session)
 {
-    struct native_way *way = (struct native_way *)(void *)self;
-    return compile_candidate(session, session->language->gpu, &way->artifact);
+    struct native_backend *backend_ops = (struct native_backend *)(void *)self;
+    return compile_candidate(session, session->language->gpu, &backend_ops->artifact);
 }
 
-static int native_start(struct way *self, struct session *session, struct err *err)
+static int native_start(struct backend_ops *self, struct session *session, struct err *err)
 {
-    struct native_way *way = (struct native_way *)(void *)self;
+    struct native_backend *backend_ops = (struct native_backend *)(void *)self;
     return open_child(session, &session->candidate, WIRE_CANDIDATE, session->text->text,
-                      &way->artifact, NULL, err);
+                      &backend_ops->artifact, NULL, err);
 }
 
-int open_native(struct session *session)
+int native_open(struct session *session)
 {
-    struct native_way way = {.way = {native_compile, native_start}};
+    struct native_backend backend_ops = {.backend_ops = {native_compile, native_start}};
     if (session->language->gpu && !session->gpu)
         return compile_only(session);
-    int result = session_open(session, &way.way);
-    artifact_deinit(&way.artifact);
+    int result = session_open(session, &backend_ops.backend_ops);
+    artifact_deinit(&backend_ops.artifact);
     return result;
 }

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-struct shelf_item {
+struct cached_reference {
     struct reference reference;
-    struct shelf_item *older;
+    struct cached_reference *older;
 };
 
 void reference_close(struct reference *reference)
@@ -23,32 +23,32 @@ void reference_close(struct reference *reference)
     *reference = REFERENCE_NONE;
 }
 
-void shelf_init(struct shelf *shelf)
+void reference_cache_init(struct reference_cache *references)
 {
-    *shelf = (struct shelf){0};
-    pthread_mutex_init(&shelf->lock, NULL);
+    *references = (struct reference_cache){0};
+    pthread_mutex_init(&references->lock, NULL);
 }
 
-static void close_items(struct shelf_item *item)
+static void close_items(struct cached_reference *item)
 {
     while (item) {
-        struct shelf_item *older = item->older;
+        struct cached_reference *older = item->older;
         reference_close(&item->reference);
         mem_free(item);
         item = older;
     }
 }
 
-void shelf_deinit(struct shelf *shelf)
+void reference_cache_deinit(struct reference_cache *references)
 {
-    close_items(shelf->newest);
-    pthread_mutex_destroy(&shelf->lock);
+    close_items(references->newest);
+    pthread_mutex_destroy(&references->lock);
 }
 
 /* With the lock: cuts an item out, and puts it before `list`. */
-static struct shelf_item *move(struct shelf_item **place, struct shelf_item *list)
+static struct cached_reference *move(struct cached_reference **place, struct cached_reference *list)
 {
-    struct shelf_item *item = *place;
+    struct cached_reference *item = *place;
     *place = item->older;
     item->older = list;
     return item;
@@ -60,23 +60,24 @@ static bool suits(const struct reference *reference, const char *hash,
     return reference->child.gpu == gpu && strcmp(reference->hash, hash) == 0;
 }
 
-bool shelf_has(struct shelf *shelf, const char *hash, const struct gpu_context *gpu)
+bool reference_cache_has(struct reference_cache *references, const char *hash,
+                         const struct gpu_context *gpu)
 {
     bool has = false;
-    pthread_mutex_lock(&shelf->lock);
-    for (const struct shelf_item *item = shelf->newest; item && !has; item = item->older)
+    pthread_mutex_lock(&references->lock);
+    for (const struct cached_reference *item = references->newest; item && !has; item = item->older)
         has = suits(&item->reference, hash, gpu);
-    pthread_mutex_unlock(&shelf->lock);
+    pthread_mutex_unlock(&references->lock);
     return has;
 }
 
-bool shelf_take(struct shelf *shelf, const char *hash, const struct gpu_context *gpu,
-                struct reference *reference)
+bool reference_cache_take(struct reference_cache *references, const char *hash,
+                          const struct gpu_context *gpu, struct reference *reference)
 {
-    struct shelf_item *dead = NULL;
-    struct shelf_item *found = NULL;
-    pthread_mutex_lock(&shelf->lock);
-    for (struct shelf_item **place = &shelf->newest; *place && !found;) {
+    struct cached_reference *dead = NULL;
+    struct cached_reference *found = NULL;
+    pthread_mutex_lock(&references->lock);
+    for (struct cached_reference **place = &references->newest; *place && !found;) {
         struct reference *candidate = &(*place)->reference;
         if (!suits(candidate, hash, gpu))
             place = &(*place)->older;
@@ -85,7 +86,7 @@ bool shelf_take(struct shelf *shelf, const char *hash, const struct gpu_context 
         else
             found = move(place, NULL);
     }
-    pthread_mutex_unlock(&shelf->lock);
+    pthread_mutex_unlock(&references->lock);
     close_items(dead);
     if (!found)
         return false;
@@ -95,13 +96,13 @@ bool shelf_take(struct shelf *shelf, const char *hash, const struct gpu_context 
 }
 
 /* With the lock: cuts out all of that device but the newest ones, and counts them. */
-static struct shelf_item *cut_oldest(struct shelf *shelf, const struct gpu_context *gpu, int places,
-                                     int *count)
+static struct cached_reference *cut_oldest(struct reference_cache *references,
+                                           const struct gpu_context *gpu, int places, int *count)
 {
-    struct shelf_item *cut = NULL;
+    struct cached_reference *cut = NULL;
     int kept = 0;
     *count = 0;
-    for (struct shelf_item **place = &shelf->newest; *place;) {
+    for (struct cached_reference **place = &references->newest; *place;) {
         bool of_it = (*place)->reference.child.gpu == gpu;
         if (of_it && kept == places) {
             cut = move(place, cut);
@@ -114,27 +115,27 @@ static struct shelf_item *cut_oldest(struct shelf *shelf, const struct gpu_conte
     return cut;
 }
 
-void shelf_put(struct shelf *shelf, struct reference *reference)
+void reference_cache_put(struct reference_cache *references, struct reference *reference)
 {
-    struct shelf_item *item = mem_alloc(sizeof *item);
+    struct cached_reference *item = mem_alloc(sizeof *item);
     int ignored;
     item->reference = *reference;
     *reference = REFERENCE_NONE;
-    pthread_mutex_lock(&shelf->lock);
-    item->older = shelf->newest;
-    shelf->newest = item;
-    struct shelf_item *surplus = cut_oldest(shelf, item->reference.child.gpu, SHELF_PLACES,
-                                            &ignored);
-    pthread_mutex_unlock(&shelf->lock);
+    pthread_mutex_lock(&references->lock);
+    item->older = references->newest;
+    references->newest = item;
+    struct cached_reference *surplus = cut_oldest(references, item->reference.child.gpu,
+                                                  REFERENCE_CACHE_PER_DEVICE, &ignored);
+    pthread_mutex_unlock(&references->lock);
     close_items(surplus);
 }
 
-int shelf_clear(struct shelf *shelf, const struct gpu_context *gpu)
+int reference_cache_clear(struct reference_cache *references, const struct gpu_context *gpu)
 {
     int count;
-    pthread_mutex_lock(&shelf->lock);
-    struct shelf_item *cleared = cut_oldest(shelf, gpu, 0, &count);
-    pthread_mutex_unlock(&shelf->lock);
+    pthread_mutex_lock(&references->lock);
+    struct cached_reference *cleared = cut_oldest(references, gpu, 0, &count);
+    pthread_mutex_unlock(&references->lock);
     close_items(cleared);
     return count;
 }

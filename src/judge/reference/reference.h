@@ -1,6 +1,6 @@
 /* reference: the child that knows the answer, and the shelf where it stands between evaluations.
  *
- *   session: shelf_take ─► judge a candidate ─► shelf_put       (session_reference.c)
+ *   session: reference_cache_take ─► judge a candidate ─► reference_cache_put       (session_reference.c)
  *                 ▲                                 │
  *                 └──────────── shelf ◄─────────────┘ (the oldest makes room)
  *
@@ -39,28 +39,29 @@ struct reference {
 };
 
 #define REFERENCE_NONE ((struct reference){.description = -1, .weights = -1})
-#define SHELF_PLACES 8 /* for each device */
+#define REFERENCE_CACHE_PER_DEVICE 8 /* for each device */
 
-struct shelf_item;
+struct cached_reference;
 
-struct shelf {
+struct reference_cache {
     pthread_mutex_t lock;
-    struct shelf_item *newest;
+    struct cached_reference *newest;
 };
 
 /* Ends its process and frees what it has; it is REFERENCE_NONE then. */
 void reference_close(struct reference *reference);
 
-void shelf_init(struct shelf *shelf);
-void shelf_deinit(struct shelf *shelf);
+void reference_cache_init(struct reference_cache *references);
+void reference_cache_deinit(struct reference_cache *references);
 /* The newest for that problem on that device (NULL: the CPU) that lives. False: none. */
-bool shelf_take(struct shelf *shelf, const char *hash, const struct gpu_context *gpu,
-                struct reference *reference);
+bool reference_cache_take(struct reference_cache *references, const char *hash,
+                          const struct gpu_context *gpu, struct reference *reference);
 /* Whether it would find one now. */
-bool shelf_has(struct shelf *shelf, const char *hash, const struct gpu_context *gpu);
+bool reference_cache_has(struct reference_cache *references, const char *hash,
+                         const struct gpu_context *gpu);
 /* Takes it over. */
-void shelf_put(struct shelf *shelf, struct reference *reference);
+void reference_cache_put(struct reference_cache *references, struct reference *reference);
 /* Closes all of that device: their memory is wanted. How many there were. */
-int shelf_clear(struct shelf *shelf, const struct gpu_context *gpu);
+int reference_cache_clear(struct reference_cache *references, const struct gpu_context *gpu);
 
 #endif

@@ -31,7 +31,7 @@ bool session_reference_ready(struct session *session)
         strcmp(reference->hash, hash) == 0 && !sandboxed_ended(&reference->child.process))
         return true;
     struct reference found;
-    if (!shelf_take(&session->judge->shelf, hash, session->gpu, &found))
+    if (!reference_cache_take(&session->judge->references, hash, session->gpu, &found))
         return false;
     reference_close(reference);
     *reference = found;
@@ -46,7 +46,7 @@ void session_rest_reference(struct session *session)
     struct reference *reference = &session->reference;
     reference->child.cancelled = session->judge->options.cancelled; /* nobody's job for now */
     if (reference->open && reference->hash[0] && child_rest(&reference->child))
-        shelf_put(&session->judge->shelf, reference);
+        reference_cache_put(&session->judge->references, reference);
     else
         reference_close(reference);
 }

@@ -1,4 +1,4 @@
-/* open_torch: two children with PyTorch in them, one with the problem's module, one with the
+/* torch_open: two children with PyTorch in them, one with the problem's module, one with the
  * candidate's.
  *
  * The reference child builds its Model under a weight seed that the judge draws once for each
@@ -100,7 +100,7 @@ static void fill_open(const struct session *session, uint32_t role, struct wire_
     };
     snprintf(open->entry_point, sizeof open->entry_point, "%s%s", problem->entry_point,
              role == WIRE_REFERENCE || simple ? "" : "New");
-    open->gpu = judge_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
+    open->gpu = judge_wire_gpu(session->judge, session->gpu ? &session->gpu->facts : NULL);
     if (role == WIRE_REFERENCE && !simple)
         snprintf(open->compile, sizeof open->compile, "%s", settings->torch_compile);
 }
@@ -120,10 +120,10 @@ static int open_child(struct session *session, struct child *child, const struct
     fill_open(session, opening->role, &open);
     if (!opening->own_process)
         start.process = session_reserved(session);
-    return judge_start(session->judge, session->unit,
-                       session->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
-                       arguments_bytes(session, opening->role), child, &start, opened,
-                       opened_descriptors, err);
+    return judge_start_child(session->judge, session->unit,
+                             session->gpu ? SANDBOX_TORCH_CUDA : SANDBOX_TORCH,
+                             arguments_bytes(session, opening->role), child, &start, opened,
+                             opened_descriptors, err);
 }
 
 /* What the process that makes the cases wrote is the reference's to answer with, and for the judge
@@ -200,7 +200,7 @@ static int open_reference(struct session *session, struct wire_opened *opened,
     return result < 0 ? fault_reference(session, &err) : 0;
 }
 
-int torch_reference(struct session *session)
+int torch_open_reference(struct session *session)
 {
     struct err err = {0};
     struct wire_opened opened = {0};
@@ -216,9 +216,9 @@ int torch_reference(struct session *session)
         if (take_opened(reference, &opened, descriptors, &err) < 0)
             return fault_reference(session, &err);
         session->largest = reference->torch_layout;
-        if (room_check(session, &err) < 0) {
+        if (memory_budget_check(session, &err) < 0) {
             reference_close(&session->reference);
-            return fault_room(session, &err);
+            return fault_gpu_memory(session, &err);
         }
         memcpy(reference->hash, session->reference_hash, sizeof reference->hash);
     }
@@ -249,16 +249,16 @@ static int open_candidate(struct session *session)
     return 0;
 }
 
-int open_torch(struct session *session)
+int torch_open(struct session *session)
 {
     int result = session_enter(session, SANDBOX_TORCH_CUDA);
     int64_t start_ns = clock_now_ns();
     if (result == 0)
-        result = torch_reference(session);
+        result = torch_open_reference(session);
     if (result == 0)
         result = open_candidate(session);
     if (result == 0) /* if it compiled something, somebody else may have the one of before */
-        result = torch_reference(session);
+        result = torch_open_reference(session);
     session_end_stage(session, STAGE_LOAD, start_ns);
     return result;
 }

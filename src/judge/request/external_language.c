@@ -191,7 +191,7 @@ static int parse(struct reading *reading, struct language *language, struct exte
 {
     *language = (struct language){.name = "",
                                   .format = PROBLEM_NATIVE,
-                                  .open = open_external,
+                                  .open = external_open,
                                   .external = external};
     int result = yaml_parse(&reading->yaml, reading->arena, name, text, bytes, reading->err);
     return result < 0 ? result : read_language(reading, language, external);

@@ -34,7 +34,7 @@ struct language {
     bool gpu;                   /* it is for a GPU, and elsewhere at most compiled */
     bool interpreted;           /* where there is no GPU: its answers count, its times do not */
     bool decoys;                /* its kernels can be made to have no effect: WIRE_ABLATE */
-    int (*open)(struct session *session); /* as open_native; 0 or -1 (the verdict says why) */
+    int (*open)(struct session *session); /* as native_open; 0 or -1 (the verdict says why) */
     const struct external *external;      /* NULL: it is one of ours */
 };
 

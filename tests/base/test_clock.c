@@ -1,14 +1,7 @@
 /* Wall-clock time as text. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/json.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static const struct {
     int64_t ms;
@@ -24,19 +17,17 @@ static const struct {
     {INT64_MAX, ""}, /* year 292278994 has more digits than the format */
 };
 
-static void text(void **state)
+TEST(text)
 {
     char got[CLOCK_TEXT_BYTES];
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         clock_text(rows[i].ms, got);
         assert_string_equal(got, rows[i].text);
     }
 }
 
-static void json(void **state)
+TEST(json)
 {
-    (void)state;
     json_t *never = json_time(0), *then = json_time(1769860800007);
     assert_true(json_is_null(never));
     assert_string_equal(json_string_value(then), "2026-01-31T12:00:00.007Z");
@@ -45,18 +36,7 @@ static void json(void **state)
 }
 
 /* The machine's clock may be set while this runs, but not by decades. */
-static void now(void **state)
+TEST(now)
 {
-    (void)state;
     assert_in_range(clock_wall_ms(), INT64_C(1700000000000), INT64_C(4000000000000));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text),
-        cmocka_unit_test(json),
-        cmocka_unit_test(now),
-    };
-    return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

@@ -1,28 +1,20 @@
 /* Directories: whose a path is, and what is on the disk. */
 #include "base/file.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void test_parent(void **state)
+TEST(parent)
 {
     static const struct {
         const char *path, *parent;
     } rows[] = {
         {"a", "."}, {"a/b", "a"}, {"/a", "/"}, {"/a/b/c", "/a/b"}, {"../a", ".."}, {"", "."},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char *parent = file_parent(rows[i].path);
         assert_string_equal(parent, rows[i].parent);
@@ -30,12 +22,11 @@ static void test_parent(void **state)
     }
 }
 
-static void test_from(void **state)
+TEST(from)
 {
     static const struct {
         const char *path, *found;
     } rows[] = {{"a", "x/a"}, {"a/b", "x/a/b"}, {"/a", "/a"}, {"../a", "x/../a"}};
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char *found = file_from("x", rows[i].path);
         assert_string_equal(found, rows[i].found);
@@ -44,11 +35,10 @@ static void test_from(void **state)
 }
 
 /* A directory may be a link; what lies in one may not: nobody's files elsewhere are meant. */
-static void test_sync(void **state)
+TEST(sync)
 {
     char directory[] = "/tmp/warpgym-file-XXXXXX";
     struct err err = {0};
-    (void)state;
     assert_non_null(mkdtemp(directory));
     char *file = mem_printf("%s/file", directory), *link = mem_printf("%s/link", directory);
     char *inner = mem_printf("%s/inner", directory), *none = mem_printf("%s/none/x", directory);
@@ -70,14 +60,4 @@ static void test_sync(void **state)
     mem_free(link);
     mem_free(inner);
     mem_free(none);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parent),
-        cmocka_unit_test(test_from),
-        cmocka_unit_test(test_sync),
-    };
-    return cmocka_run_group_tests_name("file", tests, NULL, NULL);
 }

@@ -1,27 +1,19 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static json_t *parsed(const char *text)
 {
     json_t *value = NULL;
     struct err err = {0};
-    if (json_parse("t", text, strlen(text), &value, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(json_parse("t", text, strlen(text), &value, &err), &err);
     return value;
 }
 
-static void test_parse_and_write(void **state)
+TEST(parse_and_write)
 {
-    (void)state;
     static const char *const rows[] = {
         "{}",
         "[]",
@@ -53,9 +45,8 @@ static void test_parse_and_write(void **state)
     }
 }
 
-static void test_parse_errors(void **state)
+TEST(parse_errors)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } rows[] = {
@@ -86,9 +77,8 @@ static void test_parse_errors(void **state)
     assert_non_null(strstr(err.text, "f:12:5: "));
 }
 
-static void test_depth(void **state)
+TEST(depth)
 {
-    (void)state;
     char text[2 * JSON_DEPTH_MAX + 8];
     for (int depth = JSON_DEPTH_MAX; depth <= JSON_DEPTH_MAX + 1; depth++) {
         memset(text, '[', (size_t)depth);
@@ -113,9 +103,8 @@ static void test_depth(void **state)
     free(flood);
 }
 
-static void test_getters(void **state)
+TEST(getters)
 {
-    (void)state;
     json_t *object = parsed(
         "{\"s\":\"text\",\"i\":-5,\"d\":0.5,\"b\":true,\"a\":[1],\"o\":{},\"n\":null}");
     struct err err = {0};
@@ -167,9 +156,8 @@ static void test_getters(void **state)
     json_decref(object);
 }
 
-static void test_keys(void **state)
+TEST(keys)
 {
-    (void)state;
     static const char *const names[] = {"problem", "candidate"};
     struct err err = {0};
     json_t *good = parsed("{\"candidate\":1}"), *slip = parsed("{\"problem\":1,\"candidat\":2}"),
@@ -184,9 +172,8 @@ static void test_keys(void **state)
     json_decref(wild);
 }
 
-static void test_values_that_always_succeed(void **state)
+TEST(values_that_always_succeed)
 {
-    (void)state;
     json_t *array = json_array();
     json_array_append_new(array, json_number(0.1));
     json_array_append_new(array, json_number(1.0 / 3));
@@ -213,9 +200,8 @@ static void test_values_that_always_succeed(void **state)
     buf_deinit(&out);
 }
 
-static void test_a_line_that_does_not_fit(void **state)
+TEST(a_line_that_does_not_fit)
 {
-    (void)state;
     json_t *object = json_object();
     json_put(object, "key", json_text("a long value"));
     struct buf out;
@@ -225,18 +211,4 @@ static void test_a_line_that_does_not_fit(void **state)
     assert_non_null(strstr(err.text, "longer than 10 bytes"));
     json_decref(object);
     buf_deinit(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse_and_write),
-        cmocka_unit_test(test_parse_errors),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_getters),
-        cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_values_that_always_succeed),
-        cmocka_unit_test(test_a_line_that_does_not_fit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,40 +1,33 @@
 /* Lines of a file: where they end, which are passed over, and how long they may be. */
 #include "base/lines.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define LONG_BYTES 200000 /* more than is read at once */
 
 static char path[] = "/tmp/warpgym-lines-XXXXXX";
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
     return 0;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     unlink(path);
     return 0;
 }
+
+TEST_GROUP(set_up, tear_down);
 
 static struct lines *open_text(const char *text, size_t count, size_t max_bytes)
 {
@@ -59,9 +52,8 @@ static const struct {
     {" a \n", {" a "}, {1}},
 };
 
-static void test_lines(void **state)
+TEST(lines)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct lines *lines = open_text(cases[i].text, strlen(cases[i].text), 64);
         const char *text;
@@ -78,27 +70,25 @@ static void test_lines(void **state)
     }
 }
 
-static void test_any_byte(void **state)
+TEST(any_byte)
 {
     static const char bytes[] = "a\0b\xff\nc";
     struct lines *lines = open_text(bytes, sizeof bytes - 1, 64);
     const char *text;
     size_t count;
     struct err err;
-    (void)state;
     assert_int_equal(lines_next(lines, &text, &count, &err), 1);
     assert_int_equal(count, 4);
     assert_memory_equal(text, bytes, 4);
     lines_close(lines);
 }
 
-static void test_bound(void **state)
+TEST(bound)
 {
     char *text = mem_alloc(LONG_BYTES + 2);
     const char *line;
     size_t count;
     struct err err;
-    (void)state;
     memset(text, 'x', LONG_BYTES);
     text[LONG_BYTES] = '\n';
     for (size_t spare = 0; spare < 2; spare++) {
@@ -114,24 +104,12 @@ static void test_bound(void **state)
     mem_free(text);
 }
 
-static void test_what_is_no_file(void **state)
+TEST(what_is_no_file)
 {
     struct lines *lines;
     struct err err;
-    (void)state;
     assert_int_equal(lines_open(&lines, "/nowhere/x", 64, &err), ERR_MISSING);
     assert_int_equal(lines_open(&lines, "/tmp", 64, &err), ERR_INPUT);
     assert_null(lines);
     lines_close(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_any_byte),
-        cmocka_unit_test(test_bound),
-        cmocka_unit_test(test_what_is_no_file),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,4 +1,4 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/log.h"
 
 #include <ctype.h>
@@ -6,19 +6,12 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static int ends[2];
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     if (pipe2(ends, O_NONBLOCK) < 0)
         return -1;
     fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
@@ -26,9 +19,8 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     log_set_fd(STDERR_FILENO);
     log_set_level(LOG_LEVEL_WARN);
     log_set_format(LOG_FORMAT_TEXT);
@@ -38,6 +30,8 @@ static int teardown(void **state)
     close(ends[1]);
     return 0;
 }
+
+TEST_EACH(setup, teardown);
 
 static size_t received(char *text, size_t text_bytes)
 {
@@ -60,9 +54,8 @@ static void assert_record(const char *expected)
     assert_string_equal(text + length, expected);
 }
 
-static void test_records(void **state)
+TEST(records)
 {
-    (void)state;
     char nothing[10];
     log_write(LOG_LEVEL_WARN, "cache", "full: %d bytes", 5);
     assert_record("level=warn module=cache msg=\"full: 5 bytes\"\n");
@@ -83,9 +76,8 @@ static void test_records(void **state)
     assert_true(log_enabled(LOG_LEVEL_ERROR));
 }
 
-static void test_too_long_is_cut(void **state)
+TEST(too_long_is_cut)
 {
-    (void)state;
     static char big[3 * LOG_RECORD_BYTES], text[2 * LOG_RECORD_BYTES];
     memset(big, 'x', sizeof big - 1);
     log_event(LOG_LEVEL_WARN, "m", "long", "big", big, "more", big, NULL);
@@ -117,9 +109,8 @@ static void assert_field(const json_t *object, const char *key, const char *valu
         fail_msg("%s is '%s', not '%s'", key, found ? found : "(none)", value);
 }
 
-static void test_json(void **state)
+TEST(json)
 {
-    (void)state;
     static const struct {
         const char *value, *read;
     } rows[] = {
@@ -144,9 +135,8 @@ static void test_json(void **state)
 }
 
 /* Wherever the cut falls: between fields, in an escape, in a character of several bytes. */
-static void test_cut_json_is_json(void **state)
+TEST(cut_json_is_json)
 {
-    (void)state;
     static char big[LOG_RECORD_BYTES + 64];
     static const char *const fillers[] = {"x", "\n", "\"", "\x01", "\xf0\x9f\x98\x80", "\xff"};
     log_set_format(LOG_FORMAT_JSON);
@@ -170,9 +160,8 @@ static void *log_elsewhere(void *data)
     return NULL;
 }
 
-static void test_job(void **state)
+TEST(job)
 {
-    (void)state;
     char other[] = "other job";
     pthread_t thread;
     assert_null(log_set_job("one"));
@@ -218,9 +207,8 @@ static void *write_many(void *data)
     return NULL;
 }
 
-static void test_hooks_and_threads(void **state)
+TEST(hooks_and_threads)
 {
-    (void)state;
     static char text[1 << 20];
     pthread_t threads[4];
     log_set_hooks(hide, show, &hidden);
@@ -244,26 +232,10 @@ static void test_hooks_and_threads(void **state)
     assert_int_equal(lines, 800);
 }
 
-static void test_a_closed_log_fails_nothing(void **state)
+TEST(a_closed_log_fails_nothing)
 {
-    (void)state;
     log_set_fd(-1);
     errno = 1234;
     log_write(LOG_LEVEL_ERROR, "m", "nobody reads this");
     assert_int_equal(errno, 1234);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_records),
-        TEST(test_too_long_is_cut),
-        TEST(test_json),
-        TEST(test_cut_json_is_json),
-        TEST(test_job),
-        TEST(test_hooks_and_threads),
-        TEST(test_a_closed_log_fails_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

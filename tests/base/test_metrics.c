@@ -1,18 +1,12 @@
 #include "base/metrics.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/limits.h"
 
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define THREADS 4
 #define TIMES 20000
@@ -32,9 +26,8 @@ static void refresh(void *context)
     metrics_set(context, DEPTH, NULL, -1.5);
 }
 
-static void test_text(void **state)
+TEST(text)
 {
-    (void)state;
     struct metrics *metrics = metrics_new();
     struct metric_table *table = metrics_add(metrics, rows, ROWS);
     struct buf out;
@@ -72,9 +65,8 @@ static void test_text(void **state)
 }
 
 /* As many series as there may be, and one for all others. */
-static void test_bounded(void **state)
+TEST(bounded)
 {
-    (void)state;
     struct metrics *metrics = metrics_new();
     struct metric_table *table = metrics_add(metrics, rows, ROWS);
     struct buf out;
@@ -108,9 +100,8 @@ static void *update(void *argument)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-    (void)state;
     struct metrics *metrics = metrics_new();
     struct metric_table *table = metrics_add(metrics, rows, ROWS);
     pthread_t threads[THREADS];
@@ -139,23 +130,11 @@ static void test_threads(void **state)
     metrics_free(metrics);
 }
 
-static void test_none(void **state)
+TEST(none)
 {
-    (void)state;
     assert_null(metrics_add(NULL, rows, ROWS));
     metrics_count(NULL, JOBS, (const char *[]){"a", "b"}, 1);
     metrics_observe(NULL, LATENCY, (const char *[]){"a"}, 1);
     assert_null(metrics_series(NULL, DEPTH, NULL));
     metric_shift(NULL, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_bounded),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,12 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/nearest.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
 
 static const char *const names[] = {"name", "summary", "signature", "shape", "scale", NULL,
                                     "rows", "cols",    "in",        "inout", "check", ""};
 #define NAMES COUNT(names)
 
-static void test_nearest(void **state)
+TEST(nearest)
 {
-    (void)state;
     static const struct {
         const char *what;
         const char *nearest;
@@ -45,18 +36,16 @@ static void test_nearest(void **state)
     }
 }
 
-static void test_first_of_equals(void **state)
+TEST(first_of_equals)
 {
-    (void)state;
     static const char *const pairs[] = {"abd", "abe", "abc"};
     assert_ptr_equal(nearest_name("abx", pairs, 3), pairs[0]);
     assert_ptr_equal(nearest_name("abc", pairs, 3), pairs[2]);
     assert_null(nearest_name("abc", NULL, 0));
 }
 
-static void test_unknown(void **state)
+TEST(unknown)
 {
-    (void)state;
     static const char *const fruit[] = {"apple", NULL, "pear", "plum"};
     static const char *many[100];
     static const struct {
@@ -82,9 +71,8 @@ static void test_unknown(void **state)
     }
 }
 
-static void test_long_names(void **state)
+TEST(long_names)
 {
-    (void)state;
     char just[129], over[130], other[129];
     memset(just, 'a', sizeof just);
     memset(over, 'a', sizeof over);
@@ -94,15 +82,4 @@ static void test_long_names(void **state)
     const char *const longs[] = {over, other};
     assert_ptr_equal(nearest_name(just, longs, 2), other);
     assert_null(nearest_name(over, longs, 2));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_first_of_equals),
-        cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_long_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,20 @@
 #include "base/paths.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/process.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static char place[] = "/tmp/test_paths.XXXXXX";
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     snprintf(place, sizeof place, "/tmp/test_paths.XXXXXX");
     static const char *const variables[] = {"XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME",
                                             "WARPGYM_PYTHON", "HOME"};
@@ -30,12 +23,13 @@ static int setup(void **state)
     return mkdtemp(place) ? 0 : -1;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     file_remove_tree(place);
     return 0;
 }
+
+TEST_EACH(setup, teardown);
 
 static char *inside(const char *name)
 {
@@ -69,9 +63,8 @@ static void root_of(const char *name, char *root, size_t root_bytes)
     mem_free(program);
 }
 
-static void test_root(void **state)
+TEST(root)
 {
-    (void)state;
     static const struct {
         const char *program, *problems, *mark, *root;
     } rows[] = {
@@ -97,9 +90,8 @@ static void test_root(void **state)
     }
 }
 
-static void test_a_root_that_strangers_can_write_is_passed_over(void **state)
+TEST(a_root_that_strangers_can_write_is_passed_over)
 {
-    (void)state;
     char root[512];
     make_directory("open/bin");
     make_directory("open/problems");
@@ -125,9 +117,8 @@ static void assert_path(char *got, const char *below)
     mem_free(got);
 }
 
-static void test_own_directories(void **state)
+TEST(own_directories)
 {
-    (void)state;
     char *home = inside("home"), *xdg = inside("xdg"), *named = inside("named/cache");
     make_directory("home");
     setenv("HOME", home, 1);
@@ -149,9 +140,8 @@ static void test_own_directories(void **state)
     mem_free(named);
 }
 
-static void test_without_a_home(void **state)
+TEST(without_a_home)
 {
-    (void)state;
     static const char *const homes[] = {NULL, "/", "/no/such/home"};
     for (size_t i = 0; i < COUNT(homes); i++) {
         if (homes[i])
@@ -167,9 +157,8 @@ static void test_without_a_home(void **state)
     }
 }
 
-static void test_a_cache_that_cannot_be(void **state)
+TEST(a_cache_that_cannot_be)
 {
-    (void)state;
     char *file = inside("file");
     struct err err = {0};
     assert_int_equal(file_write_atomic(file, "", 0, 0600, NULL), 0);
@@ -178,9 +167,8 @@ static void test_a_cache_that_cannot_be(void **state)
     mem_free(file);
 }
 
-static void test_python(void **state)
+TEST(python)
 {
-    (void)state;
     char *python = NULL;
     struct err err = {0};
     assert_int_equal(paths_python("/bin/sh", &python, &err), 0);
@@ -198,9 +186,8 @@ static void test_python(void **state)
     assert_non_null(strstr(err.text, "WARPGYM_PYTHON"));
 }
 
-static void test_problems(void **state)
+TEST(problems)
 {
-    (void)state;
     struct paths_list roots;
     struct err err = {0};
     make_directory("one");
@@ -223,9 +210,8 @@ static void test_problems(void **state)
     mem_free(setting);
 }
 
-static void test_lock_directory(void **state)
+TEST(lock_directory)
 {
-    (void)state;
     struct err err = {0};
     char *home = inside("home");
     make_directory("home");
@@ -250,16 +236,5 @@ int main(int argc, char **argv)
         mem_free(root);
         return 0;
     }
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_root),
-        TEST(test_a_root_that_strangers_can_write_is_passed_over),
-        TEST(test_own_directories),
-        TEST(test_without_a_home),
-        TEST(test_a_cache_that_cannot_be),
-        TEST(test_python),
-        TEST(test_problems),
-        TEST(test_lock_directory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run();
 }

@@ -1,14 +1,8 @@
 /* What strangers' text may do to a terminal: nothing. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/printable.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 static const struct {
     const char *from, *to;
@@ -34,9 +28,8 @@ static const struct {
     {"\xF0\x9F\x9A\x80", "\xF0\x9F\x9A\x80", 1, false},
 };
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[64];
         snprintf(text, sizeof text, "%s", rows[i].from);
@@ -44,10 +37,4 @@ static void test_rows(void **state)
         assert_string_equal(text, rows[i].to);
         assert_int_equal(width, rows[i].width);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
-    return cmocka_run_group_tests_name("plain", tests, NULL, NULL);
 }

@@ -1,24 +1,18 @@
 #include "base/process.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *const environment[] = {"PATH=/usr/bin:/bin", "MARK=yes", NULL};
 
@@ -72,9 +66,8 @@ static const struct {
     {"(setsid sleep 0.3 &) ; echo away", 0, 0, "away\n"},
 };
 
-static void test_ends(void **state)
+TEST(ends)
 {
-    (void)state;
     int extra = open("/dev/null", O_RDONLY); /* without O_CLOEXEC */
     for (size_t i = 0; i < COUNT(ends); i++) {
         struct outcome outcome;
@@ -92,9 +85,8 @@ static void test_ends(void **state)
     assert_no_child();
 }
 
-static void test_timeout_kills_the_whole_session(void **state)
+TEST(timeout_kills_the_whole_session)
 {
-    (void)state;
     static const char *const scripts[] = {
         "echo before; sleep 100",
         "echo before; (sleep 100; echo after) & sleep 100 & wait",
@@ -115,9 +107,8 @@ static void test_timeout_kills_the_whole_session(void **state)
     assert_no_child();
 }
 
-static void test_flood_is_cut(void **state)
+TEST(flood_is_cut)
 {
-    (void)state;
     struct outcome outcome;
     outcome_init(&outcome, 1000);
     run("yes | head -c 3000000", NULL, &outcome);
@@ -131,9 +122,8 @@ static void test_flood_is_cut(void **state)
     outcome_deinit(&outcome);
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     char directory[] = "/tmp/test_process.XXXXXX";
     assert_non_null(mkdtemp(directory));
     struct outcome outcome;
@@ -155,9 +145,8 @@ static void test_limits(void **state)
     rmdir(directory);
 }
 
-static void test_cannot_start(void **state)
+TEST(cannot_start)
 {
-    (void)state;
     static const struct {
         const char *program, *directory;
         int code;
@@ -182,9 +171,8 @@ static void test_cannot_start(void **state)
     assert_no_child();
 }
 
-static void test_standard_descriptors_closed_in_the_parent(void **state)
+TEST(standard_descriptors_closed_in_the_parent)
 {
-    (void)state;
     int saved[3];
     for (int fd = 0; fd < 3; fd++) {
         saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
@@ -220,9 +208,8 @@ static void *busy_thread(void *data)
 }
 
 /* Signals interrupt every system call while other threads hold malloc's locks at each fork. */
-static void test_interrupted_in_a_threaded_parent(void **state)
+TEST(interrupted_in_a_threaded_parent)
 {
-    (void)state;
     atomic_int stop = 0;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, busy_thread, &stop), 0);
@@ -243,9 +230,8 @@ static void test_interrupted_in_a_threaded_parent(void **state)
     assert_no_child();
 }
 
-static void test_find(void **state)
+TEST(find)
 {
-    (void)state;
     char *path = process_find("sh");
     assert_non_null(path);
     assert_int_equal(path[0], '/');
@@ -261,19 +247,4 @@ static void test_find(void **state)
     mem_free(path);
     setenv("PATH", before, 1);
     mem_free(before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_timeout_kills_the_whole_session),
-        cmocka_unit_test(test_flood_is_cut),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_cannot_start),
-        cmocka_unit_test(test_standard_descriptors_closed_in_the_parent),
-        cmocka_unit_test(test_interrupted_in_a_threaded_parent),
-        cmocka_unit_test(test_find),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

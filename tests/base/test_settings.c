@@ -1,15 +1,9 @@
 #include "base/settings.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void assert_error(const struct err *err, const char *part)
 {
@@ -17,9 +11,8 @@ static void assert_error(const struct err *err, const char *part)
         fail_msg("'%s' does not say '%s'", err->text, part);
 }
 
-static void test_defaults(void **state)
+TEST(defaults)
 {
-    (void)state;
     struct settings settings;
     struct err err = {0};
     settings_init(&settings);
@@ -93,9 +86,8 @@ static const struct {
     {"python.path=", 0, NULL},
 };
 
-static void test_assignments(void **state)
+TEST(assignments)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(assignments); i++) {
         struct settings settings;
         struct err err = {0};
@@ -151,9 +143,8 @@ static const struct {
     {"run: \x80", "f.yaml:1: is not UTF-8"},
 };
 
-static void test_yaml(void **state)
+TEST(yaml)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(files); i++) {
         struct settings settings;
         struct err err = {0};
@@ -174,9 +165,8 @@ static void test_yaml(void **state)
     }
 }
 
-static void test_environment(void **state)
+TEST(environment)
 {
-    (void)state;
     static const struct {
         const char *variable, *error;
     } rows[] = {
@@ -218,9 +208,8 @@ static void test_environment(void **state)
 }
 
 /* KernelGYM's names: what they set, and what is another program's. */
-static void test_kernelgym_names(void **state)
+TEST(kernelgym_names)
 {
-    (void)state;
     static const struct {
         const char *variables[5]; /* NULL-terminated */
         const char *path, *value, *source;
@@ -285,9 +274,8 @@ static void test_kernelgym_names(void **state)
     }
 }
 
-static void test_precedence(void **state)
+TEST(precedence)
 {
-    (void)state;
     char path[] = "/tmp/test_settings.XXXXXX";
     assert_non_null(mkdtemp(path));
     char *file = mem_printf("%s/config.yaml", path);
@@ -321,9 +309,8 @@ static void test_precedence(void **state)
     mem_free(file);
 }
 
-static void test_values_that_do_not_go_together(void **state)
+TEST(values_that_do_not_go_together)
 {
-    (void)state;
     struct settings settings;
     struct err err = {0};
     settings_init(&settings);
@@ -333,9 +320,8 @@ static void test_values_that_do_not_go_together(void **state)
     settings_deinit(&settings);
 }
 
-static void test_shown_values_read_back(void **state)
+TEST(shown_values_read_back)
 {
-    (void)state;
     static const char *const changes[] = {"run.timeout_ms=1234", "cache.max_bytes=1000001",
                                           "timing.target=0.123456789012345678",
                                           "python.path=/a \"b\" \\ c: #d", "problems.path=/x:/y"};
@@ -364,9 +350,8 @@ static void test_shown_values_read_back(void **state)
 }
 
 /* From either variable, and never shown. */
-static void test_secret(void **state)
+TEST(secret)
 {
-    (void)state;
     static const char *const variables[] = {"WARPGYM_TOKEN=hush", "WARPGYM_SERVER_TOKEN=hush"};
     for (size_t i = 0; i < COUNT(variables); i++) {
         struct settings settings, again;
@@ -391,9 +376,8 @@ static void test_secret(void **state)
     }
 }
 
-static void test_secrets_are_not_shown(void **state)
+TEST(secrets_are_not_shown)
 {
-    (void)state;
     static const struct {
         const char *assignment, *secret;
     } rows[] = {{"server.token=correct-horse", "correct-horse"},
@@ -415,9 +399,8 @@ static void test_secrets_are_not_shown(void **state)
 }
 
 /* Whatever is known of a machine, the file reads back to it. */
-static void test_template(void **state)
+TEST(template)
 {
-    (void)state;
     static const struct settings_choice choices[] = {
         {"run.threads", "7", "Because."},
         {"python.path", "/a \"b\" \\ c", "One line.\nAnother line."},
@@ -450,9 +433,8 @@ static void test_template(void **state)
 }
 
 /* The files that are written have each section once. */
-static void test_sections_stand_together(void **state)
+TEST(sections_stand_together)
 {
-    (void)state;
     static const char *const paths[] = {
 #define X(field, path, kind, standard, low, high, help) path,
         SETTINGS(X)
@@ -467,9 +449,8 @@ static void test_sections_stand_together(void **state)
         }
 }
 
-static void test_descriptions(void **state)
+TEST(descriptions)
 {
-    (void)state;
     struct buf text, markdown;
     buf_init(&text, 100000);
     buf_init(&markdown, 100000);
@@ -481,24 +462,4 @@ static void test_descriptions(void **state)
                                           "`0.05` | 0.0001 to 1 | Sampling stops"));
     buf_deinit(&text);
     buf_deinit(&markdown);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_assignments),
-        cmocka_unit_test(test_yaml),
-        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_kernelgym_names),
-        cmocka_unit_test(test_precedence),
-        cmocka_unit_test(test_values_that_do_not_go_together),
-        cmocka_unit_test(test_shown_values_read_back),
-        cmocka_unit_test(test_secret),
-        cmocka_unit_test(test_secrets_are_not_shown),
-        cmocka_unit_test(test_template),
-        cmocka_unit_test(test_sections_stand_together),
-        cmocka_unit_test(test_descriptions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

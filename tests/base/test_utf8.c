@@ -1,19 +1,11 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/utf8.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Shortest forms, no surrogates, nothing beyond U+10FFFF; what is not whole is none. */
-static void test_sequence(void **state)
+TEST(sequence)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t length;
@@ -42,9 +34,8 @@ static void test_sequence(void **state)
 }
 
 /* Every cut of a text with characters of one to four bytes is text, and as long as it can be. */
-static void test_cut(void **state)
+TEST(cut)
 {
-    (void)state;
     const char text[] = "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80z";
     static const size_t kept[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
     for (size_t most = 0; most < COUNT(kept); most++) {
@@ -52,13 +43,4 @@ static void test_cut(void **state)
         assert_true(utf8_is_valid(text, kept[most]));
     }
     assert_int_equal(utf8_cut("\x80\x80\x80", 3, 2), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sequence),
-        cmocka_unit_test(test_cut),
-    };
-    return cmocka_run_group_tests_name("base/utf8", tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/yaml_check.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const struct {
     const char *text, *place; /* NULL: nothing is wrong */
@@ -33,9 +25,8 @@ static const struct {
     {"a: b\r%c", "x:1:6:"},
 };
 
-static void test_explicit_keys(void **state)
+TEST(explicit_keys)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
         int result = yaml_check("x", rows[i].text, strlen(rows[i].text), &err);
@@ -43,10 +34,4 @@ static void test_explicit_keys(void **state)
         if (rows[i].place && strncmp(err.text, rows[i].place, strlen(rows[i].place)) != 0)
             fail_msg("%s: %s", rows[i].text, err.text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_explicit_keys)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

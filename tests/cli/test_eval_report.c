@@ -1,18 +1,11 @@
 #include "cli/eval/report.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "judge/verdict.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void fill(struct verdict *verdict, bool traced)
 {
@@ -70,9 +63,8 @@ static const struct {
 } rows[] = {{1, true, true}, {1, false, false}, {2, true, false}};
 
 /* One candidate's launches are told below the table; several have theirs in --json. */
-static void test_profile(void **state)
+TEST(profile)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[8192];
         char passed[32];
@@ -86,10 +78,4 @@ static void test_profile(void **state)
         if (profile)
             assert_non_null(strstr(profile, "  fused\n"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_profile)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "cli/jobs_table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define NOW_S 1769860800 /* 2026-01-31T12:00:00Z */
 
-static void test_age(void **state)
+TEST(age)
 {
     static const struct {
         const char *created_at, *age;
@@ -26,16 +20,9 @@ static void test_age(void **state)
         {"", ""},
         {NULL, ""},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char text[32];
         jobs_table_age(rows[i].created_at, NOW_S, text, sizeof text);
         assert_string_equal(text, rows[i].age);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_age)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

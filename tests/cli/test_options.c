@@ -1,13 +1,7 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "cli/options.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static bool quiet;
 static int verbose;
@@ -34,9 +28,8 @@ static const struct cli_option options[] = {
     OPTION_END,
 };
 
-static int reset(void **state)
+FIXTURE(reset)
 {
-    (void)state;
     quiet = false;
     verbose = 0;
     output = NULL;
@@ -122,7 +115,7 @@ static const struct {
     {"--=x", "unknown option '--';", ERR_INPUT},
 };
 
-static void test_parse(void **state)
+TEST_WITH(parse, reset, reset)
 {
     for (size_t i = 0; i < COUNT(rows); i++) {
         char line[256], *argv[32];
@@ -156,9 +149,8 @@ static const struct cli_command commands[] = {
     {0},
 };
 
-static void test_commands(void **state)
+TEST(commands)
 {
-    (void)state;
     static const struct {
         const char *line, *name, *error;
         int used;
@@ -189,9 +181,8 @@ static void test_commands(void **state)
     }
 }
 
-static void test_help(void **state)
+TEST(help)
 {
-    (void)state;
     static const char expected[] = "Usage: warpgym eval [options] PROBLEM CANDIDATE...\n"
                                    "\n"
                                    "Judge candidates\n"
@@ -238,14 +229,4 @@ static void test_help(void **state)
     assert_int_equal(options_overview(commands, "prob", 0, &out), 0);
     assert_int_equal(options_overview(commands, "serve", 0, &out), 0);
     buf_deinit(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_parse, reset, reset),
-        cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_help),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

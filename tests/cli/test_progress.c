@@ -1,19 +1,13 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "cli/progress.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <pty.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const struct {
     struct progress_state state;
@@ -69,9 +63,8 @@ static const struct {
     {{"training", 400, 400, 400, 0, 10, 0, "loss 1.234"}, 30, true, "training 400/400, loss 1.234"},
 };
 
-static void test_render(void **state)
+TEST(render)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char line[256];
         progress_render(&rows[i].state, rows[i].width, rows[i].bar, line, sizeof line);
@@ -97,9 +90,8 @@ static void received(int fd, char *text, size_t text_bytes)
     text[used] = '\0';
 }
 
-static void test_a_short_batch_into_a_pipe_is_silent(void **state)
+TEST(a_short_batch_into_a_pipe_is_silent)
 {
-    (void)state;
     int ends[2];
     char text[1000];
     assert_int_equal(pipe(ends), 0);
@@ -115,9 +107,8 @@ static void test_a_short_batch_into_a_pipe_is_silent(void **state)
     close(ends[1]);
 }
 
-static void test_on_a_terminal(void **state)
+TEST(on_a_terminal)
 {
-    (void)state;
     int master, terminal;
     char text[4000];
     struct winsize size = {.ws_row = 24, .ws_col = 30};
@@ -167,9 +158,8 @@ static void *add_many(void *progress)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-    (void)state;
     int nothing = open("/dev/null", O_WRONLY);
     struct progress *progress = progress_new(nothing, "eval", 4000, false);
     pthread_t threads[4];
@@ -179,15 +169,4 @@ static void test_threads(void **state)
         pthread_join(threads[i], NULL);
     progress_free(progress);
     close(nothing);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_render),
-        cmocka_unit_test(test_a_short_batch_into_a_pipe_is_silent),
-        cmocka_unit_test(test_on_a_terminal),
-        cmocka_unit_test(test_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "cli/table.h"
 
 #include <pty.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct table *example(void)
 {
@@ -28,9 +22,8 @@ static struct table *example(void)
     return table;
 }
 
-static void test_aligned(void **state)
+TEST(aligned)
 {
-    (void)state;
     struct table *table = example();
     struct buf out;
     buf_init(&out, 10000);
@@ -48,9 +41,8 @@ static void test_aligned(void **state)
     table_free(table);
 }
 
-static void test_untitled_and_incomplete(void **state)
+TEST(untitled_and_incomplete)
 {
-    (void)state;
     struct table *table = table_new();
     struct buf out;
     buf_init(&out, 1000);
@@ -70,9 +62,8 @@ static void test_untitled_and_incomplete(void **state)
     table_free(NULL);
 }
 
-static void test_text_of_strangers(void **state)
+TEST(text_of_strangers)
 {
-    (void)state;
     static const struct {
         const char *text, *shown;
     } rows[] = {
@@ -105,9 +96,8 @@ static void test_text_of_strangers(void **state)
     }
 }
 
-static void test_when_to_colour(void **state)
+TEST(when_to_colour)
 {
-    (void)state;
     int master, terminal, ends[2];
     struct winsize size = {.ws_row = 24, .ws_col = 117};
     assert_int_equal(openpty(&master, &terminal, NULL, NULL, &size), 0);
@@ -130,15 +120,4 @@ static void test_when_to_colour(void **state)
     close(terminal);
     close(ends[0]);
     close(ends[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_aligned),
-        cmocka_unit_test(test_untitled_and_incomplete),
-        cmocka_unit_test(test_text_of_strangers),
-        cmocka_unit_test(test_when_to_colour),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "../support/http_fixture.h"
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -11,16 +11,9 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define THREADS 5
 #define HEAD "#include <stddef.h>\\nvoid solution(const float *x, float *y, size_t n)\\n"
@@ -115,7 +108,7 @@ struct here {
     struct evaluator *evaluator;
 };
 
-static int open_here(void **state)
+FIXTURE(open_here)
 {
     static const char *const assignments[] = {"run.timeout_ms=20s", "run.threads=1",
                                               "gpu.driver=/nonexistent/libcuda.so"};
@@ -137,7 +130,7 @@ static int open_here(void **state)
     return evaluator_open_local(&here->evaluator, &options, &err);
 }
 
-static int close_here(void **state)
+FIXTURE(close_here)
 {
     struct here *here = *state;
     evaluator_close(here->evaluator);
@@ -148,7 +141,9 @@ static int close_here(void **state)
     return 0;
 }
 
-static void test_verdicts(void **state)
+TEST_GROUP(open_here, close_here);
+
+TEST(verdicts)
 {
     static const struct {
         const char *request, *status, *says;
@@ -181,7 +176,7 @@ static void test_verdicts(void **state)
     }
 }
 
-static void test_no_request(void **state)
+TEST(no_request)
 {
     static const struct {
         const char *request;
@@ -219,7 +214,7 @@ static double stage_ms(const json_t *verdict, const char *stage)
 }
 
 /* All are judged; whoever came last waited for at least one of the others, and is told so. */
-static void test_crowd(void **state)
+TEST(crowd)
 {
     struct here *here = *state;
     struct call calls[THREADS];
@@ -241,7 +236,7 @@ static void test_crowd(void **state)
 }
 
 /* One gives up, and its seat is there for the other. */
-static void test_give_up(void **state)
+TEST(give_up)
 {
     struct here *here = *state;
     struct call calls[3];
@@ -262,7 +257,7 @@ static void test_give_up(void **state)
 }
 
 /* Those that run and those that wait for a turn. The last test of this evaluator. */
-static void test_cancel(void **state)
+TEST(cancel)
 {
     struct here *here = *state;
     struct call calls[THREADS];
@@ -345,14 +340,14 @@ static const struct http_route routes[] = {
     {HTTP_DELETE, "/v1/evaluations/:id", cancel, 0, 0},
 };
 
-static int open_there(void **state)
+FIXTURE(open_there)
 {
     struct there *there = mem_alloc(sizeof *there);
     *state = there;
     return http_fixture_begin(&there->server, routes, COUNT(routes), there);
 }
 
-static int close_there(void **state)
+FIXTURE(close_there)
 {
     struct there *there = *state;
     int result = http_fixture_stop(&there->server);
@@ -360,6 +355,8 @@ static int close_there(void **state)
     mem_free(there);
     return result;
 }
+
+TEST_GROUP(open_there, close_there);
 
 static struct evaluator *connect_to(struct there *there, size_t at_once, _Atomic int *cancelled)
 {
@@ -382,7 +379,7 @@ static struct evaluator *connect_to(struct there *there, size_t at_once, _Atomic
 #define LOST                                                                                       \
     "{\"state\": \"done\", \"outcome\": \"infrastructure_error\", \"reason\": \"lost thrice\"}"
 
-static void test_answers(void **state)
+TEST(answers)
 {
     static const struct {
         const char *request, *before, *ended;
@@ -420,7 +417,7 @@ static void test_answers(void **state)
     }
 }
 
-static void test_crowd_there(void **state)
+TEST(crowd_there)
 {
     struct there *there = *state;
     struct evaluator *evaluator = connect_to(there, 2, NULL);
@@ -437,7 +434,7 @@ static void test_crowd_there(void **state)
     evaluator_close(evaluator);
 }
 
-static void test_cancel_there(void **state)
+TEST(cancel_there)
 {
     struct there *there = *state;
     _Atomic int cancelled = 0;
@@ -456,7 +453,7 @@ static void test_cancel_there(void **state)
     evaluator_close(evaluator);
 }
 
-static void test_give_up_there(void **state)
+TEST(give_up_there)
 {
     struct there *there = *state;
     _Atomic int cancelled = 0, stop = 0;
@@ -478,7 +475,7 @@ static void test_give_up_there(void **state)
     evaluator_close(evaluator);
 }
 
-static void test_away(void **state)
+TEST(away)
 {
     struct there *there = *state;
     struct evaluator_options options = {.settings = &there->server.settings};
@@ -495,20 +492,4 @@ static void test_away(void **state)
     assert_null(verdict);
     evaluator_close(evaluator);
     json_decref(request);
-}
-
-int main(void)
-{
-    const struct CMUnitTest here[] = {
-        cmocka_unit_test(test_verdicts), cmocka_unit_test(test_no_request),
-        cmocka_unit_test(test_crowd),    cmocka_unit_test(test_give_up),
-        cmocka_unit_test(test_cancel),
-    };
-    const struct CMUnitTest there[] = {
-        cmocka_unit_test(test_answers),      cmocka_unit_test(test_crowd_there),
-        cmocka_unit_test(test_cancel_there), cmocka_unit_test(test_give_up_there),
-        cmocka_unit_test(test_away),
-    };
-    return cmocka_run_group_tests_name("here", here, open_here, close_here) +
-           cmocka_run_group_tests_name("there", there, open_there, close_there);
 }

@@ -2,25 +2,18 @@
 #include "../support/http_fixture.h"
 #include "client/http_client.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define BIG_BYTES ((size_t)1 << 20)
 #define BOUND_S 60 /* a hang is told from slowness by a bound that no slow machine reaches */
@@ -99,14 +92,14 @@ static const struct http_route routes[] = {
     {HTTP_GET, "/p/silent", silent, 0, 0},
 };
 
-static int begin(void **state)
+FIXTURE(begin)
 {
     struct world *world = mem_alloc(sizeof *world);
     *state = world;
     return http_fixture_begin(&world->server, routes, COUNT(routes), world);
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
     struct world *world = *state;
     int result = http_fixture_stop(&world->server);
@@ -116,6 +109,8 @@ static int end(void **state)
     mem_free(world);
     return result;
 }
+
+TEST_GROUP(begin, end);
 
 static struct http_client *open_client(const char *url, int64_t timeout_ms, int64_t patience_ms,
                                        const _Atomic int *cancelled)
@@ -150,7 +145,7 @@ static int get(struct http_client *client, const char *target, size_t max_bytes,
     return http_client_send(client, &call, answer, err);
 }
 
-static void test_methods(void **state)
+TEST(methods)
 {
     static const struct {
         const char *method, *target, *body;
@@ -188,7 +183,7 @@ static void test_methods(void **state)
     http_client_close(client);
 }
 
-static void test_asks_again(void **state)
+TEST(asks_again)
 {
     struct world *world = *state;
     struct http_client *client = client_of(world, 10000, BOUND_S * 1000);
@@ -214,7 +209,7 @@ static void test_asks_again(void **state)
     world->busy = 0;
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
     struct http_client *client = client_of(*state, 300, 0);
     struct http_client_answer answer;
@@ -232,7 +227,7 @@ static void test_bounds(void **state)
     http_client_close(client);
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     static const struct {
         const char *target;
@@ -305,7 +300,7 @@ static void stop_raw(struct raw *raw)
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
-static void test_sockets(void **state)
+TEST(sockets)
 {
     static const struct {
         const char *answer;
@@ -320,7 +315,6 @@ static void test_sockets(void **state)
         {"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\n{}", ERR_IO},
         {"SSH-2.0-OpenSSH_9.2\r\n", ERR_IO},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct raw raw;
         struct http_client_answer answer;
@@ -336,12 +330,11 @@ static void test_sockets(void **state)
     }
 }
 
-static void test_nobody(void **state)
+TEST(nobody)
 {
     struct http_client *client = open_client("http://127.0.0.1:1", 1000, 10, NULL);
     struct http_client_answer answer;
     struct err err;
-    (void)state;
     assert_int_equal(get(client, "/", 4096, &answer, &err), ERR_IO);
     assert_true(answer.asked > 1);
     http_client_answer_deinit(&answer);
@@ -358,7 +351,7 @@ static void *cancel_soon(void *argument)
 }
 
 /* While it waits for an answer, and while it waits to ask again. */
-static void test_cancel(void **state)
+TEST(cancel)
 {
     static const char *const targets[] = {"/p/silent", "/p/busy"};
     struct world *world = *state;
@@ -384,7 +377,7 @@ static void test_cancel(void **state)
     world->busy = 0;
 }
 
-static void test_addresses(void **state)
+TEST(addresses)
 {
     static const struct {
         const char *url, *token;
@@ -402,7 +395,6 @@ static void test_addresses(void **state)
         {"http://host:99999", "", ERR_INPUT},
         {"http://host", "two\r\nlines: x", ERR_INPUT},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct http_client_options options = {.url = rows[i].url, .token = rows[i].token};
         struct http_client *client;
@@ -415,7 +407,7 @@ static void test_addresses(void **state)
     }
 }
 
-static void test_escape(void **state)
+TEST(escape)
 {
     static const struct {
         const char *text, *escaped;
@@ -426,22 +418,9 @@ static void test_escape(void **state)
         {"\xc3\xbc%", "%C3%BC%25"},
         {"", ""},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char *escaped = http_client_escape(rows[i].text);
         assert_string_equal(escaped, rows[i].escaped);
         mem_free(escaped);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_methods), cmocka_unit_test(test_asks_again),
-        cmocka_unit_test(test_bounds),  cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_sockets), cmocka_unit_test(test_nobody),
-        cmocka_unit_test(test_cancel),  cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_escape),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
 }

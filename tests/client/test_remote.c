@@ -1,17 +1,10 @@
 /* What a server may tell of evaluations, and what is made of it. */
 #include "client/remote.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static json_t *parsed(const char *text)
 {
@@ -21,7 +14,7 @@ static json_t *parsed(const char *text)
     return object;
 }
 
-static void test_accepted(void **state)
+TEST(accepted)
 {
     static const struct {
         const char *text;
@@ -38,7 +31,6 @@ static void test_accepted(void **state)
         {"{\"id\": \"x\", \"state\": \"cancelled\", \"outcome\": \"cancelled\", \"reason\": \"y\"}",
          REMOTE_CANCELLED, true, false, "cancelled"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct remote_evaluation read;
         struct err err = {0};
@@ -57,7 +49,7 @@ static void test_accepted(void **state)
     }
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
     static const char *const rows[] = {
         "[]",
@@ -70,7 +62,6 @@ static void test_refused(void **state)
         "{\"id\": \"x\", \"state\": \"done\", \"outcome\": {}}",
         "{\"id\": \"x\", \"state\": \"done\", \"attempt\": \"one\"}",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct remote_evaluation read;
         struct err err = {0};
@@ -82,7 +73,7 @@ static void test_refused(void **state)
     }
 }
 
-static void test_lists(void **state)
+TEST(lists)
 {
     static const struct {
         const char *text;
@@ -97,7 +88,6 @@ static void test_lists(void **state)
         {"{\"evaluations\": [], \"before\": 9.5}", ERR_PROTOCOL},
         {"[]", ERR_PROTOCOL},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
         json_t *list = parsed(rows[i].text);
@@ -107,23 +97,11 @@ static void test_lists(void **state)
     }
 }
 
-static void test_ids(void **state)
+TEST(ids)
 {
     char one[REMOTE_ID_BYTES], two[REMOTE_ID_BYTES];
-    (void)state;
     remote_draw_id(one);
     remote_draw_id(two);
     assert_int_equal(strlen(one), REMOTE_ID_BYTES - 1);
     assert_string_not_equal(one, two);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_ids),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

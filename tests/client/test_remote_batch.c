@@ -2,19 +2,12 @@
 #include "../support/http_fixture.h"
 #include "client/remote_batch.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define JOBS 230
 
@@ -90,14 +83,14 @@ static const struct http_route routes[] = {
     {HTTP_DELETE, "/v1/batches/:id", cancel, 0, 0},
 };
 
-static int begin(void **state)
+FIXTURE(begin)
 {
     struct world *world = mem_alloc(sizeof *world);
     *state = world;
     return http_fixture_begin(&world->server, routes, COUNT(routes), world);
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
     struct world *world = *state;
     int result = http_fixture_stop(&world->server);
@@ -105,6 +98,8 @@ static int end(void **state)
     mem_free(world);
     return result;
 }
+
+TEST_GROUP(begin, end);
 
 struct seen {
     int reported[JOBS], refused[JOBS];
@@ -155,7 +150,7 @@ static int run(struct world *world, struct seen *seen, size_t count, size_t at_o
                             &seen->cancelled, err);
 }
 
-static void test_all(void **state)
+TEST(all)
 {
     static const struct {
         size_t count, at_once;
@@ -175,7 +170,7 @@ static void test_all(void **state)
     }
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
     struct world *world = *state;
     struct seen seen = {0};
@@ -190,7 +185,7 @@ static void test_refused(void **state)
     }
 }
 
-static void test_cancelled(void **state)
+TEST(cancelled)
 {
     struct world *world = *state;
     struct seen seen = {.cancel_at_tick = true};
@@ -204,7 +199,7 @@ static void test_cancelled(void **state)
         assert_int_equal(seen.reported[k], 0);
 }
 
-static void test_away(void **state)
+TEST(away)
 {
     struct world *world = *state;
     struct seen seen = {0};
@@ -218,15 +213,4 @@ static void test_away(void **state)
     assert_non_null(strstr(err.text, "127.0.0.1:1"));
     assert_int_equal(remote_batch_run(&world->server.settings, "nonsense", &work, NULL, &err),
                      ERR_INPUT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_cancelled),
-        cmocka_unit_test(test_away),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
 }

@@ -1,6 +1,6 @@
 #include "compile/cache.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -8,14 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -24,29 +19,27 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define KEY "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 #define OTHER_KEY "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100"
 #define SIBLING_KEY "0011223344556677889900000000000000112233445566778899aabbccddeeff"
 
 static char *directory; /* of one test */
 
-static int make_directory(void **state)
+FIXTURE(make_directory)
 {
-    (void)state;
     const char *place = getenv("TMPDIR");
     directory = mem_printf("%s/warpgym-test-cache-XXXXXX", place ? place : "/tmp");
     return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_directory(void **state)
+FIXTURE(remove_directory)
 {
-    (void)state;
     file_remove_tree(directory);
     mem_free(directory);
     return 0;
 }
+
+TEST_EACH(make_directory, remove_directory);
 
 static int object_of(const void *bytes, size_t count)
 {
@@ -109,9 +102,8 @@ static time_t age_of(const char *path)
     return time(NULL) - facts.st_mtim.tv_sec;
 }
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
-    (void)state;
     static const struct {
         const char *object, *diagnostics;
     } rows[] = {
@@ -146,9 +138,8 @@ static void test_round_trip(void **state)
     mem_free(subdirectory);
 }
 
-static void test_object_of_many_chunks(void **state)
+TEST(object_of_many_chunks)
 {
-    (void)state;
     size_t count = (1 << 20) + 17;
     char *object = mem_alloc(count + 1);
     for (size_t i = 0; i < count; i++)
@@ -258,9 +249,8 @@ static void spoil(const char *path, enum damage damage)
     }
 }
 
-static void test_damage_is_a_miss(void **state)
+TEST(damage_is_a_miss)
 {
-    (void)state;
     for (int damage = 0; damage < DAMAGES; damage++) {
         char *path = put(KEY, "the object", "a.c:1:1: warning: odd\n");
         assert_true(has(KEY));
@@ -275,9 +265,8 @@ static void test_damage_is_a_miss(void **state)
     }
 }
 
-static void test_directory_in_the_way(void **state)
+TEST(directory_in_the_way)
 {
-    (void)state;
     struct err err = {0};
     char *path = entry_of(KEY);
     assert_int_equal(file_make_directories(path, 0700, NULL), 0);
@@ -293,9 +282,8 @@ static void test_directory_in_the_way(void **state)
     mem_free(path);
 }
 
-static void test_what_does_not_fit(void **state)
+TEST(what_does_not_fit)
 {
-    (void)state;
     char *path;
     struct err err = {0};
     int empty = object_of("", 0);
@@ -308,9 +296,8 @@ static void test_what_does_not_fit(void **state)
     assert_false(has(KEY));
 }
 
-static void test_directory_that_cannot_be(void **state)
+TEST(directory_that_cannot_be)
 {
-    (void)state;
     struct err err = {0};
     char *file = mem_printf("%s/file", directory);
     assert_int_equal(file_write_atomic(file, "x", 1, 0600, NULL), 0);
@@ -348,9 +335,8 @@ static int put_short_of_space(enum shortage shortage)
     return !err.text[0] ? 2 : count_files(subdirectory, "") > 0 ? 3 : has(KEY) ? 4 : 0;
 }
 
-static void test_full_disk(void **state)
+TEST(full_disk)
 {
-    (void)state;
     for (int shortage = 0; shortage < SHORTAGES; shortage++) {
         int status;
         pid_t pid = fork();
@@ -396,9 +382,8 @@ static int hammer(unsigned seed)
     return 0;
 }
 
-static void test_processes_share_a_directory(void **state)
+TEST(processes_share_a_directory)
 {
-    (void)state;
     pid_t pids[4];
     for (unsigned i = 0; i < 4; i++) {
         pids[i] = fork();
@@ -423,9 +408,8 @@ static void key_of(int number, char key[HASH_HEX_BYTES])
     hash_bytes(text, strlen(text), key);
 }
 
-static void test_sweep_removes_the_longest_unused(void **state)
+TEST(sweep_removes_the_longest_unused)
 {
-    (void)state;
     char key[HASH_HEX_BYTES];
     uint64_t each = 0;
     for (int i = 0; i < 10; i++) {
@@ -472,9 +456,8 @@ static void test_sweep_removes_the_longest_unused(void **state)
     mem_free(subdirectory);
 }
 
-static void test_use_is_recorded(void **state)
+TEST(use_is_recorded)
 {
-    (void)state;
     char *path = put(KEY, "object", "");
     set_age(path, 30);
     assert_true(has(KEY));
@@ -485,9 +468,8 @@ static void test_use_is_recorded(void **state)
     mem_free(path);
 }
 
-static void test_tending_is_rare_and_alone(void **state)
+TEST(tending_is_rare_and_alone)
 {
-    (void)state;
     char *stamp = mem_printf("%s/swept", directory);
     assert_true(cache_tend(directory, 1 << 20));
     assert_false(cache_tend(directory, 1 << 20));
@@ -503,24 +485,4 @@ static void test_tending_is_rare_and_alone(void **state)
     assert_false(cache_tend(directory, 0));
     mem_free(path);
     mem_free(stamp);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_directory, remove_directory)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_round_trip),
-        TEST(test_object_of_many_chunks),
-        TEST(test_damage_is_a_miss),
-        TEST(test_directory_in_the_way),
-        TEST(test_what_does_not_fit),
-        TEST(test_directory_that_cannot_be),
-        TEST(test_full_disk),
-        TEST(test_processes_share_a_directory),
-        TEST(test_sweep_removes_the_longest_unused),
-        TEST(test_use_is_recorded),
-        TEST(test_tending_is_rare_and_alone),
-    };
-    return cmocka_run_group_tests_name("compile/cache", tests, NULL, NULL);
 }

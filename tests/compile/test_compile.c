@@ -1,6 +1,6 @@
 #include "compile/compile.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -9,19 +9,12 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MIB ((uint64_t)1 << 20)
 #define ADD                                                                                        \
@@ -67,9 +60,8 @@ static int count_run(struct runner *self, const struct command *command, struct 
 
 static struct counting_runner counting;
 
-static int begin(void **state)
+FIXTURE(begin)
 {
-    (void)state;
     place = mem_printf("%s/warpgym-test-compile-XXXXXX", before);
     if (!mkdtemp(place))
         return -1;
@@ -91,9 +83,8 @@ static int count_in(const char *directory, const char *prefix)
 }
 
 /* Each test leaves no scratch behind. */
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     int left = count_in(place, "warpgym-cc-");
     setenv("TMPDIR", before, 1);
     file_remove_tree(place);
@@ -101,6 +92,8 @@ static int end(void **state)
     mem_free(cache);
     return left == 0 ? 0 : -1;
 }
+
+TEST_EACH(begin, end);
 
 static struct compile_request request_of(enum compile_kind kind, const char *name, const char *text)
 {
@@ -139,9 +132,8 @@ static const struct {
     {"int caf\xc3\xa9;\n", ""},
 };
 
-static void test_accepted(void **state)
+TEST(accepted)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(accepted); i++) {
         const char *expected = accepted[i].diagnostics;
         struct artifact artifact = build(COMPILE_C, "a.c", accepted[i].text);
@@ -188,9 +180,8 @@ static const struct {
      "a.c:1:1: error: "},
 };
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(refused); i++) {
         const char *expected = refused[i].diagnostics;
         struct artifact artifact = build(COMPILE_C, "a.c", refused[i].text);
@@ -203,9 +194,8 @@ static void test_refused(void **state)
     }
 }
 
-static void test_artifact_runs(void **state)
+TEST(artifact_runs)
 {
-    (void)state;
     float x[3] = {1, 2, 3};
     float y[3];
     void (*solution)(const float *, float *, int);
@@ -221,9 +211,8 @@ static void test_artifact_runs(void **state)
 }
 
 /* The oracle: the same text, with double where it says float. */
-static void test_double_is_double(void **state)
+TEST(double_is_double)
 {
-    (void)state;
     static const char text[] = "#include <math.h>\n#include <stdint.h>\n"
                                "void solution(const float *x, float *y)\n"
                                "{\n"
@@ -262,9 +251,8 @@ static void test_double_is_double(void **state)
     artifact_deinit(&single);
 }
 
-static void test_hit_runs_nothing(void **state)
+TEST(hit_runs_nothing)
 {
-    (void)state;
     static const struct {
         const char *text, *diagnostics;
         bool ok;
@@ -299,9 +287,8 @@ static void test_hit_runs_nothing(void **state)
     }
 }
 
-static void test_key_covers_what_matters(void **state)
+TEST(key_covers_what_matters)
 {
-    (void)state;
     static const char text[] = "int a;\n";
     char keys[8][HASH_HEX_BYTES];
     struct toolchain other = toolchain;
@@ -337,9 +324,8 @@ static void test_key_covers_what_matters(void **state)
     recipe_deinit(&recipe);
 }
 
-static void test_bundled_toolchain_commands(void **state)
+TEST(bundled_toolchain_commands)
 {
-    (void)state;
     struct toolchain bundled = {.cc = (char *)"/opt/tools/usr/bin/gcc",
                                 .cc_version = (char *)"gcc 12",
                                 .cpu = (char *)"cpu",
@@ -364,13 +350,11 @@ static void test_bundled_toolchain_commands(void **state)
 static void read_whole(const char *path, char **bytes, size_t *count)
 {
     struct err err = {0};
-    if (file_read(path, 1 << 20, bytes, count, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_read(path, 1 << 20, bytes, count, &err), &err);
 }
 
-static void test_builds_are_reproducible(void **state)
+TEST(builds_are_reproducible)
 {
-    (void)state;
     static const char text[] = "const char *solution(void)\n"
                                "{ return __FILE__ __DATE__ __TIME__ __TIMESTAMP__; }\n";
     char *bytes[2];
@@ -392,9 +376,8 @@ static void test_builds_are_reproducible(void **state)
     mem_free(bytes[1]);
 }
 
-static void test_spoilt_entry_is_built_again(void **state)
+TEST(spoilt_entry_is_built_again)
 {
-    (void)state;
     for (int length = 0; length <= 1000; length += 500) {
         counting.calls = 0;
         struct artifact artifact = build(COMPILE_C, "a.c", ADD);
@@ -413,9 +396,8 @@ static void test_spoilt_entry_is_built_again(void **state)
     }
 }
 
-static void test_cache_that_cannot_be_written(void **state)
+TEST(cache_that_cannot_be_written)
 {
-    (void)state;
     char *file = mem_printf("%s/file", place);
     assert_int_equal(file_write_atomic(file, "x", 1, 0600, NULL), 0);
     mem_free(cache);
@@ -437,9 +419,8 @@ static void test_cache_that_cannot_be_written(void **state)
     mem_free(file);
 }
 
-static void test_timeout_is_told_and_not_kept(void **state)
+TEST(timeout_is_told_and_not_kept)
 {
-    (void)state;
     counting.time_out = true;
     struct artifact artifact = build(COMPILE_C, "a.c", ADD);
     assert_true(!artifact.ok && artifact.timed_out && !artifact.path);
@@ -451,9 +432,8 @@ static void test_timeout_is_told_and_not_kept(void **state)
     artifact_deinit(&artifact);
 }
 
-static void test_out_of_memory_is_told_and_not_kept(void **state)
+TEST(out_of_memory_is_told_and_not_kept)
 {
-    (void)state;
     static const char bomb[] = "#define A 1,1,1,1,1,1,1,1,1,1\n"
                                "#define B A,A,A,A,A,A,A,A,A,A\n"
                                "#define C B,B,B,B,B,B,B,B,B,B\n"
@@ -475,9 +455,8 @@ static void test_out_of_memory_is_told_and_not_kept(void **state)
     }
 }
 
-static void test_endless_input_ends(void **state)
+TEST(endless_input_ends)
 {
-    (void)state;
     struct artifact artifact;
     struct compile_request request = request_of(COMPILE_C, "a.c", "#include \"/dev/zero\"\n");
     request.memory_bytes = 160 * MIB;
@@ -487,9 +466,8 @@ static void test_endless_input_ends(void **state)
     artifact_deinit(&artifact);
 }
 
-static void test_errors_behind_a_flood(void **state)
+TEST(errors_behind_a_flood)
 {
-    (void)state;
     struct buf text;
     buf_init(&text, 512 << 10);
     for (int i = 0; i < 300; i++)
@@ -502,9 +480,8 @@ static void test_errors_behind_a_flood(void **state)
     buf_deinit(&text);
 }
 
-static void test_source_that_is_too_long(void **state)
+TEST(source_that_is_too_long)
 {
-    (void)state;
     size_t count = (1 << 20) + 1;
     char *text = mem_alloc(count + 1);
     memset(text, ' ', count);
@@ -517,9 +494,8 @@ static void test_source_that_is_too_long(void **state)
     mem_free(text);
 }
 
-static void test_infrastructure_is_not_the_source(void **state)
+TEST(infrastructure_is_not_the_source)
 {
-    (void)state;
     struct err err = {0};
     struct artifact artifact;
     struct compile_request request = request_of(COMPILE_C, "a.c", "int a = ;\n");
@@ -539,9 +515,8 @@ static void test_infrastructure_is_not_the_source(void **state)
 }
 
 /* Once is bad luck, twice a machine without memory. Neither is the source's, nor is it kept. */
-static void test_a_killed_compiler(void **state)
+TEST(a_killed_compiler)
 {
-    (void)state;
     for (int part = 0; part < 2; part++)
         for (int kills = 1; kills <= 2; kills++) {
             struct err err = {0};
@@ -566,9 +541,8 @@ static void test_a_killed_compiler(void **state)
 }
 
 /* Compilers that fail by themselves, in each way that could be taken for the source's fault. */
-static void test_broken_compilers(void **state)
+TEST(broken_compilers)
 {
-    (void)state;
     static const char *const scripts[] = {
         "exit 1",
         "exit 127",
@@ -621,9 +595,8 @@ static int build_many(void)
     return 0;
 }
 
-static void test_processes_share_a_cache(void **state)
+TEST(processes_share_a_cache)
 {
-    (void)state;
     pid_t pids[4];
     for (int i = 0; i < 4; i++) {
         pids[i] = fork();
@@ -639,9 +612,8 @@ static void test_processes_share_a_cache(void **state)
 }
 
 /* What a killed process left is removed after a day, by whoever tends the cache. */
-static void test_stale_scratch_is_removed(void **state)
+TEST(stale_scratch_is_removed)
 {
-    (void)state;
     static const struct {
         const char *name;
         time_t age_s;
@@ -670,9 +642,8 @@ static void test_stale_scratch_is_removed(void **state)
 }
 
 /* With nvcc both halves; without it, that this is said. */
-static void test_cuda(void **state)
+TEST(cuda)
 {
-    (void)state;
     static const char good[] = "__global__ void k(float *x) { x[threadIdx.x] += 1; }\n"
                                "extern \"C\" void solution(float *x) { k<<<1, 32>>>(x); }\n";
     static const char bad[] = "__global__ void k(float *x) { x[0] = missing; }\n";
@@ -700,36 +671,11 @@ static void test_cuda(void **state)
     artifact_deinit(&artifact);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(test_accepted),
-        TEST(test_refused),
-        TEST(test_artifact_runs),
-        TEST(test_double_is_double),
-        TEST(test_hit_runs_nothing),
-        TEST(test_key_covers_what_matters),
-        TEST(test_bundled_toolchain_commands),
-        TEST(test_builds_are_reproducible),
-        TEST(test_spoilt_entry_is_built_again),
-        TEST(test_cache_that_cannot_be_written),
-        TEST(test_timeout_is_told_and_not_kept),
-        TEST(test_out_of_memory_is_told_and_not_kept),
-        TEST(test_endless_input_ends),
-        TEST(test_errors_behind_a_flood),
-        TEST(test_source_that_is_too_long),
-        TEST(test_infrastructure_is_not_the_source),
-        TEST(test_a_killed_compiler),
-        TEST(test_broken_compilers),
-        TEST(test_processes_share_a_cache),
-        TEST(test_stale_scratch_is_removed),
-        TEST(test_cuda),
-    };
     before = mem_strdup(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     toolchain_init(&toolchain, NULL);
-    int result = cmocka_run_group_tests_name("compile/compile", tests, NULL, NULL);
+    int result = tests_run();
     toolchain_deinit(&toolchain);
     mem_free(before);
     return result;

@@ -1,19 +1,12 @@
 #include "compile/diagnostics.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "compile/message.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const char *const quoted[] = {"/usr/lib", "/usr/include", "/usr/local/cuda", NULL};
 
@@ -255,9 +248,8 @@ static char *distill(const char *printed, size_t bytes, bool cut, int *found_hin
     return shown;
 }
 
-static void test_golden(void **state)
+TEST(golden)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(golden); i++) {
         int found = 0;
         char *shown = distill(golden[i].printed, strlen(golden[i].printed), false, &found);
@@ -268,9 +260,8 @@ static void test_golden(void **state)
     }
 }
 
-static void test_flood_is_bounded_and_keeps_errors(void **state)
+TEST(flood_is_bounded_and_keeps_errors)
 {
-    (void)state;
     struct buf flood;
     buf_init(&flood, 4 << 20);
     for (int i = 1; flood.len < 2 << 20; i++)
@@ -284,9 +275,8 @@ static void test_flood_is_bounded_and_keeps_errors(void **state)
     buf_deinit(&flood);
 }
 
-static void test_errors_beyond_the_bound_are_counted(void **state)
+TEST(errors_beyond_the_bound_are_counted)
 {
-    (void)state;
     struct buf flood;
     buf_init(&flood, 1 << 16);
     for (int i = 1; i <= 200; i++)
@@ -298,9 +288,8 @@ static void test_errors_beyond_the_bound_are_counted(void **state)
     buf_deinit(&flood);
 }
 
-static void test_long_lines_are_cut_between_characters(void **state)
+TEST(long_lines_are_cut_between_characters)
 {
-    (void)state;
     for (int shift = 0; shift < 4; shift++) {
         struct buf line;
         buf_init(&line, 4096);
@@ -316,9 +305,8 @@ static void test_long_lines_are_cut_between_characters(void **state)
     }
 }
 
-static void test_cut_output(void **state)
+TEST(cut_output)
 {
-    (void)state;
     static const char text[] = "candidate.c:1:1: warning: whole\ncandidate.c:2:1: err";
     char *shown = distill(text, strlen(text), true, NULL);
     assert_string_equal(shown, "softmax.c:1:1: warning: whole\n"
@@ -326,9 +314,8 @@ static void test_cut_output(void **state)
     mem_free(shown);
 }
 
-static void test_any_prefix_is_harmless(void **state)
+TEST(any_prefix_is_harmless)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(golden); i++)
         for (size_t length = 0; length <= strlen(golden[i].printed); length++) {
             char *copy = mem_alloc(length); /* exact, for the address sanitizer */
@@ -342,9 +329,8 @@ static void test_any_prefix_is_harmless(void **state)
         }
 }
 
-static void test_name_is_filled_in(void **state)
+TEST(name_is_filled_in)
 {
-    (void)state;
     static const struct {
         const char *text, *name, *expected;
     } rows[] = {
@@ -361,9 +347,8 @@ static void test_name_is_filled_in(void **state)
     }
 }
 
-static void test_normalise(void **state)
+TEST(normalise)
 {
-    (void)state;
     static const struct {
         const char *path, *expected;
     } rows[] = {
@@ -386,9 +371,8 @@ static void test_normalise(void **state)
     assert_true(strlen(small) < sizeof small);
 }
 
-static void test_message_parse(void **state)
+TEST(message_parse)
 {
-    (void)state;
     static const struct {
         const char *line;
         bool message;
@@ -419,20 +403,4 @@ static void test_message_parse(void **state)
         assert_int_equal(message.file_length, rows[i].file_length);
         assert_string_equal(message.text, "x");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_flood_is_bounded_and_keeps_errors),
-        cmocka_unit_test(test_errors_beyond_the_bound_are_counted),
-        cmocka_unit_test(test_long_lines_are_cut_between_characters),
-        cmocka_unit_test(test_cut_output),
-        cmocka_unit_test(test_any_prefix_is_harmless),
-        cmocka_unit_test(test_name_is_filled_in),
-        cmocka_unit_test(test_normalise),
-        cmocka_unit_test(test_message_parse),
-    };
-    return cmocka_run_group_tests_name("compile/diagnostics", tests, NULL, NULL);
 }

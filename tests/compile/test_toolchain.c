@@ -1,20 +1,13 @@
 #include "compile/compile.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const char *const variables[] = {"PATH",           "WARPGYM_CC", "WARPGYM_NVCC",
                                         "XDG_CACHE_HOME", "HOME",       "CUDA_HOME"};
@@ -23,9 +16,8 @@ static const char *const variables[] = {"PATH",           "WARPGYM_CC", "WARPGYM
 static char *saved[VARIABLES];
 static char *place; /* of one test; it is the home, too */
 
-static int begin(void **state)
+FIXTURE(begin)
 {
-    (void)state;
     const char *temporary = getenv("TMPDIR");
     char *made = mem_printf("%s/warpgym-test-toolchain-XXXXXX", temporary ? temporary : "/tmp");
     place = mkdtemp(made) ? realpath(made, NULL) : NULL;
@@ -39,9 +31,8 @@ static int begin(void **state)
     return place && setenv("HOME", place, 1) == 0 ? 0 : -1;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     for (size_t i = 0; i < VARIABLES; i++) {
         if (saved[i])
             setenv(variables[i], saved[i], 1);
@@ -53,6 +44,8 @@ static int end(void **state)
     mem_free(place);
     return 0;
 }
+
+TEST_EACH(begin, end);
 
 /* A program at PLACE/name; returns its path, the caller's. */
 static char *make_program(const char *name, const char *text)
@@ -89,9 +82,8 @@ static int count_lines(const char *path)
     return lines;
 }
 
-static void test_this_machine(void **state)
+TEST(this_machine)
 {
-    (void)state;
     struct toolchain toolchain;
     toolchain_init(&toolchain, NULL);
     assert_non_null(toolchain.cc);
@@ -117,9 +109,8 @@ static void test_this_machine(void **state)
     assert_null(toolchain.cc);
 }
 
-static void test_cpu_is_stable(void **state)
+TEST(cpu_is_stable)
 {
-    (void)state;
     struct toolchain first;
     struct toolchain second;
     toolchain_init(&first, NULL);
@@ -130,9 +121,8 @@ static void test_cpu_is_stable(void **state)
     toolchain_deinit(&second);
 }
 
-static void test_named_compiler(void **state)
+TEST(named_compiler)
 {
-    (void)state;
     char *cc = make_program("opt/gcc-99/bin/mycc", "#!/bin/sh\necho 'mycc 99.1'\necho more\n");
     char *tree = mem_printf("%s/opt/gcc-99", place);
     char *path = mem_printf("%s/opt/gcc-99/bin:%s", place, saved[0] ? saved[0] : "/usr/bin");
@@ -163,9 +153,8 @@ static void test_named_compiler(void **state)
     mem_free(cc);
 }
 
-static void test_empty_name_is_no_name(void **state)
+TEST(empty_name_is_no_name)
 {
-    (void)state;
     struct toolchain toolchain;
     setenv("WARPGYM_CC", "", 1);
     toolchain_init(&toolchain, NULL);
@@ -173,9 +162,8 @@ static void test_empty_name_is_no_name(void **state)
     toolchain_deinit(&toolchain);
 }
 
-static void test_compiler_proxies_are_passed_over(void **state)
+TEST(compiler_proxies_are_passed_over)
 {
-    (void)state;
     char *proxy = make_program("lib/ccache", "#!/bin/sh\nexit 1\n");
     char *link = mem_printf("%s/lib/gcc", place);
     char *path = mem_printf("%s/lib:%s", place, saved[0] ? saved[0] : "/usr/bin");
@@ -192,9 +180,8 @@ static void test_compiler_proxies_are_passed_over(void **state)
 }
 
 /* The version is asked for once for each program that lies there. */
-static void test_version_is_remembered(void **state)
+TEST(version_is_remembered)
 {
-    (void)state;
     char *log = mem_printf("%s/log", place);
     char *text = mem_printf("#!/bin/sh\necho x >>%s\necho 'mycc 1'\n", log);
     char *cc = make_program("bin/mycc", text);
@@ -230,9 +217,8 @@ static void test_version_is_remembered(void **state)
     mem_free(log);
 }
 
-static void test_odd_versions(void **state)
+TEST(odd_versions)
 {
-    (void)state;
     static const struct {
         const char *script, *version;
     } rows[] = {
@@ -256,9 +242,8 @@ static void test_odd_versions(void **state)
 }
 
 /* nvcc behind a script, behind links: what is needed is readable, what is beside it is not. */
-static void test_nvcc_behind_a_script(void **state)
+TEST(nvcc_behind_a_script)
 {
-    (void)state;
     static const char version[] = "#!/bin/sh\necho 'nvcc: NVIDIA'\n"
                                   "echo 'Cuda compilation tools, release 13.0, V13.0.88'\n";
     char *real = make_program("opt/cuda-13/bin/nvcc", version);
@@ -302,9 +287,8 @@ static void test_nvcc_behind_a_script(void **state)
     mem_free(real);
 }
 
-static void test_cuda_home(void **state)
+TEST(cuda_home)
 {
-    (void)state;
     struct toolchain toolchain;
     char *path = mem_printf("%s/nothing", place);
     char *nvcc = make_program("cuda/bin/nvcc", "#!/bin/sh\necho 'release 1'\n");
@@ -325,9 +309,8 @@ static void test_cuda_home(void **state)
 
 /* The bundled toolchain is for machines that have none: not for those that have, nor for a user who
  * named one. */
-static void test_bundled_is_the_last_resort(void **state)
+TEST(bundled_is_the_last_resort)
 {
-    (void)state;
     struct toolchain toolchain;
     mem_free(make_program("usr/bin/gcc", "#!/bin/sh\necho bundled\n"));
     toolchain_init(&toolchain, place);
@@ -339,23 +322,4 @@ static void test_bundled_is_the_last_resort(void **state)
     assert_null(toolchain.cc);
     assert_null(toolchain.root);
     toolchain_deinit(&toolchain);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_this_machine),
-        TEST(test_cpu_is_stable),
-        TEST(test_named_compiler),
-        TEST(test_empty_name_is_no_name),
-        TEST(test_compiler_proxies_are_passed_over),
-        TEST(test_version_is_remembered),
-        TEST(test_odd_versions),
-        TEST(test_nvcc_behind_a_script),
-        TEST(test_cuda_home),
-        TEST(test_bundled_is_the_last_resort),
-    };
-    return cmocka_run_group_tests_name("compile/toolchain", tests, NULL, NULL);
 }

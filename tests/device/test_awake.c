@@ -1,13 +1,8 @@
+#include "../support/test.h"
 #include "device/awake.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define DEVICE "/dev/cpu_dma_latency"
 
@@ -22,9 +17,8 @@ static int32_t granted(void)
     return us;
 }
 
-static void test_held_as_long_as_somebody_holds_it(void **state)
+TEST(held_as_long_as_somebody_holds_it)
 {
-    (void)state;
     if (access(DEVICE, R_OK | W_OK) < 0) {
         print_message("skipped: %s may not be opened here\n", DEVICE);
         skip();
@@ -40,20 +34,10 @@ static void test_held_as_long_as_somebody_holds_it(void **state)
     assert_int_equal(granted(), before);
 }
 
-static void test_ending_what_did_not_begin(void **state)
+TEST(ending_what_did_not_begin)
 {
-    (void)state;
     awake_end(-1);
     int next = dup(STDERR_FILENO); /* nothing else was closed */
     assert_true(next > STDERR_FILENO);
     close(next);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_held_as_long_as_somebody_holds_it),
-        cmocka_unit_test(test_ending_what_did_not_begin),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

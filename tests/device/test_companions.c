@@ -1,32 +1,24 @@
 #include "../support/fake_cuda.h"
 #include "device/companions.h"
 
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char place[] = "/tmp/test_companions.XXXXXX";
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     snprintf(place, sizeof place, "/tmp/test_companions.XXXXXX");
     return mkdtemp(place) ? 0 : -1;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     file_remove_tree(place);
     return 0;
 }
@@ -37,17 +29,18 @@ static void put(const char *folder, const char *name, const char *library)
     struct err err;
     char *directory = mem_printf("%s/%s", place, folder);
     char *path = mem_printf("%s/%s", directory, name);
-    if (file_make_directories(directory, 0755, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_make_directories(directory, 0755, &err), &err);
     assert_int_equal(symlink(library, path), 0);
     mem_free(path);
     mem_free(directory);
 }
 
+TEST_GROUP(fake_cuda_find, NULL);
+TEST_EACH(setup, teardown);
+
 /* Where a toolkit keeps them, and where pip does. */
-static void test_around_programs(void **state)
+TEST(around_programs)
 {
-    (void)state;
     struct companion found[COMPANION_COUNT];
     char *fake = mem_printf("%.*s/companion.so", (int)(strrchr(fake_cuda, '/') - fake_cuda),
                             fake_cuda);
@@ -71,9 +64,8 @@ static void test_around_programs(void **state)
 }
 
 /* A library of that name without the function is not the one; nothing is no crash. */
-static void test_another_of_that_name(void **state)
+TEST(another_of_that_name)
 {
-    (void)state;
     struct companion found[COMPANION_COUNT];
     char *nvcc = mem_printf("%s/bin/nvcc", place);
     put("lib64", "libnvrtc.so.13", fake_cuda);
@@ -82,15 +74,4 @@ static void test_another_of_that_name(void **state)
     companions_find(found, NULL, "python3");
     assert_string_equal(found[COMPANION_NVRTC].name, "nvrtc");
     mem_free(nvcc);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_around_programs),
-        TEST(test_another_of_that_name),
-    };
-    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
 }

@@ -1,17 +1,11 @@
+#include "../support/test.h"
 #include "device/cpu.h"
 
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void test_this_machine(void **state)
+TEST(this_machine)
 {
-    (void)state;
     struct cpu cpu;
     cpu_detect(&cpu);
     assert_true(strlen(cpu.model) > 0);
@@ -26,9 +20,8 @@ static void test_this_machine(void **state)
     assert_true(cpu.frequency_mhz >= 0 && cpu.frequency_mhz < 20000);
 }
 
-static void test_the_key_is_stable_and_printable(void **state)
+TEST(the_key_is_stable_and_printable)
 {
-    (void)state;
     struct cpu one, two;
     cpu_detect(&one);
     cpu_detect(&two);
@@ -40,9 +33,8 @@ static void test_the_key_is_stable_and_printable(void **state)
         assert_true(*at >= ' ' && *at < 127);
 }
 
-static void test_affinity_counts(void **state)
+TEST(affinity_counts)
 {
-    (void)state;
     cpu_set_t before, single;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     int first = 0;
@@ -61,24 +53,12 @@ static void test_affinity_counts(void **state)
     assert_string_equal(all.key, cpu.key); /* what is compiled does not depend on it */
 }
 
-static void test_flags(void **state)
+TEST(flags)
 {
-    (void)state;
     assert_false(cpu_has_flag("no_such_flag"));
     assert_false(cpu_has_flag("avx51"));
 #if defined(__x86_64__)
     assert_true(cpu_has_flag("sse2"));
     assert_int_equal(cpu_has_flag("avx2"), __builtin_cpu_supports("avx2") != 0);
 #endif
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_this_machine),
-        cmocka_unit_test(test_the_key_is_stable_and_printable),
-        cmocka_unit_test(test_affinity_counts),
-        cmocka_unit_test(test_flags),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,14 @@
 #include "device/cupti.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char scratch[] = "/tmp/warpgym-cupti-XXXXXX";
 
@@ -42,9 +35,19 @@ static const struct {
     {"link/bin/nvcc", "new/lib64/libcupti.so.13"},
 };
 
-static void test_places(void **state)
+FIXTURE(begin)
 {
-    (void)state;
+    return mkdtemp(scratch) ? 0 : -1;
+}
+
+FIXTURE(end)
+{
+    file_remove_tree(scratch);
+    return 0;
+}
+
+TEST_WITH(places, begin, end)
+{
     touch("none/bin/nvcc");
     touch("new/bin/nvcc");
     touch("new/lib64/libcupti.so.13");
@@ -68,23 +71,4 @@ static void test_places(void **state)
         free(real);
         mem_free(found);
     }
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    return mkdtemp(scratch) ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    file_remove_tree(scratch);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_places, begin, end)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

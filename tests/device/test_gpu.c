@@ -1,27 +1,21 @@
 #include "../support/fake_cuda.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "device/gpu.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+TEST_GROUP(fake_cuda_find, NULL);
+TEST_EACH(fake_cuda_clean, fake_cuda_clean);
 
-static void test_what_the_driver_tells(void **state)
+TEST(what_the_driver_tells)
 {
-    (void)state;
     struct gpu_list list;
     struct err err = {0};
-    if (gpu_list(&list, fake_cuda, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(gpu_list(&list, fake_cuda, &err), &err);
     assert_int_equal(err.code, 0); /* callers may look at it alone */
     assert_int_equal(list.count, 2);
     assert_int_equal(list.driver_version, 13000);
@@ -43,9 +37,8 @@ static void test_what_the_driver_tells(void **state)
     assert_true(gpu->memory_bytes_per_s == 2.0 * 3201e6 * 6144 / 8);
 }
 
-static void test_more_than_there_is_room_for(void **state)
+TEST(more_than_there_is_room_for)
 {
-    (void)state;
     struct gpu_list list;
     struct err err;
     setenv("FAKE_CUDA_DEVICES", "70", 1);
@@ -53,9 +46,8 @@ static void test_more_than_there_is_room_for(void **state)
     assert_int_equal(list.count, GPU_MAX);
 }
 
-static void test_mig_instances(void **state)
+TEST(mig_instances)
 {
-    (void)state;
     struct gpu_list list;
     struct err err;
     setenv("FAKE_CUDA_MIG", "1", 1);
@@ -86,7 +78,7 @@ static const struct {
     {NULL, "cuDeviceGetAttribute", NULL, ERR_IO, "cannot ask GPU 0 what it is"},
 };
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     for (size_t i = 0; i < COUNT(refusals); i++) {
         struct gpu_list list;
@@ -105,9 +97,8 @@ static void test_refusals(void **state)
     }
 }
 
-static void test_no_driver(void **state)
+TEST(no_driver)
 {
-    (void)state;
     struct gpu_list list;
     struct err err;
     assert_int_equal(gpu_list(&list, "/nonexistent/libcuda.so.1", &err), ERR_MISSING);
@@ -115,18 +106,4 @@ static void test_no_driver(void **state)
     /* The C library is a shared library, but no driver. */
     assert_int_equal(gpu_list(&list, "libc.so.6", &err), ERR_UNSUPPORTED);
     assert_non_null(strstr(err.text, "has no cuInit"));
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, fake_cuda_clean, fake_cuda_clean)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_what_the_driver_tells),
-        TEST(test_mig_instances),
-        TEST(test_more_than_there_is_room_for),
-        TEST(test_refusals),
-        TEST(test_no_driver),
-    };
-    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
 }

@@ -1,30 +1,24 @@
 #include "../support/fake_cuda.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "device/gpu_memory.h"
 
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void open_gpu(struct gpu_context *gpu)
 {
     struct err err;
-    if (gpu_context_open(gpu, fake_cuda, 1, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(gpu_context_open(gpu, fake_cuda, 1, &err), &err);
 }
 
-static void test_context(void **state)
+TEST_GROUP(fake_cuda_find, NULL);
+TEST_EACH(NULL, fake_cuda_clean);
+
+TEST(context)
 {
-    (void)state;
     struct gpu_context gpu;
     struct err err;
     open_gpu(&gpu);
@@ -35,9 +29,8 @@ static void test_context(void **state)
     gpu_context_close(&gpu);
 }
 
-static void test_two_mappings_of_one_memory(void **state)
+TEST(two_mappings_of_one_memory)
 {
-    (void)state;
     struct gpu_context gpu;
     struct gpu_memory made, imported;
     struct err err;
@@ -68,9 +61,8 @@ static size_t open_descriptors(void)
 }
 
 /* Every function of the driver may fail, and nothing is left behind. */
-static void test_refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     static const struct {
         const char *function, *error, *text;
         int code;
@@ -100,9 +92,8 @@ static void test_refusals(void **state)
     gpu_context_close(&gpu);
 }
 
-static void test_contexts_that_cannot_be_made(void **state)
+TEST(contexts_that_cannot_be_made)
 {
-    (void)state;
     static const char *const functions[] = {"cuDeviceGet", "cuDevicePrimaryCtxRetain",
                                             "cuCtxSetCurrent"};
     for (size_t i = 0; i < COUNT(functions); i++) {
@@ -113,15 +104,4 @@ static void test_contexts_that_cannot_be_made(void **state)
         assert_non_null(strstr(err.text, "cannot use GPU 0"));
         assert_false(gpu.open);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_context, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_two_mappings_of_one_memory, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_refusals, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_contexts_that_cannot_be_made, fake_cuda_clean),
-    };
-    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
 }

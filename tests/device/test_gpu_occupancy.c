@@ -1,14 +1,7 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "device/gpu_occupancy.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const struct gpu_multiprocessor h200 = {.threads = 2048,
                                                .blocks = 32,
@@ -38,9 +31,8 @@ static const struct {
     {128, 32, 240000, 0, 0, "shared memory"},
 };
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct gpu_occupancy got;
         gpu_occupancy(&h200, rows[i].threads, rows[i].registers, rows[i].shared_bytes, &got);
@@ -50,9 +42,8 @@ static void test_rows(void **state)
     }
 }
 
-static void test_not_known(void **state)
+TEST(not_known)
 {
-    (void)state;
     const struct gpu_multiprocessor nothing = {.threads = 0};
     struct gpu_occupancy got;
     const struct {
@@ -67,13 +58,4 @@ static void test_not_known(void **state)
     }
     gpu_occupancy(&h200, 128, UINT32_MAX, UINT32_MAX, &got); /* a stranger's numbers */
     assert_int_equal(got.blocks, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_not_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

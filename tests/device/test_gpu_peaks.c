@@ -1,26 +1,19 @@
 #include "../support/fake_cuda.h"
 #include "device/gpu_peaks.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <dirent.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static char directory[] = "/tmp/test_gpu_peaks.XXXXXX";
 static struct gpu_context gpu;
 
-static int setup(void **state)
+FIXTURE(setup)
 {
     struct err err;
     fake_cuda_clean(state);
@@ -28,7 +21,7 @@ static int setup(void **state)
     return mkdtemp(directory) && gpu_context_open(&gpu, fake_cuda, 1, &err) == 0 ? 0 : -1;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
     gpu_context_close(&gpu);
     file_remove_tree(directory);
@@ -38,8 +31,7 @@ static int teardown(void **state)
 static void must_get(struct gpu_peaks *peaks, const char *place)
 {
     struct err err;
-    if (gpu_peaks_get(peaks, &gpu, "image", place, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(gpu_peaks_get(peaks, &gpu, "image", place, &err), &err);
 }
 
 static void near(double got, double wanted)
@@ -63,10 +55,12 @@ static void write_records(const char *text)
     assert_int_equal(written, 1);
 }
 
+TEST_GROUP(fake_cuda_find, NULL);
+TEST_EACH(setup, teardown);
+
 /* The stand-in moves 4500 bytes a nanosecond, and 9000 in L2: a quiet GPU. */
-static void test_measured_once_and_recorded(void **state)
+TEST(measured_once_and_recorded)
 {
-    (void)state;
     struct gpu_peaks peaks, again;
     setenv("FAKE_CUDA_KERNELS", "4500", 1);
     assert_false(gpu_peaks_recall(&peaks, &gpu, directory));
@@ -85,9 +79,8 @@ static void test_measured_once_and_recorded(void **state)
     assert_true(gpu_peaks_recall(&again, &gpu, directory));
 }
 
-static void test_a_busy_gpu_is_measured_again(void **state)
+TEST(a_busy_gpu_is_measured_again)
 {
-    (void)state;
     struct gpu_peaks peaks;
     setenv("FAKE_CUDA_KERNELS", "1000", 1);
     must_get(&peaks, directory);
@@ -102,9 +95,8 @@ static void test_a_busy_gpu_is_measured_again(void **state)
     assert_true(peaks.settled);
 }
 
-static void test_spoilt_records(void **state)
+TEST(spoilt_records)
 {
-    (void)state;
     static const char *const spoilt[] = {
         "",
         "{\"version\":1}",
@@ -124,9 +116,8 @@ static void test_spoilt_records(void **state)
 }
 
 /* What cannot be measured leaves the bounds of the architecture. */
-static void test_refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     static const char *const functions[] = {"cuModuleLoadData", "cuModuleGetFunction",
                                             "cuEventCreate",    "cuMemCreate",
                                             "cuLaunchKernel",   "cuCtxSynchronize"};
@@ -142,9 +133,8 @@ static void test_refusals(void **state)
     }
 }
 
-static void test_bounds_by_architecture(void **state)
+TEST(bounds_by_architecture)
 {
-    (void)state;
     static const struct {
         int major, minor, multiprocessors;
         double clock_mhz, wide_tflops, narrow_tflops;
@@ -170,9 +160,8 @@ static void test_bounds_by_architecture(void **state)
     assert_true(better.narrow_flops == 1e16 && better.dram_bytes_per_s == 9e12);
 }
 
-static void test_floor(void **state)
+TEST(floor)
 {
-    (void)state;
     static const struct gpu_peaks round_numbers = {.dram_bytes_per_s = 4e12,
                                                    .l2_bytes_per_s = 1e13,
                                                    .l2_bytes = 5e7,
@@ -196,19 +185,4 @@ static void test_floor(void **state)
             fail_msg("row %zu: %.9g instead of %.9g", i, got * GPU_PEAKS_MARGIN, rows[i].ms);
     }
     assert_true(gpu_peaks_floor_ms(&(struct gpu_peaks){0}, 1e15, 1e15, false) == 0);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_measured_once_and_recorded),
-        TEST(test_a_busy_gpu_is_measured_again),
-        TEST(test_spoilt_records),
-        TEST(test_refusals),
-        TEST(test_bounds_by_architecture),
-        TEST(test_floor),
-    };
-    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
 }

@@ -1,43 +1,38 @@
 #include "../support/fake_cuda.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "device/gpu_state.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define BOARD "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1"
 #define INSTANCE "MIG-01112131-4151-6171-8191-a1b1c1d1e1f1"
 
 static struct nvml nvml;
 
-static int setup(void **state)
+FIXTURE(setup)
 {
     struct err err;
     fake_cuda_clean(state);
     return nvml_open(&nvml, fake_nvml, &err);
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
     nvml_close(&nvml);
     return fake_cuda_clean(state);
 }
 
-static void test_versions(void **state)
+TEST_GROUP(fake_cuda_find, NULL);
+TEST_EACH(setup, teardown);
+
+TEST(versions)
 {
-    (void)state;
     assert_string_equal(nvml.text, "13.580.65");
     assert_string_equal(nvml.driver_text, "580.65.06");
 }
 
-static void test_library_that_is_none(void **state)
+TEST(library_that_is_none)
 {
-    (void)state;
     struct nvml other;
     struct err err;
     assert_int_equal(nvml_open(&other, "/nonexistent/libnvidia-ml.so.1", &err), ERR_MISSING);
@@ -52,9 +47,8 @@ static void test_library_that_is_none(void **state)
 }
 
 /* A MIG instance has its own memory, and its board's clocks and health. */
-static void test_what_it_tells(void **state)
+TEST(what_it_tells)
 {
-    (void)state;
     static const struct {
         const char *uuid;
         bool mig;
@@ -111,9 +105,8 @@ static void assert_nothing(const struct gpu_sensor *sensor)
 }
 
 /* Every question refused, as on a virtual GPU; no such GPU; no library at all. */
-static void test_nothing_told_is_no_error(void **state)
+TEST(nothing_told_is_no_error)
 {
-    (void)state;
     struct gpu_sensor sensor;
     setenv("FAKE_NVML_FAIL", "all", 1);
     gpu_sensor_open(&sensor, &nvml, BOARD);
@@ -126,9 +119,8 @@ static void test_nothing_told_is_no_error(void **state)
 }
 
 /* A library that is older than the newer names. */
-static void test_older_names(void **state)
+TEST(older_names)
 {
-    (void)state;
     struct gpu_sensor sensor;
     struct gpu_state now;
     gpu_sensor_open(&sensor, &nvml, BOARD);
@@ -138,9 +130,8 @@ static void test_older_names(void **state)
     assert_int_equal(now.reasons, 0x80);
 }
 
-static void test_complaints(void **state)
+TEST(complaints)
 {
-    (void)state;
     static const struct {
         const char *variable, *value, *fail, *words;
     } rows[] = {
@@ -165,9 +156,8 @@ static void test_complaints(void **state)
     }
 }
 
-static void test_a_watch_keeps_what_passes(void **state)
+TEST(a_watch_keeps_what_passes)
 {
-    (void)state;
     static const struct {
         const char *reasons, *heat, *text;
     } rows[] = {
@@ -200,20 +190,4 @@ static void test_a_watch_keeps_what_passes(void **state)
         gpu_watch_slowed(&watch, text, 9); /* cut, never beyond */
         assert_true(strlen(text) < 9);
     }
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_versions),
-        TEST(test_library_that_is_none),
-        TEST(test_what_it_tells),
-        TEST(test_nothing_told_is_no_error),
-        TEST(test_older_names),
-        TEST(test_complaints),
-        TEST(test_a_watch_keeps_what_passes),
-    };
-    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
 }

@@ -1,20 +1,13 @@
 /* What /proc says of processors and memory. */
 #include "device/load.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static void stat_text(void **state)
+TEST(stat_text)
 {
     static const struct {
         const char *text;
@@ -26,7 +19,6 @@ static void stat_text(void **state)
         {"intr 1 2 3 4\n", 0, 0},
         {"", 0, 0},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct load load = {.busy = 1, .all = 1};
         load_parse_stat(rows[i].text, &load);
@@ -35,10 +27,9 @@ static void stat_text(void **state)
     }
 }
 
-static void meminfo_text(void **state)
+TEST(meminfo_text)
 {
     struct load load;
-    (void)state;
     load_parse_meminfo("MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    250 kB\n", &load);
     assert_int_equal(load.memory, 1024000);
     assert_float_equal(load_memory_percent(&load), 75, 1e-9);
@@ -48,19 +39,17 @@ static void meminfo_text(void **state)
     assert_true(load_memory_percent(&load) < 0);
 }
 
-static void between(void **state)
+TEST(between)
 {
     const struct load before = {.busy = 100, .all = 1000}, now = {.busy = 150, .all = 1200};
-    (void)state;
     assert_float_equal(load_cpu_percent(&before, &now), 25, 1e-9);
     assert_true(load_cpu_percent(&now, &now) < 0);
     assert_true(load_cpu_percent(&now, &before) < 0);
 }
 
-static void this_machine(void **state)
+TEST(this_machine)
 {
     struct load load;
-    (void)state;
     load_read(&load);
     assert_in_range(load.busy, 1, load.all);
     assert_in_range(load.memory_available, 1, load.memory);
@@ -83,7 +72,7 @@ static void write_below(const char *root, const char *pair)
 #define V2 "sys/fs/cgroup/"
 #define V1 "sys/fs/cgroup/memory/"
 
-static void groups(void **state)
+TEST(groups)
 {
     static const struct {
         const char *files[8];
@@ -110,7 +99,6 @@ static void groups(void **state)
         {{"proc/self/cgroup=0::/\n", V2 "memory.max=100", V2 "memory.current=400"}, 0},
         {{"proc/self/cgroup=nonsense\n::\n0:\n"}, UINT64_MAX},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char root[] = "/tmp/warpgym-load-XXXXXX";
         assert_non_null(mkdtemp(root));
@@ -121,13 +109,4 @@ static void groups(void **state)
             fail_msg("row %zu: %llu", i, (unsigned long long)available);
         file_remove_tree(root);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stat_text),    cmocka_unit_test(meminfo_text), cmocka_unit_test(between),
-        cmocka_unit_test(this_machine), cmocka_unit_test(groups),
-    };
-    return cmocka_run_group_tests_name("load", tests, NULL, NULL);
 }

@@ -1,41 +1,35 @@
 #include "device/lock.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static char directory[] = "/tmp/test_lock.XXXXXX";
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     snprintf(directory, sizeof directory, "/tmp/test_lock.XXXXXX");
     return mkdtemp(directory) ? 0 : -1;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     file_remove_tree(directory);
     return 0;
 }
+
+TEST_EACH(setup, teardown);
 
 static void pause_ms(int ms)
 {
@@ -52,9 +46,8 @@ static int acquire(struct device_lock *lock, enum device_lock_mode mode,
     return result;
 }
 
-static void test_who_may_be_in_with_whom(void **state)
+TEST(who_may_be_in_with_whom)
 {
-    (void)state;
     static const struct {
         enum device_lock_mode inside, outside;
         int result;
@@ -79,9 +72,8 @@ static void test_who_may_be_in_with_whom(void **state)
     }
 }
 
-static void test_devices_are_apart(void **state)
+TEST(devices_are_apart)
 {
-    (void)state;
     const _Atomic int now = 1;
     struct device_lock cpu, other;
     struct err err;
@@ -122,9 +114,8 @@ static void *enter_often(void *data)
     return NULL;
 }
 
-static void test_threads_and_processes(void **state)
+TEST(threads_and_processes)
 {
-    (void)state;
     struct scene *scene = mmap(NULL, sizeof *scene, PROT_READ | PROT_WRITE,
                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(scene != MAP_FAILED);
@@ -151,9 +142,8 @@ static void test_threads_and_processes(void **state)
     munmap(scene, sizeof *scene);
 }
 
-static void test_a_dead_holder_leaves_nothing(void **state)
+TEST(a_dead_holder_leaves_nothing)
 {
-    (void)state;
     int ready[2];
     assert_int_equal(pipe(ready), 0);
     pid_t child = fork();
@@ -198,9 +188,8 @@ static void *visit(void *data)
 }
 
 /* Shared visits overlap all the time, so the room is never empty by itself. */
-static void test_a_stream_of_checks_does_not_starve_a_timing(void **state)
+TEST(a_stream_of_checks_does_not_starve_a_timing)
 {
-    (void)state;
     struct visitor visitor = {0};
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) {
@@ -228,9 +217,8 @@ static void *cancel_soon(void *data)
     return NULL;
 }
 
-static void test_a_waiter_can_be_cancelled(void **state)
+TEST(a_waiter_can_be_cancelled)
 {
-    (void)state;
     _Atomic int cancelled = 0;
     struct device_lock inside, waiting;
     assert_int_equal(acquire(&inside, DEVICE_SHARED, NULL), 0);
@@ -243,9 +231,8 @@ static void test_a_waiter_can_be_cancelled(void **state)
     device_lock_release(&inside);
 }
 
-static void test_planted_files_are_refused(void **state)
+TEST(planted_files_are_refused)
 {
-    (void)state;
     char *gate = mem_printf("%s/cpu.gate", directory);
     char *other = mem_printf("%s/other", directory);
     for (int kind = 0; kind < 3; kind++) {
@@ -268,20 +255,4 @@ static void test_planted_files_are_refused(void **state)
                      ERR_IO);
     mem_free(gate);
     mem_free(other);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_who_may_be_in_with_whom),
-        TEST(test_devices_are_apart),
-        TEST(test_threads_and_processes),
-        TEST(test_a_dead_holder_leaves_nothing),
-        TEST(test_a_stream_of_checks_does_not_starve_a_timing),
-        TEST(test_a_waiter_can_be_cancelled),
-        TEST(test_planted_files_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,30 +3,22 @@
 #include "device/nvrtc.h"
 
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "device/library.h"
 
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static char fake[PATH_MAX + 16];
 static char *place; /* of one test */
 
-static int find_fake(void **state)
+FIXTURE(find_fake)
 {
     char self[PATH_MAX] = "";
-    (void)state;
     if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
         return -1;
     for (int up = 0; up < 2; up++)
@@ -35,19 +27,19 @@ static int find_fake(void **state)
     return access(fake, R_OK);
 }
 
-static int begin(void **state)
+TEST_GROUP(find_fake, NULL);
+
+FIXTURE(begin)
 {
     char *made = judging_directory("nvrtc");
-    (void)state;
     place = realpath(made, NULL);
     mem_free(made);
     unsetenv("CUDA_HOME");
     return place ? 0 : -1;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     unsetenv("CUDA_HOME");
     judging_remove(place);
     return 0;
@@ -82,9 +74,8 @@ static const struct {
      "venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib/libnvrtc.so.12"},
 };
 
-static void test_places(void **state)
+TEST_WITH(places, NULL, end)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(places); i++) {
         struct nvrtc_place found;
         assert_int_equal(begin(NULL), 0);
@@ -104,10 +95,9 @@ static void test_places(void **state)
     assert_int_equal(begin(NULL), 0);
 }
 
-static void test_named(void **state)
+TEST_WITH(named, begin, end)
 {
     struct nvrtc_place found;
-    (void)state;
     make_file("here/lib64/libnvrtc.so.13", "");
     setenv("CUDA_HOME", place, 1);
     nvrtc_find(&found, "/nowhere/libnvrtc.so", NULL, NULL);
@@ -121,10 +111,9 @@ static void test_named(void **state)
 }
 
 /* The newest one of a toolkit, and its headers; not those of another major version. */
-static void test_headers(void **state)
+TEST_WITH(headers, begin, end)
 {
     struct nvrtc_place found;
-    (void)state;
     setenv("CUDA_HOME", place, 1);
     make_file("lib64/libnvrtc.so.12", "");
     make_file("lib64/libnvrtc.so.13", "");
@@ -144,14 +133,13 @@ static void test_headers(void **state)
     nvrtc_place_deinit(&found);
 }
 
-static void test_calls(void **state)
+TEST(calls)
 {
     static const char *const good[] = {"--gpu-architecture=sm_90a"};
     static const char *const bad[] = {"--nonsense"};
     struct nvrtc nvrtc;
     struct nvrtc_output output;
     struct err err = {0};
-    (void)state;
     if (nvrtc_open(&nvrtc, fake, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(nvrtc.major, 13);
@@ -168,7 +156,7 @@ static void test_calls(void **state)
 }
 
 /* What a library need not have is NULL where it has it not. */
-static void test_optional(void **state)
+TEST(optional)
 {
     struct {
         void *there, *missing;
@@ -180,22 +168,9 @@ static void test_optional(void **state)
     const char *const names[] = {"/nowhere.so", fake, NULL};
     struct err err = {0};
     void *handle;
-    (void)state;
     assert_int_equal(library_open(&handle, names, functions, 2, &table, &err), 0);
     assert_non_null(table.there);
     assert_ptr_not_equal(table.there, &table);
     assert_null(table.missing);
     library_close(&handle);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_named, begin, end),
-        cmocka_unit_test_setup_teardown(test_headers, begin, end),
-        cmocka_unit_test_teardown(test_places, end),
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_optional),
-    };
-    return cmocka_run_group_tests(tests, find_fake, NULL);
 }

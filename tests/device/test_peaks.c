@@ -1,34 +1,25 @@
 #include "device/peaks.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <dirent.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static char directory[] = "/tmp/test_peaks.XXXXXX";
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     snprintf(directory, sizeof directory, "/tmp/test_peaks.XXXXXX");
     return mkdtemp(directory) ? 0 : -1;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     file_remove_tree(directory);
     return 0;
 }
@@ -71,15 +62,13 @@ static void assert_plausible(const struct peaks *peaks)
     assert_true(isinf(peaks->capacity_bytes[PEAKS_DRAM]));
 }
 
-static void test_measured_then_recorded(void **state)
+TEST_WITH(measured_then_recorded, setup, teardown)
 {
-    (void)state;
     struct peaks peaks, again;
     struct err err = {0};
     assert_false(peaks_recall(&again, directory)); /* and nothing is measured for it */
     assert_null(record());
-    if (peaks_get(&peaks, directory, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(peaks_get(&peaks, directory, &err), &err);
     assert_plausible(&peaks);
     assert_int_equal(peaks.runs, 1);
     write_record("{\"version\":2,\"runs\":2,\"settled\":true,\"f32_flops\":64e9,\"f64_flops\":32e9,"
@@ -92,9 +81,8 @@ static void test_measured_then_recorded(void **state)
     assert_true(again.capacity_bytes[PEAKS_L2] == peaks.capacity_bytes[PEAKS_L2]);
 }
 
-static void test_a_busy_record_is_measured_again_and_maxima_are_kept(void **state)
+TEST_WITH(a_busy_record_is_measured_again_and_maxima_are_kept, setup, teardown)
 {
-    (void)state;
     struct peaks peaks;
     assert_int_equal(peaks_get(&peaks, directory, NULL), 0);
     write_record(
@@ -107,9 +95,8 @@ static void test_a_busy_record_is_measured_again_and_maxima_are_kept(void **stat
     assert_true(peaks.settled);
 }
 
-static void test_a_spoilt_record_is_replaced(void **state)
+TEST_WITH(a_spoilt_record_is_replaced, setup, teardown)
 {
-    (void)state;
     static const char *const spoilt[] = {"", "{\"version\":2}", "{\"version\":1,\"runs\":1}"};
     struct peaks peaks;
     assert_int_equal(peaks_get(&peaks, directory, NULL), 0);
@@ -121,9 +108,8 @@ static void test_a_spoilt_record_is_replaced(void **state)
     }
 }
 
-static void test_no_place_for_a_record(void **state)
+TEST_WITH(no_place_for_a_record, setup, teardown)
 {
-    (void)state;
     struct peaks peaks;
     assert_int_equal(peaks_get(&peaks, "/no/such/place", NULL), 0);
     assert_plausible(&peaks);
@@ -135,9 +121,8 @@ static void *get(void *peaks)
     return NULL;
 }
 
-static void test_several_at_once(void **state)
+TEST_WITH(several_at_once, setup, teardown)
 {
-    (void)state;
     pthread_t threads[3];
     struct peaks peaks[3];
     for (int i = 0; i < 3; i++)
@@ -157,9 +142,8 @@ static const struct peaks round_numbers = {
     .narrow_flops = 8e11,
 };
 
-static void test_floor(void **state)
+TEST(floor)
 {
-    (void)state;
     static const struct {
         double flops, bytes, ms; /* before the margin */
     } rows[] = {
@@ -185,19 +169,4 @@ static void test_floor(void **state)
     struct peaks matrix = round_numbers;
     matrix.narrow_flops = 32 * matrix.f32_flops;
     assert_true(peaks_floor_ms(&matrix, 1e9, 0) < peaks_floor_ms(&round_numbers, 1e9, 0) / 5);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_measured_then_recorded),
-        TEST(test_a_busy_record_is_measured_again_and_maxima_are_kept),
-        TEST(test_a_spoilt_record_is_replaced),
-        TEST(test_no_place_for_a_record),
-        TEST(test_several_at_once),
-        cmocka_unit_test(test_floor),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* Shares of a profile by each measure, names that deceive, and profiles that say nothing. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "gym/reward/coverage.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define TOTALS(own, all)                                                                           \
     "\"kernelgym\": {\"num_custom_kernels\": " #own ", \"num_total_kernels\": " #all "}"
@@ -60,9 +53,8 @@ static const struct {
     {"null", {NAN, NAN, NAN, NAN}},
 };
 
-static void test_shares(void **state)
+TEST(shares)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *verdict = json_loads(rows[i].verdict, JSON_DECODE_ANY, NULL);
         assert_non_null(verdict);
@@ -77,26 +69,16 @@ static void test_shares(void **state)
     assert_true(isnan(coverage_read(COVERAGE_TIME, NULL)));
 }
 
-static void test_names(void **state)
+TEST(names)
 {
     static const char *const names[COVERAGE_MEASURES] = {"time", "kernels", "named_time",
                                                          "named_kernels"};
     enum coverage_measure measure;
     struct err err = {0};
-    (void)state;
     for (size_t m = 0; m < COVERAGE_MEASURES; m++) {
         assert_int_equal(coverage_measure_named(names[m], &measure, &err), 0);
         assert_int_equal(measure, m);
     }
     assert_int_equal(coverage_measure_named("named_tme", &measure, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "did you mean 'named_time'?"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 /* The conversation as a state machine: made-up verdicts, real templates and problems. */
 #include "gym/episode/episode.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/paths.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CODE "```c\nvoid solution(const float *x, float *y, size_t n)\n{\n}\n```"
 
@@ -22,29 +15,27 @@ static struct settings settings;
 static struct paths_list roots;
 static struct gym *gym;
 
-static int open_gym(void **state)
+FIXTURE(open_gym)
 {
-    (void)state;
     struct err err;
     settings_init(&settings);
-    if (paths_problems("", &roots, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(paths_problems("", &roots, &err), &err);
     const struct gym_options options = {.settings = &settings,
                                         .roots = roots.items,
                                         .root_count = roots.count};
-    if (gym_open(&gym, &options, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(gym_open(&gym, &options, &err), &err);
     return 0;
 }
 
-static int close_gym(void **state)
+FIXTURE(close_gym)
 {
-    (void)state;
     gym_close(gym);
     paths_list_deinit(&roots);
     settings_deinit(&settings);
     return 0;
 }
+
+TEST_GROUP(open_gym, close_gym);
 
 static json_t *object(const char *text)
 {
@@ -76,8 +67,7 @@ static bool say(struct episode *episode, const char *text)
 {
     struct err err;
     json_t *answer = answer_of(text), *request;
-    if (episode_answer(episode, answer, &request, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(episode_answer(episode, answer, &request, &err), &err);
     bool judging = request != NULL;
     json_decref(request);
     json_decref(answer);
@@ -120,9 +110,8 @@ static double real_of(const json_t *value, const char *key)
 
 /* -------------------------------------------------------------------------------------- a whole */
 
-static void test_four_turns(void **state)
+TEST(four_turns)
 {
-    (void)state;
     struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}, \"turns\": 4, \"gamma\": "
                                     "0.4, \"reward\": \"kevin\"}");
     json_t *messages;
@@ -188,9 +177,8 @@ static const struct {
      4},
 };
 
-static void test_endings(void **state)
+TEST(endings)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(endings); i++) {
         char *text = mem_printf("{\"problem\": {\"id\": \"relu\"}, %s}", endings[i].configuration);
         struct episode *episode = begin(text);
@@ -208,9 +196,8 @@ static void test_endings(void **state)
 }
 
 /* A verdict that says nothing is asked for again, as another evaluation; then it is an end. */
-static void test_nobody_judges(void **state)
+TEST(nobody_judges)
 {
-    (void)state;
     struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}}");
     char last[64] = "";
     assert_true(say(episode, CODE));
@@ -241,8 +228,7 @@ static struct episode *copy_of(const struct episode *episode)
     struct err err;
     char *text = json_dumps(episode_state(episode), JSON_COMPACT);
     json_t *state = object(text);
-    if (episode_load(&again, gym, state, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(episode_load(&again, gym, state, &err), &err);
     json_decref(state);
     free(text);
     return again;
@@ -264,9 +250,8 @@ static json_t *without_times(const struct episode *episode)
 }
 
 /* Through text after every step, or never: the same. */
-static void test_resumes_to_the_same(void **state)
+TEST(resumes_to_the_same)
 {
-    (void)state;
     static const struct {
         const char *text, *status;
         double speedup;
@@ -299,9 +284,8 @@ static void test_resumes_to_the_same(void **state)
 }
 
 /* Whatever a store gives back. */
-static void test_foreign_states(void **state)
+TEST(foreign_states)
 {
-    (void)state;
     static const char *const texts[] = {
         "{}",
         "{\"schema\": 1}",
@@ -353,9 +337,8 @@ static void try_without_each(json_t *state, json_t *object)
     json_decref(whole);
 }
 
-static void test_states_with_holes(void **state)
+TEST(states_with_holes)
 {
-    (void)state;
     struct episode *episode = begin("{\"problem\": {\"id\": \"relu\"}}");
     turn(episode, "wrong", 1);
     assert_true(say(episode, CODE));
@@ -396,9 +379,8 @@ static const struct {
     {"{\"problem\": {\"format\": \"simple\"}}", "reference"},
 };
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(refused); i++) {
         struct episode *episode;
         struct err err = {0};
@@ -411,9 +393,8 @@ static void test_refused(void **state)
     }
 }
 
-static void test_answers_refused(void **state)
+TEST(answers_refused)
 {
-    (void)state;
     static const char *const texts[] = {
         "{}",
         "{\"text\": 1}",
@@ -437,15 +418,4 @@ static void test_answers_refused(void **state)
     assert_int_equal(episode_answer(episode, answer, &request, &err), ERR_INPUT);
     json_decref(answer);
     episode_free(episode);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_four_turns),      cmocka_unit_test(test_endings),
-        cmocka_unit_test(test_nobody_judges),   cmocka_unit_test(test_resumes_to_the_same),
-        cmocka_unit_test(test_foreign_states),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_answers_refused), cmocka_unit_test(test_states_with_holes),
-    };
-    return cmocka_run_group_tests(tests, open_gym, close_gym);
 }

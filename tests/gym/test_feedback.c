@@ -1,21 +1,14 @@
 /* What a model is told, what it is not, and what nobody can make of it. */
 #include "gym/feedback/feedback.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "gym/feedback/parts.h"
 
 #include <ctype.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define TIMES(name, ms) "\"" name "\": {\"median\": " ms ", \"quartiles\": [1, 2], \"n\": 9}"
 #define TIMING(speedup, more)                                                                      \
@@ -238,9 +231,8 @@ static bool agrees(const json_t *whole, const json_t *part)
     return json_is_object(whole);
 }
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *verdict = parse(rows[i].verdict);
         json_t *wanted = parse(rows[i].facts);
@@ -307,9 +299,8 @@ static void spoil(json_t *verdict, json_t *object)
     json_decref(whole);
 }
 
-static void test_spoiled(void **state)
+TEST(spoiled)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         json_t *verdict = parse(rows[i].verdict);
         if (json_is_object(verdict))
@@ -318,10 +309,9 @@ static void test_spoiled(void **state)
     }
 }
 
-static void test_no_code(void **state)
+TEST(no_code)
 {
     json_t *facts = feedback_facts(NULL, NULL);
-    (void)state;
     assert_string_equal(json_string_value(json_object_get(facts, "status")), "no_code");
     assert_string_equal(json_string_value(json_object_get(facts, "headline")),
                         "There was no code in the answer.");
@@ -332,11 +322,10 @@ static void test_no_code(void **state)
 }
 
 /* A verdict whose every secret is marked: none may come through. */
-static void test_secrets(void **state)
+TEST(secrets)
 {
     static const char *const statuses[] = {"wrong",     "runtime_error", "infrastructure_error",
                                            "violation", "compile_error", "passed"};
-    (void)state;
     for (size_t i = 0; i < COUNT(statuses); i++) {
         json_t *verdict = parse(
             "{\"id\": \"SECRET\", \"problem\": {\"id\": \"SECRET\", \"hash\": \"SECRET\"}, "
@@ -392,9 +381,8 @@ static const struct {
     {"", "", PATHS_CUT},
 };
 
-static void test_lines(void **state)
+TEST(lines)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(lines); i++) {
         struct buf out;
         buf_init(&out, 1000);
@@ -404,10 +392,9 @@ static void test_lines(void **state)
     }
 }
 
-static void test_cut_lines(void **state)
+TEST(cut_lines)
 {
     struct buf out;
-    (void)state;
     buf_init(&out, 100);
     feedback_line(&out, "0123456789", 10, 10, PATHS_CUT);
     assert_string_equal(out.data, "0123456789");
@@ -421,7 +408,7 @@ static void test_cut_lines(void **state)
 }
 
 /* Megabytes of one kind: what comes out is bounded, and says what was left out. */
-static void test_floods(void **state)
+TEST(floods)
 {
     static const char *const again[] = {"a",           "/",
                                         "/a",          "<",
@@ -429,7 +416,6 @@ static void test_floods(void **state)
                                         "my.c:4: x\n", "my.c:99999999\n",
                                         "\xFF",        "\xE2\x82\xAC",
                                         "my.c",        " "};
-    (void)state;
     for (size_t i = 0; i < COUNT(again); i++) {
         struct buf text;
         buf_init(&text, (size_t)2 << 20);
@@ -446,15 +432,4 @@ static void test_floods(void **state)
         mem_free(excerpt);
         buf_deinit(&text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),    cmocka_unit_test(test_spoiled),
-        cmocka_unit_test(test_no_code), cmocka_unit_test(test_secrets),
-        cmocka_unit_test(test_lines),   cmocka_unit_test(test_cut_lines),
-        cmocka_unit_test(test_floods),
-    };
-    return cmocka_run_group_tests_name("feedback", tests, NULL, NULL);
 }

@@ -1,24 +1,17 @@
 /* Lines that a kill leaves whole: what is cut, what is refused, who is kept out. */
 #include "gym/episode/journal.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define LINES 4
 #define CHILD_LINES 200
@@ -26,9 +19,8 @@
 static char directory[] = "/tmp/warpgym-journal-XXXXXX";
 static char path[sizeof directory + 16];
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     snprintf(path, sizeof path, "%s/journal", directory);
     unlink(path);
     return 0;
@@ -37,8 +29,7 @@ static int set_up(void **state)
 static void put(const char *text)
 {
     struct err err;
-    if (file_write_atomic(path, text, strlen(text), 0644, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_write_atomic(path, text, strlen(text), 0644, &err), &err);
 }
 
 static int gather(void *context, const json_t *object, struct err *err)
@@ -60,9 +51,22 @@ static const struct {
     {"{\"n\"", "", "{\"n\":9}\n"},
 };
 
-static void test_rows(void **state)
+FIXTURE(make_directory)
 {
-    (void)state;
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+FIXTURE(remove_directory)
+{
+    file_remove_tree(directory);
+    return 0;
+}
+
+TEST_GROUP(make_directory, remove_directory);
+TEST_EACH(set_up, NULL);
+
+TEST(rows)
+{
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct journal journal;
         struct buf seen;
@@ -85,9 +89,8 @@ static void test_rows(void **state)
     }
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const char *const texts[] = {"{\"n\":1}\nno\n", "{\"n\":1}\n[1]\n"};
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct journal journal;
@@ -102,9 +105,8 @@ static void test_refused(void **state)
 }
 
 /* Another process has it: nobody else writes; a child that lives on holds no lock. */
-static void test_one_writer(void **state)
+TEST(one_writer)
 {
-    (void)state;
     struct journal journal;
     struct err err;
     int ready[2];
@@ -139,9 +141,8 @@ static int check_next(void *context, const json_t *object, struct err *err)
 }
 
 /* Killed somewhere in between, again and again: every line that it said it had written is there. */
-static void test_killed(void **state)
+TEST(killed)
 {
-    (void)state;
     json_int_t told = 0;
     for (int i = 0; i < LINES; i++) {
         struct journal journal;
@@ -174,28 +175,4 @@ static void test_killed(void **state)
         assert_true(next > told);
         journal_close(&journal);
     }
-}
-
-static int make_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) ? 0 : -1;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    file_remove_tree(directory);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_rows, set_up),
-        cmocka_unit_test_setup(test_refused, set_up),
-        cmocka_unit_test_setup(test_one_writer, set_up),
-        cmocka_unit_test_setup(test_killed, set_up),
-    };
-    return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -1,14 +1,8 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "gym/report/metrics.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CLOSE 1e-12
 
@@ -22,9 +16,8 @@ static void assert_close(double value, double wanted)
 
 /* --------------------------------------------------------------------------------------- pass@k */
 
-static void test_pass_at_k(void **state)
+TEST(pass_at_k)
 {
-    (void)state;
     static const struct {
         size_t n, c, k;
         double wanted;
@@ -60,9 +53,8 @@ static double pass_by_counting(unsigned n, unsigned c, unsigned k)
     return (double)good / all;
 }
 
-static void test_pass_at_k_against_counting(void **state)
+TEST(pass_at_k_against_counting)
 {
-    (void)state;
     for (unsigned n = 1; n <= 9; n++)
         for (unsigned c = 0; c <= n; c++)
             for (unsigned k = 1; k <= n; k++)
@@ -122,9 +114,8 @@ static const struct gym_problem problems[] = {{both, 2, 3},
                                               {NULL, 0, 3}};
 #define PROBLEMS COUNT(problems)
 
-static void test_best(void **state)
+TEST(best)
 {
-    (void)state;
     static const struct {
         struct gym_sample sample;
         size_t turns;
@@ -147,9 +138,8 @@ static void test_best(void **state)
     assert_true(gym_is_lost(&(struct gym_sample){0}));
 }
 
-static void test_measures(void **state)
+TEST(measures)
 {
-    (void)state;
     /* The sums over the four problems above, found by hand. */
     static const struct {
         struct gym_measure measure;
@@ -202,9 +192,8 @@ static void test_measures(void **state)
 }
 
 /* To skip problems with too few of their samples would count the others only. */
-static void test_pass_skips_judged_only(void **state)
+TEST(pass_skips_judged_only)
 {
-    (void)state;
     struct gym_measure measure = {GYM_PASS, .k = 2, .judged = true};
     assert_close(gym_term(&measure, &problems[0]).over, 1);
     assert_close(gym_term(&measure, &problems[1]).under, 0);
@@ -212,9 +201,8 @@ static void test_pass_skips_judged_only(void **state)
     assert_close(gym_term(&measure, &problems[1]).under, 1);
 }
 
-static void test_changes(void **state)
+TEST(changes)
 {
-    (void)state;
     static const struct gym_turn walk[] = {WRONG,          RIGHT(1, 0), LOST,   RIGHT(1.5, 0),
                                            RIGHT(1.45, 0), RIGHT(1, 0), BROKEN, WRONG};
     struct gym_changes changes = {0};
@@ -235,9 +223,8 @@ static void test_changes(void **state)
     assert_int_equal(changes.regressed, 1);
 }
 
-static void test_statuses(void **state)
+TEST(statuses)
 {
-    (void)state;
     assert_int_equal(gym_status_of("passed"), STATUS_PASSED);
     assert_int_equal(gym_status_of("no_code"), GYM_NO_CODE);
     assert_int_equal(gym_status_of("<script>"), GYM_UNKNOWN);
@@ -290,9 +277,8 @@ static void slow_bootstrap(const struct gym_term *a, const struct gym_term *b, s
     *high = values[below] + part * (values[below - 1] - values[below]);
 }
 
-static void test_intervals_against_slow_bootstrap(void **state)
+TEST(intervals_against_slow_bootstrap)
 {
-    (void)state;
     enum { N = 23 };
     struct gym_term a[N], b[N];
     uint64_t seed = 7;
@@ -318,9 +304,8 @@ static void test_intervals_against_slow_bootstrap(void **state)
 }
 
 /* Resampling tells nothing where all agree; how far that can be trusted still depends on n. */
-static void test_unanimous(void **state)
+TEST(unanimous)
 {
-    (void)state;
     struct gym_term terms[10];
     struct gym_resamples *resamples = gym_resamples_new(10, 100, 1);
     for (size_t i = 0; i < 10; i++)
@@ -343,9 +328,8 @@ static void test_unanimous(void **state)
     gym_resamples_free(resamples);
 }
 
-static void test_too_little(void **state)
+TEST(too_little)
 {
-    (void)state;
     struct gym_term terms[2] = {{3, 4}, {0, 0}};
     assert_null(gym_resamples_new(1, 100, 1));
     assert_null(gym_resamples_new(0, 100, 1));
@@ -358,28 +342,9 @@ static void test_too_little(void **state)
 }
 
 /* Speedups are compared where both runs have one: 2/1 and 8/2 are 2 and 4; the rest has no pair. */
-static void test_ratio_of_pairs(void **state)
+TEST(ratio_of_pairs)
 {
-    (void)state;
     const struct gym_term a[] = {{0, 1}, {M_LN2, 1}, {3, 1}, {0, 0}};
     const struct gym_term b[] = {{M_LN2, 1}, {3 * M_LN2, 1}, {0, 0}, {5, 1}};
     assert_close(gym_difference(a, b, 4, GYM_RATIO, NULL).value, 2 * M_SQRT2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pass_at_k),
-        cmocka_unit_test(test_pass_at_k_against_counting),
-        cmocka_unit_test(test_best),
-        cmocka_unit_test(test_measures),
-        cmocka_unit_test(test_pass_skips_judged_only),
-        cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_intervals_against_slow_bootstrap),
-        cmocka_unit_test(test_unanimous),
-        cmocka_unit_test(test_too_little),
-        cmocka_unit_test(test_ratio_of_pairs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

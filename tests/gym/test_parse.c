@@ -1,20 +1,13 @@
 /* What models answer, and what enemies would. */
 #include "gym/answer/parse.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define C_CODE "void solution(float *x) { x[0] = 1; }"
 #define PY_CODE                                                                                    \
@@ -217,9 +210,8 @@ static size_t characters(const char *text)
     return count;
 }
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct parse_options options = {rows[i].language, (rows[i].flags & OPEN) != 0};
         struct parsed parsed;
@@ -238,12 +230,11 @@ static void test_rows(void **state)
     }
 }
 
-static void test_nul_bytes(void **state)
+TEST(nul_bytes)
 {
     static const char text[] = "<think>\0</think>\n```c\nvoid solution(\0);\n```\0```";
     struct parse_options options = {.language = "c"};
     struct parsed parsed;
-    (void)state;
     parse_answer(text, sizeof text - 1, &options, &parsed);
     assert_string_equal(parsed.thought, UTF8_REPLACEMENT);
     assert_string_equal(parsed.code, "void solution(" UTF8_REPLACEMENT ");\n```" UTF8_REPLACEMENT);
@@ -290,10 +281,9 @@ static const struct {
     {"c", "", "  ", "\n```c\nx"},
 };
 
-static void test_floods(void **state)
+TEST(floods)
 {
     struct buf text;
-    (void)state;
     buf_init(&text, LIMIT_ANSWER_BYTES);
     for (size_t i = 0; i < COUNT(floods); i++) {
         size_t length = strlen(floods[i].again);
@@ -313,12 +303,11 @@ static void test_floods(void **state)
 }
 
 /* A megabyte of honest code is taken as it is; what is beyond an answer's bound is not read. */
-static void test_large(void **state)
+TEST(large)
 {
     struct parse_options options = {.language = "c"};
     struct parsed parsed;
     struct buf text;
-    (void)state;
     buf_init(&text, 2 * LIMIT_ANSWER_BYTES);
     buf_puts(&text, "```c\n");
     while (text.len < (size_t)1 << 20)
@@ -337,19 +326,8 @@ static void test_large(void **state)
     buf_deinit(&text);
 }
 
-static void test_names(void **state)
+TEST(names)
 {
-    (void)state;
     assert_string_equal(parse_found_name(PARSE_TAG), "kernel_tag");
     assert_string_equal(parse_found_name((enum parse_found)99), "none");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),   cmocka_unit_test(test_nul_bytes),
-        cmocka_unit_test(test_floods), cmocka_unit_test(test_large),
-        cmocka_unit_test(test_names),
-    };
-    return cmocka_run_group_tests_name("parse", tests, NULL, NULL);
 }

@@ -5,23 +5,15 @@
 #include "gym/prompt/prompt.h"
 
 #include "../support/prompting.h"
-#include "base/array.h"
+#include "../support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdlib.h>
-#include <string.h>
 
 static struct prompts *prompts;
 static json_t *specimens, *device;
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     struct settings settings;
     prompts = prompting_open(NULL);
     specimens = prompting_specimens();
@@ -31,14 +23,15 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     prompts_close(prompts);
     json_decref(specimens);
     json_decref(device);
     return 0;
 }
+
+TEST_GROUP(setup, teardown);
 
 static struct prompt_turn turn_of(const char *status, size_t nth, const char *code)
 {
@@ -54,21 +47,19 @@ static json_t *tell(const struct prompt_options *options, const char *problem,
 {
     struct err err;
     json_t *messages, *facts = prompting_problem(problem);
-    if (prompts_messages(prompts, options, facts, device, examples, turns, count, &messages, &err) <
-        0)
-        fail_msg("%s", err.text);
+    assert_ok(prompts_messages(prompts, options, facts, device, examples, turns, count, &messages,
+                               &err),
+              &err);
     json_decref(facts);
     return messages;
 }
 
 /* ----------------------------------------------------------------------------------- everything */
 
-static void test_nothing_is_missing_anywhere(void **state)
+TEST(nothing_is_missing_anywhere)
 {
-    (void)state;
     struct err err;
-    if (prompts_try(prompts, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(prompts_try(prompts, &err), &err);
 }
 
 static const struct {
@@ -81,9 +72,8 @@ static const struct {
 };
 static const char *const styles[] = {"warpgym", "kevin", "drkernel"};
 
-static void test_first_turns(void **state)
+TEST(first_turns)
 {
-    (void)state;
     for (size_t s = 0; s < COUNT(styles); s++)
         for (size_t i = 0; i < COUNT(languages); i++)
             for (int thinking = 0; thinking <= 1; thinking++) {
@@ -112,9 +102,8 @@ static void test_first_turns(void **state)
 }
 
 /* A task names what is timed, and nothing that could be aimed at. */
-static void test_problem_facts(void **state)
+TEST(problem_facts)
 {
-    (void)state;
     json_t *native = prompting_problem("gemm_f16"), *torch = prompting_problem("torch/rms_norm");
     json_t *exact = prompting_problem("relu"), *single = prompting_problem("softmax");
     const json_t *problems = json_object_get(specimens, "problems");
@@ -150,9 +139,8 @@ static void test_problem_facts(void **state)
 }
 
 /* The specimens are what feedback_facts makes of a verdict. */
-static void test_feedback_facts(void **state)
+TEST(feedback_facts)
 {
-    (void)state;
     static const char verdict_text[] =
         "{\"status\": \"passed\", \"compiled\": true, \"correct\": true, \"correctness\": "
         "{\"trials\": 3, \"passed\": 3, \"first_mismatch\": null}, \"timing\": {\"candidate\": "
@@ -176,8 +164,7 @@ static void test_feedback_facts(void **state)
             struct prompt_options options = {.style = styles[s], .language = "c"};
             struct prompt_turn turn = {.answer = "x", .code = i ? "code" : NULL, .facts = both[i]};
             char *text = NULL;
-            if (prompts_feedback(prompts, &options, &turn, &text, &err) < 0)
-                fail_msg("%s", err.text);
+            assert_ok(prompts_feedback(prompts, &options, &turn, &text, &err), &err);
             assert_non_null(strstr(text, i ? "3" : "code"));
             mem_free(text);
         }
@@ -186,9 +173,8 @@ static void test_feedback_facts(void **state)
     json_decref(verdict);
 }
 
-static void test_device_facts(void **state)
+TEST(device_facts)
 {
-    (void)state;
     const json_t *known = json_array_get(json_object_get(specimens, "devices"), 2);
     const json_t *cpu = json_object_get(device, "cpu"), *gpu = json_object_get(device, "gpu");
     const json_t *parts[][2] = {{device, known},
@@ -222,9 +208,8 @@ static void check_example(const json_t *messages, const char *mark, bool wanted)
         fail_msg("'%s' is %s", mark, there ? "there" : "not there");
 }
 
-static void test_shots(void **state)
+TEST(shots)
 {
-    (void)state;
     static const char *const marks[] = {"## Example 1: ", "## Example 2: ", "## Example 3: ",
                                         "## Example 4: "};
     for (size_t i = 0; i < COUNT(languages); i++)
@@ -241,9 +226,8 @@ static void test_shots(void **state)
 }
 
 /* The answer to the very question is no example. */
-static void test_examples_do_not_leak(void **state)
+TEST(examples_do_not_leak)
 {
-    (void)state;
     static const struct {
         const char *language, *problem, *code;
     } rows[] = {
@@ -280,9 +264,8 @@ static void test_examples_do_not_leak(void **state)
 }
 
 /* Nor is one of a problem that is withheld, whatever is asked. */
-static void test_withheld(void **state)
+TEST(withheld)
 {
-    (void)state;
     static const char *const named[] = {"row_sum", "another name"};
     const struct prompt_options options = {.style = "warpgym", .language = "c", .shots = 3};
     struct prompts *shared = prompts;
@@ -303,9 +286,8 @@ static void test_withheld(void **state)
     json_decref(facts);
 }
 
-static void test_retrieved(void **state)
+TEST(retrieved)
 {
-    (void)state;
     struct prompt_options options = {.style = "kevin", .language = "triton"};
     json_t *examples = json_array();
     char *code = mem_alloc(10101);
@@ -350,9 +332,8 @@ static void test_retrieved(void **state)
 
 /* ---------------------------------------------------------------------------------------- kevin */
 
-static void test_kevin_layout(void **state)
+TEST(kevin_layout)
 {
-    (void)state;
     struct prompt_options options = {.style = "kevin", .language = "triton", .thinking = true};
     struct prompt_turn turns[] = {turn_of("compile_error", 0, "FIRST CODE"),
                                   turn_of("passed", 1, "SECOND CODE")};
@@ -375,9 +356,8 @@ static void test_kevin_layout(void **state)
     json_decref(messages);
 }
 
-static void test_kevin_categories(void **state)
+TEST(kevin_categories)
 {
-    (void)state;
     static const struct {
         const char *status;
         size_t nth;
@@ -411,9 +391,8 @@ static void test_kevin_categories(void **state)
     }
 }
 
-static void test_kevin_cuts_the_attempt(void **state)
+TEST(kevin_cuts_the_attempt)
 {
-    (void)state;
     struct prompt_options options = {.style = "kevin", .language = "c"};
     char code[2102];
     memset(code, 'k', sizeof code - 1);
@@ -430,9 +409,8 @@ static void test_kevin_cuts_the_attempt(void **state)
 
 /* ------------------------------------------------------------------------------------- drkernel */
 
-static void test_drkernel_layout(void **state)
+TEST(drkernel_layout)
 {
-    (void)state;
     struct prompt_options options = {.style = "drkernel", .language = "triton"};
     struct prompt_turn turns[] = {turn_of("wrong", 0, "ANSWER ONE"),
                                   turn_of("passed", 1, "ANSWER TWO")};
@@ -454,9 +432,8 @@ static void test_drkernel_layout(void **state)
 }
 
 /* Whatever happened, the feedback is one JSON object with KernelGYM's names. */
-static void test_drkernel_feedback_is_json(void **state)
+TEST(drkernel_feedback_is_json)
 {
-    (void)state;
     static const char *const keys[] = {
         "status",         "compiled", "correctness", "decoy_kernel", "reference_runtime",
         "kernel_runtime", "speedup",  "reward",      "success"};
@@ -467,9 +444,8 @@ static void test_drkernel_feedback_is_json(void **state)
         struct err err;
         char *text = NULL;
         json_t *object = NULL;
-        if (prompts_feedback(prompts, &options, &turn, &text, &err) < 0 ||
-            json_parse("feedback", text, strlen(text), &object, &err) < 0)
-            fail_msg("%s", err.text);
+        assert_ok(prompts_feedback(prompts, &options, &turn, &text, &err), &err);
+        assert_ok(json_parse("feedback", text, strlen(text), &object, &err), &err);
         for (size_t k = 0; k < COUNT(keys); k++)
             if (!json_object_get(object, keys[k]))
                 fail_msg("no %s in %s", keys[k], text);
@@ -483,9 +459,8 @@ static void test_drkernel_feedback_is_json(void **state)
 
 /* -------------------------------------------------------------------------------------- warpgym */
 
-static void test_warpgym_feedback(void **state)
+TEST(warpgym_feedback)
 {
-    (void)state;
     struct prompt_options options = {.style = "warpgym", .language = "c", .thinking = true};
     struct prompt_turn turns[] = {turn_of("passed", 1, "GOOD CODE"), turn_of("wrong", 0, "BAD"),
                                   turn_of("violation", 0, "WORSE")};
@@ -509,9 +484,8 @@ static void test_warpgym_feedback(void **state)
 }
 
 /* A conversation only grows: what was told stays as it was, word for word. */
-static void test_history_grows(void **state)
+TEST(history_grows)
 {
-    (void)state;
     const json_t *all = json_object_get(specimens, "facts");
     struct prompt_turn turns[8];
     for (size_t i = 0; i < 8; i++)
@@ -534,9 +508,8 @@ static void test_history_grows(void **state)
 }
 
 /* What a model writes is text, never a template; odd bytes and empty answers do no harm. */
-static void test_hostile_answers(void **state)
+TEST(hostile_answers)
 {
-    (void)state;
     static const char *const answers[] = {
         "{{problem.reference}} {{#if x}}", "```\n</KERNEL>", "", " \n", "\xff\xfe bytes", NULL};
     for (size_t s = 0; s < COUNT(styles); s++)
@@ -559,9 +532,8 @@ static void test_hostile_answers(void **state)
         }
 }
 
-static void test_options(void **state)
+TEST(options)
 {
-    (void)state;
     static const struct {
         struct prompt_options options;
         const char *error;
@@ -590,29 +562,4 @@ static void test_options(void **state)
             fail_msg("'%s', not '%s'", err.text, rows[i].error);
     }
     json_decref(facts);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_is_missing_anywhere),
-        cmocka_unit_test(test_first_turns),
-        cmocka_unit_test(test_problem_facts),
-        cmocka_unit_test(test_feedback_facts),
-        cmocka_unit_test(test_device_facts),
-        cmocka_unit_test(test_shots),
-        cmocka_unit_test(test_examples_do_not_leak),
-        cmocka_unit_test(test_withheld),
-        cmocka_unit_test(test_retrieved),
-        cmocka_unit_test(test_kevin_layout),
-        cmocka_unit_test(test_kevin_categories),
-        cmocka_unit_test(test_kevin_cuts_the_attempt),
-        cmocka_unit_test(test_drkernel_layout),
-        cmocka_unit_test(test_drkernel_feedback_is_json),
-        cmocka_unit_test(test_warpgym_feedback),
-        cmocka_unit_test(test_history_grows),
-        cmocka_unit_test(test_hostile_answers),
-        cmocka_unit_test(test_options),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -5,16 +5,9 @@
 #include "gym/prompt/prompt.h"
 
 #include "../support/prompting.h"
-#include "base/array.h"
+#include "../support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
-#include <string.h>
 
 #define TURNS 6
 #define RETRIEVED 3
@@ -41,9 +34,8 @@ static void make_turns(void)
     }
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     prompts = prompting_open(NULL);
     specimens = prompting_specimens();
     problem = prompting_problem("softmax");
@@ -61,15 +53,16 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     prompts_close(prompts);
     json_decref(specimens);
     json_decref(problem);
     json_decref(retrieved);
     return 0;
 }
+
+TEST_GROUP(setup, teardown);
 
 static int tell(const char *style, int64_t budget, size_t count, json_t **messages, struct err *err)
 {
@@ -140,9 +133,8 @@ static void check_whole(const json_t *messages)
 }
 
 /* Every budget there can be: it is met, or refused; and with less of it never more is told. */
-static void test_every_budget(void **state)
+TEST(every_budget)
 {
-    (void)state;
     int64_t all = tokens_of("warpgym", TURNS);
     struct told before = {.first_answer = 0, .examples = 2, .retrieved = RETRIEVED};
     bool refused = false;
@@ -181,9 +173,8 @@ static void test_every_budget(void **state)
 }
 
 /* Exactly as much as there is: nothing goes. One token less: the oldest turn, and it is said. */
-static void test_the_edge(void **state)
+TEST(the_edge)
 {
-    (void)state;
     static const char *const styles[] = {"warpgym", "drkernel"};
     for (size_t s = 0; s < 2; s++) {
         int64_t all = tokens_of(styles[s], TURNS);
@@ -202,9 +193,8 @@ static void test_the_edge(void **state)
 }
 
 /* Of a style that tells the last attempt alone, only examples can go. */
-static void test_last_only(void **state)
+TEST(last_only)
 {
-    (void)state;
     int64_t all = tokens_of("kevin", TURNS);
     size_t before = RETRIEVED + 2;
     for (int64_t budget = all; budget > 0; budget -= 11) {
@@ -231,9 +221,8 @@ static void test_last_only(void **state)
 }
 
 /* The sentence names the parts, and the largest of them. */
-static void test_refusals(void **state)
+TEST(refusals)
 {
-    (void)state;
     char *huge = mem_alloc(30001);
     memset(huge, 'h', 30000);
     struct prompt_turn kept = turns[0];
@@ -263,9 +252,8 @@ static void test_refusals(void **state)
 }
 
 /* Without a budget there still is an end to what is kept in memory and sent. */
-static void test_no_budget(void **state)
+TEST(no_budget)
 {
-    (void)state;
     size_t length = LIMIT_ANSWER_BYTES - 1;
     char *text = mem_alloc(length + 1);
     memset(text, 'x', length);
@@ -286,9 +274,8 @@ static void test_no_budget(void **state)
     mem_free(text);
 }
 
-static void test_estimate(void **state)
+TEST(estimate)
 {
-    (void)state;
     static const struct {
         size_t bytes;
         int64_t tokens;
@@ -305,14 +292,4 @@ static void test_estimate(void **state)
         json_decref(messages);
     }
     assert_int_equal(prompt_tokens(NULL), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_budget), cmocka_unit_test(test_the_edge),
-        cmocka_unit_test(test_last_only),    cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_no_budget),    cmocka_unit_test(test_estimate),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -5,37 +5,30 @@
 #include "gym/prompt/prompt.h"
 
 #include "../support/prompting.h"
-#include "base/array.h"
+#include "../support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static char root[] = "/tmp/test_prompt_files.XXXXXX";
 static json_t *specimens, *problem;
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     specimens = prompting_specimens();
     problem = prompting_problem("relu");
     return mkdtemp(root) ? 0 : -1;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     json_decref(specimens);
     json_decref(problem);
     file_remove_tree(root);
     return 0;
 }
+
+TEST_GROUP(setup, teardown);
 
 struct put {
     const char *name, *text;
@@ -69,14 +62,14 @@ static json_t *tell(const struct prompts *prompts, const char *style, const char
         turns[i] = (struct prompt_turn){.answer = &"0123"[i],
                                         .code = "code",
                                         .facts = prompting_facts(specimens, "wrong", 0)};
-    if (prompts_messages(prompts, &options, problem, NULL, NULL, turns, count, &messages, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(prompts_messages(prompts, &options, problem, NULL, NULL, turns, count, &messages,
+                               &err),
+              &err);
     return messages;
 }
 
-static void test_replaces_one_file(void **state)
+TEST(replaces_one_file)
 {
-    (void)state;
     put_all(
         (const struct put[]){{"warpgym/system.txt", "I am {{language.title}}.\n{{>parts/more}}"},
                              {"parts/more.txt", "And more.\n"},
@@ -100,9 +93,8 @@ static void test_replaces_one_file(void **state)
 }
 
 /* Nothing but a comment: the message is gone. */
-static void test_takes_a_message_away(void **state)
+TEST(takes_a_message_away)
 {
-    (void)state;
     put_all((const struct put[]){{"warpgym/system.txt", "{{! none }}\n"}, {NULL, NULL}});
     struct prompts *prompts = prompting_open(root);
     json_t *messages = tell(prompts, "warpgym", "c", 1);
@@ -112,9 +104,8 @@ static void test_takes_a_message_away(void **state)
     prompts_close(prompts);
 }
 
-static void test_style_of_its_own(void **state)
+TEST(style_of_its_own)
 {
-    (void)state;
     put_all((const struct put[]){
         {"mine/first.txt", "Do {{problem.id}}: {{>language/target}}{{#each examples}} like "
                            "{{problem}}{{/each}}\n"},
@@ -135,9 +126,8 @@ static void test_style_of_its_own(void **state)
     prompts_close(prompts);
 }
 
-static void test_language_of_its_own(void **state)
+TEST(language_of_its_own)
 {
-    (void)state;
     put_all((const struct put[]){
         {"opencl/language.json",
          "{\"title\": \"OpenCL\", \"fence\": \"c\", \"format\": \"native\", \"examples\": "
@@ -212,9 +202,8 @@ static const struct {
     {{MINE("{{>language/ruls}}", "y")}, "rules.txt'?", true},
 };
 
-static void test_broken(void **state)
+TEST(broken)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(broken); i++) {
         struct prompts *prompts;
         struct settings settings;
@@ -234,9 +223,8 @@ static void test_broken(void **state)
     }
 }
 
-static void test_no_directory(void **state)
+TEST(no_directory)
 {
-    (void)state;
     struct prompts *prompts;
     struct settings settings;
     struct err err;
@@ -246,17 +234,4 @@ static void test_no_directory(void **state)
     assert_string_equal(err.text, "prompts.path: '/nowhere/at/all' is not a directory");
     assert_null(prompts);
     settings_deinit(&settings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replaces_one_file),
-        cmocka_unit_test(test_takes_a_message_away),
-        cmocka_unit_test(test_style_of_its_own),
-        cmocka_unit_test(test_language_of_its_own),
-        cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_no_directory),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,17 +1,10 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "gym/report/plot.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static void test_text_of_strangers(void **state)
+TEST(text_of_strangers)
 {
-    (void)state;
     static const struct {
         const char *text, *html;
     } rows[] = {
@@ -39,9 +32,8 @@ static void test_text_of_strangers(void **state)
     }
 }
 
-static void test_places(void **state)
+TEST(places)
 {
-    (void)state;
     struct plot plot = {.x = {0.1, 10, true}, .y = {0, 1, false}};
     struct buf out;
     buf_init(&out, 10000);
@@ -56,9 +48,8 @@ static void test_places(void **state)
     buf_deinit(&out);
 }
 
-static void test_gaps(void **state)
+TEST(gaps)
 {
-    (void)state;
     struct plot plot = {.x = {0, 4, false}, .y = {0, 1, false}};
     const struct plot_point points[] = {{0, 0}, {1, 1}, {2, NAN}, {3, 1}, {4, 0}};
     struct buf out;
@@ -78,9 +69,8 @@ static void test_gaps(void **state)
     buf_deinit(&out);
 }
 
-static void test_round_numbers(void **state)
+TEST(round_numbers)
 {
-    (void)state;
     static const struct {
         double low, high, least;
         size_t count;
@@ -100,15 +90,4 @@ static void test_round_numbers(void **state)
             signbit(values[0] + 0) != (values[0] < 0))
             fail_msg("row %zu: %zu, %g to %g", i, count, values[0], values[count - 1]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_of_strangers),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_round_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

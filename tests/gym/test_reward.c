@@ -1,21 +1,14 @@
 /* Rewards, returns and void turns against vectors/rewards.json. */
 #include "gym/reward/reward.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "gym/answer/parse.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define VECTORS "tests/gym/vectors/rewards.json"
 #define TURNS 8
@@ -27,9 +20,8 @@ static json_t *read_vectors(void)
     char *text = NULL;
     size_t count;
     struct err err = {0};
-    if (file_read(VECTORS, (size_t)1 << 20, &text, &count, &err) < 0 ||
-        json_parse(VECTORS, text, count, &vectors, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_read(VECTORS, (size_t)1 << 20, &text, &count, &err), &err);
+    assert_ok(json_parse(VECTORS, text, count, &vectors, &err), &err);
     mem_free(text);
     return vectors;
 }
@@ -70,14 +62,13 @@ static void read_facts(const json_t *object, struct reward_facts *facts)
     };
 }
 
-static void test_vectors(void **state)
+TEST(vectors)
 {
     static const char *const parts[] = {"format", "compile",  "correctness", "speed",
                                         "length", "thinking", "coverage"};
     json_t *vectors = read_vectors();
     json_t *row;
     size_t at;
-    (void)state;
     assert_true(json_array_size(json_object_get(vectors, "rewards")) > 100);
     json_array_foreach(json_object_get(vectors, "rewards"), at, row)
     {
@@ -119,12 +110,11 @@ static size_t read_turns(const json_t *row, const char *key, double *values)
     return count;
 }
 
-static void test_returns(void **state)
+TEST(returns)
 {
     json_t *vectors = read_vectors();
     json_t *row;
     size_t at;
-    (void)state;
     json_array_foreach(json_object_get(vectors, "returns"), at, row)
     {
         double rewards[TURNS] = {0};
@@ -159,11 +149,10 @@ static void test_returns(void **state)
     json_decref(vectors);
 }
 
-static void test_presets(void **state)
+TEST(presets)
 {
     struct reward_config config;
     struct err err;
-    (void)state;
     for (size_t i = 0; reward_presets[i]; i++) {
         assert_int_equal(reward_preset(reward_presets[i], &config, &err), 0);
         assert_string_equal(config.preset, reward_presets[i]);
@@ -203,9 +192,8 @@ static const struct {
      "'speed_scale' is -1e+300; its magnitude must be 1e+09 at most"},
 };
 
-static void test_configs(void **state)
+TEST(configs)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(configs); i++) {
         struct reward_config config;
         struct err err = {0};
@@ -282,9 +270,8 @@ static double told(double value)
     return isnan(value) ? -1 : value;
 }
 
-static void test_facts(void **state)
+TEST(facts)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(verdicts); i++) {
         json_t *verdict = json_loads(verdicts[i].verdict, 0, NULL);
         struct reward_facts facts;
@@ -303,7 +290,7 @@ static void test_facts(void **state)
     }
 }
 
-static void test_answers(void **state)
+TEST(answers)
 {
     char code[] = "x";
     struct parsed parsed = {.code = code, .code_chars = 1, .thought_chars = 7};
@@ -312,7 +299,6 @@ static void test_answers(void **state)
     json_t *passed = json_loads("{\"status\": \"passed\", \"compiled\": true, \"correct\": true}",
                                 0, NULL);
     json_t *failed = json_loads("{\"status\": \"load_error\", \"compiled\": true}", 0, NULL);
-    (void)state;
     /* What was judged correct has an entry point, whatever the parser thought. */
     reward_facts_read(passed, &parsed, COVERAGE_TIME, &facts);
     assert_true(facts.format_ok && facts.code_chars == 1 && facts.thought_chars == 7);
@@ -328,14 +314,4 @@ static void test_answers(void **state)
     assert_true(facts.excluded);
     json_decref(passed);
     json_decref(failed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vectors), cmocka_unit_test(test_returns),
-        cmocka_unit_test(test_presets), cmocka_unit_test(test_configs),
-        cmocka_unit_test(test_facts),   cmocka_unit_test(test_answers),
-    };
-    return cmocka_run_group_tests_name("reward", tests, NULL, NULL);
 }

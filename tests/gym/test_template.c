@@ -1,17 +1,10 @@
 /* Templates: every construct, every error with its place, the bounds. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "gym/prompt/template.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char values_text[] =
     "{\"name\": \"relu\", \"empty\": \"\", \"zero\": 0, \"one\": 1, \"third\": 0.5, \"big\": 1e+20,"
@@ -25,21 +18,20 @@ static const char values_text[] =
 
 static json_t *values;
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     struct err err;
-    if (json_parse("values", values_text, sizeof values_text - 1, &values, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(json_parse("values", values_text, sizeof values_text - 1, &values, &err), &err);
     return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     json_decref(values);
     return 0;
 }
+
+TEST_GROUP(setup, teardown);
 
 static const char *find(void *context, const char **name, struct err *err)
 {
@@ -80,9 +72,8 @@ static void check_renders(const char *text, const char *expected)
     buf_deinit(&out);
 }
 
-static void test_values(void **state)
+TEST(values)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"", ""},
         {"no tag } at { all }}", "no tag } at { all }}"},
@@ -104,9 +95,8 @@ static void test_values(void **state)
         check_renders(rows[i][0], rows[i][1]);
 }
 
-static void test_filters(void **state)
+TEST(filters)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"{{nothing|default:\"-\"}}{{absent|default:\"x\"}}{{name|default:\"-\"}}", "-xrelu"},
         {"{{deep.er.absent.more|default:3}}", "3"},
@@ -135,9 +125,8 @@ static void test_filters(void **state)
         check_renders(rows[i][0], rows[i][1]);
 }
 
-static void test_conditions(void **state)
+TEST(conditions)
 {
-    (void)state;
     static const struct {
         const char *what;
         bool holds;
@@ -182,9 +171,8 @@ static void test_conditions(void **state)
     }
 }
 
-static void test_blocks(void **state)
+TEST(blocks)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"{{#each list}}{{this}}{{/each}}", "abc"},
         {"{{#each list}}{{index}}{{number}} {{/each}}", "01 12 23 "},
@@ -204,9 +192,8 @@ static void test_blocks(void **state)
         check_renders(rows[i][0], rows[i][1]);
 }
 
-static void test_lines(void **state)
+TEST(lines)
 {
-    (void)state;
     static const char *const rows[][2] = {
         {"a\n{{#if one}}\nb\n{{/if}}\nc\n", "a\nb\nc\n"},
         {"a\n  {{#if zero}}  \nb\n\t{{else}}\nd\n{{/if}}\nc", "a\nd\nc"},
@@ -299,9 +286,8 @@ static const struct {
     {"{{>loops}}", "own/loops.txt:1:1: templates include each other more than 8 deep", false},
 };
 
-static void test_errors(void **state)
+TEST(errors)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(errors); i++) {
         struct buf out;
         struct err err = {0};
@@ -319,9 +305,8 @@ static void test_errors(void **state)
     }
 }
 
-static void test_without_a_finder(void **state)
+TEST(without_a_finder)
 {
-    (void)state;
     struct buf out;
     struct err err;
     buf_init(&out, 64);
@@ -330,9 +315,8 @@ static void test_without_a_finder(void **state)
     buf_deinit(&out);
 }
 
-static void test_output_is_bounded(void **state)
+TEST(output_is_bounded)
 {
-    (void)state;
     static const char *const rows[] = {"0123456789{{name}}", "01234567890123456789",
                                        "{{#each list}}{{name}}{{name}}{{/each}}"};
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -346,9 +330,8 @@ static void test_output_is_bounded(void **state)
 }
 
 /* Loops in loops that print nothing end, too. */
-static void test_work_is_bounded(void **state)
+TEST(work_is_bounded)
 {
-    (void)state;
     json_t *object = json_object(), *list = json_array();
     for (int i = 0; i < 1000; i++)
         json_array_append_new(list, json_integer(0));
@@ -368,9 +351,8 @@ static void test_work_is_bounded(void **state)
     json_decref(object);
 }
 
-static void test_nesting_is_bounded(void **state)
+TEST(nesting_is_bounded)
 {
-    (void)state;
     for (int depth = 32; depth <= 33; depth++) {
         struct buf text;
         struct err err;
@@ -385,21 +367,4 @@ static void test_nesting_is_bounded(void **state)
             assert_string_equal(err.text, "t:1:353: blocks are nested more than 32 deep");
         buf_deinit(&text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_without_a_finder),
-        cmocka_unit_test(test_output_is_bounded),
-        cmocka_unit_test(test_work_is_bounded),
-        cmocka_unit_test(test_nesting_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
 }

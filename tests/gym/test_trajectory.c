@@ -1,19 +1,13 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "gym/episode/trajectory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ONE "{\"schema\": 1, \"episode\": \"a\", \"problem\": \"relu\", \"turns\": []}"
 #define TWO                                                                                        \
@@ -38,9 +32,8 @@ static int read_all(const char *text, size_t count, bool *cut, struct err *err)
     return result < 0 ? result : found;
 }
 
-static void test_files(void **state)
+TEST(files)
 {
-    (void)state;
     static const struct {
         const char *text;
         int found;
@@ -77,9 +70,8 @@ static void test_files(void **state)
     }
 }
 
-static void test_fields(void **state)
+TEST(fields)
 {
-    (void)state;
     struct trajectory one, two;
     struct err err;
     assert_int_equal(trajectory_parse(&one, "t", 1, ONE, strlen(ONE), &err), 0);
@@ -101,9 +93,8 @@ static void test_fields(void **state)
     trajectory_deinit(&two);
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     struct buf text;
     struct err err;
     bool cut;
@@ -122,9 +113,8 @@ static void test_limits(void **state)
     mem_free(line);
 }
 
-static void test_paths(void **state)
+TEST(paths)
 {
-    (void)state;
     char folder[] = "/tmp/warpgym-trajectory-XXXXXX";
     struct trajectory_reader *reader;
     struct trajectory trajectory;
@@ -149,15 +139,4 @@ static void test_paths(void **state)
     trajectory_close(NULL);
     file_remove_tree(folder);
     mem_free(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_paths),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* Which turns of a history are kept: reference drkernel-rl.md sections 8.7 and 18. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "gym/episode/window.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROOM 16
 
@@ -33,9 +25,8 @@ static const struct {
     {WINDOW_TOP, {1, 1, 1, 1}, 4, 2, {0, 1}, 2},
 };
 
-static void test_choices(void **state)
+TEST(choices)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         size_t places[ROOM];
         size_t chosen = window_choose(rows[i].select, rows[i].values, rows[i].count, rows[i].keep,
@@ -46,31 +37,19 @@ static void test_choices(void **state)
     }
 }
 
-static void test_turns(void **state)
+TEST(turns)
 {
-    (void)state;
     assert_int_equal(window_turns(5, 4, 10), 14);
     assert_int_equal(window_turns(3, 0, 1), 3);
     assert_int_equal(window_turns(4, 2, 3), 8);
 }
 
-static void test_names(void **state)
+TEST(names)
 {
-    (void)state;
     enum window_select select;
     struct err err;
     assert_int_equal(window_named("top", &select, &err), 0);
     assert_int_equal(select, WINDOW_TOP);
     assert_int_equal(window_named("first", &select, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "last, best, top"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_turns),
-        cmocka_unit_test(test_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,40 +2,33 @@
 #include "judge/problem_audit.h"
 
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static char *place;
 static struct settings settings;
 static struct judge *judge;
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
-    (void)state;
     place = judging_directory("admission");
     judging_settings(&settings, place);
     judge = judging_open(&(struct judge_options){.settings = &settings, .no_timing = true});
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     judge_close(judge);
     settings_deinit(&settings);
     judging_remove(place);
     return 0;
 }
+
+TEST_GROUP(open_all, close_all);
 
 #define INCLUDES "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
 #define MAP(body)                                                                                  \
@@ -109,9 +102,8 @@ static const struct attempt *find(const struct problem_audit *audit, const char 
     return NULL;
 }
 
-static void test_problems(void **state)
+TEST(problems)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct problem problem;
         struct problem_audit audit;
@@ -134,9 +126,8 @@ static void test_problems(void **state)
 }
 
 /* Every attempt is counted, named once, and has its code. */
-static void test_attempts(void **state)
+TEST(attempts)
 {
-    (void)state;
     struct problem problem;
     struct problem_audit audit;
     struct err err = {0};
@@ -174,9 +165,8 @@ static void test_attempts(void **state)
 }
 
 /* A reference that is itself less precise than it asks others to be. */
-static void test_inaccurate(void **state)
+TEST(inaccurate)
 {
-    (void)state;
     struct problem problem;
     struct problem_audit audit;
     struct err err = {0};
@@ -190,9 +180,8 @@ static void test_inaccurate(void **state)
 }
 
 /* A reference that remembers. */
-static void test_unsteady(void **state)
+TEST(unsteady)
 {
-    (void)state;
     struct problem problem;
     struct problem_audit audit;
     struct err err = {0};
@@ -209,9 +198,8 @@ static void test_unsteady(void **state)
 }
 
 /* Inputs are as they were after every attempt, an inout argument included. */
-static void test_inout(void **state)
+TEST(inout)
 {
-    (void)state;
     struct problem problem;
     struct problem_audit audit;
     struct err err = {0};
@@ -223,8 +211,7 @@ static void test_inout(void **state)
                     "tolerance: {relative: 1.0e-5}\ncheck: [{n: 50}]\ntime: [{n: 100}]\n",
                     INCLUDES "void solution(float *y, float a, size_t n)\n{\n"
                              "    for (size_t i = 0; i < n; i++) y[i] = y[i] * a + 1;\n}\n");
-    if (problem_audit_run(judge, &problem, &audit, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(problem_audit_run(judge, &problem, &audit, &err), &err);
     assert_true(audit.deterministic);
     const struct attempt *attempt = find(&audit, "");
     if (attempt || problem_audit_gamed(&audit))
@@ -237,9 +224,8 @@ static void test_inout(void **state)
     problem_deinit(&problem);
 }
 
-static void test_broken(void **state)
+TEST(broken)
 {
-    (void)state;
     static const char *const references[] = {
         INCLUDES "void solution(const float *x, float *y, size_t n) { *(volatile int *)8 = 0; }\n",
         INCLUDES "void solution(const float *x, float *y, size_t n) { y[0] = }\n",
@@ -262,14 +248,4 @@ static void test_broken(void **state)
             before = judging_descriptors();
         assert_int_equal(judging_descriptors(), before);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_problems),   cmocka_unit_test(test_attempts),
-        cmocka_unit_test(test_inaccurate), cmocka_unit_test(test_unsteady),
-        cmocka_unit_test(test_inout),      cmocka_unit_test(test_broken),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -2,27 +2,19 @@
 #include "judge/judge.h"
 
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static char *place;
 static struct settings settings;
 static struct judge *judge;
 static struct session *session;
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
-    (void)state;
     place = judging_directory("arguments");
     judging_settings(&settings, place);
     judge = judging_open(&(struct judge_options){.settings = &settings, .no_timing = true});
@@ -30,15 +22,16 @@ static int open_all(void **state)
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     session_free(session);
     judge_close(judge);
     settings_deinit(&settings);
     judging_remove(place);
     return 0;
 }
+
+TEST_GROUP(open_all, close_all);
 
 /* Judges `text`; a message that begins with "passed", or with the status and has `says` in it. */
 static void expect(const struct problem *problem, const char *text, enum verdict_status status,
@@ -56,9 +49,8 @@ static void expect(const struct problem *problem, const char *text, enum verdict
 #define INCLUDES "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"
 
 /* y += alpha x: an inout argument and a scalar. */
-static void test_inout(void **state)
+TEST(inout)
 {
-    (void)state;
     struct problem problem;
 #define AXPY(body)                                                                                 \
     INCLUDES "void solution(const float *x, float *y, float alpha, size_t n)\n{\n" body "\n}\n"
@@ -86,9 +78,8 @@ static void test_inout(void **state)
 }
 
 /* Two outputs of two types, each with a tolerance of its own. */
-static void test_outputs(void **state)
+TEST(outputs)
 {
-    (void)state;
     struct problem problem;
 #define PAIR(body)                                                                                 \
     INCLUDES "void solution(const float *x, float *root, int32_t *sign, size_t n)\n"               \
@@ -133,9 +124,8 @@ static const struct {
     {"bool", "_Bool", "integer(0, 2)"},
 };
 
-static void test_scalars(void **state)
+TEST(scalars)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(scalars); i++) {
         struct problem problem;
         const char *c_type = scalars[i].c_type;
@@ -173,9 +163,8 @@ static void test_scalars(void **state)
 }
 
 /* The judge's own values, not what the child makes of them: the answer is known in advance. */
-static void test_scalar_values(void **state)
+TEST(scalar_values)
 {
-    (void)state;
     static const struct {
         const char *type, *c_type, *value;
     } rows[] = {
@@ -215,9 +204,8 @@ static void test_scalar_values(void **state)
 }
 
 /* More arguments than there are registers. */
-static void test_many_arguments(void **state)
+TEST(many_arguments)
 {
-    (void)state;
     struct problem problem;
     judging_problem(
         &problem, place, "many",
@@ -252,9 +240,8 @@ static void test_many_arguments(void **state)
 }
 
 /* Integers are compared byte by byte, beyond what a double can hold. */
-static void test_exact(void **state)
+TEST(exact)
 {
-    (void)state;
     struct problem problem;
 #define WIDE(body)                                                                                 \
     INCLUDES "void solution(const int64_t *x, int64_t *y, size_t n)\n{\n"                          \
@@ -273,9 +260,8 @@ static void test_exact(void **state)
 }
 
 /* Half precision: held against the reference at double precision, or against itself. */
-static void test_half(void **state)
+TEST(half)
 {
-    (void)state;
 #define HALF(body)                                                                                 \
     INCLUDES "void solution(const _Float16 *x, _Float16 *y, size_t rows, size_t cols)\n{\n"        \
              "    for (size_t r = 0; r < rows; r++) {\n        " body                              \
@@ -308,9 +294,8 @@ static void test_half(void **state)
 
 /* A reference that is off at its own precision: with an oracle the true answer passes as well as
  * its own, and without one its own is the measure. What one forgives the other does not. */
-static void test_oracle(void **state)
+TEST(oracle)
 {
-    (void)state;
 #define TOTAL(body) INCLUDES "void solution(const float *x, float *y, size_t n)\n{\n" body "\n}\n"
 #define SUM_TIMES(factor)                                                                          \
     TOTAL("float sum = 0;\nfor (size_t i = 0; i < n; i++) sum += x[i];\n"                          \
@@ -346,9 +331,8 @@ static void test_oracle(void **state)
 }
 
 /* Sizes that only the judge knows: an answer that is right for the check rows alone. */
-static void test_drawn_sizes(void **state)
+TEST(drawn_sizes)
 {
-    (void)state;
     struct problem problem;
     judging_problem(&problem, place, "drawn",
                     "signature: void solution(const float *x, float *y, size_t n)\n"
@@ -366,9 +350,8 @@ static void test_drawn_sizes(void **state)
 }
 
 /* Not a number where the reference says so, and nowhere else. */
-static void test_not_finite(void **state)
+TEST(not_finite)
 {
-    (void)state;
     struct problem problem;
     judging_problem(&problem, place, "roots",
                     "signature: void solution(const float *x, float *y, size_t n)\n"
@@ -384,16 +367,4 @@ static void test_not_finite(void **state)
     expect(&problem, TOTAL("for (size_t i = 0; i < n; i++) y[i] = sqrtf(fabsf(x[i]));"),
            STATUS_WRONG, "y:");
     problem_deinit(&problem);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inout),          cmocka_unit_test(test_outputs),
-        cmocka_unit_test(test_scalars),        cmocka_unit_test(test_scalar_values),
-        cmocka_unit_test(test_many_arguments), cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_half),           cmocka_unit_test(test_oracle),
-        cmocka_unit_test(test_drawn_sizes),    cmocka_unit_test(test_not_finite),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

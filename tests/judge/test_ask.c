@@ -2,7 +2,7 @@
  * this process that speaks the protocol, well or badly; its GPU is the stand-in driver's. */
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/fd_message.h"
 #include "base/file.h"
@@ -13,14 +13,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -28,8 +23,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_MS 20000
 #define SHORT_MS 300
@@ -342,7 +335,7 @@ static int call(int64_t timeout_ms, struct err *err)
     return child_call(&child, WIRE_RUN, 0, timeout_ms, &time, err);
 }
 
-static int reset(void **state)
+FIXTURE(reset)
 {
     child_close(&child);
     maker = (struct maker){.builder = {.build = make}};
@@ -350,7 +343,7 @@ static int reset(void **state)
     return fake_cuda_clean(state);
 }
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
     struct err err;
     size_t bytes;
@@ -366,13 +359,15 @@ static int open_all(void **state)
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     gpu_context_close(&gpu);
     mem_free(work_image);
     return 0;
 }
+
+TEST_GROUP(open_all, close_all);
+TEST_EACH(NULL, reset);
 
 /* --- builds, and everything that is none ------------------------------------------------------ */
 
@@ -427,7 +422,7 @@ static void begin_with(void (*act)(int channel), int options)
 }
 
 /* Whatever is waited for: filled slots, or a call's end. Nothing of it is left behind. */
-static void test_asked(void **state)
+TEST(asked)
 {
     int before = judging_descriptors();
     for (size_t i = 0; i < 2 * COUNT(asked); i++) {
@@ -446,7 +441,7 @@ static void test_asked(void **state)
 }
 
 /* A build's time is nobody's fault, but whoever asks without end is ended. */
-static void test_deadlines(void **state)
+TEST(deadlines)
 {
     struct err err = {0};
     maker.takes_ms = 2 * SHORT_MS;
@@ -485,9 +480,8 @@ static void *cancel_soon(void *unused)
     return unused;
 }
 
-static void test_cancelled(void **state)
+TEST(cancelled)
 {
-    (void)state;
     struct err err = {0};
     pthread_t thread;
     begin(tells_forever);
@@ -522,7 +516,7 @@ static void asks_between_calls(int channel)
 }
 
 /* A thread of a child's may take memory after a call's end; there is nothing to build then. */
-static void test_between_calls(void **state)
+TEST(between_calls)
 {
     struct err err = {0};
     begin(tells_between_calls);
@@ -547,9 +541,8 @@ static void test_between_calls(void **state)
 
 /* --- where tensors lie ------------------------------------------------------------------------ */
 
-static void test_locate(void **state)
+TEST(locate)
 {
-    (void)state;
     struct child_segment segments[] = {
         {.address = 0x10000, .memory = {.address = 0x900000, .bytes = 0x1000}},
         {.address = 0x11000, .memory = {.address = 0x500000, .bytes = 0x1000}},
@@ -660,7 +653,7 @@ static void assert_bytes(uint32_t index, uint64_t bytes, char value)
 }
 
 /* With the judge's kernels, and without them. */
-static void test_outputs(void **state)
+TEST(outputs)
 {
     int before = judging_descriptors();
     for (int with_work = 0; with_work < 2; with_work++) {
@@ -669,8 +662,7 @@ static void test_outputs(void **state)
         begin(answers);
         child.work = with_work ? &work : NULL;
         for (int i = 0; i < 3; i++) { /* it keeps its memory, and tells of it once */
-            if (call(PATIENCE_MS, &err) < 0)
-                fail_msg("%s", err.text);
+            assert_ok(call(PATIENCE_MS, &err), &err);
             assert_int_equal(child_output_count(&child), 3);
             assert_bytes(0, OUTPUT_BYTES, 'a');
             assert_bytes(1, 12, 'b');
@@ -689,9 +681,8 @@ static void test_outputs(void **state)
     assert_int_equal(judging_descriptors(), before);
 }
 
-static void test_outputs_outside(void **state)
+TEST(outputs_outside)
 {
-    (void)state;
     struct err err = {0};
     struct tensor tensor;
     begin(answers_from_outside);
@@ -715,7 +706,7 @@ static void begin_late(bool with_work, bool stays_on_gpu)
 }
 
 /* It may be that the other process has no processor just then: soon it has one. */
-static void test_outputs_late(void **state)
+TEST(outputs_late)
 {
     for (int with_work = 0; with_work < 2; with_work++) {
         struct err err = {0};
@@ -735,7 +726,7 @@ static void test_outputs_late(void **state)
 }
 
 /* Samples that cannot be had are not compared; a GPU that fails is nobody's late answer. */
-static void test_broken_gpu(void **state)
+TEST(broken_gpu)
 {
     static const char *const functions[] = {"cuMemHostAlloc", "cuMemcpyDtoHAsync_v2",
                                             "cuCtxSynchronize"};
@@ -761,9 +752,8 @@ static void tells_again(int channel)
 }
 
 /* Memory that was given up and made anew lies at the old address: the new one counts. */
-static void test_replaced_segment(void **state)
+TEST(replaced_segment)
 {
-    (void)state;
     struct err err = {0};
     begin(tells_again);
     for (char i = 0; i < 5; i++) {
@@ -773,21 +763,4 @@ static void test_replaced_segment(void **state)
         assert_non_null(at);
         assert_int_equal(*at, 'a' + i);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_asked, reset),
-        cmocka_unit_test_teardown(test_deadlines, reset),
-        cmocka_unit_test_teardown(test_cancelled, reset),
-        cmocka_unit_test_teardown(test_between_calls, reset),
-        cmocka_unit_test_teardown(test_locate, reset),
-        cmocka_unit_test_teardown(test_outputs, reset),
-        cmocka_unit_test_teardown(test_outputs_outside, reset),
-        cmocka_unit_test_teardown(test_outputs_late, reset),
-        cmocka_unit_test_teardown(test_broken_gpu, reset),
-        cmocka_unit_test_teardown(test_replaced_segment, reset),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

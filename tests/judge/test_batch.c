@@ -1,18 +1,12 @@
 #include "judge/batch.h"
 
 #include "../support/judging.h"
+#include "../support/test.h"
 #include "base/mem.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define REFERENCE_DESCRIPTORS 8
 #define TASKS 12
@@ -35,9 +29,8 @@ struct seen {
     size_t cancel_at; /* after so many reports; 0: never */
 };
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
-    (void)state;
 #define YAML                                                                                       \
     "signature: void solution(const float *x, float *y, size_t n)\n"                               \
     "arguments:\n"                                                                                 \
@@ -55,9 +48,8 @@ static int open_all(void **state)
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     problem_deinit(&problems[0]);
     problem_deinit(&problems[1]);
     judge_close(judge);
@@ -65,6 +57,8 @@ static int close_all(void **state)
     judging_remove(place);
     return 0;
 }
+
+TEST_GROUP(open_all, close_all);
 
 static void report(void *context, const struct batch_task *task, const struct verdict *verdict)
 {
@@ -120,9 +114,8 @@ static void check(const struct seen *seen)
     }
 }
 
-static void test_jobs(void **state)
+TEST(jobs)
 {
-    (void)state;
     struct batch_task tasks[TASKS];
     struct err err = {0};
     int before = 0;
@@ -141,9 +134,8 @@ static void test_jobs(void **state)
     }
 }
 
-static void test_more_jobs_than_tasks(void **state)
+TEST(more_jobs_than_tasks)
 {
-    (void)state;
     struct batch_task tasks[TASKS];
     struct seen seen = {0};
     struct err err = {0};
@@ -153,9 +145,8 @@ static void test_more_jobs_than_tasks(void **state)
     assert_int_equal(seen.ticks, 0);
 }
 
-static void test_nothing_to_do(void **state)
+TEST(nothing_to_do)
 {
-    (void)state;
     struct seen seen = {0};
     struct err err = {0};
     assert_int_equal(batch_run(judge, NULL, 0, 2, NULL, report, tick, &seen, &err), 0);
@@ -170,9 +161,8 @@ static void *cancel_soon(void *unused)
     return unused;
 }
 
-static void test_cancel_running(void **state)
+TEST(cancel_running)
 {
-    (void)state;
     struct batch_task tasks[2] = {{.problem = &problems[0],
                                    .candidate = judging_candidate("a.c", HEAD "for (;;);}\n")},
                                   {.problem = &problems[0],
@@ -190,9 +180,8 @@ static void test_cancel_running(void **state)
 }
 
 /* Cancelled between two: what is reported stands, what is not is said so. */
-static void test_cancel_between(void **state)
+TEST(cancel_between)
 {
-    (void)state;
     for (int jobs = 1; jobs <= 2; jobs++) {
         struct batch_task tasks[TASKS];
         struct seen seen = {.cancel_at = 4};
@@ -208,9 +197,8 @@ static void test_cancel_between(void **state)
     }
 }
 
-static void test_cancelled_before(void **state)
+TEST(cancelled_before)
 {
-    (void)state;
     struct batch_task tasks[TASKS];
     struct seen seen = {0};
     struct err err = {0};
@@ -220,14 +208,4 @@ static void test_cancelled_before(void **state)
                      ERR_CANCELLED);
     cancelled = 0;
     assert_int_equal(seen.count, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_jobs),           cmocka_unit_test(test_more_jobs_than_tasks),
-        cmocka_unit_test(test_nothing_to_do),  cmocka_unit_test(test_cancel_running),
-        cmocka_unit_test(test_cancel_between), cmocka_unit_test(test_cancelled_before),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

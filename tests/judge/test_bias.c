@@ -1,18 +1,11 @@
 #include "judge/measure/input_shift.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "problem/fill.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ELEMENTS 64000
 #define ROW 1000
@@ -44,9 +37,8 @@ static int by_value(const void *left, const void *right)
 
 /* Each value is among the sixteenth of the sample that is smallest or the one that is largest; both
  * are there, in the proportion of a coin that is not quite fair. */
-static void test_tails(void **state)
+TEST(tails)
 {
-    (void)state;
     static const uint32_t dtypes[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64};
     static const uint32_t fills[] = {FILL_NORMAL, FILL_UNIFORM};
     for (size_t i = 0; i < 8; i++) {
@@ -70,9 +62,8 @@ static void test_tails(void **state)
     }
 }
 
-static void test_few(void **state)
+TEST(few)
 {
-    (void)state;
     struct layout layout = one_argument(ROLE_IN, DTYPE_F32, FILL_NORMAL, 3);
     float sum = 0;
     for (uint64_t seed = 0; seed < 64; seed++) {
@@ -88,9 +79,8 @@ static void test_few(void **state)
 }
 
 /* Whole numbers, constants, single elements, outputs, and what lies behind an array. */
-static void test_rest(void **state)
+TEST(rest)
 {
-    (void)state;
     const struct layout layouts[] = {
         one_argument(ROLE_IN, DTYPE_I32, FILL_INTEGER, 100),
         one_argument(ROLE_IN, DTYPE_F32, FILL_CONSTANT, 100),
@@ -115,9 +105,8 @@ static void test_rest(void **state)
 
 /* The simplest honest softmax, which adds a thousand terms in float32 one after another, stays well
  * within 1e-5. Of two values over and over it does not: one trial in seventeen. */
-static void test_sums_do_not_drift(void **state)
+TEST(sums_do_not_drift)
 {
-    (void)state;
     struct layout layout = one_argument(ROLE_IN, DTYPE_F32, FILL_NORMAL, ELEMENTS);
     double worst = 0;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -135,15 +124,4 @@ static void test_sums_do_not_drift(void **state)
         }
     }
     assert_true(worst < 5e-6);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tails),
-        cmocka_unit_test(test_few),
-        cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_sums_do_not_drift),
-    };
-    return cmocka_run_group_tests_name("judge/bias", tests, NULL, NULL);
 }

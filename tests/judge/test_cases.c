@@ -1,23 +1,15 @@
 /* What is believed of the process that makes the cases of a simple problem: it may be a stranger's.
  */
-#include "base/array.h"
+#include "../support/test.h"
 #include "judge/request/cases.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CASE(more)                                                                                 \
     "{\"name\":\"a\",\"expected\":2,\"tensors\":1,\"relative\":0.1,\"absolute\":0" more "}"
 
-static void test_taken(void **state)
+TEST(taken)
 {
-    (void)state;
     static const char text[] = "{\"cases\":[" CASE(
         "") ","
             "{\"name\":\"b\\u001b[2J\",\"expected\":0,\"tensors\":0,"
@@ -40,9 +32,8 @@ static void test_taken(void **state)
     assert_true(cases.items[0].tolerance.relative == 0.1);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } refused[] = {
@@ -78,9 +69,8 @@ static void test_refused(void **state)
 }
 
 /* One more than there may be, of cases and of what they expect together. */
-static void test_too_many(void **state)
+TEST(too_many)
 {
-    (void)state;
     static char text[CASES_MOST * 128];
     for (int count = CASES_MOST; count <= CASES_MOST + 1; count++) {
         for (int outputs = 2; outputs <= 3; outputs++) {
@@ -97,14 +87,4 @@ static void test_too_many(void **state)
             assert_int_equal(cases_parse(&cases, text, length, &err), fits ? 0 : ERR_LIMIT);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_too_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "judge/process/child.h"
 
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -14,21 +14,14 @@
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define BIT(layer) (1U << (layer))
 #define TEXT_BYTES 256
@@ -125,9 +118,8 @@ static const char *ask(const char *what, const char *argument)
     return tensor.data;
 }
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
-    (void)state;
     struct err err = {0};
     place = judging_directory("child");
     secret = mem_printf("%s/secret", place);
@@ -151,9 +143,8 @@ static int open_all(void **state)
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     close(probe_object);
     standby_close(standby);
     toolchain_deinit(&toolchain);
@@ -163,13 +154,16 @@ static int close_all(void **state)
     return 0;
 }
 
-static int reset(void **state)
+TEST_GROUP(open_all, close_all);
+
+FIXTURE(reset)
 {
-    (void)state;
     child_close(&child);
     sandbox_init(sandbox, SANDBOX_NATIVE);
     return 0;
 }
+
+TEST_EACH(NULL, reset);
 
 static void try_all(uint32_t forbid)
 {
@@ -212,9 +206,8 @@ static void host_scratch(void)
         assert_int_equal(chown(sandbox->scratch, SANDBOX_NOBODY, SANDBOX_NOBODY), 0);
 }
 
-static void test_fence(void **state)
+TEST(fence)
 {
-    (void)state;
     for (int i = -1; i < SANDBOX_LAYER_COUNT; i++) {
         sandbox_init(sandbox, SANDBOX_NATIVE);
         sandbox->forbid = i < 0 ? 0 : BIT(i);
@@ -228,9 +221,8 @@ static void test_fence(void **state)
     }
 }
 
-static void test_no_fence_at_all(void **state)
+TEST(no_fence_at_all)
 {
-    (void)state;
     struct err err = {0};
     sandbox->forbid = BIT(LAYER_PID) | BIT(LAYER_SECCOMP);
     assert_int_equal(open_child(probe_object, &err), ERR_INPUT);
@@ -238,9 +230,8 @@ static void test_no_fence_at_all(void **state)
     assert_non_null(strstr(child.failed.text, "neither a system-call filter"));
 }
 
-static void test_system_calls(void **state)
+TEST(system_calls)
 {
-    (void)state;
     static const struct {
         const char *name;
         long number;
@@ -303,9 +294,8 @@ static void test_system_calls(void **state)
     assert_string_equal(ask("fork", "4"), "0");
 }
 
-static void test_inside(void **state)
+TEST(inside)
 {
-    (void)state;
     open_ready(probe_object);
     assert_string_equal(ask("descriptors", ""), "1"); /* its channel */
     assert_string_not_equal(ask("identity", ""), "0");
@@ -325,9 +315,8 @@ static void test_inside(void **state)
     }
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
-    (void)state;
     sandbox->scratch_bytes = UINT64_C(1) << 20;
     sandbox->memory_bytes = UINT64_C(64) << 20;
     open_ready(probe_object);
@@ -339,9 +328,8 @@ static void test_bounds(void **state)
 }
 
 /* Scratch is one process's own: what one leaves, the next does not find. */
-static void test_private_scratch(void **state)
+TEST(private_scratch)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         open_ready(probe_object);
         if (!(child.process.layers & BIT(LAYER_SCRATCH)))
@@ -353,9 +341,8 @@ static void test_private_scratch(void **state)
     }
 }
 
-static void test_bad_artifacts(void **state)
+TEST(bad_artifacts)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t count;
@@ -373,9 +360,8 @@ static void test_bad_artifacts(void **state)
     assert_int_equal(judging_descriptors(), before);
 }
 
-static void test_call_and_map(void **state)
+TEST(call_and_map)
 {
-    (void)state;
     struct err err = {0};
     int before = judging_descriptors();
     open_ready(probe_object);
@@ -410,9 +396,8 @@ static void *cancel_soon(void *unused)
     return unused;
 }
 
-static void test_call_ends(void **state)
+TEST(call_ends)
 {
-    (void)state;
     struct err err = {0};
     struct child_time time;
     pthread_t thread;
@@ -515,9 +500,8 @@ static const struct {
      0},
 };
 
-static void test_forged_messages(void **state)
+TEST(forged_messages)
 {
-    (void)state;
     int object = compile_source_text(SPEAKER);
     for (size_t i = 0; i < COUNT(forged); i++) {
         struct err err = {0};
@@ -544,9 +528,8 @@ static void test_forged_messages(void **state)
 }
 
 /* A claim of 16 GiB costs nothing until somebody wants the bytes. */
-static void test_large_claim(void **state)
+TEST(large_claim)
 {
-    (void)state;
     struct wire_done done = {.type = WIRE_DONE,
                              .count = 1,
                              .outputs = {{.address = 4096,
@@ -568,9 +551,8 @@ static void test_large_claim(void **state)
 }
 
 /* An oracle of its own memory and type, beside the plain answer. */
-static void test_oracle(void **state)
+TEST(oracle)
 {
-    (void)state;
     struct err err = {0};
     struct child_time time;
     struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_REFERENCE, .threads = 1};
@@ -603,23 +585,4 @@ static void test_oracle(void **state)
     assert_true(slot[128] == 1.0F / 3 && wide[3] == 1.0 / 3);
     close(objects[0]);
     close(objects[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_fence, reset),
-        cmocka_unit_test_teardown(test_no_fence_at_all, reset),
-        cmocka_unit_test_teardown(test_system_calls, reset),
-        cmocka_unit_test_teardown(test_inside, reset),
-        cmocka_unit_test_teardown(test_bounds, reset),
-        cmocka_unit_test_teardown(test_private_scratch, reset),
-        cmocka_unit_test_teardown(test_bad_artifacts, reset),
-        cmocka_unit_test_teardown(test_call_and_map, reset),
-        cmocka_unit_test_teardown(test_call_ends, reset),
-        cmocka_unit_test_teardown(test_forged_messages, reset),
-        cmocka_unit_test_teardown(test_large_claim, reset),
-        cmocka_unit_test_teardown(test_oracle, reset),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

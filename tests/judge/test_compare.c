@@ -1,17 +1,11 @@
 #include "judge/measure/compare.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const double inf = INFINITY;
 static const double nan_value = NAN;
@@ -213,9 +207,8 @@ static const struct {
     {"integer oracle", {DTYPE_I8, DTYPE_F64, 2, EXACT, 0}, {-8, 9}, {-8, 9}, 0, 0, false},
 };
 
-static void test_table(void **state)
+TEST(table)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct comparison *spec = &rows[i].spec;
         char expected[32], got[32];
@@ -234,9 +227,8 @@ static void test_table(void **state)
     }
 }
 
-static void test_values(void **state)
+TEST(values)
 {
-    (void)state;
     const float expected[] = {3, -4, 0}, got[] = {3, -4.5, 0.25};
     const struct comparison spec = {DTYPE_F32, DTYPE_F32, 3, WITHIN(1e-6), 0};
     struct difference difference;
@@ -253,9 +245,8 @@ static void test_values(void **state)
     assert_true(isinf(difference.max_relative));
 }
 
-static void test_empty_and_unknown(void **state)
+TEST(empty_and_unknown)
 {
-    (void)state;
     struct comparison spec = {DTYPE_F32, DTYPE_F32, 0, WITHIN(1e-6), 0};
     struct difference difference;
     assert_true(both(&spec, NULL, NULL, &difference));
@@ -265,9 +256,8 @@ static void test_empty_and_unknown(void **state)
     assert_int_equal(difference.mismatches, 7);
 }
 
-static void test_wide_integers_are_compared_as_integers(void **state)
+TEST(wide_integers_are_compared_as_integers)
 {
-    (void)state;
     const int64_t expected[] = {INT64_MAX, ((int64_t)1 << 53) + 1, -5};
     const int64_t got[] = {INT64_MAX - 1, (int64_t)1 << 53, -5};
     struct comparison spec = {DTYPE_I64, DTYPE_I64, 3, EXACT, 0};
@@ -279,9 +269,8 @@ static void test_wide_integers_are_compared_as_integers(void **state)
     assert_int_equal(difference.mismatches, 2);
 }
 
-static void test_unaligned_to_a_register(void **state)
+TEST(unaligned_to_a_register)
 {
-    (void)state;
     float expected[40], got[40];
     for (int i = 0; i < 40; i++)
         expected[i] = got[i] = (float)i;
@@ -338,9 +327,8 @@ static void random_case(uint64_t seed, double *expected_value, double *got_value
     both(&spec, expected, got, &difference);
 }
 
-static void test_fast_equals_plain(void **state)
+TEST(fast_equals_plain)
 {
-    (void)state;
     double *memory = mem_alloc(4 * 1500 * sizeof *memory);
     for (uint64_t seed = 1; seed <= 2000; seed++)
         random_case(seed, memory, memory + 1500, memory + 3000, memory + 4500);
@@ -348,9 +336,8 @@ static void test_fast_equals_plain(void **state)
 }
 
 /* Every half there is, against the reference conversion. */
-static void test_all_halves(void **state)
+TEST(all_halves)
 {
-    (void)state;
     uint16_t *halves = mem_alloc(65536 * sizeof *halves);
     double *wide = mem_alloc(65536 * sizeof *wide);
     static const uint32_t types[] = {DTYPE_F16, DTYPE_BF16};
@@ -368,18 +355,4 @@ static void test_all_halves(void **state)
     }
     mem_free(halves);
     mem_free(wide);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_empty_and_unknown),
-        cmocka_unit_test(test_wide_integers_are_compared_as_integers),
-        cmocka_unit_test(test_unaligned_to_a_register),
-        cmocka_unit_test(test_fast_equals_plain),
-        cmocka_unit_test(test_all_halves),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Device code through the NVRTC of this machine, in its sandbox. Without one every test is skipped.
  * WARPGYM_GPU_NVRTC names another than the one that warpgym would find. */
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -11,26 +11,18 @@
 #include "sandbox/command.h"
 
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static struct toolchain toolchain;
 static struct standby *standby;
 static char *place, *cache;
 
-static int begin(void **state)
+FIXTURE(begin)
 {
     struct err err = {0};
     struct sandbox sandbox;
     struct sandboxed process;
-    (void)state;
     char *here = realpath(".", NULL);
     char *python = mem_printf("%s/.venv/bin/python3", here);
     toolchain_init(&toolchain, NULL);
@@ -58,9 +50,8 @@ static int begin(void **state)
     return result;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     standby_close(standby);
     toolchain_deinit(&toolchain);
     mem_free(cache);
@@ -68,6 +59,8 @@ static int end(void **state)
         judging_remove(place);
     return 0;
 }
+
+TEST_GROUP(begin, end);
 
 static uint32_t forbidden; /* layers that the sandbox is not given */
 
@@ -113,9 +106,8 @@ static void assert_compiles(const char *what, const char *text)
     mem_free(compiled(what, text, &bytes));
 }
 
-static void test_cubin(void **state)
+TEST(cubin)
 {
-    (void)state;
     size_t bytes;
     char *cubin = compiled("kernel", "extern \"C\" __global__ void twice(float *x) { *x *= 2; }",
                            &bytes);
@@ -125,16 +117,14 @@ static void test_cubin(void **state)
     mem_free(cubin);
 }
 
-static void test_own_kernels(void **state)
+TEST(own_kernels)
 {
-    (void)state;
     assert_compiles("gpu_work.cu", gpu_work_source);
 }
 
-static void test_solutions(void **state)
+TEST(solutions)
 {
     glob_t found;
-    (void)state;
     if (!standby)
         skip();
     assert_int_equal(glob("problems/native/*/tests/device*.cu", 0, NULL, &found), 0);
@@ -142,15 +132,14 @@ static void test_solutions(void **state)
         struct err err = {0};
         char *text;
         size_t bytes;
-        if (file_read(found.gl_pathv[i], LIMIT_SOURCE_BYTES, &text, &bytes, &err) < 0)
-            fail_msg("%s", err.text);
+        assert_ok(file_read(found.gl_pathv[i], LIMIT_SOURCE_BYTES, &text, &bytes, &err), &err);
         assert_compiles(found.gl_pathv[i], text);
         mem_free(text);
     }
     globfree(&found);
 }
 
-static void test_standard_headers(void **state)
+TEST(standard_headers)
 {
     static const char uses[] =
         "#include <cmath>\n#include <cstdint>\n#include <cstddef>\n#include <limits>\n"
@@ -168,7 +157,6 @@ static void test_standard_headers(void **state)
         "    memcpy(x, y, sizeof(float));\n"
         "    printf(\"%f\\n\", x[0]);\n"
         "}\n";
-    (void)state;
     assert_compiles("headers in use", uses);
     for (size_t i = 0; nvrtc_header_names[i]; i++) {
         char text[256];
@@ -178,7 +166,7 @@ static void test_standard_headers(void **state)
     }
 }
 
-static void test_cuda_headers(void **state)
+TEST(cuda_headers)
 {
     static const char types[] =
         "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cooperative_groups.h>\n"
@@ -198,7 +186,6 @@ static void test_cuda_headers(void **state)
         "    nvcuda::wmma::fill_fragment(sum, 0.0f);\n"
         "    x[0] = sum.x[0];\n"
         "}\n";
-    (void)state;
     if (!standby || !toolchain.nvrtc_includes[0]) {
         print_message("no headers of CUDA on this machine\n");
         skip();
@@ -213,7 +200,7 @@ static void test_cuda_headers(void **state)
 }
 
 /* What is refused, and how the candidate learns of it. */
-static void test_errors(void **state)
+TEST(errors)
 {
     static const struct {
         const char *text, *says;
@@ -227,7 +214,6 @@ static void test_errors(void **state)
         {"__global__ void k(int *x) { asm(\"nonsense %0;\" : \"=r\"(*x)); }\n",
          "kernel.cu: error: ptxas"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct artifact artifact;
         compile_with(rows[i].text, 60000, NULL, &artifact);
@@ -240,7 +226,7 @@ static void test_errors(void **state)
 }
 
 /* A compiler that is kept busy, or full, ends; the next one is none the worse for it. */
-static void test_floods(void **state)
+TEST(floods)
 {
     static const char slow[] =
         "template <int n, int m> struct busy {\n"
@@ -252,7 +238,6 @@ static void test_floods(void **state)
         "};\n"
         "__global__ void k(long *x) { *x = busy<24, 0>::value; }\n";
     struct artifact artifact;
-    (void)state;
     compile_with(slow, 500, NULL, &artifact);
     assert_false(artifact.ok);
     assert_true(artifact.timed_out || strstr(artifact.diagnostics, "memory"));
@@ -260,11 +245,10 @@ static void test_floods(void **state)
     assert_compiles("the next one", "__global__ void k() {}\n");
 }
 
-static void test_kept(void **state)
+TEST(kept)
 {
     static const char text[] = "extern \"C\" __global__ void k(float *x) { *x = 1; }\n";
     static const char *const broken = "__global__ void k(float *x) { *x = ; }\n";
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct artifact good;
         struct artifact bad;
@@ -279,10 +263,9 @@ static void test_kept(void **state)
 }
 
 /* Where sandboxes get no root of their own, Landlock alone keeps files away. */
-static void test_without_mounts(void **state)
+TEST(without_mounts)
 {
     struct artifact artifact;
-    (void)state;
     forbidden = 1U << LAYER_MOUNT;
     compile_with("#include <stdint.h>\n__global__ void k(int8_t *x) { *x = 1; }\n", 60000, NULL,
                  &artifact);
@@ -297,16 +280,4 @@ static void test_without_mounts(void **state)
         artifact_deinit(&artifact);
     }
     forbidden = 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cubin),          cmocka_unit_test(test_own_kernels),
-        cmocka_unit_test(test_solutions),      cmocka_unit_test(test_standard_headers),
-        cmocka_unit_test(test_cuda_headers),   cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_floods),         cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_without_mounts),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
 }

@@ -4,7 +4,7 @@
 
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -12,17 +12,10 @@
 
 #include <dirent.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define REFERENCE                                                                                  \
     "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"                  \
@@ -72,9 +65,8 @@ static void write_part(const char *name, const char *text)
     mem_free(path);
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     struct err err = {0};
     cancelled = 0;
     fake_cuda_clean(state);
@@ -104,13 +96,12 @@ static int setup(void **state)
     write_part("problem.yaml", YAML);
     write_part("reference.c", REFERENCE);
     write_part("reference.cu", CUDA(""));
-    if (problem_load(&problem, folder, "twice", &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(problem_load(&problem, folder, "twice", &err), &err);
     mem_free(folder);
     return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
     problem_deinit(&problem);
     settings_deinit(&settings);
@@ -154,9 +145,11 @@ static void assert_left(const struct session *session, int evaluations)
     }
 }
 
-static void test_whatever_becomes_of_it(void **state)
+TEST_GROUP(fake_cuda_find, NULL);
+TEST_EACH(setup, teardown);
+
+TEST(whatever_becomes_of_it)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum verdict_status status;
@@ -196,9 +189,8 @@ static void *cancel_later(void *condition)
 }
 
 /* Somebody else has all places of the only GPU. */
-static void test_cancelled_while_it_waits(void **state)
+TEST(cancelled_while_it_waits)
 {
-    (void)state;
     static const int nobody = 0;
     struct gpu_unit *unit;
     struct err err;
@@ -233,9 +225,8 @@ static void *free_the_other(void *unused)
 
 /* No memory for both children among others; the second attempt, alone, is on another GPU than the
  * first one's reference. */
-static void test_second_attempt_elsewhere(void **state)
+TEST(second_attempt_elsewhere)
 {
-    (void)state;
     struct gpu_unit *others[2];
     struct err err;
     pthread_t thread;
@@ -257,9 +248,8 @@ static void test_second_attempt_elsewhere(void **state)
 }
 
 /* A GPU that failed is about to be opened anew: what rests in its old context is nobody's. */
-static void test_shelf_of_a_failed_gpu(void **state)
+TEST(shelf_of_a_failed_gpu)
 {
-    (void)state;
     struct gpu_unit *units[2];
     struct err err;
     open_judge();
@@ -276,17 +266,4 @@ static void test_shelf_of_a_failed_gpu(void **state)
         gpu_pool_give_back(&judge->gpus, units[i]);
     session_free(session);
     close_judge();
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_whatever_becomes_of_it),
-        TEST(test_cancelled_while_it_waits),
-        TEST(test_second_attempt_elsewhere),
-        TEST(test_shelf_of_a_failed_gpu),
-    };
-    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
 }

@@ -3,23 +3,16 @@
 #include "judge/request/language.h"
 
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static char *place;
 static struct settings settings;
@@ -42,9 +35,8 @@ static struct problem problem; /* y = 2 x + 1 */
 #define LOOP "    for (size_t i = 0; i < n; i++)\n        y[i] = 2 * x[i] + 1;\n"
 #define RIGHT HEAD LOOP "}\n"
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
-    (void)state;
     struct err err = {0};
     place = judging_directory("evaluate");
     setenv("XDG_STATE_HOME", place, 1);
@@ -53,8 +45,7 @@ static int open_all(void **state)
                                               "timing.max_samples=8", "run.threads=2",
                                               "run.load_timeout_ms=2s"};
     for (size_t i = 0; i < COUNT(assignments); i++)
-        if (settings_assign(&settings, assignments[i], &err) < 0)
-            fail_msg("%s", err.text);
+        assert_ok(settings_assign(&settings, assignments[i], &err), &err);
     judge = judging_open(
         &(struct judge_options){.settings = &settings, .cancelled = &cancelled, .no_timing = true});
     timing_judge = judging_open(&(struct judge_options){.settings = &settings});
@@ -63,9 +54,8 @@ static int open_all(void **state)
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     problem_deinit(&problem);
     session_free(session);
     judge_close(judge);
@@ -74,6 +64,8 @@ static int close_all(void **state)
     judging_remove(place);
     return 0;
 }
+
+TEST_GROUP(open_all, close_all);
 
 static void judge_text(const struct problem *of, const char *path, const char *text,
                        struct verdict *verdict)
@@ -146,9 +138,8 @@ static const struct row answers[] = {
      "changed its input `x`, which is const"},
 };
 
-static void test_answers(void **state)
+TEST(answers)
 {
-    (void)state;
     RUN(&problem, answers);
 }
 
@@ -198,9 +189,8 @@ static const struct row ends[] = {
     {"not UTF-8", "/* \xff */" RIGHT, 1 << STATUS_COMPILE_ERROR, "UTF-8"},
 };
 
-static void test_ends(void **state)
+TEST(ends)
 {
-    (void)state;
     RUN(&problem, ends);
     struct verdict verdict; /* and the reference child stands as before */
     judge_text(&problem, "again.c", RIGHT, &verdict);
@@ -267,18 +257,16 @@ static const struct row tricks[] = {
      ANY_OF(STATUS_RUNTIME_ERROR, STATUS_VIOLATION), NULL},
 };
 
-static void test_tricks(void **state)
+TEST(tricks)
 {
-    (void)state;
     int before = judging_descriptors();
     RUN(&problem, tricks);
     assert_int_equal(judging_descriptors(), before);
 }
 
 /* When a thread ends it all is a race: nobody else is ever to blame, however it goes. */
-static void test_blame(void **state)
+TEST(blame)
 {
-    (void)state;
 #define SOON(act)                                                                                  \
     "#include <pthread.h>\n#include <time.h>\n#include <unistd.h>\n"                               \
     "static void *stop(void *unused) { struct timespec now;"                                       \
@@ -300,9 +288,8 @@ static void test_blame(void **state)
     }
 }
 
-static void test_language(void **state)
+TEST(language)
 {
-    (void)state;
     static const struct {
         const char *path, *text, *language;
     } rows[] = {
@@ -327,9 +314,8 @@ static void test_language(void **state)
 }
 
 /* What a passing verdict has to say of itself. */
-static void test_identity(void **state)
+TEST(identity)
 {
-    (void)state;
     struct verdict verdict;
     char hash[HASH_HEX_BYTES];
     judge_text(&problem, "some/where/twice.c", RIGHT, &verdict);
@@ -348,9 +334,8 @@ static void test_identity(void **state)
     verdict_deinit(&verdict);
 }
 
-static void test_broken_reference(void **state)
+TEST(broken_reference)
 {
-    (void)state;
     static const struct {
         const char *name, *reference, *says;
     } rows[] = {
@@ -388,9 +373,8 @@ static void *cancel_soon(void *unused)
     return unused;
 }
 
-static void test_cancel(void **state)
+TEST(cancel)
 {
-    (void)state;
     static const char *const texts[] = {
         HEAD "for (volatile int i = 0;; i++);}",
         "__attribute__((constructor)) static void early(void) { for (volatile int i = 0;; i++); "
@@ -429,9 +413,8 @@ static void *stop_soon(void *argument)
 }
 
 /* One evaluation's own settings and its own end; the next one has the judge's again. */
-static void test_terms(void **state)
+TEST(terms)
 {
-    (void)state;
     static const char loop[] = HEAD "for (volatile size_t i = 0;; i++) {}}";
     static const struct {
         int how;
@@ -469,9 +452,8 @@ static void test_terms(void **state)
 }
 
 /* The stages are the whole: nothing is counted twice. */
-static void test_stages_add_up(void **state)
+TEST(stages_add_up)
 {
-    (void)state;
     static const char *const texts[] = {RIGHT, HEAD "y[0] = x[0];}", "int broken"};
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct session *timed = session_new(timing_judge);
@@ -491,9 +473,8 @@ static void test_stages_add_up(void **state)
 }
 
 /* Correctness only, of a judge that times. */
-static void test_terms_without_timing(void **state)
+TEST(terms_without_timing)
 {
-    (void)state;
     struct session *timed = session_new(timing_judge);
     struct evaluation_terms terms = {.no_timing = true};
     struct candidate candidate = judging_candidate("right.c", RIGHT);
@@ -517,9 +498,8 @@ static void time_text(const struct problem *of, const char *text, struct verdict
     check_sense("timed", verdict);
 }
 
-static void test_timing(void **state)
+TEST(timing)
 {
-    (void)state;
     struct verdict verdict;
     time_text(&problem, RIGHT, &verdict);
     if (verdict.status != STATUS_PASSED)
@@ -540,9 +520,8 @@ static void test_timing(void **state)
 }
 
 /* Every timed call is checked: a candidate that turns bad after the checks is wrong. */
-static void test_timed_calls_count(void **state)
+TEST(timed_calls_count)
 {
-    (void)state;
     struct verdict verdict;
     time_text(&problem,
               "#include <stddef.h>\nstatic int calls;\n" HEAD LOOP
@@ -558,9 +537,8 @@ static void test_timed_calls_count(void **state)
 }
 
 /* A time that this machine cannot reach is refused, not reported. */
-static void test_floor(void **state)
+TEST(floor)
 {
-    (void)state;
     struct problem heavy;
     struct verdict verdict;
     judging_problem(&heavy, place, "heavy", YAML "work: {flops: 1e13, bytes: 1e12}\n", RIGHT);
@@ -572,9 +550,8 @@ static void test_floor(void **state)
 }
 
 /* Sessions leave nothing behind: no descriptor, no process. */
-static void test_nothing_left(void **state)
+TEST(nothing_left)
 {
-    (void)state;
     struct judge *own = judging_open(
         &(struct judge_options){.settings = &settings, .no_timing = true});
     siginfo_t info;
@@ -598,26 +575,4 @@ static void test_nothing_left(void **state)
         assert_int_equal(info.si_pid, 0); /* no zombie */
     }
     judge_close(own);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_tricks),
-        cmocka_unit_test(test_blame),
-        cmocka_unit_test(test_language),
-        cmocka_unit_test(test_identity),
-        cmocka_unit_test(test_broken_reference),
-        cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_terms),
-        cmocka_unit_test(test_terms_without_timing),
-        cmocka_unit_test(test_stages_add_up),
-        cmocka_unit_test(test_timing),
-        cmocka_unit_test(test_timed_calls_count),
-        cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_nothing_left),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -1,17 +1,10 @@
 #include "judge/request/request.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 #include "base/limits.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define PROBLEM "\"problem\": {\"id\": \"softmax\"}"
 #define CANDIDATE "\"candidate\": {\"source\": \"void solution() {}\"}"
@@ -26,9 +19,8 @@ static json_t *parsed(const char *text)
     return value;
 }
 
-static void test_taken(void **state)
+TEST(taken)
 {
-    (void)state;
     static const struct {
         const char *text, *name;
         enum evaluation_format format;
@@ -71,9 +63,8 @@ static void test_taken(void **state)
     }
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } refused[] = {
@@ -128,9 +119,8 @@ static void test_refused(void **state)
     }
 }
 
-static void test_too_large(void **state)
+TEST(too_large)
 {
-    (void)state;
     static const struct {
         const char *text, *container, *key;
         size_t most;
@@ -160,9 +150,8 @@ static void test_too_large(void **state)
     mem_free(text);
 }
 
-static void test_settings(void **state)
+TEST(settings)
 {
-    (void)state;
     struct settings base, out;
     struct evaluation_request request;
     struct err err = {0};
@@ -185,9 +174,8 @@ static void test_settings(void **state)
 }
 
 /* What an evaluation is known by: everything that its verdict depends on, and nothing else. */
-static void test_hash(void **state)
+TEST(hash)
 {
-    (void)state;
     static const struct {
         const char *one, *two;
         bool same;
@@ -225,9 +213,8 @@ static void test_hash(void **state)
     }
 }
 
-static void test_refusal(void **state)
+TEST(refusal)
 {
-    (void)state;
     struct evaluation_request request;
     struct err err = {0};
     json_t *object = parsed("{\"id\": \"x\", \"refused\": \"because\"}");
@@ -240,14 +227,4 @@ static void test_refusal(void **state)
     assert_true(json_is_false(json_object_get(verdict, "correct")));
     json_decref(verdict);
     json_decref(object);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_too_large), cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_hash),      cmocka_unit_test(test_refusal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

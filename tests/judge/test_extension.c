@@ -1,18 +1,10 @@
 /* What of an extension's request is taken, and which of its errors no other header could mend. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "compile/diagnostics.h"
 #include "judge/build/extension_certain.h"
 #include "judge/build/extension_script.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
-#include <string.h>
 
 enum tool { CXX, CUDA, LINK };
 
@@ -60,9 +52,8 @@ static const struct flag_case {
     {LINK, "evil.o", NULL},
 };
 
-static void flags(void **state)
+TEST(flags)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(flag_cases); i++) {
         const struct flag_case *test = &flag_cases[i];
         struct extension_request request = {0};
@@ -107,9 +98,8 @@ static const struct {
     {"{\"name\":\"x\",\"files\":[],\"cflags\":[\"-fplugin=x\"]}", ERR_INPUT},
 };
 
-static void requests(void **state)
+TEST(requests)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(request_cases); i++) {
         struct extension_request request;
         struct err err = {0};
@@ -122,9 +112,8 @@ static void requests(void **state)
     }
 }
 
-static void headers_by_words(void **state)
+TEST(headers_by_words)
 {
-    (void)state;
     struct extension_file file = {
         .name = "a.cu",
         .text = "__half x; std::accumulate(a, b, 0); // half_way\n std::min(1, 2);",
@@ -179,9 +168,8 @@ static const struct certain_case {
     {"", "", CERTAIN_NOT, ""},
 };
 
-static void certain(void **state)
+TEST(certain)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(certain_cases); i++) {
         const struct certain_case *test = &certain_cases[i];
         struct extension_request request = {.count = 1};
@@ -193,9 +181,8 @@ static void certain(void **state)
     }
 }
 
-static void scripts(void **state)
+TEST(scripts)
 {
-    (void)state;
     static const char text[] = "{\"name\":\"x\",\"files\":[{\"name\":\"main.cpp\",\"text\":\"\"},"
                                "{\"name\":\"cuda.cu\",\"text\":\"std::vector<half> v;\"},"
                                "{\"name\":\"a.cuh\",\"text\":\"\"}],\"cuda_cflags\":[\"-O3\"]}";
@@ -227,13 +214,4 @@ static void scripts(void **state)
     assert_null(strstr(stock, "slim"));
     extension_request_deinit(&request);
     json_decref(object);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(flags),   cmocka_unit_test(requests), cmocka_unit_test(headers_by_words),
-        cmocka_unit_test(certain), cmocka_unit_test(scripts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

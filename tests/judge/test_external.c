@@ -1,14 +1,6 @@
 /* What a language's file may say, and how languages from outside stand beside ours. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "judge/request/external_language.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static int parse(struct language *language, struct arena *arena, const char *text, struct err *err)
 {
@@ -23,9 +15,8 @@ static bool has(const char *const *words, const char *word)
     return false;
 }
 
-static void test_taken(void **state)
+TEST(taken)
 {
-    (void)state;
     struct arena arena = {0};
     struct language language;
     struct err err = {0};
@@ -62,9 +53,8 @@ static void test_taken(void **state)
 #define ENDINGS "endings: [.zig]\n"
 #define RUN "run: [./child]\n"
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } rows[] = {
@@ -108,9 +98,8 @@ static void test_refused(void **state)
     }
 }
 
-static void test_beside_ours(void **state)
+TEST(beside_ours)
 {
-    (void)state;
     static const struct language row = {.name = "zig",
                                         .file = "candidate.zig",
                                         .endings = {".zig", ".zg"}};
@@ -135,14 +124,4 @@ static void test_beside_ours(void **state)
     assert_null(language_named("zig"));
     assert_true(language_owns(".py"));
     assert_false(language_owns(".zig"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_beside_ours),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

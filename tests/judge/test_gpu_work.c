@@ -2,26 +2,19 @@
  * stand for. */
 #include "../support/fake_cuda.h"
 #include "../support/gpu_checks.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "device/gpu_memory.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static struct gpu_context gpu;
 static struct gpu_work work;
 static char *image;
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
     struct err err;
     size_t bytes;
@@ -37,13 +30,14 @@ static int open_all(void **state)
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     gpu_context_close(&gpu);
     mem_free(image);
     return 0;
 }
+
+TEST_GROUP(open_all, close_all);
 
 static void run(const struct gpu_check *check, const uint64_t *counts, size_t count_count)
 {
@@ -55,18 +49,18 @@ static void run(const struct gpu_check *check, const uint64_t *counts, size_t co
     print_message("%d %s\n", compared, check->what);
 }
 
-static void test_small(void **state)
+TEST_EACH(NULL, fake_cuda_clean);
+
+TEST(small)
 {
-    (void)state;
     static const uint64_t counts[] = {1, 31, 32, 257, 2049};
     for (size_t i = 0; i < gpu_check_count; i++)
         run(&gpu_checks[i], counts, COUNT(counts));
 }
 
 /* More elements than all threads of a launch: each takes several. */
-static void test_large(void **state)
+TEST(large)
 {
-    (void)state;
     struct err err;
     enum { COUNT = 4096 * 256 + 999 };
     struct gpu_memory memory[2];
@@ -102,7 +96,7 @@ static void test_large(void **state)
 }
 
 /* What the driver refuses is told, whatever it is. */
-static void test_refusals(void **state)
+TEST(refusals)
 {
     struct err err;
     struct gpu_work other;
@@ -124,14 +118,4 @@ static void test_refusals(void **state)
     setenv("FAKE_CUDA_FAIL", "cuCtxSynchronize", 1);
     assert_int_equal(gpu_work_gather(&work, &none, into, &err), ERR_IO);
     assert_int_equal(gpu_work_wait(&work, &err), ERR_IO);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_small, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_large, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_refusals, fake_cuda_clean),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

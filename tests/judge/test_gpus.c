@@ -1,17 +1,11 @@
 #include "../support/fake_cuda.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "judge/gpu/gpu_pool.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static struct gpu_pool pool;
 static int probes, probe_fails;
@@ -34,13 +28,13 @@ static void open_pool(const char *devices, int64_t quarantine_ms)
     gpu_pool_init(&pool, &options);
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
     probes = probe_fails = 0;
     return fake_cuda_clean(state);
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
     gpu_pool_deinit(&pool);
     gpu_pool_deinit(&pool);
@@ -51,8 +45,7 @@ static struct gpu_unit *take(const struct gpu_unit *before)
 {
     struct gpu_unit *unit = NULL;
     struct err err;
-    if (gpu_pool_take(&pool, before, &unit, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(gpu_pool_take(&pool, before, &unit, &err), &err);
     return unit;
 }
 
@@ -70,9 +63,11 @@ static void let_pass(struct gpu_unit *unit)
     unit->until_ns = 0;
 }
 
-static void test_the_least_loaded(void **state)
+TEST_GROUP(fake_cuda_find, NULL);
+TEST_EACH(setup, teardown);
+
+TEST(the_least_loaded)
 {
-    (void)state;
     setenv("FAKE_CUDA_DEVICES", "3", 1);
     open_pool("all", 60000);
     struct gpu_unit *taken[5];
@@ -89,9 +84,8 @@ static void test_the_least_loaded(void **state)
     assert_ptr_equal(take(taken[2]), taken[2]); /* of equals the one that it had */
 }
 
-static void test_devices(void **state)
+TEST(devices)
 {
-    (void)state;
     static const struct {
         const char *devices;
         int code, count, ordinals[3];
@@ -124,9 +118,8 @@ static void test_devices(void **state)
     }
 }
 
-static void test_no_driver(void **state)
+TEST(no_driver)
 {
-    (void)state;
     struct gpu_unit *unit;
     struct err err;
     setenv("FAKE_CUDA_DEVICES", "0", 1);
@@ -139,9 +132,8 @@ static void test_no_driver(void **state)
 
 /* A fault of the judge's own context: others go on elsewhere, and it comes back when a fresh
  * process can use it, with a context of its own. */
-static void test_quarantine_and_back(void **state)
+TEST(quarantine_and_back)
 {
-    (void)state;
     struct err err = {0};
     open_pool("all", 60000);
     struct gpu_unit *first = take(NULL);
@@ -173,9 +165,8 @@ static void test_quarantine_and_back(void **state)
     assert_true(gpu_unit_context(first) != old && !old->open && gpu_unit_context(first)->open);
 }
 
-static void test_all_in_quarantine(void **state)
+TEST(all_in_quarantine)
 {
-    (void)state;
     struct gpu_unit *unit;
     struct err err;
     open_pool("0", 60000);
@@ -189,9 +180,8 @@ static void test_all_in_quarantine(void **state)
 }
 
 /* One that does not open is passed over; memory that others have filled is no fault of it. */
-static void test_one_that_does_not_open(void **state)
+TEST(one_that_does_not_open)
 {
-    (void)state;
     struct err err;
     open_pool("all", 60000);
     break_gpu("cuDevicePrimaryCtxRetain", "0");
@@ -205,9 +195,8 @@ static void test_one_that_does_not_open(void **state)
 }
 
 /* A context that broke while nobody looked is found out when it is taken. */
-static void test_found_broken(void **state)
+TEST(found_broken)
 {
-    (void)state;
     open_pool("all", 60000);
     struct gpu_unit *first = take(NULL);
     gpu_pool_give_back(&pool, first);
@@ -220,9 +209,8 @@ static void test_found_broken(void **state)
 }
 
 /* What the management library says counts, too. */
-static void test_unsound(void **state)
+TEST(unsound)
 {
-    (void)state;
     struct err err;
     open_pool("1", 60000);
     struct gpu_unit *unit = take(NULL);
@@ -232,9 +220,8 @@ static void test_unsound(void **state)
     assert_true(gpu_pool_suspect(&pool, unit, &err)); /* another evaluation there */
 }
 
-static void test_uncorrected_errors(void **state)
+TEST(uncorrected_errors)
 {
-    (void)state;
     struct err err;
     open_pool("1", 60000);
     struct gpu_unit *unit = take(NULL);
@@ -261,9 +248,8 @@ static void *takes(void *trouble)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-    (void)state;
     pthread_t threads[8];
     open_pool("all", 60000);
     for (int i = 0; i < 8; i++)
@@ -338,9 +324,8 @@ static int under_lock(const int *value)
 }
 
 /* Who waits stays outside as long as there is no place, and comes in when there is one. */
-static void test_places(void **state)
+TEST(places)
 {
-    (void)state;
     struct guest guests[MOST + 1];
     struct guest elsewhere;
     open_pool("all", 60000);
@@ -364,9 +349,8 @@ static void test_places(void **state)
     assert_int_equal(unit->placed | other->placed, 0);
 }
 
-static void test_cancelled_outside(void **state)
+TEST(cancelled_outside)
 {
-    (void)state;
     struct err err;
     struct guest waiting[2];
     open_pool("0", 60000);
@@ -389,9 +373,8 @@ static void test_cancelled_outside(void **state)
 }
 
 /* Who wants the GPU alone gets it, however many come after. */
-static void test_alone(void **state)
+TEST(alone)
 {
-    (void)state;
     struct guest first;
     struct guest alone;
     struct guest later;
@@ -428,9 +411,8 @@ static void *come_and_go(void *argument)
     return NULL;
 }
 
-static void test_places_of_threads(void **state)
+TEST(places_of_threads)
 {
-    (void)state;
     struct guest guests[8];
     open_pool("0", 60000);
     struct gpu_unit *unit = take(NULL);
@@ -446,35 +428,10 @@ static void test_places_of_threads(void **state)
 }
 
 /* Without kernels to measure with, bounds; once for each unit. */
-static void test_peaks(void **state)
+TEST(peaks)
 {
-    (void)state;
     open_pool("0", 60000);
     struct gpu_unit *unit = take(NULL);
     gpu_unit_peaks(unit, NULL);
     assert_true(unit->have_peaks && unit->peaks.runs == 0 && unit->peaks.dram_bytes_per_s > 4e12);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_the_least_loaded),
-        TEST(test_devices),
-        TEST(test_no_driver),
-        TEST(test_quarantine_and_back),
-        TEST(test_all_in_quarantine),
-        TEST(test_one_that_does_not_open),
-        TEST(test_found_broken),
-        TEST(test_unsound),
-        TEST(test_uncorrected_errors),
-        TEST(test_threads),
-        TEST(test_places),
-        TEST(test_cancelled_outside),
-        TEST(test_alone),
-        TEST(test_places_of_threads),
-        TEST(test_peaks),
-    };
-    return cmocka_run_group_tests(tests, fake_cuda_find, NULL);
 }

@@ -1,17 +1,10 @@
 #include "judge/reference/oracle.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* One argument of each type, in roles that go round, between arrays of odd lengths. */
 static void make_layout(struct layout *layout, uint32_t role)
@@ -29,9 +22,8 @@ static void make_layout(struct layout *layout, uint32_t role)
 }
 
 /* What layout.h promises holds for the wide one, too. */
-static void test_layout(void **state)
+TEST(layout)
 {
-    (void)state;
     static const uint32_t roles[] = {ROLE_IN, ROLE_OUT, ROLE_INOUT, ROLE_SCALAR};
     for (size_t r = 0; r < COUNT(roles); r++) {
         struct layout plain;
@@ -57,9 +49,8 @@ static void test_layout(void **state)
     }
 }
 
-static void test_no_arguments(void **state)
+TEST(no_arguments)
 {
-    (void)state;
     struct layout plain = {0};
     struct layout wide;
     oracle_layout(&plain, &wide);
@@ -83,9 +74,8 @@ static bool same(double a, double b)
     return isnan(a) ? isnan(b) != 0 : a == b && signbit(a) == signbit(b);
 }
 
-static void test_widen(void **state)
+TEST(widen)
 {
-    (void)state;
     static const uint32_t roles[] = {ROLE_IN, ROLE_INOUT, ROLE_SCALAR, ROLE_OUT};
     for (size_t r = 0; r < COUNT(roles); r++) {
         struct layout plain;
@@ -116,9 +106,8 @@ static void test_widen(void **state)
 }
 
 /* Sizes and wide integers go over bit by bit: a double could not hold them. */
-static void test_integers(void **state)
+TEST(integers)
 {
-    (void)state;
     struct layout plain = {
         .count = 3,
         .bytes = 4096,
@@ -139,15 +128,4 @@ static void test_integers(void **state)
     assert_true(wide_slot[wide.arguments[1].offset / 8] == slot[40]);
     assert_true(wide_slot[wide.arguments[2].offset / 8] == slot[80]);
     assert_true(wide_slot[wide.arguments[2].offset / 8 + 1] == slot[81]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_no_arguments),
-        cmocka_unit_test(test_widen),
-        cmocka_unit_test(test_integers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

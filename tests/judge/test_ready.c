@@ -3,6 +3,7 @@
 #include "judge/process/warm_pool.h"
 
 #include "../support/judging.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "judge/process/wire.h"
@@ -10,19 +11,12 @@
 
 #include <dirent.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_MS 20000
 #define NEVER_MS 200 /* what has not happened by then does not happen */
@@ -74,9 +68,8 @@ static void assert_boxed(int count)
     }
 }
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
-    (void)state;
     struct err err = {0};
     struct sandboxed process = {0};
     const char *argv[] = {"/proc/self/exe", "--serve", NULL};
@@ -102,13 +95,14 @@ static int open_all(void **state)
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     standby_close(standby);
     mem_free(sandbox);
     return 0;
 }
+
+TEST_GROUP(open_all, close_all);
 
 static void open_pool(uint32_t processes)
 {
@@ -122,14 +116,15 @@ static void open_pool(uint32_t processes)
         skip();
 }
 
-static int close_pool(void **state)
+FIXTURE(close_pool)
 {
-    (void)state;
     warm_pool_close(pool);
     pool = NULL;
     assert_int_equal(count_boxed(), 0);
     return 0;
 }
+
+TEST_EACH(NULL, close_pool);
 
 static void take(struct sandboxed *process)
 {
@@ -140,9 +135,8 @@ static void take(struct sandboxed *process)
 
 /* As many as may stand pool, each handed out once and replaced, none beyond what is expected or
  * asked for. */
-static void test_taken(void **state)
+TEST(taken)
 {
-    (void)state;
     struct sandboxed process[7];
     open_pool(3);
     assert_boxed(0);
@@ -164,9 +158,8 @@ static void test_taken(void **state)
 }
 
 /* Each has been told once to warm itself, before whatever else it hears. */
-static void test_warm(void **state)
+TEST(warm)
 {
-    (void)state;
     static union wire_message message;
     struct wire_open open = {.type = WIRE_OPEN, .role = WIRE_CANDIDATE};
     open_pool(2);
@@ -187,9 +180,8 @@ static void test_warm(void **state)
 }
 
 /* Nobody waits for what will not come. */
-static void test_cancelled(void **state)
+TEST(cancelled)
 {
-    (void)state;
     struct sandboxed process;
     _Atomic int cancelled = 1;
     open_pool(0);
@@ -203,9 +195,8 @@ static void test_cancelled(void **state)
 }
 
 /* One that died while it waited is not handed out, and not left unreaped. */
-static void test_dead(void **state)
+TEST(dead)
 {
-    (void)state;
     struct sandboxed process;
     siginfo_t info;
     open_pool(2);
@@ -229,9 +220,8 @@ static void test_dead(void **state)
 }
 
 /* While one evaluation is on the GPU, only what somebody waits for. */
-static void test_busy(void **state)
+TEST(busy)
 {
-    (void)state;
     struct err err;
     struct sandboxed process;
     static _Atomic int busy = 1;
@@ -253,9 +243,8 @@ static void test_busy(void **state)
 }
 
 /* A GPU failed: who waits ends, and others take their place. */
-static void test_dropped(void **state)
+TEST(dropped)
 {
-    (void)state;
     struct sandboxed process;
     open_pool(2);
     warm_pool_drop(NULL);
@@ -273,9 +262,8 @@ static void test_dropped(void **state)
 }
 
 /* Where none can be started nobody tries again and again, but does when one is asked for. */
-static void test_no_server(void **state)
+TEST(no_server)
 {
-    (void)state;
     struct err err;
     struct sandboxed process;
     struct standby *broken;
@@ -301,7 +289,7 @@ static void test_no_server(void **state)
 }
 
 /* A pool is closed in whatever state it is: nobody that it started outlives it. */
-static void test_closed(void **state)
+TEST(closed)
 {
     int before = judging_descriptors();
     for (int i = 0; i < 20; i++) {
@@ -340,9 +328,8 @@ static void *take_many(void *argument)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-    (void)state;
     struct taker takers[TAKERS] = {0};
     int total = 0;
     open_pool(4);
@@ -380,9 +367,8 @@ static void *hope(void *argument)
 
 /* One that dies as soon as it is ready counts for nobody, and another one is started for who waits:
  * whether it is found dead by who started it or by who takes it. */
-static void test_dying(void **state)
+TEST(dying)
 {
-    (void)state;
     struct err err;
     struct standby *dying;
     struct hopeful hopeful = {0};
@@ -408,9 +394,8 @@ static void test_dying(void **state)
 }
 
 /* Who says that it could not get ready is not handed out, and nobody waits for the next one. */
-static void test_unready(void **state)
+TEST(unready)
 {
-    (void)state;
     struct err err;
     struct sandboxed process;
     struct standby *unready;
@@ -473,18 +458,5 @@ int main(int argc, char **argv)
         _exit(serve(true, false));
     if (argc == 2 && strcmp(argv[1], "--serve-unready") == 0)
         _exit(serve(false, true));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_taken, close_pool),
-        cmocka_unit_test_teardown(test_warm, close_pool),
-        cmocka_unit_test_teardown(test_cancelled, close_pool),
-        cmocka_unit_test_teardown(test_dead, close_pool),
-        cmocka_unit_test_teardown(test_busy, close_pool),
-        cmocka_unit_test_teardown(test_dropped, close_pool),
-        cmocka_unit_test_teardown(test_no_server, close_pool),
-        cmocka_unit_test_teardown(test_closed, close_pool),
-        cmocka_unit_test_teardown(test_threads, close_pool),
-        cmocka_unit_test_teardown(test_dying, close_pool),
-        cmocka_unit_test_teardown(test_unready, close_pool),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return tests_run();
 }

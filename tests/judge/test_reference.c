@@ -3,6 +3,7 @@
 #include "judge/context.h"
 
 #include "../support/judging.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "problem/load.h"
@@ -10,22 +11,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_MS 60000
 #define HEAD "#include <stddef.h>\nvoid solution(const float *x, float *y, size_t n)\n{\n"
@@ -48,19 +42,19 @@ static struct gpu_context gpus[2]; /* nothing but their addresses is looked at *
 
 /* ----------------------------------------------------------------------- nothing but a shelf */
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     reference_cache_init(&references);
     return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     reference_cache_deinit(&references);
     return 0;
 }
+
+TEST_EACH(setup, teardown);
 
 /* All that a reference can have. */
 static struct reference make(const char *problem, const struct gpu_context *gpu)
@@ -128,9 +122,8 @@ static void end(pid_t pid)
     assert_int_equal(kill(pid, SIGKILL) | waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 }
 
-static void test_by_problem_and_device(void **state)
+TEST(by_problem_and_device)
 {
-    (void)state;
     pid_t cpu = put("a", NULL);
     pid_t first = put("a", &gpus[0]);
     pid_t second = put("a", &gpus[1]);
@@ -151,9 +144,8 @@ static void test_by_problem_and_device(void **state)
     assert_null(references.newest);
 }
 
-static void test_newest_first(void **state)
+TEST(newest_first)
 {
-    (void)state;
     pid_t pids[3];
     for (int i = 0; i < 3; i++) {
         pids[i] = put("a", &gpus[0]);
@@ -166,9 +158,8 @@ static void test_newest_first(void **state)
 }
 
 /* Whoever is dead is not handed out, and does not stay. */
-static void test_dead(void **state)
+TEST(dead)
 {
-    (void)state;
     int before = judging_descriptors();
     pid_t old = put("a", NULL);
     pid_t newer = put("a", NULL);
@@ -186,9 +177,8 @@ static void test_dead(void **state)
 }
 
 /* The oldest of its device makes room. */
-static void test_places(void **state)
+TEST(places)
 {
-    (void)state;
     pid_t other[2] = {put("a", NULL), put("a", &gpus[1])};
     pid_t pids[2 * REFERENCE_CACHE_PER_DEVICE];
     for (int i = 0; i < 2 * REFERENCE_CACHE_PER_DEVICE; i++) {
@@ -201,9 +191,8 @@ static void test_places(void **state)
     assert_int_equal(reference_cache_clear(&references, &gpus[0]), REFERENCE_CACHE_PER_DEVICE);
 }
 
-static void test_clear(void **state)
+TEST(clear)
 {
-    (void)state;
     int before = judging_descriptors();
     pid_t kept = put("a", &gpus[1]);
     int with_one = judging_descriptors();
@@ -242,9 +231,8 @@ static void *borrow(void *trouble)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-    (void)state;
     pthread_t threads[THREADS];
     for (int i = 0; i < REFERENCE_CACHE_PER_DEVICE; i++)
         put(i % 2 ? "a" : "b", &gpus[0]);
@@ -266,9 +254,8 @@ static _Atomic int cancelled;
 static struct judge *judge;
 static struct problem problem;
 
-static int open_judge(void **state)
+FIXTURE(open_judge)
 {
-    (void)state;
     place = judging_directory("reference");
     judging_settings(&settings, place);
     settings.run_timeout_ms = settings.run_load_timeout_ms = PATIENCE_MS;
@@ -277,9 +264,8 @@ static int open_judge(void **state)
     return 0;
 }
 
-static int close_judge(void **state)
+FIXTURE(close_judge)
 {
-    (void)state;
     cancelled = 0;
     problem_deinit(&problem);
     judge_close(judge);
@@ -287,6 +273,8 @@ static int close_judge(void **state)
     judging_remove(place);
     return 0;
 }
+
+TEST_EACH(open_judge, close_judge);
 
 static enum verdict_status judge_text(struct session *session, const char *path, const char *text)
 {
@@ -335,16 +323,14 @@ static void judge_in_turn(const char *path, const char *right, const char *wrong
     assert_true(gone(pid));
 }
 
-static void test_sessions_share_one(void **state)
+TEST(sessions_share_one)
 {
-    (void)state;
     judging_problem(&problem, place, "twice", YAML, HEAD LOOP "}\n");
     judge_in_turn("candidate.c", HEAD LOOP "}\n", HEAD "y[0] = x[0];\n}\n");
 }
 
-static void test_sessions_share_one_of_torch(void **state)
+TEST(sessions_share_one_of_torch)
 {
-    (void)state;
     struct err err = {0};
     struct standby *standby;
     char *path = mem_printf("%s/twice.py", place);
@@ -384,9 +370,8 @@ static void *cancel_when_busy(void *pid)
 }
 
 /* A reference in the middle of a call has an answer to come that nobody should take for his. */
-static void test_cancelled_within_a_call(void **state)
+TEST(cancelled_within_a_call)
 {
-    (void)state;
     pthread_t thread;
     judging_problem(&problem, place, "endless", YAML, HEAD "for (;;);\n}\n");
     struct session *session = session_new(judge);
@@ -399,23 +384,4 @@ static void test_cancelled_within_a_call(void **state)
     assert_true(gone(pid));
     assert_int_equal(resting(), 0);
     session_free(session);
-}
-
-#define ON_SHELF(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-#define OF_JUDGE(function) cmocka_unit_test_setup_teardown(function, open_judge, close_judge)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ON_SHELF(test_by_problem_and_device),
-        ON_SHELF(test_newest_first),
-        ON_SHELF(test_dead),
-        ON_SHELF(test_places),
-        ON_SHELF(test_clear),
-        ON_SHELF(test_threads),
-        OF_JUDGE(test_sessions_share_one),
-        OF_JUDGE(test_sessions_share_one_of_torch),
-        OF_JUDGE(test_cancelled_within_a_call),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
+#include "../support/test.h"
 #include "judge/process/cpu_affinity.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define WORKERS 3
 
@@ -79,9 +74,8 @@ static pid_t crowd(pid_t workers[WORKERS])
     return pid;
 }
 
-static void test_each_place_has_its_processor(void **state)
+TEST(each_place_has_its_processor)
 {
-    (void)state;
     cpu_set_t before = allowed(0);
     for (int place = 0; place < 2 * CPU_COUNT(&before); place++) {
         struct cpu_affinity affinity;
@@ -94,9 +88,8 @@ static void test_each_place_has_its_processor(void **state)
     }
 }
 
-static void test_threads_are_spread_and_main_is_let_go(void **state)
+TEST(threads_are_spread_and_main_is_let_go)
 {
-    (void)state;
     pid_t workers[WORKERS];
     pid_t pid = crowd(workers);
     cpu_set_t all = allowed(0);
@@ -128,9 +121,8 @@ static void test_threads_are_spread_and_main_is_let_go(void **state)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void test_nothing_happens_to_a_process_that_is_gone(void **state)
+TEST(nothing_happens_to_a_process_that_is_gone)
 {
-    (void)state;
     pid_t pid = fork();
     if (pid == 0)
         _exit(0);
@@ -144,14 +136,4 @@ static void test_nothing_happens_to_a_process_that_is_gone(void **state)
     cpu_affinity_unpin(&affinity);
     cpu_set_t after = allowed(0);
     assert_same_set(&after, &before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_place_has_its_processor),
-        cmocka_unit_test(test_threads_are_spread_and_main_is_let_go),
-        cmocka_unit_test(test_nothing_happens_to_a_process_that_is_gone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "../support/fake_cuda.h"
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/fd_message.h"
 #include "device/gpu_memory.h"
@@ -12,24 +12,17 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define UNIT ((size_t)2 << 20) /* of the stand-in's memory */
 
 static int judge = -1, child = -1; /* ends of the channel */
 static struct gpu_context gpu;     /* the judge's */
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
     struct err err;
     char text[256] = "";
@@ -45,14 +38,15 @@ static int open_all(void **state)
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     gpu_context_close(&gpu);
     close(judge);
     close(child);
     return 0;
 }
+
+TEST_GROUP(open_all, close_all);
 
 /* What the judge was told, mapped as he maps it; the caller's. */
 static void hear(struct gpu_memory *memory, const void *address)
@@ -89,9 +83,10 @@ static void assert_silence(void)
     assert_int_equal(poll(&more, 1, 0), 0);
 }
 
-static void test_same_pages(void **state)
+TEST_EACH(NULL, fake_cuda_clean);
+
+TEST(same_pages)
 {
-    (void)state;
     static const ssize_t sizes[] = {1, 512, (ssize_t)UNIT, (ssize_t)UNIT + 1, (ssize_t)(20 * UNIT)};
     int before = judging_descriptors();
     for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -114,9 +109,8 @@ static void test_same_pages(void **state)
     assert_int_equal(judging_descriptors(), before);
 }
 
-static void test_hold(void **state)
+TEST(hold)
 {
-    (void)state;
     char *pieces[2];
     char elsewhere;
     for (int i = 0; i < 2; i++) {
@@ -156,9 +150,8 @@ static bool is_told(void)
 #define AGAIN 15
 
 /* The same large piece again and again: 1, 2, 4 and 8 of them lie in one memory. */
-static void test_large_again(void **state)
+TEST(large_again)
 {
-    (void)state;
     const ssize_t large = (ssize_t)(8 * UNIT);
     int before = judging_descriptors();
     char *pieces[AGAIN];
@@ -190,7 +183,7 @@ static void test_large_again(void **state)
 }
 
 /* No memory is better than memory that the judge does not know. */
-static void test_failures(void **state)
+TEST(failures)
 {
     static const char *const functions[] = {
         "cuMemGetAllocationGranularity",
@@ -224,9 +217,8 @@ static void *alloc_of_few(rlim_t descriptors)
 }
 
 /* More than there is, then all over again. */
-static void test_exhaustion(void **state)
+TEST(exhaustion)
 {
-    (void)state;
     static void *pieces[64];
     int before = judging_descriptors();
     for (int round = 0; round < 3; round++) {
@@ -246,9 +238,8 @@ static void test_exhaustion(void **state)
     assert_int_equal(judging_descriptors(), before);
 }
 
-static void test_map(void **state)
+TEST(map)
 {
-    (void)state;
     struct err err;
     struct gpu_memory slots[2];
     int pipes[2];
@@ -306,9 +297,8 @@ static void *listen_all(void *heard)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-    (void)state;
     pthread_t threads[THREADS + 1];
     int failed[THREADS] = {0};
     int heard = 0;
@@ -327,9 +317,8 @@ static void test_threads(void **state)
 }
 
 /* Last, because there is no way back: without a judge there is no memory. */
-static void test_no_judge(void **state)
+TEST(no_judge)
 {
-    (void)state;
     char text[16];
     int before = judging_descriptors();
     close(judge);
@@ -339,19 +328,4 @@ static void test_no_judge(void **state)
     assert_int_equal(judging_descriptors(), before - 1);
     assert_true(segments_open(child, "/no/driver.so", text, sizeof text) < 0);
     assert_true(strlen(text) > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_same_pages, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_hold, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_large_again, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_failures, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_exhaustion, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_map, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_threads, fake_cuda_clean),
-        cmocka_unit_test_teardown(test_no_judge, fake_cuda_clean),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -1,15 +1,8 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "judge/measure/stats.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void assert_near(double got, double expected)
 {
@@ -17,9 +10,8 @@ static void assert_near(double got, double expected)
         fail_msg("%.12g instead of %.12g", got, expected);
 }
 
-static void test_summary(void **state)
+TEST(summary)
 {
-    (void)state;
     static const struct {
         size_t n;
         double samples[8], median, quartile1, quartile3, min, max;
@@ -48,9 +40,8 @@ static void test_summary(void **state)
 }
 
 /* Ranks for a confidence interval of the median: Conover, and R's qbinom(0.025, n, 0.5). */
-static void test_order_statistics(void **state)
+TEST(order_statistics)
 {
-    (void)state;
     static const struct {
         size_t n, rank;
     } rows[] = {{6, 1},  {7, 1},  {8, 1},   {9, 2},   {10, 2},   {12, 3},   {15, 4},
@@ -70,9 +61,8 @@ static void test_order_statistics(void **state)
     }
 }
 
-static void test_few_pairs(void **state)
+TEST(few_pairs)
 {
-    (void)state;
     struct interval ratio;
     stats_ratio(NULL, NULL, 0, &ratio);
     assert_true(isnan(ratio.value) && ratio.low == 0 && isinf(ratio.high));
@@ -92,9 +82,8 @@ static void test_few_pairs(void **state)
     assert_true(stats_tight(&ratio, 0.001));
 }
 
-static void test_pairs_cancel_what_slows_both(void **state)
+TEST(pairs_cancel_what_slows_both)
 {
-    (void)state;
     double reference[] = {1, 10, 3, 0.5, 7, 2, 5}, candidate[7];
     for (size_t i = 0; i < 7; i++)
         candidate[i] = reference[i] / 4;
@@ -105,9 +94,8 @@ static void test_pairs_cancel_what_slows_both(void **state)
     assert_near(ratio.high, 4);
 }
 
-static void test_no_time_at_all(void **state)
+TEST(no_time_at_all)
 {
-    (void)state;
     struct interval ratio;
     double zero[6] = {0}, one[6] = {1, 1, 1, 1, 1, 1};
     stats_ratio(one, zero, 6, &ratio);
@@ -116,9 +104,8 @@ static void test_no_time_at_all(void **state)
     assert_true(ratio.value >= 0 && ratio.value < 1e-300);
 }
 
-static void test_orders_are_brought_to_one_level(void **state)
+TEST(orders_are_brought_to_one_level)
 {
-    (void)state;
     static const struct {
         size_t n;
         double times[6];
@@ -140,9 +127,8 @@ static void test_orders_are_brought_to_one_level(void **state)
     }
 }
 
-static void test_tight(void **state)
+TEST(tight)
 {
-    (void)state;
     assert_true(stats_tight(&(struct interval){2, 1.9, 2.1, 9}, 0.05 + 1e-12));
     assert_false(stats_tight(&(struct interval){2, 1.9, 2.1, 9}, 0.049));
     assert_false(stats_tight(&(struct interval){2, 0, INFINITY, 1}, 1000));
@@ -193,9 +179,8 @@ static double coverage(size_t n, bool tail)
     return (double)held / experiments;
 }
 
-static void test_coverage(void **state)
+TEST(coverage)
 {
-    (void)state;
     static const size_t counts[] = {2, 3, 5, 6, 8, 9, 15, 50};
     for (size_t i = 0; i < COUNT(counts); i++)
         for (int tail = 0; tail < 2; tail++) {
@@ -203,19 +188,4 @@ static void test_coverage(void **state)
             if (held < 0.94 || held > 0.998)
                 fail_msg("n = %zu, tail %d: covers %.3f", counts[i], tail, held);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_summary),
-        cmocka_unit_test(test_order_statistics),
-        cmocka_unit_test(test_few_pairs),
-        cmocka_unit_test(test_pairs_cancel_what_slows_both),
-        cmocka_unit_test(test_no_time_at_all),
-        cmocka_unit_test(test_orders_are_brought_to_one_level),
-        cmocka_unit_test(test_tight),
-        cmocka_unit_test(test_coverage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

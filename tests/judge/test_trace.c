@@ -1,5 +1,5 @@
 /* The reader: streams made here, honest and hostile. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "judge/measure/profile_text.h"
@@ -7,15 +7,8 @@
 #include "judge/measure/trace_stream.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* A stream under construction: offsets 1 and so on of the text are names. */
 static struct {
@@ -68,9 +61,8 @@ static struct trace_record *add(uint32_t kind, uint32_t name, uint32_t source, u
     return record;
 }
 
-static int begin(void **state)
+FIXTURE(begin)
 {
-    (void)state;
     memset(&made, 0, sizeof made);
     made.header = (struct trace_header){.magic = TRACE_MAGIC, .text_bytes = 1, .sources = 4};
     made.sources[1].origin = TRACE_LIBRARY;
@@ -83,12 +75,13 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     verdict_deinit(&verdict);
     return 0;
 }
+
+TEST_EACH(begin, end);
 
 static void put(const void *part, size_t size)
 {
@@ -141,9 +134,8 @@ static void make_two_calls(void)
     }
 }
 
-static void test_sums(void **state)
+TEST(sums)
 {
-    (void)state;
     make_two_calls();
     parse(&pass);
     const struct launch_totals *all = &verdict.launched;
@@ -178,9 +170,8 @@ static void test_sums(void **state)
     assert_true(verdict.kernels[2].copy && isnan(verdict.kernels[2].occupancy));
 }
 
-static void test_words_and_json(void **state)
+TEST(words_and_json)
 {
-    (void)state;
     static const char *const said[] = {
         "120 us on the GPU in a call (2 calls traced); a call takes 200 us\n",
         "your own kernels: 60.0 % of the GPU's time, 4 of 8 launches, 1 of 3 kernels\n",
@@ -221,9 +212,8 @@ static void test_words_and_json(void **state)
 }
 
 /* More kernels than a verdict names: the longest stay, the sums hold all. */
-static void test_many(void **state)
+TEST(many)
 {
-    (void)state;
     for (uint32_t i = 0; i < 40; i++) {
         char name[16];
         snprintf(name, sizeof name, "k%u", i * 7 % 40);
@@ -246,9 +236,8 @@ static void test_many(void **state)
     buf_deinit(&out);
 }
 
-static void test_nothing_launched(void **state)
+TEST(nothing_launched)
 {
-    (void)state;
     parse(&pass);
     assert_true(isnan(verdict.own_time_fraction) && isnan(verdict.own_launch_fraction));
     assert_int_equal(verdict.kernel_count, 0);
@@ -277,7 +266,7 @@ static const struct {
     {1, 2000, 2000, 0, 2, 1, "H25", "claims 4000 us on the GPU in a pass of 1000 us"},
 };
 
-static void test_weighing(void **state)
+TEST_WITH(weighing, NULL, end)
 {
     for (size_t i = 0; i < COUNT(weighed); i++) {
         begin(state);
@@ -304,9 +293,8 @@ static void test_weighing(void **state)
     begin(state);
 }
 
-static void test_names_are_printable(void **state)
+TEST(names_are_printable)
 {
-    (void)state;
     char name[TRACE_NAME_BYTES + 100];
     memset(name, 'x', sizeof name);
     name[sizeof name - 1] = '\0';
@@ -463,9 +451,8 @@ static const struct {
     {endless_time, "more than an hour"},
 };
 
-static void test_hostile(void **state)
+TEST(hostile)
 {
-    (void)state;
     make_two_calls();
     made.records[made.header.records - 1].registers = 0x01010101; /* no NUL where text would be */
     for (size_t i = 0; i < COUNT(hostile); i++) {
@@ -481,9 +468,8 @@ static void test_hostile(void **state)
 }
 
 /* Numbers that are possible, one by one, and absurd together. */
-static void test_absurd(void **state)
+TEST(absurd)
 {
-    (void)state;
     struct trace_record *record = add(TRACE_KERNEL, text("absurd"), 2, UINT32_MAX, 0, 1);
     memset(record->grid, 0xFF, sizeof record->grid);
     memset(record->block, 0xFF, sizeof record->block);
@@ -500,9 +486,8 @@ static void test_absurd(void **state)
     json_decref(json);
 }
 
-static void test_descriptors(void **state)
+TEST(descriptors)
 {
-    (void)state;
     int ends[2];
     make_two_calls();
     pack();
@@ -523,9 +508,8 @@ static void test_descriptors(void **state)
 }
 
 /* A verdict of a machine without traces is as it was. */
-static void test_without_a_trace(void **state)
+TEST(without_a_trace)
 {
-    (void)state;
     json_t *json = verdict_json(&verdict);
     const json_t *profile = json_object_get(json, "profile");
     assert_int_equal(json_object_size(profile), 4);
@@ -535,21 +519,4 @@ static void test_without_a_trace(void **state)
     profile_text(&verdict, &out);
     assert_int_equal(out.len, 0);
     buf_deinit(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_sums, begin, end),
-        cmocka_unit_test_setup_teardown(test_words_and_json, begin, end),
-        cmocka_unit_test_setup_teardown(test_many, begin, end),
-        cmocka_unit_test_setup_teardown(test_nothing_launched, begin, end),
-        cmocka_unit_test_teardown(test_weighing, end),
-        cmocka_unit_test_setup_teardown(test_names_are_printable, begin, end),
-        cmocka_unit_test_setup_teardown(test_hostile, begin, end),
-        cmocka_unit_test_setup_teardown(test_absurd, begin, end),
-        cmocka_unit_test_setup_teardown(test_descriptors, begin, end),
-        cmocka_unit_test_setup_teardown(test_without_a_trace, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

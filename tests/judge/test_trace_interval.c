@@ -1,18 +1,11 @@
 /* Whether calls did their own work, by traces made here. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "judge/measure/trace_interval.h"
 #include "judge/measure/trace_stream.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define RECORDS 512
 
@@ -85,9 +78,8 @@ static const struct {
     {"two calls in one", 2, 1, 900, 0, false, 0, 500, NULL}, /* the bell may be a call's */
 };
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct trace_interval interval = {.calls = rows[i].calls};
         char evidence[TRACE_INTERVAL_TEXT] = "";
@@ -101,9 +93,8 @@ static void test_rows(void **state)
 }
 
 /* Records that no call of the driver is known of are each one of their own. */
-static void test_without_correlations(void **state)
+TEST(without_correlations)
 {
-    (void)state;
     struct trace_interval interval = {.calls = 3};
     make(3, 5, 5, false, 0);
     struct trace_record *records = (void *)(bytes + sizeof made.header + sizeof made.source);
@@ -114,9 +105,8 @@ static void test_without_correlations(void **state)
     assert_true(interval.longest_us == 5 && interval.usual_us == 5);
 }
 
-static void test_damaged(void **state)
+TEST(damaged)
 {
-    (void)state;
     struct trace_interval interval = {.calls = 3};
     make(3, 5, 5, false, UINT64_MAX); /* whatever it claims */
     assert_int_equal(trace_interval_parse(bytes, count, &interval, &err), 0);
@@ -126,14 +116,4 @@ static void test_damaged(void **state)
     assert_true(fd >= 0);
     assert_int_equal(trace_interval_read(fd, &interval, &err), ERR_PROTOCOL); /* never written */
     close(fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_without_correlations),
-        cmocka_unit_test(test_damaged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

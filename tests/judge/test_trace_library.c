@@ -1,6 +1,6 @@
 /* The whole way of a trace: libwarpgym_trace.so in this process, a CUPTI of ours that says what the
  * driver was asked for (tests/fake/cupti.c), the stream, the reader. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "judge/child/tracing.h"
 #include "judge/measure/trace.h"
 #include "judge/measure/trace_stream.h"
@@ -12,20 +12,13 @@
 #include <link.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct {
     int (*prepare)(const char *path);
@@ -93,10 +86,9 @@ static bool load_all(void)
 
 /* Beside this program: build/tests/judge/test_…, build/tests/fake, and the child's library, which
  * is never instrumented but built in each variant. */
-static int find_all(void **state)
+FIXTURE(find_all)
 {
     char self[PATH_MAX] = "";
-    (void)state;
     if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
         return -1;
     for (int up = 0; up < 2; up++)
@@ -107,13 +99,14 @@ static int find_all(void **state)
     return load_all() && mkdtemp(scratch) && chdir(scratch) == 0 ? 0 : -1;
 }
 
-static int remove_scratch(void **state)
+FIXTURE(remove_scratch)
 {
-    (void)state;
     unlink("own.so");
     unlink("link.so");
     return chdir("/") == 0 ? rmdir(scratch) : -1;
 }
+
+TEST_GROUP(find_all, remove_scratch);
 
 enum { PREPARE = 1, INJECT = 2, BEGIN = 4, END = 8 };
 
@@ -152,9 +145,9 @@ static const struct {
     {PREPARE | INJECT | BEGIN | END, NULL, NULL, NULL, -6, 0},
 };
 
-static void test_failures(void **state)
+/* First, before this process itself prepares anything. */
+TEST(failures)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(failures); i++) {
         int status;
         pid_t child = fork();
@@ -206,9 +199,8 @@ static int child_steps(void)
     return lseek(fd, 0, SEEK_END) > 0 ? 0 : 6;
 }
 
-static void test_child(void **state)
+TEST(child)
 {
-    (void)state;
     int status;
     pid_t child = fork();
     assert_true(child >= 0);
@@ -326,7 +318,7 @@ struct wrapper {
 };
 
 /* Every way to bring code, under a name of its own. */
-static void test_origins(void **state)
+TEST(origins)
 {
     static const char cubin[] = "made at run time";
     char *in_memory = malloc(sizeof cubin); /* this program's own data lie in its file */
@@ -381,9 +373,8 @@ static void test_origins(void **state)
     free(in_memory);
 }
 
-static void test_matching(void **state)
+TEST(matching)
 {
-    (void)state;
     static char by_kernel[] = "by a kernel";
     static char failed[] = "failed";
     /* handles 0 and 2 are modules of a library and of the candidate, from the test before */
@@ -440,9 +431,8 @@ static void test_matching(void **state)
 }
 
 /* Kernels that are listed, and asked for their names; a launch that the driver refuses. */
-static void test_listed(void **state)
+TEST(listed)
 {
-    (void)state;
     void *listed[] = {&handles[52], &handles[53]};
     const char *name = "listed";
     fake.call(CUPTI_LIBRARY_ENUMERATE, (void *const[]){listed, (void *)2, &handles[2]}, 0, 1);
@@ -462,9 +452,8 @@ static void test_listed(void **state)
 }
 
 /* A handle that the driver gives anew stands for what it was given for last. */
-static void test_handles_return(void **state)
+TEST(handles_return)
 {
-    (void)state;
     for (int round = 0; round < 2; round++) {
         load_image(60, round == 0 ? own_code : (void *)(uintptr_t)dlsym(RTLD_DEFAULT, "qsort"));
         get_function(61, 60, round == 0 ? "first life" : "second life");
@@ -478,9 +467,8 @@ static void test_handles_return(void **state)
 }
 
 /* More than there is room for is counted; what there is room for is right. */
-static void test_flood(void **state)
+TEST(flood)
 {
-    (void)state;
     assert_int_equal(trace.begin(NULL), 0);
     for (uint32_t i = 0; i < TRACE_RECORDS + 1000; i++) {
         launch(CUPTI_LAUNCH_KERNEL, (void *const[]){&handles[3]}, 1000 + i);
@@ -495,9 +483,8 @@ static void test_flood(void **state)
 }
 
 /* As many names and handles as somebody likes. */
-static void test_flood_of_names(void **state)
+TEST(flood_of_names)
 {
-    (void)state;
     for (uintptr_t i = 1; i < 100000; i++) {
         char name[64];
         void *handle = (void *)(0x1000 + 16 * i);
@@ -510,16 +497,4 @@ static void test_flood_of_names(void **state)
     finish(1);
     assert_true(share_of("a candidate's file").own);
     verdict_deinit(&verdict);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_failures), /* before this process itself prepares anything */
-        cmocka_unit_test(test_child),          cmocka_unit_test(test_origins),
-        cmocka_unit_test(test_matching),       cmocka_unit_test(test_listed),
-        cmocka_unit_test(test_handles_return), cmocka_unit_test(test_flood),
-        cmocka_unit_test(test_flood_of_names),
-    };
-    return cmocka_run_group_tests(tests, find_all, remove_scratch);
 }

@@ -1,14 +1,6 @@
 /* Which words of a request reach ptxas, and in which form. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "judge/build/triton.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const struct {
     const char *words[3];
@@ -57,9 +49,8 @@ static const struct {
     {{"--gpu-name=sm_90a,sm_80"}, NULL, 0},
 };
 
-static void options_are_passed_on_or_refused(void **state)
+TEST(options_are_passed_on_or_refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(options); i++) {
         char out[64] = "";
         struct err err = {0};
@@ -77,10 +68,4 @@ static void options_are_passed_on_or_refused(void **state)
         assert_string_equal(out, options[i].passed);
         assert_int_equal(at, options[i].used);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(options_are_passed_on_or_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

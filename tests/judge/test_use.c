@@ -1,15 +1,10 @@
 /* For how long a device was in busy. */
 #include "judge/gpu/busy_time.h"
 
+#include "../support/test.h"
 #include "base/clock.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static void nap(void)
 {
@@ -23,9 +18,8 @@ static void assert_within(double seconds, double least_s, double most_s)
 }
 
 /* Three share it, then nobody has it, then one has it alone. */
-static void test_times(void **state)
+TEST(times)
 {
-    (void)state;
     struct busy_time busy;
     busy_time_init(&busy);
     int64_t at_ns[6];
@@ -70,10 +64,4 @@ static void test_times(void **state)
     busy_time_end(&busy);
     assert_int_equal(busy.users, 0);
     busy_time_deinit(&busy);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_times)};
-    return cmocka_run_group_tests_name("use", tests, NULL, NULL);
 }

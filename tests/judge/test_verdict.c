@@ -1,33 +1,24 @@
 #include "judge/verdict.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "sandbox/sandbox.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static struct verdict verdict;
 
-static int begin(void **state)
+FIXTURE(begin)
 {
-    (void)state;
     verdict_init(&verdict);
     return 0;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     verdict_deinit(&verdict);
     return 0;
 }
@@ -104,9 +95,8 @@ static void fill_verdict(void)
 }
 
 /* Every field of design section 4, under its name. */
-static void test_shape(void **state)
+TEST_WITH(shape, begin, end)
 {
-    (void)state;
     fill_verdict();
     json_t *json = verdict_json(&verdict);
     static const char *const keys[] = {"schema",    "id",          "problem",  "candidate",
@@ -137,9 +127,8 @@ static void test_shape(void **state)
 }
 
 /* A limit is named only while the layer that it belongs to is missing. */
-static void test_missing_limits(void **state)
+TEST_WITH(missing_limits, begin, end)
 {
-    (void)state;
     uint32_t all = (1U << SANDBOX_LAYER_COUNT) - 1;
     uint32_t failed = SANDBOX_LIMIT_FAILED(LIMIT_CORE) | SANDBOX_LIMIT_FAILED(LIMIT_ADDRESS_SPACE);
     fill_verdict();
@@ -158,9 +147,8 @@ static void test_missing_limits(void **state)
     json_decref(json);
 }
 
-static void test_numbers(void **state)
+TEST_WITH(numbers, begin, end)
 {
-    (void)state;
     fill_verdict();
     json_t *json = verdict_json(&verdict);
     static const struct {
@@ -209,9 +197,8 @@ static void test_numbers(void **state)
 }
 
 /* Of a GPU alone; what nobody told is null, never a number. */
-static void test_clocks(void **state)
+TEST_WITH(clocks, begin, end)
 {
-    (void)state;
     fill_verdict();
     json_t *json = verdict_json(&verdict);
     assert_null_at(json, "timing.clocks");
@@ -237,9 +224,8 @@ static void test_clocks(void **state)
 }
 
 /* A verdict that came to nothing has every field as well, and is a line that can be read. */
-static void test_empty(void **state)
+TEST_WITH(empty, begin, end)
 {
-    (void)state;
     struct buf line;
     struct err err = {0};
     json_t *again;
@@ -262,9 +248,8 @@ static void test_empty(void **state)
     buf_deinit(&line);
 }
 
-static void test_not_finite(void **state)
+TEST_WITH(not_finite, begin, end)
 {
-    (void)state;
     static const double values[] = {NAN, INFINITY, -INFINITY};
     static const char *const paths[] = {"correctness.max_absolute_error",
                                         "correctness.first_mismatch.got",
@@ -290,9 +275,8 @@ static void test_not_finite(void **state)
 }
 
 /* What a candidate wrote need not be UTF-8, and is shown all the same. */
-static void test_strange_text(void **state)
+TEST_WITH(strange_text, begin, end)
 {
-    (void)state;
     verdict_fail(&verdict, STATUS_RUNTIME_ERROR, "runtime_error", "caf\xc3\xa9 \xff\xfe end",
                  "line\nquote \" and \x01 byte \x80");
     verdict_warning(&verdict, "H41", "%s", "\xc3(");
@@ -305,9 +289,8 @@ static void test_strange_text(void **state)
     json_decref(json);
 }
 
-static void test_first_error(void **state)
+TEST_WITH(first_error, begin, end)
 {
-    (void)state;
     char message[] = "first";
     verdict_fail(&verdict, STATUS_WRONG, "wrong", message, "");
     message[0] = 'X'; /* it keeps a copy */
@@ -320,9 +303,8 @@ static void test_first_error(void **state)
     assert_int_equal(verdict.violation_count, 1); /* found is found */
 }
 
-static void test_findings(void **state)
+TEST_WITH(findings, begin, end)
 {
-    (void)state;
     verdict_warning(&verdict, "H41", "warned of %d", 1);
     verdict_warning(&verdict, "H41", "warned of %d", 2);
     verdict_violation(&verdict, "H50", "spoke %d times", 3);
@@ -343,9 +325,8 @@ static void test_findings(void **state)
 }
 
 /* A flood of codes and text is cut, and is a violation still. */
-static void test_flood(void **state)
+TEST_WITH(flood, begin, end)
 {
-    (void)state;
     char code[16];
     char text[2000];
     memset(text, 'x', sizeof text);
@@ -361,9 +342,8 @@ static void test_flood(void **state)
     assert_in_range(strlen(verdict.violations[0].evidence), 400, 600);
 }
 
-static void test_speedup(void **state)
+TEST_WITH(speedup, begin, end)
 {
-    (void)state;
     struct interval speedup;
     verdict_speedup(&verdict, &speedup);
     assert_true(isnan(speedup.value) && speedup.n == 0 && speedup.low == 0 && isinf(speedup.high));
@@ -382,9 +362,8 @@ static void test_speedup(void **state)
     json_decref(json);
 }
 
-static void test_note_alone(void **state)
+TEST_WITH(note_alone, begin, end)
 {
-    (void)state;
     verdict.timing_note = "not asked for";
     json_t *json = verdict_json(&verdict);
     assert_text(json, "timing.note", "not asked for");
@@ -392,9 +371,8 @@ static void test_note_alone(void **state)
     json_decref(json);
 }
 
-static void test_status_names(void **state)
+TEST(status_names)
 {
-    (void)state;
     static const char *const names[] = {"passed",        "wrong",
                                         "compile_error", "load_error",
                                         "runtime_error", "timeout",
@@ -407,32 +385,10 @@ static void test_status_names(void **state)
     assert_string_equal(verdict_status_name(STATUS_COUNT), "unknown");
 }
 
-static void test_ids(void **state)
+TEST_WITH(ids, begin, end)
 {
-    (void)state;
     struct verdict other;
     verdict_init(&other);
     assert_string_not_equal(verdict.id, other.id);
     verdict_deinit(&other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_shape, begin, end),
-        cmocka_unit_test_setup_teardown(test_missing_limits, begin, end),
-        cmocka_unit_test_setup_teardown(test_numbers, begin, end),
-        cmocka_unit_test_setup_teardown(test_clocks, begin, end),
-        cmocka_unit_test_setup_teardown(test_empty, begin, end),
-        cmocka_unit_test_setup_teardown(test_not_finite, begin, end),
-        cmocka_unit_test_setup_teardown(test_strange_text, begin, end),
-        cmocka_unit_test_setup_teardown(test_first_error, begin, end),
-        cmocka_unit_test_setup_teardown(test_findings, begin, end),
-        cmocka_unit_test_setup_teardown(test_flood, begin, end),
-        cmocka_unit_test_setup_teardown(test_speedup, begin, end),
-        cmocka_unit_test_setup_teardown(test_note_alone, begin, end),
-        cmocka_unit_test(test_status_names),
-        cmocka_unit_test_setup_teardown(test_ids, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,35 +1,26 @@
 #include "judge/process/wire.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static int ends[2];
 static union wire_message message;
 
-static int begin(void **state)
+FIXTURE(begin)
 {
-    (void)state;
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     for (int i = 0; i < 2; i++)
         if (ends[i] >= 0)
             close(ends[i]);
@@ -61,9 +52,8 @@ static void make(uint32_t type, size_t bytes)
     message.type = type;
 }
 
-static void test_round_trip(void **state)
+TEST_WITH(round_trip, begin, end)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(types); i++) {
         struct err err = {0};
         union wire_message got = {0};
@@ -82,9 +72,8 @@ static void test_round_trip(void **state)
 }
 
 /* The longest that there may be is taken as it is: a newer child may say more than it has to. */
-static void test_longest(void **state)
+TEST_WITH(longest, begin, end)
 {
-    (void)state;
     union wire_message got = {0};
     int descriptors[WIRE_DESCRIPTORS];
     struct err err = {0};
@@ -96,9 +85,8 @@ static void test_longest(void **state)
     assert_memory_equal(&got, &message, sizeof message);
 }
 
-static void test_descriptors(void **state)
+TEST_WITH(descriptors, begin, end)
 {
-    (void)state;
     int before = count_descriptors();
     for (uint32_t count = 1; count <= WIRE_DESCRIPTORS; count++) {
         union wire_message got;
@@ -181,9 +169,8 @@ static const struct {
     {"nothing, with too many descriptors", 0, 0, 8, ERR_CRASH},
 };
 
-static void test_refused(void **state)
+TEST_WITH(refused, begin, end)
 {
-    (void)state;
     int before = count_descriptors();
     char *bytes = mem_alloc(LONGER);
     for (size_t i = 0; i < COUNT(refused); i++) {
@@ -203,9 +190,8 @@ static void test_refused(void **state)
     mem_free(bytes);
 }
 
-static void test_gone(void **state)
+TEST_WITH(gone, begin, end)
 {
-    (void)state;
     int descriptors[WIRE_DESCRIPTORS];
     struct err err = {0};
     size_t bytes;
@@ -221,9 +207,8 @@ static void test_gone(void **state)
 }
 
 /* A failure of our own is not the other side's end. */
-static void test_own_mistake(void **state)
+TEST(own_mistake)
 {
-    (void)state;
     int descriptors[WIRE_DESCRIPTORS];
     struct err err = {0};
     size_t bytes;
@@ -280,9 +265,8 @@ static const struct {
 };
 
 /* In the last place that counts, so that all of them are looked at. */
-static void test_claims(void **state)
+TEST(claims)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(claims); i++) {
         struct wire_done done = {.type = WIRE_DONE, .count = claims[i].count};
         struct err err = {0};
@@ -294,18 +278,4 @@ static void test_claims(void **state)
         if (result != (claims[i].good ? 0 : ERR_PROTOCOL))
             fail_msg("%s: %s %s", claims[i].name, err_name(result), err.text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, begin, end),
-        cmocka_unit_test_setup_teardown(test_longest, begin, end),
-        cmocka_unit_test_setup_teardown(test_descriptors, begin, end),
-        cmocka_unit_test_setup_teardown(test_refused, begin, end),
-        cmocka_unit_test_setup_teardown(test_gone, begin, end),
-        cmocka_unit_test(test_own_mistake),
-        cmocka_unit_test(test_claims),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,25 +2,18 @@
  * one, over random arrays of odd sizes; and what the fast one promises beside: one result for one
  * input. */
 #include "../support/lm_op_cases.h"
+#include "../support/test.h"
 #include "lm/cpu/cpu.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static struct lm_backend *open_backend(const char *name, size_t threads)
 {
     struct lm_backend *backend = NULL;
     struct err err;
-    if (lm_backend_open(&backend, name, threads, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_backend_open(&backend, name, threads, &err), &err);
     return backend;
 }
 
@@ -43,9 +36,8 @@ static void compare(const struct lm_op_case *wanted, const struct lm_op_case *go
     }
 }
 
-static void test_against_reference(void **state)
+TEST(against_reference)
 {
-    (void)state;
     struct lm_backend *reference = open_backend("reference", 1);
     struct lm_backend *cpu[3] = {open_backend("cpu", 1), open_backend("cpu", 2),
                                  open_backend("cpu", 3)};
@@ -68,9 +60,8 @@ static void test_against_reference(void **state)
     lm_backend_close(reference);
 }
 
-static void test_same_bits(void **state)
+TEST(same_bits)
 {
-    (void)state;
     struct lm_backend *first = open_backend("cpu", 2), *second = open_backend("cpu", 2);
     for (size_t i = 0; i < lm_op_case_count; i++) {
         struct lm_op_case wanted, got;
@@ -89,9 +80,8 @@ static void test_same_bits(void **state)
 }
 
 /* Every 509th float there is, and what is special. */
-static void test_exp(void **state)
+TEST(exp)
 {
-    (void)state;
     enum { BATCH = 4096 };
     float x[BATCH], y[BATCH];
     for (size_t set = 0; lm_loops_at(set); set++)
@@ -127,9 +117,8 @@ static void tally_task(const void *work, size_t task, size_t thread)
 }
 
 /* Each task once, whether the others look out or sleep. */
-static void test_teams(void **state)
+TEST(teams)
 {
-    (void)state;
     struct team *team = team_new(3);
     for (size_t run = 0; run < 3000; run++) {
         struct tally tally = {.threads = 3}, *work = &tally;
@@ -143,9 +132,8 @@ static void test_teams(void **state)
     team_free(team);
 }
 
-static void test_cuts(void **state)
+TEST(cuts)
 {
-    (void)state;
     for (size_t count = 0; count < 70; count += 3)
         for (size_t parts = 1; parts < 9; parts++) {
             size_t next = 0;
@@ -157,16 +145,4 @@ static void test_cuts(void **state)
             }
             assert_int_equal(next, count);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_reference),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_exp),
-        cmocka_unit_test(test_teams),
-        cmocka_unit_test(test_cuts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,11 @@
 #include "lm/tokenizer/chat_json.h"
 
 #include "../support/learned.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
 #include "lm/tokenizer/learn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define TEXT_BYTES 4096
 #define S "<|im_start|>"
@@ -118,23 +111,21 @@ static const struct {
      "messages[0]: \"tool_calls\" are not known here: write them into \"content\""},
 };
 
-static void test_text(void **state)
+TEST(text)
 {
     struct buf out;
-    (void)state;
     buf_init(&out, TEXT_BYTES);
     for (size_t i = 0; i < COUNT(texts); i++)
         assert_string_equal(text_of(texts[i].messages, &texts[i].options, &out), texts[i].text);
     buf_deinit(&out);
 }
 
-static void test_unknown_role(void **state)
+TEST(unknown_role)
 {
     const struct chat_message messages[] = {{"user", "a", NULL}, {"robot", "b", NULL}};
     const struct chat_options options = {.style = CHAT_PLAIN};
     struct buf out;
     struct err err;
-    (void)state;
     buf_init(&out, TEXT_BYTES);
     assert_int_equal(chat_text(messages, 2, &options, &out, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "message 1: role 'robot'"));
@@ -143,7 +134,7 @@ static void test_unknown_role(void **state)
 }
 
 /* What is marked, as text. */
-static void test_marks(void **state)
+TEST(marks)
 {
     static const struct {
         enum chat_style style;
@@ -161,7 +152,6 @@ static void test_marks(void **state)
     struct learned_tokenizer learned;
     struct buf mask, text;
     struct err err = {0};
-    (void)state;
     learned_open(&learned);
     buf_init(&mask, TEXT_BYTES);
     buf_init(&text, TEXT_BYTES);
@@ -188,7 +178,7 @@ static void test_marks(void **state)
     learned_close(&learned);
 }
 
-static void test_a_tokenizer_without_turns(void **state)
+TEST(a_tokenizer_without_turns)
 {
     static const char *const special[] = {"<s>", NULL}, *const corpus[] = {"a"};
     const size_t counts[] = {1};
@@ -199,7 +189,6 @@ static void test_a_tokenizer_without_turns(void **state)
     struct tokenizer *tokenizer;
     struct tokens ids = {0};
     struct err err = {0};
-    (void)state;
     learned_open(&learned);
     assert_int_equal(tokenizer_learn(learned.directory, corpus, counts, 1, &small, &err), 0);
     assert_int_equal(tokenizer_open(&tokenizer, learned.directory, &err), 0);
@@ -211,7 +200,7 @@ static void test_a_tokenizer_without_turns(void **state)
     learned_close(&learned);
 }
 
-static void test_style_of(void **state)
+TEST(style_of)
 {
     static const struct {
         const char *text;
@@ -225,13 +214,12 @@ static void test_style_of(void **state)
         {"<|im_start|> You are a helpful assistant.", CHAT_QWEN1},
         {"<|start_header_id|> <think>", CHAT_PLAIN}, /* not ChatML at all */
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++)
         assert_int_equal(chat_style_of_template(cases[i].text), cases[i].style);
 }
 
 /* Each file replaces what the one before said. */
-static void test_style_of_a_directory(void **state)
+TEST(style_of_a_directory)
 {
     static const struct {
         const char *name, *text;
@@ -253,7 +241,6 @@ static void test_style_of_a_directory(void **state)
     struct learned_tokenizer learned;
     enum chat_style style;
     struct err err;
-    (void)state;
     learned_open(&learned);
     assert_int_equal(chat_style_of(learned.directory, &style, &err), 0);
     assert_int_equal(style, CHAT_PLAIN);
@@ -265,14 +252,4 @@ static void test_style_of_a_directory(void **state)
     }
     learned_close(&learned);
     assert_int_equal(chat_style_of("/nowhere", &style, &err), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),     cmocka_unit_test(test_unknown_role),
-        cmocka_unit_test(test_marks),    cmocka_unit_test(test_a_tokenizer_without_turns),
-        cmocka_unit_test(test_style_of), cmocka_unit_test(test_style_of_a_directory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,24 +2,18 @@
  * what is left of dead writers. */
 #include "lm/train/checkpoint.h"
 
+#include "../support/test.h"
 #include "../support/tiny_lm.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define TRIALS 24
 #define SEED 11
@@ -86,13 +80,12 @@ static void assert_same_weights(const struct tiny_lm *a, const struct tiny_lm *b
     mem_free(right);
 }
 
-static void test_killed(void **state)
+TEST(killed)
 {
     char directory[] = "/tmp/warpgym-checkpoint-XXXXXX";
     struct tiny_lm alive, loaded;
     struct err err = {0};
     unsigned halves = 0;
-    (void)state;
     assert_non_null(mkdtemp(directory));
     char *path = path_in(directory, "last"), *half = path_in(directory, "last" CHECKPOINT_SAVING);
     tiny_lm_open(&alive, SEED, 0, BATCH);
@@ -146,12 +139,11 @@ static void assert_found(const char *name, const char *expected)
 }
 
 /* Each instant at which a writer may have died, where names cannot be exchanged as well. */
-static void test_leftovers(void **state)
+TEST(leftovers)
 {
     char directory[] = "/tmp/warpgym-checkpoint-XXXXXX";
     struct checkpoint checkpoint;
     struct err err = {0};
-    (void)state;
     assert_non_null(mkdtemp(directory));
     char *path = path_in(directory, "deep/last"), *slashed = path_in(directory, "deep/last//");
     char *saving = path_in(directory, "deep/last.saving");
@@ -202,13 +194,4 @@ static void test_leftovers(void **state)
     mem_free(state_path);
     mem_free(text);
     mem_free(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_leftovers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* From logits to a token: tables with ties, bounds and bad numbers, and the frequencies of many
  * choices against the distribution that was asked for. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "lm/sample/choose.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define MOST 8
 #define CLOSE 1e-6
@@ -60,9 +54,8 @@ static size_t logits_of(const struct row *row, float *logits)
     return count;
 }
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct row *row = &rows[i];
         struct lm_sampling sampling = {.temperature = row->temperature,
@@ -111,7 +104,7 @@ static void test_rows(void **state)
     }
 }
 
-static void test_top(void **state)
+TEST(top)
 {
     static const float logits[] = {1, 3, -INFINITY, 3, 2};
     const double lse = log(exp(1) + 2 * exp(3) + exp(2));
@@ -119,7 +112,6 @@ static void test_top(void **state)
     struct lm_top top[6];
     struct err err;
     float logprob;
-    (void)state;
     for (size_t count = 1; count <= 6; count++) {
         assert_int_equal(choose_score(logits, 5, 4, &logprob, top, count, &err), 0);
         assert_true(fabs((double)logprob - (2 - lse)) < CLOSE);
@@ -135,13 +127,12 @@ static void test_top(void **state)
     assert_true(logprob == -INFINITY);
 }
 
-static void test_bad_numbers(void **state)
+TEST(bad_numbers)
 {
     static const float bad[][2] = {
         {NAN, 1}, {1, NAN}, {INFINITY, 1}, {-INFINITY, -INFINITY}, {-INFINITY, NAN}};
     const struct lm_sampling sampling = {.temperature = 1, .top_p = .5};
     struct chooser chooser;
-    (void)state;
     chooser_init(&chooser, 2);
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct err err = {0};
@@ -186,7 +177,7 @@ static double weight_of(const float *logits, size_t id, const struct lm_sampling
     return out ? 0 : own;
 }
 
-static void test_frequencies(void **state)
+TEST(frequencies)
 {
     static const struct shape shapes[] = {
         {"plain", {.temperature = 1, .top_p = 1}},
@@ -198,7 +189,6 @@ static void test_frequencies(void **state)
     };
     float logits[VOCAB], logprob;
     struct chooser chooser;
-    (void)state;
     chooser_init(&chooser, VOCAB);
     for (size_t i = 0; i < VOCAB; i++)
         logits[i] = 2 * sinf((float)(i * i));
@@ -228,11 +218,10 @@ static void test_frequencies(void **state)
 }
 
 /* Numbers of neighbouring seeds and positions have nothing to do with each other. */
-static void test_uniform(void **state)
+TEST(uniform)
 {
     double sum = 0, squares = 0, along = 0, across = 0;
     const size_t count = 100000;
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         double here = choose_uniform(i / 300, i % 300) - .5;
         assert_true(here >= -.5 && here < .5);
@@ -247,14 +236,4 @@ static void test_uniform(void **state)
     assert_true(fabs(along) < 5 * sqrt((double)count) / 12);
     assert_true(fabs(across) < 5 * sqrt((double)count) / 12);
     assert_true(choose_uniform(7, 3) == choose_uniform(7, 3));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_top),
-        cmocka_unit_test(test_bad_numbers), cmocka_unit_test(test_frequencies),
-        cmocka_unit_test(test_uniform),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

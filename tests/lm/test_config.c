@@ -1,7 +1,7 @@
 /* config.json and adapter_config.json: what is taken, what is refused and why. That Transformers
  * and PEFT mean the same is shown by tests/lm/config_checks.py and peft_checks.py. */
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -9,13 +9,6 @@
 #include "lm/weights/config.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define SIZES                                                                                      \
     "\"vocab_size\":100,\"hidden_size\":64,\"intermediate_size\":96,\"num_hidden_layers\":2,"      \
@@ -28,8 +21,7 @@ static json_t *parse(const char *text)
 {
     json_t *document = NULL;
     struct err err = {0};
-    if (json_parse("test", text, strlen(text), &document, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(json_parse("test", text, strlen(text), &document, &err), &err);
     return document;
 }
 
@@ -114,9 +106,8 @@ static const struct {
     {LLAMA ",\"hidden_act\":\"a\\u001b[2J\\nb\"}", "'hidden_act' is 'a?[2J?b'"},
 };
 
-static void test_documents(void **state)
+TEST(documents)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(documents); i++) {
         struct lm_config config;
         struct err err = {0};
@@ -127,11 +118,10 @@ static void test_documents(void **state)
     }
 }
 
-static void test_defaults(void **state)
+TEST(defaults)
 {
     struct lm_config config;
     struct err err = {0};
-    (void)state;
     assert_int_equal(read_config(QWEN3 ",\"eos_token_id\":[5,6,5]}", &config, &err), 0);
     assert_int_equal(config.head_width, 128);
     assert_true(config.qk_norm && !config.qkv_bias && !config.output_bias && !config.tied);
@@ -156,7 +146,7 @@ static void test_defaults(void **state)
 }
 
 /* Both styles of the same rope, and both of writing its type. */
-static void test_rope_styles(void **state)
+TEST(rope_styles)
 {
 #define YARN                                                                                       \
     "\"factor\":4,\"beta_fast\":16,\"mscale\":1.5,\"mscale_all_dim\":0.5,\"truncate\":false,"      \
@@ -169,7 +159,6 @@ static void test_rope_styles(void **state)
               "\"yarn\",\"rope_theta\":5e5," YARN "}}",
     };
     struct lm_config first = {0};
-    (void)state;
     for (size_t i = 0; i < COUNT(styles); i++) {
         struct lm_config config;
         struct err err = {0};
@@ -186,9 +175,8 @@ static void test_rope_styles(void **state)
 }
 
 /* What is written reads back as the same, and by a hand-made change is refused. */
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(documents); i++) {
         struct lm_config config, again;
         struct err err = {0};
@@ -211,7 +199,7 @@ static void test_round_trip(void **state)
     }
 }
 
-static void test_directory(void **state)
+TEST(directory)
 {
     char *directory = judging_directory("lm-config");
     char *config_path = mem_printf("%s/config.json", directory);
@@ -220,7 +208,6 @@ static void test_directory(void **state)
     static const char generation[] = "{\"eos_token_id\":[7,8],\"temperature\":0.6}";
     struct lm_config config;
     struct err err = {0};
-    (void)state;
     assert_int_equal(lm_config_read(&config, directory, &err), ERR_MISSING);
     assert_non_null(strstr(err.text, "config.json: no such file"));
     assert_int_equal(file_write_atomic(config_path, text, strlen(text), 0600, &err), 0);
@@ -243,7 +230,7 @@ static void test_directory(void **state)
 
 /* Counted by hand: the embedding 100·64, a layer's q, o 64·64 each, k, v 64·32 each, three of
  * 64·96, two norms; the last norm; the head. */
-static void test_parameters(void **state)
+TEST(parameters)
 {
     const uint64_t layer = 2 * 64 * 64 + 2 * 64 * 32 + 3 * 64 * 96 + 2 * 64;
     const struct {
@@ -258,7 +245,6 @@ static void test_parameters(void **state)
         {LLAMA ",\"num_key_value_heads\":2,\"mlp_bias\":true}",
          2 * 6400 + 64 + 2 * (layer + 96 + 96 + 64)},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(models); i++) {
         struct lm_config config;
         struct err err = {0};
@@ -318,9 +304,8 @@ static const struct {
     {ADAPTER Q ",\"use_rslora\":1}", "'use_rslora' must be true or false", 0, 0},
 };
 
-static void test_adapters(void **state)
+TEST(adapters)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(adapters); i++) {
         struct lm_lora lora, again;
         struct err err = {0};
@@ -343,15 +328,4 @@ static void test_adapters(void **state)
                     again.alpha == lora.alpha && again.rank_stabilised == lora.rank_stabilised);
     }
     assert_true(lm_lora_scale(&(struct lm_lora){0}) == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_documents),   cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_rope_styles), cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_directory),   cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_adapters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

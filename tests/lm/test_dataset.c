@@ -2,37 +2,30 @@
 #include "lm/train/dataset.h"
 
 #include "../support/learned.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
 #include "lm/train/dataset_order.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define TEXT_BYTES 65536
 
 static struct learned_tokenizer learned;
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     learned_open(&learned);
     return 0;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     learned_close(&learned);
     return 0;
 }
+
+TEST_GROUP(set_up, tear_down);
 
 static int open_text(struct dataset **out, const char *text, const struct dataset_options *options,
                      struct err *err)
@@ -48,8 +41,7 @@ static struct dataset *must_open(const char *text, const struct dataset_options 
 {
     struct dataset *dataset;
     struct err err;
-    if (open_text(&dataset, text, options, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(open_text(&dataset, text, options, &err), &err);
     return dataset;
 }
 
@@ -89,10 +81,9 @@ static const struct {
      "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n", "a<|im_end|>"},
 };
 
-static void test_lines(void **state)
+TEST(lines)
 {
     struct buf text;
-    (void)state;
     buf_init(&text, TEXT_BYTES);
     for (size_t i = 0; i < COUNT(lines); i++) {
         struct dataset *dataset = must_open(lines[i].line, &dataset_defaults);
@@ -112,11 +103,10 @@ static void test_lines(void **state)
 }
 
 /* Special tokens count as such only where that is asked for. */
-static void test_special(void **state)
+TEST(special)
 {
     static const char line[] = "{\"text\": \"a<|im_end|>\"}";
     struct dataset_options options = dataset_defaults;
-    (void)state;
     for (int special = 0; special < 2; special++) {
         struct lm_datum datum;
         options.special = special;
@@ -135,7 +125,7 @@ static void test_special(void **state)
 #define LONG "{\"text\": \"1234567890123456789\"}\n"
 #define LATE "{\"prompt\": \"12345678\", \"completion\": \"1234\"}\n"
 
-static void test_too_long(void **state)
+TEST(too_long)
 {
     static const struct {
         const char *text;
@@ -153,7 +143,6 @@ static void test_too_long(void **state)
         {SHORT NO_ANSWER, DATASET_CUT, 100, {2, 1, 0, 1, 9, 9, 9}},
         {SHORT "\n  \n" SHORT, DATASET_CUT, 100, {2, 2, 0, 0, 18, 18, 9}},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct dataset_options options = dataset_defaults;
         options.too_long = cases[i].too_long;
@@ -166,11 +155,10 @@ static void test_too_long(void **state)
 }
 
 /* A text that was split gives its tokens back, one behind the other. */
-static void test_split_loses_nothing(void **state)
+TEST(split_loses_nothing)
 {
     struct dataset_options options = dataset_defaults;
     struct buf text, all;
-    (void)state;
     buf_init(&text, TEXT_BYTES);
     buf_init(&all, TEXT_BYTES);
     options.too_long = DATASET_SPLIT;
@@ -205,9 +193,8 @@ static const struct {
     {"{\"messages\": [{\"role\": \"x\", \"content\": \"\"}]}", "data.jsonl:1: messages[0]: "},
 };
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(refused); i++) {
         struct dataset *dataset;
         struct err err;
@@ -218,13 +205,12 @@ static void test_refused(void **state)
     }
 }
 
-static void test_missing(void **state)
+TEST(missing)
 {
     const char *const paths[] = {"/nowhere/data.jsonl"}, *const directory[] = {learned.directory};
     struct dataset_options options = dataset_defaults;
     struct dataset *dataset;
     struct err err;
-    (void)state;
     assert_int_equal(dataset_open(&dataset, paths, 1, learned.tokenizer, &options, &err),
                      ERR_MISSING);
     assert_int_equal(dataset_open(&dataset, directory, 1, learned.tokenizer, &options, &err),
@@ -233,10 +219,9 @@ static void test_missing(void **state)
     assert_int_equal(open_text(&dataset, SHORT, &options, &err), ERR_INPUT);
 }
 
-static void test_order_is_a_permutation(void **state)
+TEST(order_is_a_permutation)
 {
     static const size_t counts[] = {1, 2, 3, 4, 5, 16, 17, 1000};
-    (void)state;
     for (size_t i = 0; i < COUNT(counts); i++) {
         unsigned char seen[1000] = {0};
         for (size_t k = 0; k < counts[i]; k++) {
@@ -248,10 +233,9 @@ static void test_order_is_a_permutation(void **state)
 }
 
 /* Each of 4 examples comes about as often at each place, over epochs and over seeds. */
-static void test_order_is_even(void **state)
+TEST(order_is_even)
 {
     enum { TRIES = 4000, EXAMPLES = 4 };
-    (void)state;
     for (int by_seed = 0; by_seed < 2; by_seed++) {
         int times[EXAMPLES][EXAMPLES] = {{0}};
         for (uint64_t i = 0; i < TRIES; i++)
@@ -278,13 +262,12 @@ static struct dataset *numbered(uint64_t seed, bool shuffle)
 }
 
 /* A place that was written down goes on as if nothing had happened. */
-static void test_place(void **state)
+TEST(place)
 {
     struct dataset *dataset = numbered(5, true), *other = numbered(5, true);
     struct dataset_place place = {0}, kept = {0};
     struct lm_datum datum, again;
     size_t same = 0;
-    (void)state;
     for (size_t i = 0; i < 120; i++) {
         if (i == 73)
             kept = place;
@@ -306,33 +289,15 @@ static void test_place(void **state)
     dataset_close(other);
 }
 
-static void test_hash(void **state)
+TEST(hash)
 {
     enum { DATASETS = 5 };
     struct dataset *datasets[DATASETS] = {numbered(5, true), numbered(5, true), numbered(6, true),
                                           numbered(5, false), must_open(SHORT, &dataset_defaults)};
-    (void)state;
     assert_string_equal(dataset_hash(datasets[0]), dataset_hash(datasets[1]));
     for (size_t i = 2; i < DATASETS; i++)
         for (size_t k = 1; k < i; k++)
             assert_string_not_equal(dataset_hash(datasets[i]), dataset_hash(datasets[k]));
     for (size_t i = 0; i < DATASETS; i++)
         dataset_close(datasets[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_special),
-        cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_split_loses_nothing),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_order_is_a_permutation),
-        cmocka_unit_test(test_order_is_even),
-        cmocka_unit_test(test_place),
-        cmocka_unit_test(test_hash),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -2,19 +2,13 @@
  * requests, and an end at any moment. */
 #include "lm/sample/engine.h"
 
+#include "../support/test.h"
 #include "../support/tiny_model.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define PROMPT 20
 #define THREADS 6
@@ -34,8 +28,7 @@ static void open_fixture(struct fixture *fixture)
                                                .cache_tokens = 160};
     struct err err = {0};
     tiny_open(&fixture->tiny, "reference");
-    if (lm_engine_open(&fixture->engine, fixture->tiny.model, &options, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_engine_open(&fixture->engine, fixture->tiny.model, &options, &err), &err);
     for (int i = 0; i < PROMPT; i++)
         fixture->prompt[i] = i;
 }
@@ -88,13 +81,12 @@ static void *ask(void *argument)
     return NULL;
 }
 
-static void test_many_threads(void **state)
+TEST(many_threads)
 {
     struct fixture fixture;
     struct asker askers[THREADS] = {0};
     struct lm_sample alone[2];
     struct err err;
-    (void)state;
     open_fixture(&fixture);
     for (size_t i = 0; i < THREADS; i++) {
         askers[i].fixture = &fixture;
@@ -132,13 +124,12 @@ static void scored(void *context, const float *logprobs, const struct lm_top *to
     memcpy(out, logprobs, PROMPT * sizeof *out);
 }
 
-static void test_what_a_run_brings(void **state)
+TEST(what_a_run_brings)
 {
     struct fixture fixture;
     struct lm_sample sample;
     struct err err = {0};
     float logprobs[PROMPT] = {0};
-    (void)state;
     open_fixture(&fixture);
     struct lm_request request = request_of(&fixture, 1, 3, 4);
     request.sampling.top_logprobs = 2;
@@ -159,13 +150,12 @@ static void test_what_a_run_brings(void **state)
     close_fixture(&fixture);
 }
 
-static void test_stop(void **state)
+TEST(stop)
 {
     struct fixture fixture;
     struct lm_sample samples[3];
     _Atomic int stop = 1;
     struct err err = {0};
-    (void)state;
     open_fixture(&fixture);
     struct lm_request request = request_of(&fixture, 3, 3, 70);
     assert_int_equal(lm_engine_run(fixture.engine, &request, samples, &stop, &err), ERR_CANCELLED);
@@ -178,13 +168,12 @@ static void test_stop(void **state)
     close_fixture(&fixture);
 }
 
-static void test_no_numbers(void **state)
+TEST(no_numbers)
 {
     struct fixture fixture;
     struct lm_sample sample;
     const float nan = NAN;
     struct err err = {0};
-    (void)state;
     open_fixture(&fixture);
     fixture.tiny.backend->upload(fixture.tiny.backend, fixture.tiny.model->final_norm->value, &nan,
                                  sizeof nan);
@@ -240,14 +229,13 @@ static void wait_until(const _Atomic size_t *value, size_t wanted)
         sched_yield();
 }
 
-static void test_change(void **state)
+TEST(change)
 {
     struct fixture fixture;
     struct counts counts = {0};
     struct lm_sample before, after, again;
     struct err err = {0};
     uint64_t id;
-    (void)state;
     open_fixture(&fixture);
     struct lm_request request = request_of(&fixture, 1, 3, 10);
     assert_int_equal(lm_engine_run(fixture.engine, &request, &before, NULL, &err), 0);
@@ -292,13 +280,12 @@ static void *change_weights(void *argument)
 }
 
 /* One that waits for the change can be cancelled, and those that came meanwhile run after it. */
-static void test_cancel_while_a_change_waits(void **state)
+TEST(cancel_while_a_change_waits)
 {
     struct fixture fixture;
     struct counts first = {0}, second = {0}, third = {0};
     struct err err = {0};
     uint64_t id[3];
-    (void)state;
     open_fixture(&fixture);
     struct counts *counts[] = {&first, &second, &third};
     struct lm_request request = request_of(&fixture, 1, 8, 70);
@@ -325,9 +312,8 @@ static void test_cancel_while_a_change_waits(void **state)
 }
 
 /* Everything that was submitted hears of its end. */
-static void test_close(void **state)
+TEST(close)
 {
-    (void)state;
     for (size_t waited = 0; waited < 3; waited++) {
         struct fixture fixture;
         struct counts counts = {0};
@@ -344,15 +330,4 @@ static void test_close(void **state)
         assert_int_equal(counts.ended, 15);
     }
     lm_engine_close(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_threads), cmocka_unit_test(test_what_a_run_brings),
-        cmocka_unit_test(test_stop),         cmocka_unit_test(test_no_numbers),
-        cmocka_unit_test(test_change),       cmocka_unit_test(test_cancel_while_a_change_waits),
-        cmocka_unit_test(test_close),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* bf16 and f16 against the definition of their bits, all 65,536 of them, and rounding at each
  * border between two neighbours. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "lm/weights/safetensors.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 struct format {
     const char *name;
@@ -39,9 +33,8 @@ static double meaning(const struct format *format, unsigned bits)
                         exponent - bias - format->fraction_bits);
 }
 
-static void test_values(void **state)
+TEST(values)
 {
-    (void)state;
     for (size_t f = 0; f < 2; f++)
         for (unsigned bits = 0; bits < 65536; bits++) {
             const struct format *format = &formats[f];
@@ -66,9 +59,8 @@ static void check(const struct format *format, float value, unsigned wanted)
 }
 
 /* Between two neighbours: below the middle, at it (the even one), above it. */
-static void test_rounding(void **state)
+TEST(rounding)
 {
-    (void)state;
     for (size_t f = 0; f < 2; f++) {
         const struct format *format = &formats[f];
         unsigned infinity = ((1U << format->exponent_bits) - 1) << format->fraction_bits;
@@ -87,10 +79,9 @@ static void test_rounding(void **state)
     }
 }
 
-static void test_extremes(void **state)
+TEST(extremes)
 {
     const float huge[] = {65536.0F, 1e10F, 3.4e38F, INFINITY};
-    (void)state;
     for (size_t i = 0; i < COUNT(huge); i++)
         check(&formats[1], huge[i], 0x7C00);
     check(&formats[1], 1e-10F, 0);
@@ -107,14 +98,4 @@ static void test_extremes(void **state)
         assert_int_equal(lm_bf16_from(value) >> 15, nans[i] >> 31);
         assert_int_equal(lm_f16_from(value) >> 15, nans[i] >> 31);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_extremes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,18 +6,11 @@
 #include "../support/small_model.h"
 #include "../support/tiny_model.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "lm/cpu/loops.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define VOCAB 301
 #define PROMPT 45
@@ -155,11 +148,10 @@ static void check(const char *name, size_t threads, size_t rank, size_t width, s
 }
 
 /* The loop under it, in each instruction set: a row in a crowd of any size. */
-static void test_rows_alike(void **state)
+TEST(rows_alike)
 {
     enum { ROWS = 9, IN = 45, OUT = 7 };
     float x[ROWS * IN], weight[OUT * IN], all[ROWS * OUT], some[ROWS * OUT];
-    (void)state;
     for (size_t i = 0; i < ROWS * IN; i++)
         x[i] = sinf((float)(i * i % 97));
     for (size_t i = 0; i < OUT * IN; i++)
@@ -179,31 +171,17 @@ static void test_rows_alike(void **state)
     }
 }
 
-static void test_reference(void **state)
+TEST(reference)
 {
-    (void)state;
     check("reference", 1, 0, 22, 30);
 }
 
-static void test_cpu(void **state)
+TEST(cpu)
 {
-    (void)state;
     check("cpu", 1, 0, 132, 301);
 }
 
-static void test_cpu_of_two_threads_with_an_adapter(void **state)
+TEST(cpu_of_two_threads_with_an_adapter)
 {
-    (void)state;
     check("cpu", 2, 3, 132, 301);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_alike),
-        cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_cpu),
-        cmocka_unit_test(test_cpu_of_two_threads_with_an_adapter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* Losses against numbers worked out from their formulas, and gradients against differences. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "lm/train/loss.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROWS 6
 #define CLOSE 1e-6
@@ -98,14 +91,12 @@ static struct loss_config configured(const struct loss *loss, double low, double
 {
     struct loss_config config = {low, high, dual, beta, NAN};
     struct err err;
-    if (loss_config_check(loss, &config, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(loss_config_check(loss, &config, &err), &err);
     return config;
 }
 
-static void test_ratio_losses(void **state)
+TEST(ratio_losses)
 {
-    (void)state;
     for (size_t t = 0; t < COUNT(table); t++) {
         const struct expected *row = &table[t];
         const struct loss *loss = loss_find(row->loss);
@@ -133,7 +124,7 @@ static void test_ratio_losses(void **state)
     }
 }
 
-static void test_cross_entropy(void **state)
+TEST(cross_entropy)
 {
     const struct loss *loss = loss_find("cross_entropy");
     struct loss_config config = configured(loss, NAN, NAN, NAN, NAN);
@@ -143,7 +134,6 @@ static void test_cross_entropy(void **state)
                       masked = {2, 1, hopeless, (const float[]){0, 1}, NULL, NULL};
     struct loss_sums sums;
     float slopes[ROWS];
-    (void)state;
     loss->apply(&config, &hard, slopes, &sums);
     assert_float_equal(sums.loss, 1 + 1 - 0.5 + 1, CLOSE);
     assert_int_equal(sums.tokens, 4);
@@ -172,11 +162,10 @@ static double loss_at_p(const struct loss *loss, const struct loss_config *confi
     return sums.loss;
 }
 
-static void test_gradients(void **state)
+TEST(gradients)
 {
     const float step = 1.0F / 4096;
     size_t compared = 0;
-    (void)state;
     for (size_t l = 0; loss_at(l); l++) {
         const struct loss *loss = loss_at(l);
         bool ppo = strcmp(loss->name, "ppo") == 0;
@@ -199,7 +188,7 @@ static void test_gradients(void **state)
 }
 
 /* A ratio that stands exactly on a bound is not beyond it. */
-static void test_on_the_bounds(void **state)
+TEST(on_the_bounds)
 {
     const struct loss *loss = loss_find("ppo");
     struct loss_config high = configured(loss, 0.5, exp(0.5), NAN, NAN),
@@ -207,7 +196,6 @@ static void test_on_the_bounds(void **state)
                        dual = configured(loss, 0.5, 2, exp(1), NAN);
     struct loss_sums sums;
     float slope;
-    (void)state;
     loss->apply(&high, &(struct loss_input){1, 1, p + 1, NULL, q + 1, a + 1}, &slope, &sums);
     assert_float_equal(slope, -2 * R2, CLOSE);
     assert_int_equal(sums.clipped, 0);
@@ -219,12 +207,11 @@ static void test_on_the_bounds(void **state)
     assert_int_equal(sums.clipped, 0);
 }
 
-static void test_far_away(void **state)
+TEST(far_away)
 {
     const float near_zero = 0, far = -200, one = 1, minus = -1, unknown = NAN, zero = 0;
     struct loss_sums sums;
     float slope;
-    (void)state;
     for (size_t l = 1; loss_at(l); l++) {
         const struct loss *loss = loss_at(l);
         struct loss_config config = configured(loss, NAN, NAN, NAN, NAN);
@@ -258,7 +245,7 @@ static void test_far_away(void **state)
     assert_float_equal(sums.clipped, 1, 0);
 }
 
-static void test_entropy(void **state)
+TEST(entropy)
 {
     const float entropy[ROWS] = {0.5F, 1, 2, 0.25F, 3, 100};
     struct loss_config config = {NAN, NAN, NAN, NAN, 0.125};
@@ -267,7 +254,6 @@ static void test_entropy(void **state)
     struct loss_sums sums = {.loss = 10};
     float slopes[ROWS];
     struct err err;
-    (void)state;
     assert_int_equal(loss_config_check(loss, &config, &err), 0);
     loss_entropy(loss, &config, &input, entropy, slopes, &sums);
     assert_float_equal(sums.entropy, 6.75, CLOSE);
@@ -278,12 +264,11 @@ static void test_entropy(void **state)
 
 /* Advantages that were divided by a count pull as hard against the entropy, and against dro's
  * square, as before, if these have the same weight. */
-static void test_weights_of_ratio_losses(void **state)
+TEST(weights_of_ratio_losses)
 {
     static const float weights[ROWS] = {0.25F, 0.25F, 0.5F, 0.125F, 0.25F, 0};
     const float entropy[ROWS] = {0.5F, 1, 2, 0.25F, 3, 100};
     const struct loss_input plain = {ROWS, 1, p, NULL, q, a}, weighed = {ROWS, 1, p, weights, q, a};
-    (void)state;
     for (const char *const *name = (const char *const[]){"ppo", "dro", NULL}; *name; name++) {
         const struct loss *loss = loss_find(*name);
         struct loss_config config = configured(loss, NAN, NAN, NAN, NAN);
@@ -308,13 +293,12 @@ static void test_weights_of_ratio_losses(void **state)
     }
 }
 
-static void test_sums_of_blocks(void **state)
+TEST(sums_of_blocks)
 {
     const struct loss *loss = loss_find("ppo");
     struct loss_config config = configured(loss, NAN, NAN, NAN, NAN);
     struct loss_sums whole, part, sum = {0};
     float slopes[ROWS], parts[ROWS];
-    (void)state;
     loss->apply(&config, &(struct loss_input){ROWS, 1, p, NULL, q, a}, slopes, &whole);
     for (size_t at = 0; at < ROWS; at += 2) {
         struct loss_input input = {2, 1, p + at, NULL, q + at, a + at};
@@ -327,7 +311,7 @@ static void test_sums_of_blocks(void **state)
     assert_float_equal(sum.kl, whole.kl, 1e-12);
 }
 
-static void test_configurations(void **state)
+TEST(configurations)
 {
     static const struct {
         const char *loss;
@@ -353,7 +337,6 @@ static void test_configurations(void **state)
         {"cross_entropy", {NAN, NAN, NAN, NAN, 0.01}, NULL},
         {"cross_entropy", {0, 0, 0, 0, 0}, "has no clip_low"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct loss_config config = rows[i].config;
         struct err err = {0};
@@ -369,20 +352,4 @@ static void test_configurations(void **state)
     assert_float_equal(ppo.entropy, 0, 0);
     assert_null(loss_find("PPO"));
     assert_null(loss_at(5));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ratio_losses),
-        cmocka_unit_test(test_cross_entropy),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_on_the_bounds),
-        cmocka_unit_test(test_far_away),
-        cmocka_unit_test(test_entropy),
-        cmocka_unit_test(test_weights_of_ratio_losses),
-        cmocka_unit_test(test_sums_of_blocks),
-        cmocka_unit_test(test_configurations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

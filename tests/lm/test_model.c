@@ -3,19 +3,12 @@
 #include "lm/model/pass.h"
 
 #include "../support/small_model.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
 #include "lm/model/value.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROWS 13
 #define SEQUENCES 3
@@ -202,7 +195,23 @@ static struct lm_config config_of(size_t shape)
     return config;
 }
 
-static void test_gradients(void **state)
+static const char *backend_name;
+
+FIXTURE(begin)
+{
+    *state = small_backend(backend_name);
+    return 0;
+}
+
+FIXTURE(end)
+{
+    lm_backend_close(*state);
+    return 0;
+}
+
+TEST_GROUP(begin, end);
+
+TEST(gradients)
 {
     for (size_t i = 0; i < COUNT(shapes); i++) {
         struct lm_config config = config_of(i);
@@ -221,7 +230,7 @@ static void test_gradients(void **state)
 
 /* --------------------------------------------------------------------- ways to the same figures */
 
-static void test_recompute(void **state)
+TEST(recompute)
 {
     for (size_t i = 0; i < COUNT(shapes); i++) {
         struct lm_config config = config_of(i);
@@ -242,7 +251,7 @@ static void test_recompute(void **state)
 }
 
 /* The head's own gradient is summed block by block: its last bit may differ. */
-static void test_head_blocks(void **state)
+TEST(head_blocks)
 {
     struct lm_config config = small_config();
     struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, 0);
@@ -265,7 +274,7 @@ static void test_head_blocks(void **state)
 }
 
 /* A sequence does not see who else is in its batch; gradients add up. */
-static void test_packing(void **state)
+TEST(packing)
 {
     struct lm_config config = small_config();
     struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, 2);
@@ -296,7 +305,7 @@ static void test_packing(void **state)
 }
 
 /* The last token of one is seen by no other: the future stays unknown, and the neighbour too. */
-static void test_causality(void **state)
+TEST(causality)
 {
     struct lm_config config = small_config();
     struct lm_model *model = small_fresh(*state, &config, LM_FROZEN, 0);
@@ -321,7 +330,7 @@ static void test_causality(void **state)
 }
 
 /* Rows without a loss, a whole block of them, cost nothing and change nothing. */
-static void test_silence(void **state)
+TEST(silence)
 {
     struct lm_config config = small_config();
     struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, 0);
@@ -337,7 +346,7 @@ static void test_silence(void **state)
     lm_model_close(model);
 }
 
-static void test_frozen(void **state)
+TEST(frozen)
 {
     struct lm_config config = small_config();
     struct lm_model *all = small_fresh(*state, &config, LM_TRAIN_ALL, 3);
@@ -371,7 +380,7 @@ static void test_frozen(void **state)
 }
 
 /* Room: a pass that keeps less takes less. */
-static void test_bytes(void **state)
+TEST(bytes)
 {
     struct lm_config config = small_config();
     struct lm_model *model = small_fresh(*state, &config, LM_TRAIN_ALL, 0);
@@ -429,7 +438,7 @@ static const struct {
     {3, 1, {0}, {0, 3}, 0, NAN, "a temperature of nan; it must be above 0"},
 };
 
-static void test_refused(void **state)
+TEST(refused)
 {
     struct lm_config config = small_config();
     struct lm_model *model = small_fresh(*state, &config, LM_FROZEN, 0);
@@ -463,7 +472,7 @@ static void test_refused(void **state)
 /* --------------------------------------------------------------------------- between backends */
 
 /* One model, one batch: what other backends find, held against the reference. */
-static void test_backends_agree(void **state)
+TEST(backends_agree)
 {
     for (size_t i = 0; i < COUNT(shapes); i++) {
         struct lm_backend *plain = small_backend("reference");
@@ -491,33 +500,10 @@ static void test_backends_agree(void **state)
     }
 }
 
-static int begin_reference(void **state)
-{
-    *state = small_backend("reference");
-    return 0;
-}
-
-static int begin_cpu(void **state)
-{
-    *state = small_backend("cpu");
-    return 0;
-}
-
-static int end(void **state)
-{
-    lm_backend_close(*state);
-    return 0;
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients),   cmocka_unit_test(test_recompute),
-        cmocka_unit_test(test_head_blocks), cmocka_unit_test(test_packing),
-        cmocka_unit_test(test_causality),   cmocka_unit_test(test_silence),
-        cmocka_unit_test(test_frozen),      cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_backends_agree),
-    };
-    int failed = cmocka_run_group_tests_name("lm model, reference", tests, begin_reference, end);
-    return failed + cmocka_run_group_tests_name("lm model, cpu", tests, begin_cpu, end);
+    backend_name = "reference";
+    int failed = tests_run();
+    backend_name = "cpu";
+    return failed + tests_run();
 }

@@ -1,6 +1,6 @@
 /* Models to disk and back, adapters too; what a checkpoint may not be; and fresh values. */
 #include "../support/small_model.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "lm/model/pass.h"
@@ -8,15 +8,8 @@
 #include "lm/weights/safetensors.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROWS 6
 #define CHECKSUM 0x23f32f80457e9317 /* of the small model's values, seed 7 */
@@ -32,7 +25,7 @@ static const char *path(struct fixture *fixture, const char *name)
     return arena_printf(&fixture->arena, "%s/%s", fixture->directory, name);
 }
 
-static int begin(void **state)
+FIXTURE(begin)
 {
     struct fixture *fixture = mem_alloc(sizeof *fixture);
     fixture->backend = small_backend("reference");
@@ -41,7 +34,7 @@ static int begin(void **state)
     return mkdtemp(fixture->directory) ? 0 : -1;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
     struct fixture *fixture = *state;
     file_remove_tree(fixture->directory);
@@ -50,6 +43,8 @@ static int end(void **state)
     mem_free(fixture);
     return 0;
 }
+
+TEST_GROUP(begin, end);
 
 static void assert_same_values(const struct lm_model *one, const struct lm_model *other, bool same)
 {
@@ -106,7 +101,7 @@ static uint64_t checksum(const struct lm_model *model)
     return hash;
 }
 
-static void test_fresh_is_the_same_everywhere(void **state)
+TEST(fresh_is_the_same_everywhere)
 {
     struct fixture *fixture = *state;
     struct lm_config config = small_config();
@@ -125,7 +120,7 @@ static void test_fresh_is_the_same_everywhere(void **state)
     lm_model_close(another);
 }
 
-static void test_fresh_values(void **state)
+TEST(fresh_values)
 {
     struct fixture *fixture = *state;
     struct lm_config config = small_config();
@@ -162,7 +157,7 @@ static void test_fresh_values(void **state)
     lm_model_close(model);
 }
 
-static void test_options(void **state)
+TEST(options)
 {
     struct fixture *fixture = *state;
     struct lm_config config = small_config();
@@ -203,7 +198,7 @@ static void test_options(void **state)
 
 /* ------------------------------------------------------------------------------- there and back */
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
     struct fixture *fixture = *state;
     for (int tied = 0; tied < 2; tied++) {
@@ -235,7 +230,7 @@ static void test_round_trip(void **state)
     }
 }
 
-static void test_adapters(void **state)
+TEST(adapters)
 {
     struct fixture *fixture = *state;
     struct lm_config config = small_config();
@@ -270,7 +265,7 @@ static void test_adapters(void **state)
     lm_model_close(model);
 }
 
-static void test_in_place(void **state)
+TEST(in_place)
 {
     struct fixture *fixture = *state;
     struct lm_config config = small_config();
@@ -381,7 +376,7 @@ static void write_changed(const struct lm_model *model, const struct change *cha
     mem_free(zeros);
 }
 
-static void test_changed_checkpoints(void **state)
+TEST(changed_checkpoints)
 {
     struct fixture *fixture = *state;
     struct lm_config config = small_config();
@@ -412,7 +407,7 @@ static void test_changed_checkpoints(void **state)
 }
 
 /* A head of its own in the file of a tied model is nobody's. */
-static void test_tied_head(void **state)
+TEST(tied_head)
 {
     struct fixture *fixture = *state;
     struct lm_config config = small_config();
@@ -427,7 +422,7 @@ static void test_tied_head(void **state)
     lm_model_close(model);
 }
 
-static void test_integers(void **state)
+TEST(integers)
 {
     static const char header[] =
         "{\"model.embed_tokens.weight\":{\"dtype\":\"I32\",\"shape\":[29,12],"
@@ -449,20 +444,4 @@ static void test_integers(void **state)
     assert_non_null(strstr(err.text, "'model.embed_tokens.weight' is of type I32; the engine reads "
                                      "F32, BF16 and F16"));
     lm_model_close(model);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fresh_is_the_same_everywhere),
-        cmocka_unit_test(test_fresh_values),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_adapters),
-        cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_changed_checkpoints),
-        cmocka_unit_test(test_tied_head),
-        cmocka_unit_test(test_integers),
-    };
-    return cmocka_run_group_tests_name("lm model files", tests, begin, end);
 }

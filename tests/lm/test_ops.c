@@ -2,48 +2,34 @@
  * what both promise of frozen parameters, sums and repetition. */
 #include "../support/lm_op_cases.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define STEP 0x1p-7
 /* f32 outputs and four differences of order STEP. */
 #define TOLERANCE 2e-4
 
-static int begin(void **state, const char *name)
+static const char *backend_name;
+
+FIXTURE(begin)
 {
     struct lm_backend *backend;
     struct err err;
-    if (lm_backend_open(&backend, name, 2, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_backend_open(&backend, backend_name, 2, &err), &err);
     *state = backend;
     return 0;
 }
 
-static int begin_reference(void **state)
-{
-    return begin(state, "reference");
-}
-
-static int begin_cpu(void **state)
-{
-    return begin(state, "cpu");
-}
-
-static int end(void **state)
+FIXTURE(end)
 {
     lm_backend_close(*state);
     return 0;
 }
+
+TEST_GROUP(begin, end);
 
 static void run(struct lm_op_case *c, struct lm_backend *backend, bool backward)
 {
@@ -109,7 +95,7 @@ static void check_gradient(struct lm_op_case *c, struct lm_backend *backend,
     mem_free(direction);
 }
 
-static void test_gradients(void **state)
+TEST(gradients)
 {
     size_t checked = 0;
     for (size_t i = 0; i < lm_op_case_count; i++) {
@@ -126,7 +112,7 @@ static void test_gradients(void **state)
 }
 
 /* What is left out changes nothing of the rest, to the bit. */
-static void test_optional(void **state)
+TEST(optional)
 {
     size_t checked = 0;
     for (size_t i = 0; i < lm_op_case_count; i++) {
@@ -352,7 +338,7 @@ static void check_forward(struct lm_op_case *c, struct lm_backend *backend, cons
     }
 }
 
-static void test_forward(void **state)
+TEST(forward)
 {
     for (size_t f = 0; f < COUNT(forwards); f++) {
         size_t found = 0;
@@ -369,12 +355,11 @@ static void test_forward(void **state)
     }
 }
 
-static void test_backends(void **state)
+TEST(backends)
 {
     struct lm_backend *backend;
     struct err err;
     void *memory;
-    (void)state;
     assert_int_equal(lm_backend_open(&backend, "abacus", 1, &err), ERR_MISSING);
     assert_non_null(strstr(err.text, "there is no backend 'abacus'; choose from: reference"));
     assert_null(backend);
@@ -387,12 +372,8 @@ static void test_backends(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forward),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_optional),
-        cmocka_unit_test(test_backends),
-    };
-    int failed = cmocka_run_group_tests_name("lm ops, reference", tests, begin_reference, end);
-    return failed + cmocka_run_group_tests_name("lm ops, cpu", tests, begin_cpu, end);
+    backend_name = "reference";
+    int failed = tests_run();
+    backend_name = "cpu";
+    return failed + tests_run();
 }

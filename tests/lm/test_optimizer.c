@@ -1,20 +1,13 @@
 /* AdamW against torch.optim.AdamW (its numbers stand here), schedules, state saved and loaded. */
 #include "lm/train/optimizer.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define MATRIX 6
 #define VECTOR 3
@@ -31,8 +24,7 @@ struct small {
 static void give(struct small *small, void **to, const float *values, size_t count)
 {
     struct err err = {0};
-    if (lm_backend_alloc(small->backend, count * sizeof *values, "a test", to, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_backend_alloc(small->backend, count * sizeof *values, "a test", to, &err), &err);
     small->backend->upload(small->backend, *to, values, count * sizeof *values);
 }
 
@@ -44,8 +36,7 @@ static void small_open(struct small *small)
     *small = (struct small){.parameters = {{.name = "matrix", .rows = 2, .columns = 3},
                                            {.name = "frozen", .rows = 1, .columns = 3},
                                            {.name = "v", .rows = 1, .columns = 3, .vector = true}}};
-    if (lm_backend_open(&small->backend, "reference", 1, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_backend_open(&small->backend, "reference", 1, &err), &err);
     small->model = (struct lm_model){.backend = small->backend,
                                      .parameters = small->parameters,
                                      .parameter_count = 3};
@@ -54,8 +45,7 @@ static void small_open(struct small *small)
     give(small, &small->parameters[1].value, vector, VECTOR);
     give(small, &small->parameters[2].value, vector, VECTOR);
     give(small, &small->parameters[2].gradient, zeros, VECTOR);
-    if (lm_optimizer_open(&small->optimizer, &small->model, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_optimizer_open(&small->optimizer, &small->model, &err), &err);
 }
 
 static void small_close(struct small *small)
@@ -98,13 +88,12 @@ static double step(struct small *small, int t)
     double norm = NAN;
     now.rate = rates[t];
     set_gradients(small, t);
-    if (lm_optimizer_step(small->optimizer, &now, &norm, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_optimizer_step(small->optimizer, &now, &norm, &err), &err);
     return norm;
 }
 
 /* The vector has no decay, and gradients are scaled by 0.5 / norm. */
-static void test_against_torch(void **state)
+TEST(against_torch)
 {
     static const double norms[STEPS] = {0.742765113, 0.716240195, 0.721179601, 0.756967645,
                                         0.819573065};
@@ -122,7 +111,6 @@ static void test_against_torch(void **state)
     };
     struct small small;
     float values[MATRIX + VECTOR], left[VECTOR];
-    (void)state;
     small_open(&small);
     for (int t = 0; t < STEPS; t++) {
         assert_float_equal(step(&small, t), norms[t], 1e-6);
@@ -141,13 +129,12 @@ static void test_against_torch(void **state)
     small_close(&small);
 }
 
-static void test_what_is_not_finite(void **state)
+TEST(what_is_not_finite)
 {
     struct small small;
     float before[MATRIX + VECTOR], after[MATRIX + VECTOR], gradient[VECTOR] = {1, NAN, 1};
     struct err err = {0};
     double norm = 0;
-    (void)state;
     small_open(&small);
     step(&small, 0);
     values_of(&small, before);
@@ -163,7 +150,7 @@ static void test_what_is_not_finite(void **state)
     small_close(&small);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
     static const struct {
         struct lm_adam adam;
@@ -178,7 +165,6 @@ static void test_refused(void **state)
         {{.rate = 1, .beta1 = 0.9, .beta2 = 0.9, .epsilon = 1e-8, .clip = -2}, "clip is -2"},
     };
     struct small small;
-    (void)state;
     small_open(&small);
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err = {0};
@@ -202,13 +188,12 @@ static void test_refused(void **state)
 }
 
 /* Two steps, saved, loaded by another that goes on: bit for bit as five steps at once. */
-static void test_saved_and_loaded(void **state)
+TEST(saved_and_loaded)
 {
     char directory[] = "/tmp/warpgym-optimizer-XXXXXX";
     struct small whole, first, second;
     float expected[MATRIX + VECTOR], values[MATRIX + VECTOR];
     struct err err = {0};
-    (void)state;
     assert_non_null(mkdtemp(directory));
     char *path = mem_printf("%s/optimizer.safetensors", directory);
     small_open(&whole);
@@ -219,15 +204,13 @@ static void test_saved_and_loaded(void **state)
     values_of(&whole, expected);
     for (int t = 0; t < 2; t++)
         step(&first, t);
-    if (lm_optimizer_save(first.optimizer, path, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_optimizer_save(first.optimizer, path, &err), &err);
     values_of(&first, values);
     second.backend->upload(second.backend, second.parameters[0].value, values,
                            MATRIX * sizeof *values);
     second.backend->upload(second.backend, second.parameters[2].value, values + MATRIX,
                            VECTOR * sizeof *values);
-    if (lm_optimizer_load(second.optimizer, path, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_optimizer_load(second.optimizer, path, &err), &err);
     assert_int_equal(lm_optimizer_steps(second.optimizer), 2);
     for (int t = 2; t < STEPS; t++)
         step(&second, t);
@@ -255,7 +238,7 @@ static void test_saved_and_loaded(void **state)
     mem_free(path);
 }
 
-static void test_schedules(void **state)
+TEST(schedules)
 {
     static const struct {
         enum lm_schedule schedule;
@@ -273,21 +256,10 @@ static void test_schedules(void **state)
                 {LM_COSINE, 0.4, 0, 8, 4, 1.2},   {LM_COSINE, 0.4, 0, 8, 8, 0.4},
                 {LM_COSINE, 0, 20, 10, 4, 0.5},   {LM_LINEAR, 0, 10, 10, 9, 2},
                 {LM_LINEAR, 0.5, 10, 10, 10, 0.5}};
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         double rate = lm_schedule_rate(rows[i].schedule, 2, rows[i].floor, rows[i].warmup,
                                        rows[i].steps, rows[i].step);
         if (fabs(rate - rows[i].rate) > 1e-12)
             fail_msg("row %zu: %.17g instead of %.17g", i, rate, rows[i].rate);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_torch), cmocka_unit_test(test_what_is_not_finite),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_saved_and_loaded),
-        cmocka_unit_test(test_schedules),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

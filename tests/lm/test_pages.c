@@ -1,28 +1,19 @@
 /* Pages: references, prefixes that are found again, who is given away first; and many random
  * operations against a plain list of what each page should hold. */
+#include "../support/test.h"
 #include "lm/sample/pages.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define SIZE 2
 
 static void check(const struct pages *pages)
 {
     struct err err = {0};
-    if (pages_check(pages, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(pages_check(pages, &err), &err);
 }
 
-static void test_take_all(void **state)
+TEST(take_all)
 {
     struct pages *pages = pages_new(3, SIZE);
-    (void)state;
     bool seen[3] = {false};
     for (int i = 0; i < 3; i++) {
         int32_t page = pages_take(pages);
@@ -45,12 +36,11 @@ static void test_take_all(void **state)
 }
 
 /* The same tokens behind other tokens are another page. */
-static void test_prefixes(void **state)
+TEST(prefixes)
 {
     static const int32_t a[] = {1, 2}, b[] = {3, 4};
     struct pages *pages = pages_new(4, SIZE);
     uint64_t mark = 0, of_ab;
-    (void)state;
     int32_t first = pages_take(pages), second = pages_take(pages), third = pages_take(pages);
     uint64_t of_a = pages_keep(pages, PAGES_START, first, a);
     of_ab = pages_keep(pages, of_a, second, b);
@@ -78,13 +68,12 @@ static void test_prefixes(void **state)
 }
 
 /* Free pages go first, then the prompt that was used the longest ago. */
-static void test_eviction(void **state)
+TEST(eviction)
 {
     static const int32_t tokens[3][SIZE] = {{1, 1}, {2, 2}, {3, 3}};
     struct pages *pages = pages_new(4, SIZE);
     int32_t page[3];
     uint64_t mark;
-    (void)state;
     for (int i = 0; i < 3; i++) {
         page[i] = pages_take(pages);
         pages_keep(pages, PAGES_START, page[i], tokens[i]);
@@ -115,13 +104,12 @@ static uint64_t next(uint64_t *random)
     return *random >> 33;
 }
 
-static void test_random(void **state)
+TEST(random)
 {
     struct pages *pages = pages_new(PAGES, SIZE);
     size_t held[PAGES] = {0}, found = 0, refused = 0;
     uint64_t random = 1, marks[4] = {PAGES_START}, newest = 0;
     bool kept[PAGES] = {false};
-    (void)state;
     for (size_t round = 0; round < ROUNDS; round++) {
         const int32_t tokens[SIZE] = {(int32_t)(next(&random) % 3), 0};
         int32_t page = (int32_t)(next(&random) % PAGES);
@@ -175,15 +163,4 @@ static void test_random(void **state)
     }
     assert_true(found > 100 && refused > 100);
     pages_free(pages);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_take_all),
-        cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_eviction),
-        cmocka_unit_test(test_random),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

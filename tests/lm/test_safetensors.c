@@ -1,38 +1,32 @@
 /* Safetensors: what comes back of what was written, and files of strangers, each refused in one
  * sentence. */
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "lm/weights/safetensors.h"
 
 #include <dirent.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 static char *directory;
 
-static int begin(void **state)
+FIXTURE(begin)
 {
-    (void)state;
     directory = judging_directory("safetensors");
     return 0;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     judging_remove(directory);
     return 0;
 }
+
+TEST_EACH(begin, end);
 
 static char *path_of(const char *name)
 {
@@ -43,8 +37,7 @@ static void write_bytes(const char *name, const void *bytes, size_t count)
 {
     struct err err = {0};
     char *path = path_of(name);
-    if (file_write_atomic(path, bytes, count, 0600, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_write_atomic(path, bytes, count, 0600, &err), &err);
     mem_free(path);
 }
 
@@ -147,10 +140,9 @@ static const struct {
     {"a header of blanks", "        ", 0, "not JSON"},
 };
 
-static void test_headers(void **state)
+TEST(headers)
 {
     int open = judging_descriptors();
-    (void)state;
     for (size_t i = 0; i < COUNT(headers); i++) {
         size_t length = strlen(headers[i].header);
         write_file("x.safetensors", length, headers[i].header, length, headers[i].data);
@@ -159,9 +151,8 @@ static void test_headers(void **state)
     assert_int_equal(judging_descriptors(), open);
 }
 
-static void test_lengths(void **state)
+TEST(lengths)
 {
-    (void)state;
     write_bytes("x", "1234567", 7);
     expect("seven bytes", "x", "7 bytes are no safetensors file");
     write_bytes("x", "", 0);
@@ -223,12 +214,11 @@ static const struct {
     {"no map", "[]", "'weight_map' must be an object"},
 };
 
-static void test_index(void **state)
+TEST(index)
 {
     static const char both[] = "{" A("[0,8]") "," B("[8,16]") "}";
     static const char others[] = "{\"d\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
                                  "\"e\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]}}";
-    (void)state;
     expect("an empty directory", ".",
            "holds neither model.safetensors nor model.safetensors.index");
     write_file("1.safetensors", strlen("{" A("[0,8]") "}"), "{" A("[0,8]") "}",
@@ -327,12 +317,11 @@ static void check_tensor(const struct safetensors *set, size_t t)
     mem_free(values);
 }
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
     static const size_t pieces[] = {1, 7, 4096, 65536, 3 * (size_t)BIG};
     static const char *const order[] = {"a.weight", "empty", "m", "none", "scalar", "z"};
     char *path = path_of("written.safetensors");
-    (void)state;
     for (size_t p = 0; p < COUNT(pieces); p++) {
         struct safetensors *set = NULL;
         struct err err = {0};
@@ -362,13 +351,12 @@ static int files(void)
 }
 
 /* The same tensors in several files: names in order, no file beyond the bytes but of one tensor. */
-static void test_split(void **state)
+TEST(split)
 {
     static const struct {
         uint64_t bytes;
         size_t files;
     } splits[] = {{1, 4}, {200000, 2}, {(uint64_t)1 << 40, 1}};
-    (void)state;
     for (size_t i = 0; i < COUNT(splits); i++) {
         struct safetensors *set = NULL;
         struct err err = {0};
@@ -388,12 +376,11 @@ static void test_split(void **state)
 }
 
 /* What is not complete never has the name; what was there stays. */
-static void test_unfinished(void **state)
+TEST(unfinished)
 {
     struct err err = {0};
     char *path = path_of("old.safetensors"), *bytes = NULL;
     size_t count;
-    (void)state;
     write_bytes("old.safetensors", "old", 3);
     assert_int_equal(write_declared(path, 1000, 1, &err), ERR_INTERNAL);
     assert_non_null(strstr(err.text, "data of tensor 4 is missing"));
@@ -419,13 +406,12 @@ static void test_unfinished(void **state)
     assert_int_equal(files(), 1);
 }
 
-static void test_cut_while_open(void **state)
+TEST(cut_while_open)
 {
     struct safetensors *set = NULL;
     struct err err = {0};
     float values[4];
     char *path = path_of("cut.safetensors");
-    (void)state;
     if (write_declared(path, BIG, 0, &err) < 0 || safetensors_open(&set, path, &err) < 0)
         fail_msg("%s", err.text);
     const struct lm_tensor *tensor = safetensors_find(set, "a.weight");
@@ -437,33 +423,17 @@ static void test_cut_while_open(void **state)
     mem_free(path);
 }
 
-static void test_other_types(void **state)
+TEST(other_types)
 {
     static const char header[] = ONE("I64", "[2]", "[0,16]");
     struct safetensors *set = NULL;
     struct err err = {0};
     float values[2];
     char *path = path_of("i.safetensors");
-    (void)state;
     write_file("i.safetensors", strlen(header), header, strlen(header), 16);
     assert_int_equal(safetensors_open(&set, path, &err), 0);
     assert_int_equal(lm_tensor_read(safetensors_at(set, 0), 0, 2, values, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "tensor 'a' is I64; the engine reads F32, BF16 and F16"));
     safetensors_close(set);
     mem_free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_headers, begin, end),
-        cmocka_unit_test_setup_teardown(test_lengths, begin, end),
-        cmocka_unit_test_setup_teardown(test_index, begin, end),
-        cmocka_unit_test_setup_teardown(test_round_trip, begin, end),
-        cmocka_unit_test_setup_teardown(test_split, begin, end),
-        cmocka_unit_test_setup_teardown(test_unfinished, begin, end),
-        cmocka_unit_test_setup_teardown(test_cut_while_open, begin, end),
-        cmocka_unit_test_setup_teardown(test_other_types, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

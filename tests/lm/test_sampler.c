@@ -2,20 +2,13 @@
  * sample is the same whoever else runs. */
 #include "lm/sample/sampler.h"
 
+#include "../support/test.h"
 #include "../support/tiny_model.h"
-#include "base/array.h"
 #include "lm/model/pass.h"
 #include "lm/sample/sampler_internal.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define PROMPT 30
 #define STEPS 10000 /* more than any test needs */
@@ -35,8 +28,7 @@ static void open_fixture(struct fixture *fixture, const struct lm_sampler_option
 {
     struct err err = {0};
     tiny_open(&fixture->tiny, "reference");
-    if (lm_sampler_open(&fixture->sampler, fixture->tiny.model, options, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_sampler_open(&fixture->sampler, fixture->tiny.model, options, &err), &err);
     for (size_t i = 0; i < TINY_POSITIONS; i++)
         fixture->prompt[i] = (int32_t)(i * i % TINY_VOCAB);
 }
@@ -66,8 +58,7 @@ static uint64_t submit(struct fixture *fixture, const struct lm_request *request
 {
     struct err err = {0};
     uint64_t id = 0;
-    if (lm_sampler_submit(fixture->sampler, request, &id, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_sampler_submit(fixture->sampler, request, &id, &err), &err);
     return id;
 }
 
@@ -75,16 +66,14 @@ static void check_pages(const struct fixture *fixture)
 {
     const struct schedule *schedule = sampler_schedule(fixture->sampler);
     struct err err = {0};
-    if (pages_check(schedule->pages, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(pages_check(schedule->pages, &err), &err);
 }
 
 static bool step(struct fixture *fixture)
 {
     struct err err = {0};
     bool busy = false;
-    if (lm_sampler_step(fixture->sampler, &busy, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_sampler_step(fixture->sampler, &busy, &err), &err);
     check_pages(fixture);
     return busy;
 }
@@ -108,11 +97,10 @@ static void run(struct fixture *fixture, const struct lm_request *request)
 
 /* -------------------------------------------------------------------------------------- sharing */
 
-static void test_samples_share_their_prompt(void **state)
+TEST(samples_share_their_prompt)
 {
     struct fixture fixture;
     struct tiny_answer together = {0}, alone[4] = {0};
-    (void)state;
     open_fixture(&fixture, &roomy);
     struct lm_request request = request_of(&fixture, PROMPT, 4, &together);
     run(&fixture, &request);
@@ -139,7 +127,7 @@ static void test_samples_share_their_prompt(void **state)
 }
 
 /* More samples than places: the last ones find the prompt's full pages. */
-static void test_more_samples_than_places(void **state)
+TEST(more_samples_than_places)
 {
     const struct lm_sampler_options narrow = {.sequences = 3,
                                               .rows = 5,
@@ -147,7 +135,6 @@ static void test_more_samples_than_places(void **state)
                                               .cache_tokens = 256};
     struct fixture fixture, wide;
     struct tiny_answer few = {0}, all = {0};
-    (void)state;
     open_fixture(&fixture, &narrow);
     open_fixture(&wide, &roomy);
     struct lm_request request = request_of(&fixture, PROMPT, 8, &few);
@@ -167,11 +154,10 @@ static void test_more_samples_than_places(void **state)
 }
 
 /* A conversation: the next prompt holds the last answer, of which pages are there, too. */
-static void test_conversation(void **state)
+TEST(conversation)
 {
     struct fixture fixture;
     struct tiny_answer first = {0}, second = {0}, fresh = {0};
-    (void)state;
     open_fixture(&fixture, &roomy);
     struct lm_request request = request_of(&fixture, 10, 1, &first);
     request.sampling.ignore_model_stops = true;
@@ -196,11 +182,10 @@ static void test_conversation(void **state)
 
 /* -------------------------------------------------------------------------------------- endings */
 
-static void test_endings(void **state)
+TEST(endings)
 {
     struct fixture fixture;
     struct tiny_answer whole = {0}, answer = {0};
-    (void)state;
     open_fixture(&fixture, &roomy);
     struct lm_request request = request_of(&fixture, 5, 1, &whole);
     request.sampling.ignore_model_stops = true;
@@ -240,11 +225,10 @@ static void test_endings(void **state)
     close_fixture(&fixture);
 }
 
-static void test_cancel(void **state)
+TEST(cancel)
 {
     struct fixture fixture;
     struct tiny_answer answer = {0}, other = {0}, calm = {0};
-    (void)state;
     open_fixture(&fixture, &roomy);
     struct lm_request request = request_of(&fixture, PROMPT, 3, &answer);
     request.sampling.ignore_model_stops = true;
@@ -286,7 +270,7 @@ struct refusal {
     bool no_prompt;
 };
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     static const int32_t outside[] = {1, TINY_VOCAB}, negative[] = {-1};
     static const char *const empty[] = {""};
@@ -325,7 +309,6 @@ static void test_refusals(void **state)
 #undef WITH
     struct lm_sampler_options small = roomy;
     struct fixture fixture;
-    (void)state;
     small.cache_tokens = 67; /* 16 pages of 4 */
     open_fixture(&fixture, &small);
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -345,7 +328,7 @@ static void test_refusals(void **state)
     close_fixture(&fixture);
 }
 
-static void test_bad_options(void **state)
+TEST(bad_options)
 {
     static const struct lm_sampler_options rows[] = {
         {.sequences = 0, .rows = 8, .cache_tokens = 64},
@@ -355,7 +338,6 @@ static void test_bad_options(void **state)
         {.sequences = 4, .rows = 8, .page = 1 << 20, .cache_tokens = 1 << 20},
     };
     struct tiny tiny;
-    (void)state;
     tiny_open(&tiny, "reference");
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct lm_sampler *sampler = NULL;
@@ -368,12 +350,11 @@ static void test_bad_options(void **state)
 
 /* ----------------------------------------------------------------------------- weights, numbers */
 
-static void test_new_weights(void **state)
+TEST(new_weights)
 {
     struct fixture fixture;
     struct tiny_answer before = {0}, after = {0}, fresh = {0};
     struct err err;
-    (void)state;
     open_fixture(&fixture, &roomy);
     struct lm_request request = request_of(&fixture, PROMPT, 1, &before);
     request.sampling.ignore_model_stops = true;
@@ -401,12 +382,11 @@ static void test_new_weights(void **state)
 }
 
 /* One that runs while weights change goes on, and its pages are not for others. */
-static void test_weights_change_under_way(void **state)
+TEST(weights_change_under_way)
 {
     struct fixture fixture;
     struct tiny_answer mixed = {0}, after = {0}, fresh = {0};
     struct err err;
-    (void)state;
     open_fixture(&fixture, &roomy);
     struct lm_request request = request_of(&fixture, 3, 1, &mixed);
     request.sampling.ignore_model_stops = true;
@@ -429,13 +409,12 @@ static void test_weights_change_under_way(void **state)
     close_fixture(&fixture);
 }
 
-static void test_weights_that_are_no_numbers(void **state)
+TEST(weights_that_are_no_numbers)
 {
     struct fixture fixture;
     struct tiny_answer bad = {0}, scored = {0}, good = {0};
     const float nan = NAN;
     float kept;
-    (void)state;
     open_fixture(&fixture, &roomy);
     struct lm_backend *backend = fixture.tiny.backend;
     void *value = fixture.tiny.model->final_norm->value;
@@ -463,12 +442,11 @@ static void test_weights_that_are_no_numbers(void **state)
 
 /* What was said of a token when it was sampled is said again of it in a prompt, whatever part of
  * that is cached and however its rows are cut into steps. */
-static void test_prompt_logprobs(void **state)
+TEST(prompt_logprobs)
 {
     static const size_t rows[] = {8, 11, 64};
     struct tiny_answer sampled = {0}, scored = {0};
     struct fixture fixture;
-    (void)state;
     open_fixture(&fixture, &roomy);
     struct lm_request request = request_of(&fixture, PROMPT, 1, &sampled);
     request.sampling.ignore_model_stops = true;
@@ -543,9 +521,8 @@ static float apart(struct lm_model *model, const int32_t *prompt, size_t prompt_
                                  .temperature = 1,
                                  .loss = keep_scores,
                                  .context = &scores};
-    if (lm_pass_open(&pass, model, &options, &err) < 0 ||
-        lm_pass_score(pass, &batch, &head, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(lm_pass_open(&pass, model, &options, &err), &err);
+    assert_ok(lm_pass_score(pass, &batch, &head, &err), &err);
     for (size_t i = 0; i < sample->count; i++)
         most = fmaxf(most, fabsf(scores.logprobs[prompt_count - 1 + i] - sample->logprobs[i]));
     lm_pass_close(pass);
@@ -554,10 +531,9 @@ static float apart(struct lm_model *model, const int32_t *prompt, size_t prompt_
 
 /* What the sampler says of its tokens is what the trainer says of them, to 1e-5: on both backends,
  * for short and long prompts, alone and together, with shared pages. */
-static void test_as_the_trainer(void **state)
+TEST(as_the_trainer)
 {
     static const char *const backends[] = {"reference", "cpu"};
-    (void)state;
     for (size_t b = 0; b < 2; b++) {
         struct tiny_answer answers[3] = {0};
         struct fixture fixture;
@@ -587,12 +563,11 @@ static void test_as_the_trainer(void **state)
 
 /* The fast backend may add in another order where more rows are computed at once: greedy tokens
  * stay, and log-probabilities to 1e-5. */
-static void test_ragged_on_cpu(void **state)
+TEST(ragged_on_cpu)
 {
     static const size_t lengths[] = {1, 3, 17, 40, 2, 33, 16, 8};
     struct tiny_answer together[8] = {0}, alone = {0};
     struct fixture fixture;
-    (void)state;
     for (size_t pass = 0; pass < 2; pass++) {
         tiny_open(&fixture.tiny, "cpu");
         assert_int_equal(lm_sampler_open(&fixture.sampler, fixture.tiny.model, &roomy, NULL), 0);
@@ -675,13 +650,12 @@ static void compare_all(const struct tiny_answer *answers, const size_t *kinds,
 
 /* A cache that holds little more than the longest request: all wait, all finish, nobody's tokens
  * change. Then the same with requests that come at any time and go away again. */
-static void test_crowd(void **state)
+TEST(crowd)
 {
     static struct tiny_answer answers[CROWD], alone[KINDS];
     struct lm_sampler_options tight = {.sequences = 5, .rows = 9, .page = 4, .cache_tokens = 64};
     size_t kinds[CROWD], most_waiting = 0, preempted = 0;
     uint64_t random = 5;
-    (void)state;
     run_kinds_alone(alone);
     for (int cancelling = 0; cancelling < 4; cancelling++) {
         struct fixture fixture;
@@ -714,25 +688,4 @@ static void test_crowd(void **state)
     assert_true(most_waiting >= CROWD / 2 && preempted > 20);
     for (size_t i = 0; i < KINDS; i++)
         tiny_answer_deinit(&alone[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples_share_their_prompt),
-        cmocka_unit_test(test_more_samples_than_places),
-        cmocka_unit_test(test_conversation),
-        cmocka_unit_test(test_endings),
-        cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_new_weights),
-        cmocka_unit_test(test_weights_change_under_way),
-        cmocka_unit_test(test_weights_that_are_no_numbers),
-        cmocka_unit_test(test_prompt_logprobs),
-        cmocka_unit_test(test_as_the_trainer),
-        cmocka_unit_test(test_ragged_on_cpu),
-        cmocka_unit_test(test_crowd),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

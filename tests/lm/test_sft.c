@@ -3,6 +3,7 @@
 #include "lm/train/sft.h"
 
 #include "../support/small_model.h"
+#include "../support/test.h"
 #include "../support/tiny_lm.h"
 #include "base/file.h"
 #include "base/limits.h"
@@ -10,15 +11,8 @@
 #include "lm/tokenizer/learn.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define STEPS 12
 #define STEP_TOKENS 40
@@ -43,12 +37,6 @@ struct bench {
     uint64_t cancel_at, began, stepped, skipped, saved, exported;
     double loss[STEPS], evaluation_loss;
 };
-
-static void must(int result, const struct err *err)
-{
-    if (result < 0)
-        fail_msg("%s", err->text);
-}
 
 static char *path_in(const struct bench *bench, const char *name)
 {
@@ -87,7 +75,7 @@ static void fresh_model(struct bench *bench)
     const struct lm_config config = tiny_lm_config(tokenizer_size(bench->tokenizer));
     const struct lm_model_options options = {.training = LM_TRAIN_ALL, .seed = 3};
     lm_model_close(bench->model);
-    must(lm_model_fresh(&bench->model, &config, bench->backend, &options, &err), &err);
+    assert_ok(lm_model_fresh(&bench->model, &config, bench->backend, &options, &err), &err);
     bench->stepped = bench->skipped = bench->saved = bench->exported = 0;
 }
 
@@ -100,14 +88,15 @@ static void bench_open(struct bench *bench)
     struct err err = {0};
     *bench = (struct bench){.directory = "/tmp/warpgym-sft-XXXXXX", .options = sft_defaults};
     assert_non_null(mkdtemp(bench->directory));
-    must(tokenizer_learn(bench->directory, &corpus, &count, 1, &learn, &err), &err);
-    must(tokenizer_open(&bench->tokenizer, bench->directory, &err), &err);
+    assert_ok(tokenizer_learn(bench->directory, &corpus, &count, 1, &learn, &err), &err);
+    assert_ok(tokenizer_open(&bench->tokenizer, bench->directory, &err), &err);
     char *file = path_in(bench, "data.jsonl");
-    must(file_write_atomic(file, lines, sizeof lines - 1, 0644, &err), &err);
+    assert_ok(file_write_atomic(file, lines, sizeof lines - 1, 0644, &err), &err);
     how.max_tokens = SMALL_POSITIONS;
-    must(dataset_open(&bench->data, (const char *const *)&file, 1, bench->tokenizer, &how, &err),
-         &err);
-    must(lm_backend_open(&bench->backend, "reference", 1, &err), &err);
+    assert_ok(dataset_open(&bench->data, (const char *const *)&file, 1, bench->tokenizer, &how,
+                           &err),
+              &err);
+    assert_ok(lm_backend_open(&bench->backend, "reference", 1, &err), &err);
     mem_free(file);
     fresh_model(bench);
     bench->options.steps = STEPS;
@@ -141,7 +130,7 @@ static char *content(const struct bench *bench, const char *name, size_t *count)
 {
     char *path = path_in(bench, name), *bytes = NULL;
     struct err err = {0};
-    must(file_read(path, LIMIT_LM_COMPANION_BYTES, &bytes, count, &err), &err);
+    assert_ok(file_read(path, LIMIT_LM_COMPANION_BYTES, &bytes, count, &err), &err);
     mem_free(path);
     return bytes;
 }
@@ -155,7 +144,7 @@ static void assert_there(const struct bench *bench, const char *name, bool there
 }
 
 /* The first step's examples, computed beside it: the mean over what is to be learned. */
-static void test_mean_loss(void **state)
+TEST(mean_loss)
 {
     struct bench bench;
     struct dataset_place place = {0};
@@ -164,18 +153,18 @@ static void test_mean_loss(void **state)
     struct err err = {0};
     double loss = 0, targets = 0, weight = 0;
     size_t rows = 0;
-    (void)state;
     bench_open(&bench);
     const struct lm_trainer_options options = {.batch_tokens = STEP_TOKENS};
-    must(lm_trainer_open(&trainer, bench.model, &options, &err), &err);
+    assert_ok(lm_trainer_open(&trainer, bench.model, &options, &err), &err);
     for (;;) {
         struct lm_datum datum;
         dataset_next(bench.data, &place, &datum);
         rows += datum.count;
         if (rows > STEP_TOKENS)
             break;
-        must(lm_trainer_forward(trainer, &datum, 1, loss_find("cross_entropy"), NULL, &part, &err),
-             &err);
+        assert_ok(lm_trainer_forward(trainer, &datum, 1, loss_find("cross_entropy"), NULL, &part,
+                                     &err),
+                  &err);
         loss += part.loss;
         targets += part.tokens;
         for (size_t i = 0; i < datum.count; i++)
@@ -184,18 +173,19 @@ static void test_mean_loss(void **state)
     assert_true(targets > 0 && targets < (double)rows);
     assert_float_equal(weight, targets, 0);
     lm_trainer_close(trainer);
-    must(run_in(&bench, "run", &err), &err);
+    assert_ok(run_in(&bench, "run", &err), &err);
     assert_float_equal(bench.loss[0], loss / targets, 1e-5);
     assert_int_equal(bench.stepped, STEPS);
     assert_int_equal(bench.exported, 1);
     /* The evaluation at the end, of the same data. */
-    must(lm_trainer_open(&trainer, bench.model, &options, &err), &err);
+    assert_ok(lm_trainer_open(&trainer, bench.model, &options, &err), &err);
     sums = (struct loss_sums){0};
     for (size_t i = 0; i < dataset_count(bench.data); i++) {
         struct lm_datum datum;
         dataset_at(bench.data, 0, i, &datum);
-        must(lm_trainer_forward(trainer, &datum, 1, loss_find("cross_entropy"), NULL, &part, &err),
-             &err);
+        assert_ok(lm_trainer_forward(trainer, &datum, 1, loss_find("cross_entropy"), NULL, &part,
+                                     &err),
+                  &err);
         loss_sums_add(&sums, &part);
     }
     lm_trainer_close(trainer);
@@ -222,15 +212,14 @@ static void assert_same_metrics(const char *left, const char *right)
 }
 
 /* Stopped by the user, and in a directory with what a killed writer leaves: the same numbers. */
-static void test_resume(void **state)
+TEST(resume)
 {
     struct bench bench;
     struct err err = {0};
     size_t size, other;
     char half[] = "{\"step\":11,\"loss\":1}\n{\"step\":12,\"lo";
-    (void)state;
     bench_open(&bench);
-    must(run_in(&bench, "whole", &err), &err);
+    assert_ok(run_in(&bench, "whole", &err), &err);
     char *expected = content(&bench, "whole/metrics.jsonl", &other);
     char *weights = content(&bench, "whole/model/model.safetensors", &size);
     assert_there(&bench, "whole/checkpoints/step-00000005", false);
@@ -247,12 +236,12 @@ static void test_resume(void **state)
     char *metrics = content(&bench, "parts/metrics.jsonl", &other);
     char *more = mem_printf("%s%s", metrics, half), *path = path_in(&bench, "parts/metrics.jsonl");
     char *saving = path_in(&bench, "parts/checkpoints/step-00000012.saving");
-    must(file_write_atomic(path, more, strlen(more), 0644, &err), &err);
-    must(file_make_directories(saving, 0755, &err), &err);
+    assert_ok(file_write_atomic(path, more, strlen(more), 0644, &err), &err);
+    assert_ok(file_make_directories(saving, 0755, &err), &err);
     fresh_model(&bench);
     bench.cancel_at = 0;
     bench.cancelled = 0;
-    must(run_in(&bench, "parts", &err), &err);
+    assert_ok(run_in(&bench, "parts", &err), &err);
     assert_int_equal(bench.began, 7);
     assert_int_equal(bench.stepped, STEPS - 7);
     char *found = content(&bench, "parts/metrics.jsonl", &other);
@@ -264,7 +253,7 @@ static void test_resume(void **state)
 
     /* Once more: nothing is trained. */
     fresh_model(&bench);
-    must(run_in(&bench, "parts", &err), &err);
+    assert_ok(run_in(&bench, "parts", &err), &err);
     assert_int_equal(bench.began, STEPS);
     assert_int_equal(bench.stepped, 0);
     mem_free(expected);
@@ -278,13 +267,12 @@ static void test_resume(void **state)
     bench_close(&bench);
 }
 
-static void test_not_finite(void **state)
+TEST(not_finite)
 {
     struct bench bench;
     struct err err = {0};
     const float bad = NAN;
     float before[16], after[16];
-    (void)state;
     bench_open(&bench);
     struct lm_parameter *up = lm_model_find(bench.model, "model.layers.0.mlp.up_proj.weight");
     struct lm_parameter *norm = lm_model_find(bench.model, "model.norm.weight");
@@ -300,11 +288,10 @@ static void test_not_finite(void **state)
     bench_close(&bench);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
     struct bench bench;
     struct err err = {0};
-    (void)state;
     bench_open(&bench);
     bench.cancel_at = 2;
     assert_int_equal(run_in(&bench, "run", &err), ERR_CANCELLED);
@@ -330,8 +317,8 @@ static void test_refused(void **state)
     bench.options = as_it_was;
     /* Said before the first step, not after the last. */
     char *model = path_in(&bench, "taken/model"), *notes = path_in(&bench, "taken/model/notes.txt");
-    must(file_make_directories(model, 0755, &err), &err);
-    must(file_write_atomic(notes, "", 0, 0644, &err), &err);
+    assert_ok(file_make_directories(model, 0755, &err), &err);
+    assert_ok(file_write_atomic(notes, "", 0, 0644, &err), &err);
     bench.stepped = 0;
     assert_int_equal(run_in(&bench, "taken", &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "notes.txt, which is no part of a checkpoint"));
@@ -339,15 +326,4 @@ static void test_refused(void **state)
     mem_free(model);
     mem_free(notes);
     bench_close(&bench);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mean_loss),
-        cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,11 @@
 /* Stop strings in random token streams, against a search in all of the text after each token. */
 #include "lm/sample/stop.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "lm/tokenizer/learn.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define TEXT_BYTES ((size_t)1 << 16)
 #define STREAMS 3000
@@ -28,9 +21,8 @@ static struct tokenizer *make_tokenizer(void)
     struct tokenizer *tokenizer = NULL;
     struct err err = {0};
     assert_non_null(mkdtemp(directory));
-    if (tokenizer_learn(directory, texts, counts, 2, &options, &err) < 0 ||
-        tokenizer_open(&tokenizer, directory, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(tokenizer_learn(directory, texts, counts, 2, &options, &err), &err);
+    assert_ok(tokenizer_open(&tokenizer, directory, &err), &err);
     file_remove_tree(directory);
     return tokenizer;
 }
@@ -41,7 +33,7 @@ static uint64_t next(uint64_t *random)
     return *random >> 33;
 }
 
-static void test_pure(void **state)
+TEST(pure)
 {
     static const char *const stops[] = {"abab", "bc", "\n\n"};
     static const struct {
@@ -52,7 +44,6 @@ static void test_pure(void **state)
         {"xabac", 5, 0}, {"xababab", 1, 2}, {"abcabab", 1, 2}, {"b", 1, 1},
         {"\n", 1, 1},    {"aba\n", 4, 1},   {"ab\n\n", 2, 1},  {"aab", 3, 2},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const size_t count = strlen(rows[i].text);
         assert_int_equal(stop_find(rows[i].text, count, stops, 3), rows[i].found);
@@ -115,26 +106,16 @@ static size_t run_stream(struct tokenizer *tokenizer, const char *const *stops, 
     return found;
 }
 
-static void test_streams(void **state)
+TEST(streams)
 {
     static const char *const stops[] = {"abab", "bcb", "é ", "aabba", "ab\n", "  ", "\xc3\xa9\x62"};
     struct tokenizer *tokenizer = make_tokenizer();
     uint64_t random = 3;
     size_t found = 0;
-    (void)state;
     for (size_t i = 0; i < STREAMS; i++) {
         const size_t from = next(&random) % 7, count = 1 + next(&random) % (7 - from);
         found += run_stream(tokenizer, stops + from, count, &random);
     }
     assert_true(found > STREAMS / 10 && found < STREAMS - STREAMS / 10);
     tokenizer_close(tokenizer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pure),
-        cmocka_unit_test(test_streams),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

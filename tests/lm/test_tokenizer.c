@@ -2,7 +2,7 @@
  * the `tokenizers` library: tests/lm/tokenizer_checks.py. */
 #include "lm/tokenizer/tokenizer.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -14,14 +14,7 @@
 #include "lm/tokenizer/pattern.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <utf8proc.h>
-
-#include <cmocka.h>
 
 #define WORDS                                                                                      \
     "[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}| "                                           \
@@ -75,8 +68,7 @@ static struct tokenizer *open_file(const struct file *file)
 {
     struct tokenizer *tokenizer = NULL;
     struct err err = {0};
-    if (parse(file, &tokenizer, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(parse(file, &tokenizer, &err), &err);
     return tokenizer;
 }
 
@@ -85,8 +77,7 @@ static void encode(struct tokenizer *tokenizer, const char *text, size_t count, 
 {
     struct err err = {0};
     struct tokenizer_encoding how = {special, begin};
-    if (tokenizer_encode(tokenizer, text, count, &how, out, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(tokenizer_encode(tokenizer, text, count, &how, out, &err), &err);
 }
 
 static void assert_comes_back(struct tokenizer *tokenizer, const char *text, size_t count)
@@ -105,10 +96,9 @@ static void assert_comes_back(struct tokenizer *tokenizer, const char *text, siz
 
 /* --------------------------------------------------------------------------------------- parts */
 
-static void test_letters(void **state)
+TEST(letters)
 {
     bool seen[0x200] = {false};
-    (void)state;
     for (unsigned byte = 0; byte < 256; byte++) {
         uint32_t letter = letters_of((uint8_t)byte);
         assert_true(letter < 0x144 && !seen[letter]);
@@ -134,11 +124,10 @@ static uint32_t draw(uint32_t *seed)
 }
 
 /* The same merges, whatever way they are found. */
-static void test_merging_fast_and_plain(void **state)
+TEST(merging_fast_and_plain)
 {
     struct bpe_work work = {0};
     uint32_t seed = 1;
-    (void)state;
     for (int table = 0; table < 200; table++) {
         struct bpe bpe;
         bpe_init(&bpe, 64, seed);
@@ -160,11 +149,10 @@ static void test_merging_fast_and_plain(void **state)
 }
 
 /* NFC leaves these alone, behind whatever character. */
-static void test_inert(void **state)
+TEST(inert)
 {
     static const int32_t before[] = {'e', 0x1100, 0xAC00, 0x30AB, 0x915, 0x9C7, 0x301, 0x11099};
     size_t found = 0;
-    (void)state;
     for (int32_t character = 1; character < 0x110000; character++) {
         if (!normalizer_inert("NFC", character) || !utf8proc_codepoint_valid(character))
             continue;
@@ -198,14 +186,13 @@ static utf8proc_uint8_t *other_form(size_t form, const char *text)
 }
 
 /* Random heaps of marks, Hangul and what decomposes, against the library's own normaliser. */
-static void test_marks(void **state)
+TEST(marks)
 {
     static const char *const pieces[] = {"a",          "\u00e9", "\u0301", "\u0323",
                                          "\u0327",     "\u0345", "\u1e69", "\u05b0",
                                          "\u1100",     "\u1161", "\u11a8", "\uac00",
                                          "\U0001d15e", "\ufdfa", "\u4e00", " "};
     uint64_t drawn = 0;
-    (void)state;
     for (size_t round = 0; round < 4000; round++) {
         const size_t form = round % COUNT(forms);
         struct normalizer normalizer = {0};
@@ -230,12 +217,11 @@ static void test_marks(void **state)
 }
 
 /* In time that grows with their number, not with its square: this would take an hour. */
-static void test_many_marks(void **state)
+TEST(many_marks)
 {
     const size_t marks = 500000;
     struct normalizer normalizer = {0};
     struct buf text, buffers[2];
-    (void)state;
     buf_init(&text, 4 * marks);
     buf_init(&buffers[0], 4 * marks);
     buf_init(&buffers[1], 4 * marks);
@@ -253,7 +239,7 @@ static void test_many_marks(void **state)
     buf_deinit(&buffers[1]);
 }
 
-static void test_normal_forms(void **state)
+TEST(normal_forms)
 {
     static const struct {
         const char *form, *text, *normal;
@@ -266,7 +252,6 @@ static void test_normal_forms(void **state)
         {"NFKC", "\uFB01\u00BD", "fi1\u20442"},
         {"NFKD", "\u00E9\uFF21", "e\u0301A"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct normalizer normalizer = {0};
         struct buf buffers[2];
@@ -337,10 +322,9 @@ static const struct {
     {"((((a{1,1000}){1,1000}){1,1000}){1,1000})", false, NULL, NULL},
 };
 
-static void test_patterns(void **state)
+TEST(patterns)
 {
     struct pattern_search *search = pattern_search_new();
-    (void)state;
     for (size_t i = 0; i < COUNT(patterns); i++) {
         struct pattern *pattern = NULL;
         struct err err = {0};
@@ -373,7 +357,7 @@ static void test_patterns(void **state)
     "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"pair\":[],\"special_tokens\":{\"B\":"          \
     "{\"id\":\"B\",\"ids\":[262],\"tokens\":[\"<|end|>\"]}}}"
 
-static void test_encode(void **state)
+TEST(encode)
 {
     static const struct {
         const char *text;
@@ -400,7 +384,6 @@ static void test_encode(void **state)
          {256, 0x80, 256}},
     };
     struct tokenizer *tokenizer = open_file(&(struct file){.post_processor = TEMPLATE});
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct tokens tokens = {0};
         encode(tokenizer, rows[i].text, strlen(rows[i].text), rows[i].special, rows[i].begin,
@@ -414,11 +397,10 @@ static void test_encode(void **state)
 }
 
 /* A vocabulary that knows whole words, where ignore_merges is set. */
-static void test_ignore_merges(void **state)
+TEST(ignore_merges)
 {
     struct tokenizer *tokenizer = open_file(&(struct file){.model = "\"ignore_merges\":true,"});
     struct tokens tokens = {0};
-    (void)state;
     encode(tokenizer, "whole", 5, true, false, &tokens);
     assert_int_equal(tokens.count, 1);
     assert_int_equal(tokens.ids[0], 261);
@@ -426,11 +408,10 @@ static void test_ignore_merges(void **state)
     tokenizer_close(tokenizer);
 }
 
-static void test_names_and_bytes(void **state)
+TEST(names_and_bytes)
 {
     struct tokenizer *tokenizer = open_file(&(struct file){0});
     size_t count;
-    (void)state;
     assert_int_equal(tokenizer_size(tokenizer), 264);
     assert_int_equal(tokenizer_id(tokenizer, "<|end|>"), 262);
     assert_int_equal(tokenizer_id(tokenizer, " a"), 258);
@@ -448,13 +429,12 @@ static void test_names_and_bytes(void **state)
 }
 
 /* Long words, and runs that a pattern goes through again and again. */
-static void test_long_texts(void **state)
+TEST(long_texts)
 {
     static const char *const units[] = {"a",    " ", "\n", " \n", "\xE4\xB8\xAD",
                                         "\xFF", "-", "a ", "\t-"};
     struct tokenizer *tokenizer = open_file(&(struct file){.normalizer = "{\"type\":\"NFC\"}"});
     struct buf text;
-    (void)state;
     buf_init(&text, (size_t)1 << 21);
     for (size_t i = 0; i < COUNT(units); i++) {
         buf_reset(&text);
@@ -467,7 +447,7 @@ static void test_long_texts(void **state)
     tokenizer_close(tokenizer);
 }
 
-static void test_a_pattern_that_explodes(void **state)
+TEST(a_pattern_that_explodes)
 {
     static const char explodes[] =
         "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\","
@@ -477,7 +457,6 @@ static void test_a_pattern_that_explodes(void **state)
     struct tokens tokens = {0};
     struct err err = {0};
     char text[200];
-    (void)state;
     memset(text, 'a', sizeof text);
     assert_int_equal(tokens_add(&tokens, 7, &err), 0);
     assert_int_equal(tokenizer_encode(tokenizer, text, sizeof text,
@@ -491,7 +470,7 @@ static void test_a_pattern_that_explodes(void **state)
 
 /* ------------------------------------------------------------------------------------ streaming */
 
-static void test_stream(void **state)
+TEST(stream)
 {
     static const struct {
         const char *bytes, *text;
@@ -514,7 +493,6 @@ static void test_stream(void **state)
     };
     struct tokenizer *tokenizer = open_file(&(struct file){0});
     struct err err = {0};
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct tokenizer_stream stream = {0};
         struct buf out;
@@ -537,7 +515,7 @@ static void test_stream(void **state)
 /* -------------------------------------------------------------------------------------- refusals
  * */
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     static const struct {
         struct file file;
@@ -585,7 +563,6 @@ static void test_refusals(void **state)
         {{.added = "[{\"id\":300}]"}, "'content' is missing"},
         {{.added = "[7]"}, "id of an added token"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct tokenizer *tokenizer = NULL;
         struct err err = {0};
@@ -598,7 +575,7 @@ static void test_refusals(void **state)
 }
 
 /* Documents that are refused before anything is built. */
-static void test_hostile_documents(void **state)
+TEST(hostile_documents)
 {
     static const struct {
         const char *text, *says;
@@ -634,7 +611,6 @@ static void test_hostile_documents(void **state)
     struct buf deep;
     struct tokenizer *tokenizer = NULL;
     struct err err = {0};
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (tokenizer_parse(&tokenizer, "t.json", rows[i].text, strlen(rows[i].text), &err) == 0)
             fail_msg("taken: %s", rows[i].text);
@@ -653,7 +629,7 @@ static void test_hostile_documents(void **state)
  * */
 
 /* A vocabulary without ByteLevel: characters, bytes for what it lacks, else the unknown token. */
-static void test_characters(void **state)
+TEST(characters)
 {
     static const char file[] =
         "{\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"ByteFallback\"},{\"type\":"
@@ -667,9 +643,7 @@ static void test_characters(void **state)
     struct tokens tokens = {0};
     struct buf out;
     struct err err = {0};
-    (void)state;
-    if (tokenizer_parse(&tokenizer, "t.json", file, sizeof file - 1, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(tokenizer_parse(&tokenizer, "t.json", file, sizeof file - 1, &err), &err);
     encode(tokenizer, text, sizeof text - 1, false, false, &tokens);
     assert_int_equal(tokens.count, COUNT(expected));
     assert_memory_equal(tokens.ids, expected, sizeof expected);
@@ -694,38 +668,13 @@ static void *encode_much(void *argument)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
     struct tokenizer *tokenizer = open_file(&(struct file){0});
     pthread_t threads[4];
-    (void)state;
     for (size_t i = 0; i < COUNT(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, encode_much, tokenizer), 0);
     for (size_t i = 0; i < COUNT(threads); i++)
         pthread_join(threads[i], NULL);
     tokenizer_close(tokenizer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_letters),
-        cmocka_unit_test(test_merging_fast_and_plain),
-        cmocka_unit_test(test_inert),
-        cmocka_unit_test(test_normal_forms),
-        cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_many_marks),
-        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_encode),
-        cmocka_unit_test(test_ignore_merges),
-        cmocka_unit_test(test_names_and_bytes),
-        cmocka_unit_test(test_long_texts),
-        cmocka_unit_test(test_a_pattern_that_explodes),
-        cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_hostile_documents),
-        cmocka_unit_test(test_characters),
-        cmocka_unit_test(test_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,14 @@
  * that go on bit for bit. */
 #include "lm/train/trainer.h"
 
+#include "../support/test.h"
 #include "../support/tiny_lm.h"
-#include "base/array.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define DATUMS 5
 
@@ -58,11 +51,10 @@ static bool has_gradients(const struct tiny_lm *tiny)
 }
 
 /* Each datum alone, two at a time, all at once: the same log-probabilities, at their datum. */
-static void test_batches(void **state)
+TEST(batches)
 {
     static const size_t budgets[] = {9, 16, 64};
     float *expected[DATUMS];
-    (void)state;
     for (size_t b = 0; b < 3; b++) {
         struct tiny_lm tiny;
         struct lm_datum datums[DATUMS];
@@ -99,12 +91,11 @@ static void test_batches(void **state)
 }
 
 /* Calls add up: four datums in one call, in batches of one, are two calls of two. */
-static void test_accumulation(void **state)
+TEST(accumulation)
 {
     struct tiny_lm once, twice;
     struct lm_datum datums[4];
     struct loss_sums whole, part;
-    (void)state;
     tiny_lm_open(&once, 2, 0, 10);
     tiny_lm_open(&twice, 2, 0, 10);
     for (size_t i = 0; i < 4; i++)
@@ -124,13 +115,12 @@ static void test_accumulation(void **state)
 }
 
 /* Rows with several targets beside rows with one. */
-static void test_soft_targets(void **state)
+TEST(soft_targets)
 {
     static const size_t targets[3] = {3, 1, 3};
     struct tiny_lm tiny;
     struct lm_datum datums[3];
     double loss = 0;
-    (void)state;
     tiny_lm_open(&tiny, 3, 0, 32);
     for (size_t i = 0; i < 3; i++)
         datums[i] = tiny_datum(20 + i, 6, targets[i]);
@@ -144,7 +134,7 @@ static void test_soft_targets(void **state)
     tiny_lm_close(&tiny);
 }
 
-static void test_entropy_rises(void **state)
+TEST(entropy_rises)
 {
     const struct loss_config config = {NAN, NAN, NAN, NAN, 0.5};
     const struct lm_adam adam = {.rate = 0.01, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8};
@@ -153,7 +143,6 @@ static void test_entropy_rises(void **state)
     struct loss_sums sums;
     struct err err = {0};
     double first = 0;
-    (void)state;
     tiny_lm_open(&tiny, 4, 0, 16);
     for (int i = 0; i < 12; i++)
         ((float *)datum.weights)[i] = i == 0 ? 1e-6F : 0;
@@ -173,11 +162,10 @@ static void test_entropy_rises(void **state)
 }
 
 /* What would be stepped with is not there. */
-static void test_loss_that_is_not_finite(void **state)
+TEST(loss_that_is_not_finite)
 {
     struct tiny_lm tiny;
     struct lm_datum datum = tiny_datum(31, 6, 1);
-    (void)state;
     tiny_lm_open(&tiny, 4, 0, 16);
     work(&tiny, true, &datum, 1, "cross_entropy");
     assert_true(has_gradients(&tiny));
@@ -247,10 +235,9 @@ static const struct {
 };
 
 /* What is wrong with the third datum is found before the first is computed. */
-static void test_refused(void **state)
+TEST(refused)
 {
     struct tiny_lm tiny;
-    (void)state;
     tiny_lm_open(&tiny, 5, 0, 40);
     for (size_t r = 0; r < COUNT(refused); r++) {
         enum wrong wrong = refused[r].wrong;
@@ -274,10 +261,9 @@ static void test_refused(void **state)
 }
 
 /* N steps, saved, loaded into another trainer, N steps: 2N steps, bit for bit. */
-static void test_resume(void **state)
+TEST(resume)
 {
     char directory[] = "/tmp/warpgym-trainer-XXXXXX";
-    (void)state;
     assert_non_null(mkdtemp(directory));
     char *path = mem_printf("%s/runs/a", directory);
     for (size_t rank = 0; rank <= 4; rank += 4) {
@@ -333,12 +319,11 @@ static void assert_refused(int result, int code, const struct err *err, const ch
         fail_msg("%d, %s", result, err->text);
 }
 
-static void test_wrong_checkpoints(void **state)
+TEST(wrong_checkpoints)
 {
     char directory[] = "/tmp/warpgym-trainer-XXXXXX";
     struct tiny_lm full, adapter;
     struct err err = {0};
-    (void)state;
     assert_non_null(mkdtemp(directory));
     char *path = mem_printf("%s/a", directory), *inside = mem_printf("%s/a/notes.txt", directory);
     tiny_lm_open(&full, 8, 0, 12);
@@ -367,15 +352,4 @@ static void test_wrong_checkpoints(void **state)
     file_remove_tree(directory);
     mem_free(path);
     mem_free(inside);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batches),           cmocka_unit_test(test_accumulation),
-        cmocka_unit_test(test_soft_targets),      cmocka_unit_test(test_entropy_rises),
-        cmocka_unit_test(test_refused),           cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_wrong_checkpoints), cmocka_unit_test(test_loss_that_is_not_finite),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,30 +4,22 @@
 #include "policy/openai_request.h"
 #include "policy/policy_ops.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void assign(struct settings *settings, const char *assignment)
 {
     struct err err;
-    if (settings_assign(settings, assignment, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(settings_assign(settings, assignment, &err), &err);
 }
 
 /* ----------------------------------------------------------------------------------- questions */
 
-static void test_questions(void **state)
+TEST(questions)
 {
     static const struct {
         const char *assignments[4], *expected;
@@ -44,7 +36,6 @@ static void test_questions(void **state)
     json_t *messages = json_pack("[{s:s, s:s}]", "role", "user", "content", "x");
     /* Endpoints with seeds of 32 bits get one. */
     struct policy_request request = {.messages = messages, .seed = ((uint64_t)1 << 40) + 5};
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct err err = {0};
@@ -123,9 +114,8 @@ static const struct {
     {{"5"}, ERR_PROTOCOL, false, "", "", "", 0},
 };
 
-static void test_answers(void **state)
+TEST(answers)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(answers); i++) {
         struct openai_reading reading;
         struct policy_answer answer;
@@ -148,7 +138,7 @@ static void test_answers(void **state)
     }
 }
 
-static void test_usage(void **state)
+TEST(usage)
 {
     static const struct {
         const char *event;
@@ -161,7 +151,6 @@ static void test_usage(void **state)
         {"{\"usage\": {\"prompt_tokens\": 1e99}}", -1, -1, -1},
         {"{\"usage\": null}", -1, -1, -1},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct openai_reading reading;
         struct err err;
@@ -176,13 +165,12 @@ static void test_usage(void **state)
 }
 
 /* Never cut off. */
-static void test_too_large(void **state)
+TEST(too_large)
 {
     const size_t half = LIMIT_ANSWER_BYTES / 2;
     char *text = mem_alloc(half + 1);
     struct openai_reading reading;
     struct err err;
-    (void)state;
     memset(text, 'x', half);
     char *event = mem_printf("{\"choices\": [{\"delta\": {\"content\": \"%s\"}}]}", text);
     openai_reading_init(&reading);
@@ -194,7 +182,7 @@ static void test_too_large(void **state)
     mem_free(text);
 }
 
-static void test_whole(void **state)
+TEST(whole)
 {
     static const struct {
         const char *body;
@@ -209,7 +197,6 @@ static void test_whole(void **state)
         {"{\"choices\": [", ERR_PROTOCOL, ""},
         {"{\"error\": {\"message\": \"x\"}}", ERR_IO, ""},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct openai_reading reading;
         struct err err;
@@ -224,7 +211,7 @@ static void test_whole(void **state)
 
 /* ------------------------------------------------------------------------------------ refusals */
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     static const struct {
         int status;
@@ -258,7 +245,6 @@ static void test_refusals(void **state)
         {503, "{\"error\": null}", ERR_IO, RETRY_BUSY, "(503)"},
         {307, "my-secret", ERR_PROTOCOL, RETRY_NEVER, "another address; give that one (307)"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct openai_refusal refusal = {.url = "u",
                                                .token = "my-secret",
@@ -274,7 +260,7 @@ static void test_refusals(void **state)
     }
 }
 
-static void test_redact(void **state)
+TEST(redact)
 {
     static const struct {
         const char *text, *token, *expected;
@@ -286,7 +272,6 @@ static void test_redact(void **state)
         {"none of it", "none", "none of it"}, /* no secret */
         {"text", "", "text"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char *clean = openai_redact(rows[i].text, rows[i].token);
         assert_string_equal(clean, rows[i].expected);
@@ -296,7 +281,7 @@ static void test_redact(void **state)
 
 /* -------------------------------------------------------------------------------------- prices */
 
-static void test_prices(void **state)
+TEST(prices)
 {
     static const struct {
         double prompt, cached, completion; /* of a million */
@@ -314,7 +299,6 @@ static void test_prices(void **state)
         {2, 1, 10, {-1, 0, 200}, NAN},
         {2, 1, 10, {1000, 0, -1}, NAN},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct settings settings;
         struct policy_answer answer;
@@ -331,15 +315,4 @@ static void test_prices(void **state)
             fail_msg("row %zu: %g", i, cost);
         settings_deinit(&settings);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_questions), cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_usage),     cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_whole),     cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_redact),    cmocka_unit_test(test_prices),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

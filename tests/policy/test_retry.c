@@ -1,15 +1,8 @@
 /* When an endpoint is asked again, by a clock that stands still until it is told to go on. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "policy/retry.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define LOT_LEAST 0
 #define STEPS 12
@@ -17,7 +10,7 @@
 static const struct retry_rules rules = {.patience_ms = 60000, .backoff_ms = 500, .attempts = 4};
 
 /* Without a lot each pause is half of its longest. */
-static void test_schedules(void **state)
+TEST(schedules)
 {
     static const struct {
         const char *kinds; /* u busy, b broken, n unreached, - never */
@@ -34,7 +27,6 @@ static void test_schedules(void **state)
         {"ubububub", 0, {250, 500, 1000, 2000, 4000, 8000, 15000, RETRY_STOP}},
         {"b-", 0, {250, RETRY_STOP}},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct retry retry = {0};
         int64_t now_ns = 1;
@@ -53,9 +45,8 @@ static void test_schedules(void **state)
 }
 
 /* Every lot between half and all of it, and on top of what the endpoint asks for. */
-static void test_lots(void **state)
+TEST(lots)
 {
-    (void)state;
     for (int after = 0; after < 2; after++) {
         int64_t least = INT64_MAX, most = 0;
         for (uint64_t lot = 0; lot < 1000; lot++) {
@@ -70,24 +61,13 @@ static void test_lots(void **state)
 }
 
 /* Patience counts from when the endpoint was last heard of, not from the first failure. */
-static void test_patience_begins_anew(void **state)
+TEST(patience_begins_anew)
 {
     struct retry retry = {0};
     const int64_t later_ns = (int64_t)3600 * 1000000000;
-    (void)state;
     assert_true(retry_pause_ms(&retry, &rules, RETRY_BUSY, 0, 1, 0) > 0);
     assert_true(retry_pause_ms(&retry, &rules, RETRY_BROKEN, 0, later_ns, 0) > 0);
     assert_true(retry_pause_ms(&retry, &rules, RETRY_BUSY, 0, later_ns, 0) > 0);
     assert_int_equal(retry_pause_ms(&retry, &rules, RETRY_BUSY, 0, later_ns + later_ns, 0),
                      RETRY_STOP);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schedules),
-        cmocka_unit_test(test_lots),
-        cmocka_unit_test(test_patience_begins_anew),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* Scripts: which line answers, and what is no script. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "policy/script.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static void test_find(void **state)
+TEST(find)
 {
     static const char text[] =
         "{\"problem\": \"*\", \"turn\": 0, \"answer\": \"any 0\"}\n"
@@ -33,9 +25,7 @@ static void test_find(void **state)
     };
     struct script script;
     struct err err = {0};
-    (void)state;
-    if (script_parse(&script, "s", text, sizeof text - 1, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(script_parse(&script, "s", text, sizeof text - 1, &err), &err);
     assert_int_equal(script.count, 7);
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct script_line *line = script_find(&script, rows[i].problem, rows[i].sample,
@@ -48,7 +38,7 @@ static void test_find(void **state)
     script_deinit(&script);
 }
 
-static void test_fields(void **state)
+TEST(fields)
 {
     static const char text[] =
         "{\"problem\": \"a\", \"turn\": 2, \"sample\": 1, \"answer\": {\"file\": \"x/y.md\"},"
@@ -56,7 +46,6 @@ static void test_fields(void **state)
         " \"usage\": {\"prompt_tokens\": 5, \"completion_tokens\": 0}}";
     struct script script;
     struct err err;
-    (void)state;
     assert_int_equal(script_parse(&script, "s", text, sizeof text - 1, &err), 0);
     const struct script_line *line = script_find(&script, "a", 1, 2);
     assert_non_null(line);
@@ -77,7 +66,7 @@ static void test_fields(void **state)
 #define GOOD "{\"problem\": \"a\", \"turn\": 0, \"answer\": \"x\"}\n"
 #define BAD(members) GOOD "{\"problem\": \"a\", " members "}"
 
-static void test_refused(void **state)
+TEST(refused)
 {
     static const struct {
         const char *text, *says;
@@ -102,7 +91,6 @@ static void test_refused(void **state)
         {BAD("\"turn\": 0, \"answer\": \"x\", \"usage\": {\"prompt_tokens\": -1}"), "negative"},
         {BAD("\"turn\": 0, \"answer\": \"x\", \"delay\": 1"), "delay"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct script script;
         struct err err = {0};
@@ -114,7 +102,7 @@ static void test_refused(void **state)
     }
 }
 
-static void test_paths(void **state)
+TEST(paths)
 {
     static const struct {
         const char *path;
@@ -135,21 +123,9 @@ static void test_paths(void **state)
         {"a/", ERR_INPUT},
         {".", ERR_INPUT},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct err err;
         if (script_check_path(rows[i].path, &err) != rows[i].result)
             fail_msg("'%s'", rows[i].path);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_paths),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* Server-sent events, by the examples of the standard and against every way to cut them up. */
 #include "policy/sse.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/mem.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define MOST_BYTES 1000
 
@@ -38,7 +30,7 @@ static int feed(const char *bytes, size_t count, size_t step, struct buf *out, s
     return result;
 }
 
-static void test_streams(void **state)
+TEST(streams)
 {
     static const struct {
         const char *bytes, *events;
@@ -66,7 +58,6 @@ static void test_streams(void **state)
          "a|"},
         {"data: {\"a\": \"b: c\"}\n\n", "{\"a\": \"b: c\"}|"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         size_t count = strlen(rows[i].bytes);
         for (size_t step = 1; step <= count + 1; step++) {
@@ -82,7 +73,7 @@ static void test_streams(void **state)
 }
 
 /* What is too long is an error, not a shorter event. */
-static void test_bounds(void **state)
+TEST(bounds)
 {
     static const struct {
         size_t first, second; /* bytes of two lines of data */
@@ -93,7 +84,6 @@ static void test_bounds(void **state)
         {MOST_BYTES / 2, MOST_BYTES / 2 - 1, 0},
         {MOST_BYTES / 2, MOST_BYTES / 2, ERR_LIMIT}, /* the event */
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct buf in, out;
         struct err err = {0};
@@ -118,12 +108,11 @@ static void test_bounds(void **state)
     }
 }
 
-static void test_stops(void **state)
+TEST(stops)
 {
     static const char bytes[] = "data: a\n\ndata: stop\n\ndata: b\n\n";
     struct buf out;
     struct err err = {0};
-    (void)state;
     buf_init(&out, MOST_BYTES);
     assert_int_equal(feed(bytes, sizeof bytes - 1, sizeof bytes, &out, &err), ERR_INPUT);
     assert_string_equal(out.data, "a|");
@@ -131,12 +120,11 @@ static void test_stops(void **state)
     buf_deinit(&out);
 }
 
-static void test_reset(void **state)
+TEST(reset)
 {
     struct buf out;
     struct sse sse;
     struct err err;
-    (void)state;
     buf_init(&out, MOST_BYTES);
     sse_init(&sse, MOST_BYTES, keep, &out);
     assert_int_equal(sse_feed(&sse, "data: lost\ndata: half", 21, &err), 0);
@@ -145,15 +133,4 @@ static void test_reset(void **state)
     assert_string_equal(out.data, "a|");
     sse_deinit(&sse);
     buf_deinit(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_streams),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_stops),
-        cmocka_unit_test(test_reset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

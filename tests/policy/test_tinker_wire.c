@@ -1,18 +1,11 @@
 /* Requests of the Tinker protocol as a server reads them, and names of checkpoints. */
 #include "policy/tinker_wire.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const int32_t ids[] = {5, 0, 151643};
 /* Numbers that 8 digits do not hold, and what is no number. */
@@ -52,11 +45,10 @@ static json_t *pass_of(const char *name, struct loss_config config, const struct
     return parse(&body);
 }
 
-static void test_pass(void **state)
+TEST(pass)
 {
     const struct lm_datum datum = {
         .count = 3, .tokens = ids, .targets = ids, .sampled = numbers, .advantages = advantages};
-    (void)state;
     json_t *pass = pass_of("ppo", loss_config_defaults, &datum);
     const json_t *first = json_array_get(json_object_get(pass, "data"), 0);
     const json_t *inputs = json_object_get(first, "loss_fn_inputs");
@@ -77,7 +69,7 @@ static void test_pass(void **state)
 }
 
 /* Numbers of as many digits as there are, as many as a service may want at once. */
-static void test_largest(void **state)
+TEST(largest)
 {
     const size_t count = TINKER_CHUNK_BYTES_MAX / 20;
     int32_t *tokens = mem_alloc(count * sizeof *tokens);
@@ -88,7 +80,6 @@ static void test_largest(void **state)
                                    .sampled = values,
                                    .advantages = values};
     struct buf body;
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         tokens[i] = LIMIT_LM_VOCAB - 1;
         values[i] = -1.23456789e-10F;
@@ -103,10 +94,9 @@ static void test_largest(void **state)
     mem_free(tokens);
 }
 
-static void test_weights(void **state)
+TEST(weights)
 {
     struct lm_datum datum = {.count = 3, .tokens = ids, .targets = ids};
-    (void)state;
     for (int given = 0; given < 2; given++) {
         datum.weights = given ? advantages : NULL;
         json_t *pass = pass_of("cross_entropy", loss_config_defaults, &datum);
@@ -119,7 +109,7 @@ static void test_weights(void **state)
     }
 }
 
-static void test_sample(void **state)
+TEST(sample)
 {
     struct tokens prompt = {.ids = (int32_t[]){1, 2}, .count = 2};
     struct train_backend_sampling sampling = {.max_tokens = 7,
@@ -132,7 +122,6 @@ static void test_sample(void **state)
                                              .stop_count = 1,
                                              .sampler = "a \"b\"",
                                              .number = 3};
-    (void)state;
     for (sampling.top_k = 0; sampling.top_k < 10; sampling.top_k += 5) {
         struct buf body;
         tinker_begin(&body);
@@ -150,7 +139,7 @@ static void test_sample(void **state)
     }
 }
 
-static void test_futures(void **state)
+TEST(futures)
 {
     static const struct {
         const char *text;
@@ -168,7 +157,6 @@ static void test_futures(void **state)
         {"{\"error\": \"no\", \"category\": \"user\"}", TINKER_FAILED, "no", true},
         {"{\"error\": null}", TINKER_DONE, NULL, false},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         json_t *answer = json_loads(cases[i].text, 0, NULL);
         const char *why;
@@ -183,12 +171,11 @@ static void test_futures(void **state)
     }
 }
 
-static void test_texts(void **state)
+TEST(texts)
 {
     static const char *const bad[] = {"{}", "[]", "{\"name\": 1}", "{\"name\": \"\"}"};
     char *text = NULL;
     struct err err = {0};
-    (void)state;
     json_t *good = json_loads("{\"name\": \"it\"}", 0, NULL);
     assert_int_equal(tinker_read_text(good, "ask", "name", &text, &err), 0);
     assert_string_equal(text, "it");
@@ -202,7 +189,7 @@ static void test_texts(void **state)
     }
 }
 
-static void test_logprobs(void **state)
+TEST(logprobs)
 {
     static const struct {
         const char *data, *says; /* NULL: it is fine */
@@ -216,7 +203,6 @@ static void test_logprobs(void **state)
         {"[-1e300, 0]", "what is no log-probability, at 0"},
         {"{}", "'logprobs' has 0 numbers, not 2"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         char *text = mem_printf("{\"loss_fn_outputs\": [{\"logprobs\": {\"data\": %s}}]}",
                                 cases[i].data);
@@ -233,7 +219,7 @@ static void test_logprobs(void **state)
     }
 }
 
-static void test_paths(void **state)
+TEST(paths)
 {
     static const char *const good[] = {"tinker://a/weights/b", "tinker://s:train:0/weights/x_1-2"};
     static const char *const bad[] = {
@@ -252,7 +238,6 @@ static void test_paths(void **state)
     };
     struct tinker_path path;
     struct err err;
-    (void)state;
     for (size_t i = 0; i < COUNT(good); i++) {
         assert_int_equal(tinker_path_parse(&path, good[i], &err), 0);
         char *again = mem_printf("tinker://%s/weights/%s", path.run, path.name);
@@ -265,15 +250,4 @@ static void test_paths(void **state)
     char *name = tinker_name("step 1.5/x", 2);
     assert_string_equal(name, "step-1-5-x-2");
     mem_free(name);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pass),    cmocka_unit_test(test_largest),
-        cmocka_unit_test(test_weights), cmocka_unit_test(test_sample),
-        cmocka_unit_test(test_futures), cmocka_unit_test(test_logprobs),
-        cmocka_unit_test(test_paths),   cmocka_unit_test(test_texts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

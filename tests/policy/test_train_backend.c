@@ -5,19 +5,12 @@
 #include "../support/learned.h"
 #include "../support/tiny_lm.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define THREADS 6
 #define ROUNDS 4
@@ -29,12 +22,6 @@ struct fixture {
     struct train_backend *backend;
     struct tokens prompt;
 };
-
-static void must(int result, const struct err *err)
-{
-    if (result < 0)
-        fail_msg("%s", err->text);
-}
 
 static struct train_backend_options options_of(const struct fixture *fixture, const char *device,
                                                size_t rank)
@@ -55,7 +42,7 @@ static struct train_backend *train_backend_of(const struct fixture *fixture, con
     const struct train_backend_options options = options_of(fixture, device, rank);
     struct train_backend *backend = NULL;
     struct err err = {0};
-    must(train_backend_open(&backend, &options, &err), &err);
+    assert_ok(train_backend_open(&backend, &options, &err), &err);
     return backend;
 }
 
@@ -63,7 +50,7 @@ static void ask(struct train_backend *backend, const char *text, struct tokens *
 {
     json_t *messages = json_pack("[{s:s, s:s}]", "role", "user", "content", text);
     struct err err = {0};
-    must(train_backend_prompt(backend, messages, true, prompt, &err), &err);
+    assert_ok(train_backend_prompt(backend, messages, true, prompt, &err), &err);
     json_decref(messages);
 }
 
@@ -93,7 +80,7 @@ static struct train_backend_answer sample(struct train_backend *backend,
                                                     .seed = seed};
     struct train_backend_answer answer;
     struct err err = {0};
-    must(train_backend_sample(backend, prompt, &sampling, &answer, &err), &err);
+    assert_ok(train_backend_sample(backend, prompt, &sampling, &answer, &err), &err);
     return answer;
 }
 
@@ -146,10 +133,10 @@ static double train(struct train_backend *backend, const struct tokens *prompt,
     struct loss_sums sums;
     struct err err = {0};
     double norm = 0;
-    must(train_backend_forward_backward(backend, &datum, 1, loss_find("importance_sampling"), NULL,
-                                        &sums, &err),
-         &err);
-    must(train_backend_step(backend, &adam, &norm, &err), &err);
+    assert_ok(train_backend_forward_backward(backend, &datum, 1, loss_find("importance_sampling"),
+                                             NULL, &sums, &err),
+              &err);
+    assert_ok(train_backend_step(backend, &adam, &norm, &err), &err);
     assert_true(norm > 0);
     datum_free(&datum);
     return sums.loss;
@@ -159,17 +146,16 @@ static uint64_t refresh(struct train_backend *backend)
 {
     uint64_t version = UINT64_MAX;
     struct err err = {0};
-    must(train_backend_refresh(backend, &version, &err), &err);
+    assert_ok(train_backend_refresh(backend, &version, &err), &err);
     return version;
 }
 
 /* ------------------------------------------------------------------------------------- sampling */
 
-static void test_prompts(void **state)
+TEST(prompts)
 {
     struct fixture fixture;
     struct tokens appended = {0};
-    (void)state;
     open_fixture(&fixture, "reference", 0);
     struct tokenizer *tokenizer = fixture.learned.tokenizer;
     assert_int_equal(fixture.prompt.ids[0], tokenizer_id(tokenizer, "<|im_start|>"));
@@ -186,7 +172,7 @@ static void test_prompts(void **state)
     close_fixture(&fixture);
 }
 
-static void test_bad_prompts(void **state)
+TEST(bad_prompts)
 {
     static const struct {
         const char *messages, *says;
@@ -197,7 +183,6 @@ static void test_bad_prompts(void **state)
         {"[{\"role\": \"king\", \"content\": \"x\"}]", "'king' is no role"},
     };
     struct fixture fixture;
-    (void)state;
     open_fixture(&fixture, "reference", 0);
     for (size_t i = 0; i < COUNT(cases); i++) {
         json_t *messages = json_loads(cases[i].messages, 0, NULL);
@@ -212,24 +197,23 @@ static void test_bad_prompts(void **state)
     close_fixture(&fixture);
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
     struct train_backend_sampling sampling = {.temperature = 1, .top_p = 1, .seed = 1};
     struct fixture fixture;
     struct train_backend_answer answer;
     struct tokens prompt = {0};
     struct err err = {0};
-    (void)state;
     open_fixture(&fixture, "reference", 0);
     for (size_t i = 0; i < CONTEXT; i++)
-        must(tokens_add(&prompt, (int32_t)(i % 40), &err), &err);
+        assert_ok(tokens_add(&prompt, (int32_t)(i % 40), &err), &err);
     assert_int_equal(train_backend_sample(fixture.backend, &prompt, &sampling, &answer, &err),
                      ERR_LIMIT);
     assert_string_equal(err.text,
                         "the prompt's 64 tokens leave no room for an answer in a context of 64");
     prompt.count = CONTEXT - 3;
     for (sampling.max_tokens = 0; sampling.max_tokens < 99; sampling.max_tokens += 50) {
-        must(train_backend_sample(fixture.backend, &prompt, &sampling, &answer, &err), &err);
+        assert_ok(train_backend_sample(fixture.backend, &prompt, &sampling, &answer, &err), &err);
         assert_true(answer.stopped || answer.count == 3);
         assert_in_range(answer.count, 1, 3);
         train_backend_answer_deinit(&answer);
@@ -242,11 +226,10 @@ static void test_bounds(void **state)
 }
 
 /* An end of turn ends an answer and is part of it. */
-static void test_stop(void **state)
+TEST(stop)
 {
     struct fixture fixture;
     size_t stopped = 0, whole = 0;
-    (void)state;
     open_fixture(&fixture, "reference", 0);
     int32_t end = tokenizer_id(fixture.learned.tokenizer, "<|im_end|>");
     for (uint64_t seed = 0; seed < 200 && (stopped == 0 || whole == 0); seed++) {
@@ -278,11 +261,10 @@ static void *ask_often(void *argument)
 }
 
 /* More threads than are sampled at once; while they are, the weights are trained. */
-static void test_crowd(void **state)
+TEST(crowd)
 {
     struct asker askers[THREADS] = {0};
     struct fixture fixture;
-    (void)state;
     open_fixture(&fixture, "cpu", 0);
     struct train_backend_answer goal = sample(fixture.backend, &fixture.prompt, 5);
     for (size_t i = 0; i < THREADS; i++) {
@@ -321,12 +303,11 @@ static void *refresh_often(void *argument)
 }
 
 /* Each answer is of the version that it says, whenever the weights change. */
-static void test_versions(void **state)
+TEST(versions)
 {
     struct asker askers[THREADS] = {0};
     struct fixture fixture;
     pthread_t changer;
-    (void)state;
     open_fixture(&fixture, "cpu", 2);
     assert_int_equal(pthread_create(&changer, NULL, refresh_often, &fixture), 0);
     for (size_t i = 0; i < THREADS; i++) {
@@ -394,9 +375,8 @@ static void check_learning(const char *device, size_t rank)
     close_fixture(&fixture);
 }
 
-static void test_learning(void **state)
+TEST(learning)
 {
-    (void)state;
     check_learning("reference", 0);
     check_learning("cpu", 0);
     check_learning("cpu", 4);
@@ -413,7 +393,7 @@ static void check_resume(size_t rank)
     struct train_backend_answer goal = sample(fixture.backend, &fixture.prompt, 5);
     for (size_t i = 0; i < 3; i++)
         train(fixture.backend, &fixture.prompt, &goal);
-    must(train_backend_save(fixture.backend, directory, "step-3", &where, &err), &err);
+    assert_ok(train_backend_save(fixture.backend, directory, "step-3", &where, &err), &err);
     assert_string_equal(where, "checkpoints/step-3");
     double expected = 0, found = 0;
     for (size_t i = 0; i < 3; i++)
@@ -421,7 +401,7 @@ static void check_resume(size_t rank)
     assert_int_equal(refresh(fixture.backend), 6);
     struct train_backend_answer one = sample(fixture.backend, &fixture.prompt, 6);
     struct train_backend *other = train_backend_of(&fixture, "cpu", rank);
-    must(train_backend_load(other, directory, where, true, 0, &err), &err);
+    assert_ok(train_backend_load(other, directory, where, true, 0, &err), &err);
     assert_int_equal(refresh(other), 3);
     for (size_t i = 0; i < 3; i++)
         found = train(other, &fixture.prompt, &goal);
@@ -429,8 +409,8 @@ static void check_resume(size_t rank)
     assert_int_equal(refresh(other), 6);
     struct train_backend_answer two = sample(other, &fixture.prompt, 6);
     assert_true(is_same(&one, &two));
-    must(train_backend_forget(other, directory, where, &err), &err);
-    must(train_backend_forget(other, directory, where, &err), &err);
+    assert_ok(train_backend_forget(other, directory, where, &err), &err);
+    assert_ok(train_backend_forget(other, directory, where, &err), &err);
     assert_int_equal(train_backend_load(other, directory, where, true, 0, &err), ERR_MISSING);
     train_backend_answer_deinit(&one);
     train_backend_answer_deinit(&two);
@@ -440,28 +420,26 @@ static void check_resume(size_t rank)
     close_fixture(&fixture);
 }
 
-static void test_resume(void **state)
+TEST(resume)
 {
-    (void)state;
     check_resume(0);
     check_resume(3);
 }
 
-static void test_export(void **state)
+TEST(export)
 {
     struct fixture fixture;
     struct err err = {0};
-    (void)state;
     open_fixture(&fixture, "cpu", 0);
     struct train_backend_answer goal = sample(fixture.backend, &fixture.prompt, 5);
     train(fixture.backend, &fixture.prompt, &goal);
     refresh(fixture.backend);
     char *path = mem_printf("%s/model", fixture.learned.directory);
-    must(train_backend_export(fixture.backend, path, &err), &err);
+    assert_ok(train_backend_export(fixture.backend, path, &err), &err);
     struct train_backend_options options = options_of(&fixture, "cpu", 0);
     struct train_backend *other = NULL;
     options.model = path;
-    must(train_backend_open(&other, &options, &err), &err);
+    assert_ok(train_backend_open(&other, &options, &err), &err);
     struct train_backend_answer one = sample(fixture.backend, &fixture.prompt, 6);
     struct train_backend_answer two = sample(other, &fixture.prompt, 6);
     assert_true(is_same(&one, &two));
@@ -475,13 +453,12 @@ static void test_export(void **state)
 
 /* ----------------------------------------------------------------------------------- refusals */
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
     struct fixture fixture;
     struct train_backend *backend = NULL;
     struct err err = {0};
     char *where = NULL;
-    (void)state;
     open_fixture(&fixture, "reference", 0);
     const char *directory = fixture.learned.directory;
     struct train_backend_options options = options_of(&fixture, "reference", 0);
@@ -506,19 +483,18 @@ static void test_refusals(void **state)
 }
 
 /* A checkpoint that is cut short: said with each call, until one is loaded that is whole. */
-static void test_torn(void **state)
+TEST(torn)
 {
     struct fixture fixture;
     struct err err = {0};
     char *whole = NULL, *torn = NULL;
     uint64_t version;
-    (void)state;
     open_fixture(&fixture, "reference", 0);
     const char *directory = fixture.learned.directory;
-    must(train_backend_save(fixture.backend, directory, "whole", &whole, &err), &err);
-    must(train_backend_save(fixture.backend, directory, "torn", &torn, &err), &err);
+    assert_ok(train_backend_save(fixture.backend, directory, "whole", &whole, &err), &err);
+    assert_ok(train_backend_save(fixture.backend, directory, "torn", &torn, &err), &err);
     char *path = mem_printf("%s/%s/model.safetensors", directory, torn);
-    must(file_write_atomic(path, "x", 1, 0600, &err), &err);
+    assert_ok(file_write_atomic(path, "x", 1, 0600, &err), &err);
     assert_true(train_backend_load(fixture.backend, directory, torn, true, 0, &err) < 0);
     assert_int_equal(train_backend_refresh(fixture.backend, &version, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "could not be read to its end"));
@@ -526,23 +502,10 @@ static void test_torn(void **state)
     assert_int_equal(train_backend_step(fixture.backend, &lm_adam_defaults, &norm, &err),
                      ERR_INPUT);
     assert_true(norm == 0);
-    must(train_backend_load(fixture.backend, directory, whole, true, 0, &err), &err);
+    assert_ok(train_backend_load(fixture.backend, directory, whole, true, 0, &err), &err);
     assert_int_equal(refresh(fixture.backend), 0);
     mem_free(path);
     mem_free(whole);
     mem_free(torn);
     close_fixture(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prompts),  cmocka_unit_test(test_bad_prompts),
-        cmocka_unit_test(test_bounds),   cmocka_unit_test(test_stop),
-        cmocka_unit_test(test_crowd),    cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_learning), cmocka_unit_test(test_resume),
-        cmocka_unit_test(test_export),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_torn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,10 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "problem/dtype.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <string.h>
 
-static void test_facts(void **state)
+TEST(facts)
 {
-    (void)state;
     assert_int_equal(DTYPE_COUNT, 12);
     for (uint32_t type = 0; type < DTYPE_COUNT; type++) {
         const struct dtype_facts *facts = dtype_facts(type);
@@ -50,9 +42,8 @@ static uint16_t nearest_16(uint32_t type, double value)
     return (uint16_t)(bits | (signbit(value) ? 0x8000 : 0));
 }
 
-static void test_every_16_bit_value(void **state)
+TEST(every_16_bit_value)
 {
-    (void)state;
     static const uint32_t types[] = {DTYPE_F16, DTYPE_BF16};
     for (size_t t = 0; t < 2; t++) {
         for (uint32_t bits = 0; bits <= UINT16_MAX; bits++) {
@@ -67,9 +58,8 @@ static void test_every_16_bit_value(void **state)
     }
 }
 
-static void test_rounding_16(void **state)
+TEST(rounding_16)
 {
-    (void)state;
     static const uint32_t types[] = {DTYPE_F16, DTYPE_BF16};
     uint64_t random = 7;
     for (size_t t = 0; t < 2; t++) {
@@ -91,9 +81,8 @@ static void test_rounding_16(void **state)
     }
 }
 
-static void test_half_by_hand(void **state)
+TEST(half_by_hand)
 {
-    (void)state;
     static const struct {
         uint32_t type;
         double value;
@@ -140,9 +129,8 @@ static void test_half_by_hand(void **state)
     assert_int_equal(quiet & 0x7FC0, 0x7FC0);
 }
 
-static void test_integers(void **state)
+TEST(integers)
 {
-    (void)state;
     static const struct {
         uint32_t type;
         double value, stored;
@@ -196,21 +184,10 @@ static void test_integers(void **state)
     assert_true(all == UINT64_MAX);
 }
 
-static void test_unknown_type(void **state)
+TEST(unknown_type)
 {
-    (void)state;
     uint64_t room = 42;
     dtype_store(DTYPE_COUNT, &room, 0, 1);
     assert_int_equal(room, 42);
     assert_true(isnan(dtype_load(DTYPE_COUNT, &room, 0)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),       cmocka_unit_test(test_every_16_bit_value),
-        cmocka_unit_test(test_rounding_16), cmocka_unit_test(test_half_by_hand),
-        cmocka_unit_test(test_integers),    cmocka_unit_test(test_unknown_type),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

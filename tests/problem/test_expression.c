@@ -1,17 +1,10 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/limits.h"
 #include "problem/expression.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const names[] = {"rows", "cols", "zero", "minimum"};
 static const int64_t values[] = {12, 5, 0, 3};
@@ -82,9 +75,8 @@ static const struct {
     {"rows\n+ cols", 17},
 };
 
-static void test_values(void **state)
+TEST(values)
 {
-    (void)state;
     struct arena arena = {0};
     for (size_t i = 0; i < COUNT(accepted); i++) {
         const struct expression *expression;
@@ -100,9 +92,8 @@ static void test_values(void **state)
 }
 
 /* Nothing that is no number ever passes for true. */
-static void test_no_number(void **state)
+TEST(no_number)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool zero; /* else NaN */
@@ -132,9 +123,8 @@ static void test_no_number(void **state)
     arena_deinit(&arena);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *error;
@@ -203,9 +193,8 @@ static void test_refused(void **state)
     arena_deinit(&arena);
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
-    (void)state;
     struct arena arena = {0};
     const struct expression *expression;
     struct err err = {0};
@@ -242,9 +231,8 @@ static void test_bounds(void **state)
 }
 
 /* Numbers against the C library, over the range where ours promises to be exact. */
-static void test_numbers(void **state)
+TEST(numbers)
 {
-    (void)state;
     struct arena arena = {0};
     uint64_t random = 1;
     for (int i = 0; i < 20000; i++) {
@@ -262,21 +250,10 @@ static void test_numbers(void **state)
     arena_deinit(&arena);
 }
 
-static void test_reserved(void **state)
+TEST(reserved)
 {
-    (void)state;
     assert_true(expression_reserves("min"));
     assert_true(expression_reserves("and"));
     assert_false(expression_reserves("rows"));
     assert_false(expression_reserves("mi"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),  cmocka_unit_test(test_no_number),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_reserved),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 /* Fills: against a slow reference that says in plain words what each value is, for every type and
  * instruction set; and what the values look like together. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "problem/fill.h"
 #include "problem/fill_plan.h"
 #include "problem/fill_variant.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define GUARD 64 /* bytes before and behind an array that no fill may touch */
 
@@ -175,9 +168,8 @@ static void compare_variants(const struct layout_argument *argument, uint32_t in
     free(wanted);
 }
 
-static void test_reference(void **state)
+TEST(reference)
 {
-    (void)state;
     static const uint64_t counts[] = {1, 2, 255, 256, 257, 1000};
     for (size_t f = 0; f < COUNT(number_fills); f++)
         for (uint32_t type = 0; type < DTYPE_COUNT; type++)
@@ -191,9 +183,8 @@ static void test_reference(void **state)
 }
 
 /* Moments of 200000 elements, with bounds of about six deviations of the estimate. */
-static void test_statistics(void **state)
+TEST(statistics)
 {
-    (void)state;
     static const struct {
         struct layout_argument argument;
         double mean, deviation, low, high; /* [low, high) */
@@ -234,9 +225,8 @@ static void test_statistics(void **state)
 }
 
 /* A normal fill follows the bell: shares within 1, 2 and 3 deviations, of Irwin-Hall with n = 4. */
-static void test_shape_of_normal(void **state)
+TEST(shape_of_normal)
 {
-    (void)state;
     struct layout_argument argument = make(DTYPE_F32, FILL_NORMAL, N, 0, 1);
     unsigned char *slot = guarded(&argument);
     fill_argument(&argument, 0, 99, slot);
@@ -258,9 +248,8 @@ static void test_shape_of_normal(void **state)
     free(slot);
 }
 
-static void test_integers_are_even(void **state)
+TEST(integers_are_even)
 {
-    (void)state;
     enum { RANGE = 11 };
     struct layout_argument argument = make(DTYPE_U8, FILL_INTEGER, 110000, 0, RANGE);
     unsigned char *slot = guarded(&argument);
@@ -273,9 +262,8 @@ static void test_integers_are_even(void **state)
     free(slot);
 }
 
-static void test_permutation(void **state)
+TEST(permutation)
 {
-    (void)state;
     static const uint64_t counts[] = {1, 2, 3, 4, 5, 63, 64, 65, 127, 1000, 65536, 100003};
     static const uint32_t types[] = {DTYPE_I32, DTYPE_U32, DTYPE_I64, DTYPE_U64};
     for (size_t c = 0; c < COUNT(counts); c++) {
@@ -304,9 +292,8 @@ static void test_permutation(void **state)
 }
 
 /* All six orders of three elements come up, and about equally often. */
-static void test_permutations_of_three(void **state)
+TEST(permutations_of_three)
 {
-    (void)state;
     int orders[27] = {0}, kinds = 0;
     struct layout_argument argument = make(DTYPE_U8, FILL_PERMUTATION, 3, 0, 0);
     unsigned char slot[GUARD + 8];
@@ -322,9 +309,8 @@ static void test_permutations_of_three(void **state)
     assert_int_equal(kinds, 6);
 }
 
-static void test_offsets(void **state)
+TEST(offsets)
 {
-    (void)state;
     static const struct {
         uint32_t type;
         uint64_t count;
@@ -361,9 +347,8 @@ static void test_offsets(void **state)
 }
 
 /* The same seed gives the same bytes; another seed, argument or place gives others. */
-static void test_seeds(void **state)
+TEST(seeds)
 {
-    (void)state;
     static const uint32_t kinds[] = {FILL_NORMAL, FILL_UNIFORM, FILL_INTEGER, FILL_PERMUTATION,
                                      FILL_OFFSETS};
     for (size_t k = 0; k < COUNT(kinds); k++) {
@@ -391,9 +376,8 @@ static void test_seeds(void **state)
 }
 
 /* Seeds and arguments that differ in one bit, or follow each other, share no stream. */
-static void test_seed_independence(void **state)
+TEST(seed_independence)
 {
-    (void)state;
     struct layout_argument argument = make(DTYPE_F64, FILL_NORMAL, 4096, 0, 1);
     unsigned char *first = guarded(&argument), *second = guarded(&argument);
     const double *a = (const double *)(first + GUARD), *b = (const double *)(second + GUARD);
@@ -412,9 +396,8 @@ static void test_seed_independence(void **state)
     free(second);
 }
 
-static void test_slot(void **state)
+TEST(slot)
 {
-    (void)state;
     static struct layout layout = {.count = 6,
                                    .bytes = 8192,
                                    .arguments = {
@@ -453,9 +436,8 @@ static void test_slot(void **state)
 }
 
 /* What a GPU is told of a fill makes the same numbers. */
-static void test_plans(void **state)
+TEST(plans)
 {
-    (void)state;
     static const struct {
         struct layout_argument argument;
         bool plain;
@@ -494,22 +476,4 @@ static void test_plans(void **state)
         }
     }
     free(filled);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reference),
-        cmocka_unit_test(test_statistics),
-        cmocka_unit_test(test_shape_of_normal),
-        cmocka_unit_test(test_integers_are_even),
-        cmocka_unit_test(test_permutation),
-        cmocka_unit_test(test_permutations_of_three),
-        cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_seed_independence),
-        cmocka_unit_test(test_slot),
-        cmocka_unit_test(test_plans),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

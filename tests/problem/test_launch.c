@@ -1,14 +1,7 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "problem/launch.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define SIGNATURE "void solution(const float *x, float *y, float alpha, size_t rows, size_t cols)"
 
@@ -41,7 +34,7 @@ static int plan(struct parsed *parsed, const char *source, int64_t rows, int64_t
                                         &parsed->err);
 }
 
-static void test_everything_in_a_line(void **state)
+TEST(everything_in_a_line)
 {
     static const char source[] =
         "#include <cmath>\n"
@@ -51,7 +44,6 @@ static void test_everything_in_a_line(void **state)
         "\t// launch: second block=rows grid=(rows + 1) * 2\n"
         "__global__ void first();\n";
     struct parsed parsed;
-    (void)state;
     if (plan(&parsed, source, 10, 100) < 0)
         fail_msg("line %u: %s", parsed.line, parsed.err.text);
     const struct launch_call *call = &parsed.launch.calls[0];
@@ -90,10 +82,9 @@ static void test_everything_in_a_line(void **state)
     arena_deinit(&parsed.arena);
 }
 
-static void test_fallback(void **state)
+TEST(fallback)
 {
     struct parsed parsed;
-    (void)state;
     assert_int_equal(parse(&parsed, "int x;\n", "grid=(rows) block=(64)"), 0);
     assert_string_equal(parsed.launch.calls[0].kernel, "solution");
     assert_int_equal(parsed.launch.calls[0].line, 0);
@@ -156,9 +147,8 @@ static const struct {
     {"// scratch: a bytes=rows - 10\n// launch: k grid=(1) block=(1)", 1, "bytes: rows - 10 is 0"},
 };
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(refused); i++) {
         struct parsed parsed;
         int result = plan(&parsed, refused[i].source, 10, 100);
@@ -170,13 +160,12 @@ static void test_refused(void **state)
     }
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
     char text[LAUNCH_LINE_BYTES + 64];
     static const char one[] = "// launch: k grid=(1) block=(1)\n";
     char lines[sizeof one * (LAUNCH_CALLS + 1)] = "";
     struct parsed parsed;
-    (void)state;
     snprintf(text, sizeof text, "// launch: k grid=(1)%*s block=(1)", LAUNCH_LINE_BYTES, "");
     assert_int_equal(parse(&parsed, text, NULL), ERR_INPUT);
     assert_non_null(strstr(parsed.err.text, "longer than"));
@@ -219,22 +208,9 @@ static const struct {
     {"", "grid=(1) block=(1)", false},
 };
 
-static void test_which_sources(void **state)
+TEST(which_sources)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(kinds); i++)
         if (launch_wanted(kinds[i].source, kinds[i].fallback) != kinds[i].wanted)
             fail_msg("%s", kinds[i].source);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything_in_a_line),
-        cmocka_unit_test(test_fallback),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_which_sources),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,11 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "problem/fill_check.h"
 #include "problem/native.h"
 #include "problem/problem.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static const char text[] =
     "name: mixed\nsummary: s\n"
@@ -31,13 +24,11 @@ static const char text[] =
 static void load(struct problem *problem)
 {
     struct err err = {0};
-    if (problem_parse_yaml(problem, "problem.yaml", text, strlen(text), &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(problem_parse_yaml(problem, "problem.yaml", text, strlen(text), &err), &err);
 }
 
-static void test_places(void **state)
+TEST(places)
 {
-    (void)state;
     struct problem problem;
     load(&problem);
     static const struct size_set sets[] = {{{1, 1}},     {{1, 2}},    {{3, 17}},
@@ -47,8 +38,7 @@ static void test_places(void **state)
         struct err err = {0};
         uint64_t rows = (uint64_t)sets[s].value[0], cols = (uint64_t)sets[s].value[1];
         memset(&layout, 0xAB, sizeof layout);
-        if (problem_layout(&problem, &sets[s], &layout, &err) < 0)
-            fail_msg("%s", err.text);
+        assert_ok(problem_layout(&problem, &sets[s], &layout, &err), &err);
         const struct layout_argument *arguments = layout.arguments;
         assert_int_equal(layout.count, 7);
         assert_int_equal(layout.bytes % 4096, 0);
@@ -85,9 +75,8 @@ static void test_places(void **state)
     problem_deinit(&problem);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     struct problem problem;
     load(&problem);
     static const struct {
@@ -132,9 +121,8 @@ static void test_refused(void **state)
     problem_deinit(&problem);
 }
 
-static void test_largest(void **state)
+TEST(largest)
 {
-    (void)state;
     struct problem problem;
     struct layout layout;
     struct err err = {0};
@@ -150,9 +138,8 @@ static void test_largest(void **state)
     problem_deinit(&problem);
 }
 
-static void test_fill_values(void **state)
+TEST(fill_values)
 {
-    (void)state;
     static const struct {
         enum fill_kind kind;
         uint32_t dtype;
@@ -219,9 +206,8 @@ static void test_fill_values(void **state)
     }
 }
 
-static void test_fill_kinds(void **state)
+TEST(fill_kinds)
 {
-    (void)state;
     for (uint32_t type = 0; type < DTYPE_COUNT; type++) {
         bool floating = dtype_facts(type)->floating;
         for (int scalar = 0; scalar < 2; scalar++) {
@@ -234,14 +220,4 @@ static void test_fill_kinds(void **state)
             assert_int_equal(fill_check_kind(FILL_OFFSETS, type, scalar) == NULL, whole);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),     cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_largest),    cmocka_unit_test(test_fill_values),
-        cmocka_unit_test(test_fill_kinds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

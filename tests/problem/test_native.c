@@ -1,19 +1,12 @@
 /* problem.yaml: what is accepted and how it reads, what is refused and where exactly. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "problem/load.h"
 #include "problem/native.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,13 +43,11 @@ static char *edited(const char *from, const char *to)
 static void parse(struct problem *problem, const char *text)
 {
     struct err err = {0};
-    if (problem_parse_yaml(problem, PATH, text, strlen(text), &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(problem_parse_yaml(problem, PATH, text, strlen(text), &err), &err);
 }
 
-static void test_category(void **state)
+TEST(category)
 {
-    (void)state;
     struct problem problem;
     char *text = edited("require:", "category: normalization\nrequire:");
     parse(&problem, text);
@@ -65,9 +56,8 @@ static void test_category(void **state)
     free(text);
 }
 
-static void test_base(void **state)
+TEST(base)
 {
-    (void)state;
     struct problem problem;
     parse(&problem, base);
     assert_string_equal(problem.category, "");
@@ -116,9 +106,8 @@ static void test_base(void **state)
 }
 
 /* One edit of the base, and what is different after it. */
-static void test_accepted(void **state)
+TEST(accepted)
 {
-    (void)state;
     static const struct {
         const char *from, *to;
     } rows[] = {
@@ -375,9 +364,8 @@ static const struct {
     {"work: {", "oracle: maybe\nwork: {", "15:9: oracle must be true or false, not 'maybe'"},
 };
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     int wrong = 0;
     for (size_t i = 0; i < COUNT(refused); i++) {
         struct problem problem;
@@ -403,9 +391,8 @@ static void test_refused(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static void test_not_text(void **state)
+TEST(not_text)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t bytes;
@@ -428,9 +415,8 @@ static void test_not_text(void **state)
     }
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
-    (void)state;
     char text[16384];
     struct problem problem;
     struct err err = {0};
@@ -467,9 +453,8 @@ static void test_bounds(void **state)
 }
 
 /* A long quoted name is cut, and never in the middle of a character. */
-static void test_errors_are_utf8(void **state)
+TEST(errors_are_utf8)
 {
-    (void)state;
     char key[256];
     memset(key, 0, sizeof key);
     for (int shift = 0; shift < 4; shift++) {
@@ -485,9 +470,8 @@ static void test_errors_are_utf8(void **state)
 }
 
 /* Types of arguments, and whether double may take their place in an oracle. */
-static void test_oracle(void **state)
+TEST(oracle)
 {
-    (void)state;
     static const struct {
         const char *type, *c_type, *fill, *extra;
         bool loads, oracle;
@@ -539,9 +523,8 @@ static void test_oracle(void **state)
     }
 }
 
-static void test_tolerances(void **state)
+TEST(tolerances)
 {
-    (void)state;
     static const char text[] =
         "name: softmax\nsummary: s\n"
         "signature: void solution(float *a, float *b, int32_t *c, size_t n)\n"
@@ -578,13 +561,11 @@ static void write_file(const char *directory, const char *name, const char *text
     char path[512];
     struct err err = {0};
     snprintf(path, sizeof path, "%s/%s", directory, name);
-    if (file_write_atomic(path, text, bytes, 0644, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_write_atomic(path, text, bytes, 0644, &err), &err);
 }
 
-static void test_load(void **state)
+TEST(load)
 {
-    (void)state;
     char root[] = "/tmp/test_native.XXXXXX";
     assert_non_null(mkdtemp(root));
     char directory[64], path[128], wanted[256];
@@ -613,8 +594,7 @@ static void test_load(void **state)
     static const char *const endings[] = {"", "/", "/problem.yaml"};
     for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s%s", directory, endings[i]);
-        if (problem_load(&problem, path, i == 2 ? "my/id" : NULL, &err) < 0)
-            fail_msg("%s", err.text);
+        assert_ok(problem_load(&problem, path, i == 2 ? "my/id" : NULL, &err), &err);
         assert_string_equal(problem.id, i == 2 ? "my/id" : "softmax");
         assert_string_equal(problem.directory, directory);
         snprintf(path, sizeof path, "%s/reference.c", directory);
@@ -638,9 +618,8 @@ static void test_load(void **state)
     file_remove_tree(root);
 }
 
-static void test_draw(void **state)
+TEST(draw)
 {
-    (void)state;
     struct problem problem;
     struct size_set sizes, again;
     parse(&problem, base);
@@ -676,22 +655,4 @@ static void test_draw(void **state)
     assert_true(rows[0] > 25 && rows[1] > 25);
     problem_deinit(&problem);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_base),
-        cmocka_unit_test(test_category),
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_not_text),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_errors_are_utf8),
-        cmocka_unit_test(test_oracle),
-        cmocka_unit_test(test_tolerances),
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_draw),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* Finding problems by name, in trees that look like ours and like a KernelBench checkout. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "problem/suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,11 +18,9 @@ static void put(const char *directory, const char *name, const char *text)
     snprintf(path, sizeof path, "%s/%s", directory, name);
     char *slash = strrchr(path, '/');
     *slash = '\0';
-    if (file_make_directories(path, 0755, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_make_directories(path, 0755, &err), &err);
     *slash = '/';
-    if (file_write_atomic(path, text, strlen(text), 0644, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_write_atomic(path, text, strlen(text), 0644, &err), &err);
 }
 
 static void put_native(const char *directory, const char *name, const char *summary)
@@ -57,9 +48,8 @@ static void put_torch(const char *directory, const char *name, const char *summa
     put(directory, name, text);
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     if (!mkdtemp(root))
         return -1;
     snprintf(problems, sizeof problems, "%s/problems", root);
@@ -86,16 +76,16 @@ static int setup(void **state)
     return mkdir(empty, 0755);
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     file_remove_tree(root);
     return 0;
 }
 
-static void test_listing(void **state)
+TEST_GROUP(setup, teardown);
+
+TEST(listing)
 {
-    (void)state;
     static const char *const wanted[] = {"gemm",          "softmax",  "torch/relu",
                                          "torch/softmax", "level1/1", "level1/23",
                                          "level1/100",    "level2/1", "level10/2"};
@@ -118,9 +108,8 @@ static void test_listing(void **state)
     assert_int_equal(suite.count, 0);
 }
 
-static void test_find(void **state)
+TEST(find)
 {
-    (void)state;
     static const struct {
         const char *what, *id;
     } rows[] = {
@@ -155,9 +144,8 @@ static void test_find(void **state)
     suite_close(&suite);
 }
 
-static void test_first_root_wins(void **state)
+TEST(first_root_wins)
 {
-    (void)state;
     static const struct {
         bool plain_first;
         const char *what, *summary;
@@ -191,9 +179,8 @@ static void test_first_root_wins(void **state)
     suite_close(&suite);
 }
 
-static void test_load(void **state)
+TEST(load)
 {
-    (void)state;
     static const struct {
         const char *what; /* %s: the problems folder */
         const char *id, *name;
@@ -240,9 +227,8 @@ static void test_load(void **state)
 }
 
 /* An exact id looks at nothing else: broken neighbours and missing roots do not matter. */
-static void test_opens_no_more(void **state)
+TEST(opens_no_more)
 {
-    (void)state;
     char other[128];
     snprintf(other, sizeof other, "%s/nothing", root);
     const char *const roots[] = {problems, other};
@@ -262,9 +248,8 @@ static void test_opens_no_more(void **state)
     file_remove_tree(broken);
 }
 
-static void test_missing(void **state)
+TEST(missing)
 {
-    (void)state;
     static const struct {
         const char *what, *error;
     } rows[] = {
@@ -288,9 +273,8 @@ static void test_missing(void **state)
     }
 }
 
-static void test_bad_roots(void **state)
+TEST(bad_roots)
 {
-    (void)state;
     struct suite suite;
     struct err err = {0};
     char path[256], wanted[512];
@@ -310,15 +294,4 @@ static void test_bad_roots(void **state)
     const char *const second[] = {problems, empty};
     assert_int_equal(suite_open(&suite, second, 2, &err), ERR_MISSING);
     assert_string_equal(err.text, wanted);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listing),         cmocka_unit_test(test_find),
-        cmocka_unit_test(test_first_root_wins), cmocka_unit_test(test_load),
-        cmocka_unit_test(test_opens_no_more),   cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_bad_roots),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
 }

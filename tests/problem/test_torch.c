@@ -1,21 +1,13 @@
 /* What the text of a torch module must hold, and what is read from it. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "problem/torch.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
-#include <string.h>
 
 #define REST "def get_inputs():\n    pass\ndef get_init_inputs():\n    pass\n"
 
-static void test_summary(void **state)
+TEST(summary)
 {
-    (void)state;
     static const struct {
         const char *text, *summary;
     } rows[] = {
@@ -54,9 +46,8 @@ static void test_summary(void **state)
     }
 }
 
-static void test_category(void **state)
+TEST(category)
 {
-    (void)state;
     static const struct {
         const char *text, *category;
     } rows[] = {
@@ -86,9 +77,8 @@ static void test_category(void **state)
 }
 
 /* Another class than Model, in a text that somebody sent. */
-static void test_entry_point(void **state)
+TEST(entry_point)
 {
-    (void)state;
     static const char net[] = "class Net:\n    \"One.\"\n" REST;
     struct problem problem = {0}, other = {0};
     struct err err = {0};
@@ -111,9 +101,8 @@ static void test_entry_point(void **state)
     problem_deinit(&problem);
 }
 
-static void test_missing(void **state)
+TEST(missing)
 {
-    (void)state;
     static const struct {
         const char *text, *missing;
     } rows[] = {
@@ -146,9 +135,8 @@ static void test_missing(void **state)
     assert_string_equal(err.text, "x.py:1: holds a NUL byte; a source is text");
 }
 
-static void test_long_summary(void **state)
+TEST(long_summary)
 {
-    (void)state;
     char text[1024];
     for (int shift = 0; shift < 2; shift++) {
         size_t used = (size_t)snprintf(text, sizeof text, "class Model:\n    \"%s",
@@ -163,9 +151,8 @@ static void test_long_summary(void **state)
     }
 }
 
-static void test_id(void **state)
+TEST(id)
 {
-    (void)state;
     static const struct {
         const char *path, *id;
     } rows[] = {
@@ -187,14 +174,4 @@ static void test_id(void **state)
         assert_string_equal(torch_id(&arena, rows[i].path), rows[i].id);
         arena_deinit(&arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_summary),      cmocka_unit_test(test_category),
-        cmocka_unit_test(test_entry_point),  cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_long_summary), cmocka_unit_test(test_id),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * is there, and has one result. TEST_KILL_TRIALS trials for each store (20). */
 #include "../support/redis_server.h"
 
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -9,21 +10,15 @@
 #include "queue/queue.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define JOBS 60
 #define DOCUMENTS 4
@@ -256,9 +251,8 @@ static int trials(void)
     return wanted ? (int)strtol(wanted, NULL, 10) : 20;
 }
 
-static void test_sqlite_survives(void **state)
+TEST(sqlite_survives)
 {
-    (void)state;
     for (int i = 0; i < trials(); i++) {
         char url[256];
         snprintf(url, sizeof url, "sqlite:%s/%d.db", directory, i);
@@ -266,9 +260,8 @@ static void test_sqlite_survives(void **state)
     }
 }
 
-static void test_redis_survives(void **state)
+TEST(redis_survives)
 {
-    (void)state;
     if (!redis_server_usable())
         skip();
     redis_server_start(&server);
@@ -284,16 +277,12 @@ static void test_redis_survives(void **state)
 int main(void)
 {
     log_set_level(LOG_LEVEL_ERROR);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sqlite_survives),
-        cmocka_unit_test(test_redis_survives),
-    };
     const char *parent = getenv("TMPDIR");
     snprintf(directory, sizeof directory, "%s/warpgym-kill-XXXXXX", parent ? parent : "/tmp");
     ledger = mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (ledger == MAP_FAILED || !mkdtemp(directory))
         return 1;
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = tests_run();
     file_remove_tree(directory);
     return result;
 }

@@ -1,7 +1,7 @@
 #include "../support/queue_suite.h"
 #include "../support/redis_server.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -9,19 +9,13 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_MS 30000 /* no slow machine reaches it */
 
@@ -90,8 +84,7 @@ static const struct queue_place place = {"redis://", fresh, age, NULL};
 static void put_one(struct queue *queue, const char *id)
 {
     struct queue_submission one = {.id = id, .needs = "cpu"};
-    if (queue_put(queue, &one, 1, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(queue_put(queue, &one, 1, &err), &err);
 }
 
 struct told {
@@ -127,9 +120,8 @@ static void put_and_cancel(struct queue *queue, const char *id)
         fail_msg("%s", err.text);
 }
 
-static void test_urls(void **state)
+TEST_FUNCTION(urls)
 {
-    (void)state;
     static const struct {
         const char *place, *user, *password, *host;
         int port, database;
@@ -167,9 +159,8 @@ static void test_urls(void **state)
     }
 }
 
-static void test_a_server_that_is_not_there(void **state)
+TEST(a_server_that_is_not_there)
 {
-    (void)state;
     struct redis_server gone = {.durable = false};
     struct queue_options options = {.call_ms = 200};
     struct queue *queue;
@@ -186,9 +177,8 @@ static void test_a_server_that_is_not_there(void **state)
 }
 
 /* It takes the connection and never says a word. */
-static void test_a_server_that_is_silent(void **state)
+TEST(a_server_that_is_silent)
 {
-    (void)state;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -204,9 +194,8 @@ static void test_a_server_that_is_silent(void **state)
     close(fd);
 }
 
-static void test_passwords(void **state)
+TEST(passwords)
 {
-    (void)state;
     struct redis_server closed = {.password = "sesame"};
     struct queue *queue;
     struct queue_options options = {.call_ms = 2000};
@@ -225,9 +214,8 @@ static void test_passwords(void **state)
     redis_server_remove(&closed);
 }
 
-static void test_data_that_is_not_ours(void **state)
+TEST(data_that_is_not_ours)
 {
-    (void)state;
     static const struct {
         const char *command;
         int code;
@@ -247,9 +235,8 @@ static void test_data_that_is_not_ours(void **state)
     }
 }
 
-static void test_records_that_make_no_sense(void **state)
+TEST(records_that_make_no_sense)
 {
-    (void)state;
     static const char *const changes[] = {"HSET warpgym:job:a state 9",
                                           "HSET warpgym:job:a sequence x",
                                           "HSET warpgym:job:a priority -1",
@@ -276,9 +263,8 @@ static void test_records_that_make_no_sense(void **state)
 }
 
 /* Scripts are gone, connections broken, jobs there: the next call does not notice. */
-static void test_a_server_that_was_killed_comes_back(void **state)
+TEST(a_server_that_was_killed_comes_back)
 {
-    (void)state;
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
     static struct told told = {.watcher.tell = tell}; /* outlives a failure */
     struct queue_job job;
@@ -303,9 +289,8 @@ static void test_a_server_that_was_killed_comes_back(void **state)
 }
 
 /* Its numbers begin anew, and no connection breaks. */
-static void test_a_server_that_is_emptied(void **state)
+TEST(a_server_that_is_emptied)
 {
-    (void)state;
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
     static struct told told = {.watcher.tell = tell}; /* outlives a failure */
     char id[16];
@@ -334,9 +319,8 @@ static void test_a_server_that_is_emptied(void **state)
 }
 
 /* As behind a network that is cut: nothing comes back, nothing is refused. */
-static void test_a_server_that_pauses(void **state)
+TEST(a_server_that_pauses)
 {
-    (void)state;
     struct queue_options options = {.call_ms = 300};
     struct queue *queue = queue_suite_open(&place, fresh(), &options);
     struct queue_submission one = {.id = "a", .needs = "cpu"};
@@ -356,9 +340,8 @@ static void test_a_server_that_pauses(void **state)
     queue_close(queue);
 }
 
-static void test_a_server_without_memory(void **state)
+TEST(a_server_without_memory)
 {
-    (void)state;
     static char bytes[1 << 20];
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
     struct queue_submission one = {.id = "a",
@@ -376,17 +359,6 @@ static void test_a_server_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest alone[] = {cmocka_unit_test(test_urls)};
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_server_that_is_not_there),
-        cmocka_unit_test(test_a_server_that_is_silent),
-        cmocka_unit_test(test_passwords),
-        cmocka_unit_test(test_data_that_is_not_ours),
-        cmocka_unit_test(test_records_that_make_no_sense),
-        cmocka_unit_test(test_a_server_that_was_killed_comes_back),
-        cmocka_unit_test(test_a_server_that_is_emptied),
-        cmocka_unit_test(test_a_server_that_pauses),
-        cmocka_unit_test(test_a_server_without_memory),
-    };
     log_set_level(LOG_LEVEL_ERROR);
     int result = cmocka_run_group_tests(alone, NULL, NULL);
     if (!redis_server_usable())
@@ -394,7 +366,7 @@ int main(void)
     redis_server_start(&server);
     control = redis_server_connect(&server);
     result |= queue_suite_run(&place);
-    result |= cmocka_run_group_tests(tests, NULL, NULL);
+    result |= tests_run();
     redisFree(control);
     redis_server_remove(&server);
     return result;

@@ -83,11 +83,12 @@ static void assert_listed(int state, const char *batch, size_t expected)
     assert_int_equal(count, expected);
 }
 
+TEST_EACH(suite_set_up, suite_tear_down);
+
 /* --------------------------------------------------------------------------------------- ended */
 
-static void test_retention_by_count(void **state)
+TEST(retention_by_count)
 {
-    (void)state;
     struct queue_options options = {.keep_jobs = 4};
     suite_reopen(&options);
     end_many(9);
@@ -107,9 +108,8 @@ static void test_retention_by_count(void **state)
 }
 
 /* Nobody knows their sizes any more: those of the others still decide. */
-static void test_retention_by_size(void **state)
+TEST(retention_by_size)
 {
-    (void)state;
     struct queue_options options = {.keep_bytes = 3 * 11};
     suite_reopen(&options);
     end_many(9);
@@ -119,9 +119,8 @@ static void test_retention_by_size(void **state)
     assert_int_equal(ask_number("HGET warpgym:meta kept_bytes"), 3 * 11);
 }
 
-static void test_retention_removes_a_bounded_number(void **state)
+TEST(retention_removes_a_bounded_number)
 {
-    (void)state;
     struct queue_reaping reaping;
     struct queue_options options = {.keep_jobs = 1};
     suite_reopen(&options);
@@ -134,9 +133,8 @@ static void test_retention_removes_a_bounded_number(void **state)
     assert_int_equal(suite_get("699").state, QUEUE_DONE);
 }
 
-static void test_answers_of_a_key(void **state)
+TEST(answers_of_a_key)
 {
-    (void)state;
     static const char *const ids[] = {"a", "b", "c"};
     struct queue_job job;
     for (size_t i = 0; i < COUNT(ids); i++) {
@@ -158,9 +156,8 @@ static void test_answers_of_a_key(void **state)
 
 /* ---------------------------------------------------------------------------------- not ended */
 
-static void test_statistics(void **state)
+TEST(statistics)
 {
-    (void)state;
     suite_put("a");
     suite_put("b");
     suite_put("c");
@@ -177,9 +174,8 @@ static void test_statistics(void **state)
     suite_assert_nothing_to_claim();
 }
 
-static void test_claims(void **state)
+TEST(claims)
 {
-    (void)state;
     suite_put("a");
     suite_put("b");
     vanish("a");
@@ -190,9 +186,8 @@ static void test_claims(void **state)
     assert_int_equal(ask_number("ZCARD warpgym:all"), 1);
 }
 
-static void test_leases(void **state)
+TEST(leases)
 {
-    (void)state;
     suite_put("a");
     struct queue_job job = suite_claim("a");
     vanish("a");
@@ -208,9 +203,8 @@ static void test_leases(void **state)
 }
 
 /* Under the same name, whatever the old one was doing: it runs, once, and ends. */
-static void test_putting_anew(void **state)
+TEST(putting_anew)
 {
-    (void)state;
     static const char *const needs[] = {"cpu", "gpu"};
     for (size_t i = 0; i < 2 * 3; i++) {
         struct queue_job job;
@@ -239,23 +233,13 @@ static void test_putting_anew(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        SUITE_TEST(test_retention_by_count),
-        SUITE_TEST(test_retention_by_size),
-        SUITE_TEST(test_retention_removes_a_bounded_number),
-        SUITE_TEST(test_answers_of_a_key),
-        SUITE_TEST(test_statistics),
-        SUITE_TEST(test_claims),
-        SUITE_TEST(test_leases),
-        SUITE_TEST(test_putting_anew),
-    };
     log_set_level(LOG_LEVEL_ERROR);
     if (!redis_server_usable())
         return 0;
     redis_server_start(&server);
     control = redis_server_connect(&server);
     suite.place = &place;
-    int result = cmocka_run_group_tests(tests, NULL, NULL);
+    int result = tests_run();
     redisFree(control);
     redis_server_remove(&server);
     return result;

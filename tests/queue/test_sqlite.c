@@ -1,23 +1,17 @@
 #include "../support/queue_suite.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* ------------------------------------------------------------------------------ a clock to turn */
 
@@ -101,9 +95,8 @@ static uint64_t returned(struct queue *queue)
 }
 
 /* Somebody sets the wall clock while a job runs: its lease doesn't care. */
-static void test_the_wall_clock_jumps(void **state)
+TEST(the_wall_clock_jumps)
 {
-    (void)state;
     static const int64_t jumps[] = {86400000, -86400000, -999999999999, 1999999999999};
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
     put_one(queue, "a");
@@ -127,9 +120,8 @@ static void test_the_wall_clock_jumps(void **state)
 }
 
 /* No worker survives a boot, whatever the new clock says. */
-static void test_a_boot_ends_all_leases(void **state)
+TEST(a_boot_ends_all_leases)
 {
-    (void)state;
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
     put_one(queue, "a");
     claim_one(queue);
@@ -169,9 +161,8 @@ static uint64_t expired(struct queue *queue)
 
 /* Nobody knows how long the machine was off: a document is not lost for that, and has its whole
  * time again from the first look on. Setting the clock on the wall does nothing. */
-static void test_documents_outlive_a_boot(void **state)
+TEST(documents_outlive_a_boot)
 {
-    (void)state;
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
     put_document(queue, "short", 10000);
     put_document(queue, "long", 60000);
@@ -200,9 +191,8 @@ static void execute(const char *file, const char *text)
     sqlite3_close(handle);
 }
 
-static void test_files_that_are_not_ours(void **state)
+TEST(files_that_are_not_ours)
 {
-    (void)state;
     static const struct {
         const char *bytes, *statements;
         int code;
@@ -269,9 +259,8 @@ static const char old_statements[] =
     "insert into counters values ('sequence', 2), ('change', 5), ('kept', 1), ('kept_bytes', 7),"
     " ('ended:passed', 1);";
 
-static void test_a_file_of_the_version_before(void **state)
+TEST(a_file_of_the_version_before)
 {
-    (void)state;
     fresh();
     execute(path, old_statements);
     for (int opening = 0; opening < 2; opening++) {
@@ -290,9 +279,8 @@ static void test_a_file_of_the_version_before(void **state)
     }
 }
 
-static void test_urls(void **state)
+TEST(urls)
 {
-    (void)state;
     static const struct {
         const char *url;
         int code;
@@ -313,9 +301,8 @@ static void test_urls(void **state)
     }
 }
 
-static void test_a_damaged_file(void **state)
+TEST(a_damaged_file)
 {
-    (void)state;
     struct queue *queue = queue_suite_open(&place, fresh(), NULL);
     for (int i = 0; i < 200; i++) {
         char id[16];
@@ -335,9 +322,8 @@ static void test_a_damaged_file(void **state)
 }
 
 /* A process that keeps the file locked costs a sentence, not a hang. */
-static void test_a_locked_file(void **state)
+TEST(a_locked_file)
 {
-    (void)state;
     sqlite3 *handle;
     struct queue_options options = {.call_ms = 50};
     struct queue *queue = queue_suite_open(&place, fresh(), &options);
@@ -438,9 +424,8 @@ static int run_on_full_disk(void)
     return wrong ? 1 : 0;
 }
 
-static void test_a_full_disk(void **state)
+TEST(a_full_disk)
 {
-    (void)state;
     pid_t pid = fork();
     if (pid == 0)
         _exit(run_on_full_disk());
@@ -455,20 +440,9 @@ static void test_a_full_disk(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_wall_clock_jumps),
-        cmocka_unit_test(test_a_boot_ends_all_leases),
-        cmocka_unit_test(test_documents_outlive_a_boot),
-        cmocka_unit_test(test_files_that_are_not_ours),
-        cmocka_unit_test(test_a_file_of_the_version_before),
-        cmocka_unit_test(test_urls),
-        cmocka_unit_test(test_a_damaged_file),
-        cmocka_unit_test(test_a_locked_file),
-        cmocka_unit_test(test_a_full_disk),
-    };
     make_directory();
     int result = queue_suite_run(&place);
-    result |= cmocka_run_group_tests(tests, NULL, NULL);
+    result |= tests_run();
     file_remove_tree(directory);
     return result;
 }

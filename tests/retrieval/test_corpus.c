@@ -1,22 +1,15 @@
 /* Every form of a corpus, what is left out of it, and lines that are none. */
 #include "retrieval/corpus.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/paths.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ARCHIVE(correct, rest)                                                                     \
     "{\"PyTorch_Code_Module\": \"m\", \"CUDA_Code\": \"__global__ k\", \"Correct\": " correct rest \
@@ -35,7 +28,7 @@ static struct example read_one(const char *text, const struct corpus_options *op
     return example;
 }
 
-static void test_lines(void **state)
+TEST(lines)
 {
     static const struct {
         const char *text, *name, *language, *source;
@@ -71,7 +64,6 @@ static void test_lines(void **state)
          "\"nowhere\", \"language\": \"c\", \"best_turn\": 0}",
          "", "c", "trajectories", CORPUS_FOREIGN},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct corpus_options options = {0};
         enum corpus_fate fate;
@@ -89,7 +81,7 @@ static void test_lines(void **state)
     }
 }
 
-static void test_bad_lines(void **state)
+TEST(bad_lines)
 {
     static const struct {
         const char *text, *format, *complaint;
@@ -103,7 +95,6 @@ static void test_bad_lines(void **state)
          NULL, "category"},
         {"{\"episode\": 1, \"turns\": [], \"language\": \"c\"}", NULL, "problem"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct corpus_options options = {.format = rows[i].format};
         enum corpus_fate fate;
@@ -119,7 +110,7 @@ static void test_bad_lines(void **state)
 }
 
 /* The archive's own fields: whose problem it is, its levels, and what is wrong by its own word. */
-static void test_archive(void **state)
+TEST(archive)
 {
     static const char text[] = ARCHIVE("true", ", \"Level_ID\": 2, \"Task_ID\": 17, "
                                                "\"CUDA_Speedup_Native\": 1.5");
@@ -134,7 +125,6 @@ static void test_archive(void **state)
         {{.levels = 1 << 1}, ARCHIVE("true", ""), CORPUS_FOREIGN},
         {{.include_incorrect = true}, ARCHIVE("false", ""), CORPUS_TAKEN},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         enum corpus_fate fate;
         struct corpus *corpus;
@@ -153,12 +143,11 @@ static void test_archive(void **state)
     }
 }
 
-static void test_formats(void **state)
+TEST(formats)
 {
     struct corpus_options options = {.format = "kernelbok"};
     struct corpus *corpus;
     struct err err;
-    (void)state;
     assert_int_equal(corpus_open(&corpus, &options, &err), ERR_INPUT);
     assert_string_equal(err.text, "unknown format 'kernelbok'; did you mean 'kernelbook'?");
     corpus_close(corpus);
@@ -203,7 +192,7 @@ static int read_path(const char *path, const struct corpus_options *options, str
     return result;
 }
 
-static void test_file(void **state)
+TEST(file)
 {
     char directory[] = "/tmp/warpgym-corpus-XXXXXX";
     struct corpus_options options = {0};
@@ -211,7 +200,6 @@ static void test_file(void **state)
     struct seen seen;
     struct err err;
     struct buf text;
-    (void)state;
     assert_non_null(mkdtemp(directory));
     buf_init(&text, (size_t)16 << 20);
     buf_puts(&text, "{\"python_code\": \"p\", \"triton_code\": \"t\", \"entry_point\": \"A\"}\n"
@@ -244,14 +232,13 @@ static void test_file(void **state)
     file_remove_tree(directory);
 }
 
-static void test_directories(void **state)
+TEST(directories)
 {
     char directory[] = "/tmp/warpgym-corpus-XXXXXX";
     struct corpus_options options = {0};
     struct corpus_counts counts;
     struct seen seen;
     struct err err;
-    (void)state;
     assert_non_null(mkdtemp(directory));
     assert_int_equal(read_path(directory, &options, &seen, &counts, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "holds no examples"));
@@ -268,7 +255,7 @@ static void test_directories(void **state)
 }
 
 /* Our own problems, and what somebody solved of them. */
-static void test_problems_and_trajectories(void **state)
+TEST(problems_and_trajectories)
 {
     char directory[] = "/tmp/warpgym-corpus-XXXXXX";
     char *house = paths_root();
@@ -278,7 +265,6 @@ static void test_problems_and_trajectories(void **state)
     struct corpus_counts counts;
     struct seen seen;
     struct err err;
-    (void)state;
     assert_int_equal(read_path(root, &options, &seen, &counts, &err), 0);
     assert_true(seen.count > 90);
     assert_non_null(strstr(seen.names, "attention:c attention:cuda "));
@@ -298,18 +284,4 @@ static void test_problems_and_trajectories(void **state)
     file_remove_tree(directory);
     mem_free(root);
     mem_free(house);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_bad_lines),
-        cmocka_unit_test(test_archive),
-        cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_file),
-        cmocka_unit_test(test_directories),
-        cmocka_unit_test(test_problems_and_trajectories),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* One program in many disguises is one; programs that compute something else are not. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "retrieval/likeness.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CONV                                                                                       \
     "import torch\nimport torch.nn as nn\n\nclass Model(nn.Module):\n"                             \
@@ -83,9 +76,8 @@ static const struct {
     {"nothing but comments", "// a\n", "// a\n", false},
 };
 
-static void test_pairs(void **state)
+TEST(pairs)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct sketch a, b;
         sketch_of(rows[i].a, strlen(rows[i].a), &a);
@@ -96,7 +88,7 @@ static void test_pairs(void **state)
 }
 
 /* A source within a string of Python is read, too: two extensions that differ there differ. */
-static void test_embedded(void **state)
+TEST(embedded)
 {
     static const char head[] =
         "from torch.utils.cpp_extension import load_inline\nSOURCE = r\"\"\"\n";
@@ -106,7 +98,6 @@ static void test_embedded(void **state)
                                 " if (i < n) x[i] *= 2.0f; }\n";
     char one[4096], two[4096];
     struct sketch a, b;
-    (void)state;
     snprintf(one, sizeof one, "%s%s%s", head, SOFTMAX_C, tail);
     snprintf(two, sizeof two, "%s%s%s", head, other, tail);
     sketch_of(one, strlen(one), &a);
@@ -117,11 +108,10 @@ static void test_embedded(void **state)
 
 /* The plain way: all hashes of both sets, kept by a sketch that is large enough for them, against
  * what the smallest ones tell. */
-static void test_estimate(void **state)
+TEST(estimate)
 {
     struct sketch a = {.all = false, .count = LIKENESS_KEPT}, b = a;
     uint32_t hash = 1;
-    (void)state;
     /* Half of each are the other's: 1/3 of the union. */
     for (uint32_t i = 0, j = 0; i < LIKENESS_KEPT || j < LIKENESS_KEPT; hash += 3) {
         uint32_t turn = hash / 3 % 3;
@@ -135,12 +125,11 @@ static void test_estimate(void **state)
     assert_true(sketch_likeness(&a, &a) == 1);
 }
 
-static void test_bytes(void **state)
+TEST(bytes)
 {
     unsigned char bytes[SKETCH_BYTES];
     struct sketch sketch, again;
     struct err err;
-    (void)state;
     sketch_of(CONV, strlen(CONV), &sketch);
     size_t count = sketch_write(&sketch, bytes);
     assert_int_equal(sketch_read(&again, bytes, count, &err), 0);
@@ -148,15 +137,4 @@ static void test_bytes(void **state)
     assert_int_equal(sketch_read(&again, bytes, 7, &err), ERR_PROTOCOL);
     assert_int_equal(sketch_read(&again, bytes, 13, &err), ERR_PROTOCOL);
     assert_int_equal(sketch_read(&again, bytes, SKETCH_BYTES + 4, &err), ERR_PROTOCOL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),
-        cmocka_unit_test(test_embedded),
-        cmocka_unit_test(test_estimate),
-        cmocka_unit_test(test_bytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

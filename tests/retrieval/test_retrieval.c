@@ -1,7 +1,7 @@
 /* From pairs to an index and back: what is found, what is kept back, and indexes that are none. */
 #include "retrieval/retrieval.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -9,15 +9,8 @@
 #include "retrieval/index_db.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define MODULE(name, body)                                                                         \
     "import torch\nfrom torch import nn\n\n\nclass " name "(nn.Module):\n"                         \
@@ -105,7 +98,7 @@ static int build(struct fixture *fixture, const _Atomic int *cancelled, struct e
     return index_build(&wanted, err);
 }
 
-static int begin(void **state)
+FIXTURE(begin)
 {
     struct fixture *fixture = mem_alloc(sizeof *fixture);
     struct err err;
@@ -120,7 +113,7 @@ static int begin(void **state)
     return build(fixture, NULL, &err);
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
     struct fixture *fixture = *state;
     file_remove_tree(fixture->directory);
@@ -130,6 +123,8 @@ static int end(void **state)
     mem_free(fixture);
     return 0;
 }
+
+TEST_GROUP(begin, end);
 
 /* "name/language name/language " of what is found. */
 static void find(struct retrieval *retrieval, const struct retrieval_query *query, char *text,
@@ -151,7 +146,7 @@ static void find(struct retrieval *retrieval, const struct retrieval_query *quer
     json_decref(examples);
 }
 
-static void test_finds(void **state)
+TEST(finds)
 {
     static const struct {
         struct retrieval_query query;
@@ -188,7 +183,7 @@ static void test_finds(void **state)
     retrieval_close(retrieval);
 }
 
-static void test_unguarded(void **state)
+TEST(unguarded)
 {
     struct fixture *fixture = *state;
     struct retrieval_query query = {.text = SOFTMAX,
@@ -206,7 +201,7 @@ static void test_unguarded(void **state)
 }
 
 /* What gives a withheld problem away is shown to nobody, whatever is asked. */
-static void test_withheld(void **state)
+TEST(withheld)
 {
     struct fixture *fixture = *state;
     static const struct retrieval_query withheld[] = {
@@ -234,7 +229,7 @@ static void test_withheld(void **state)
 }
 
 /* Of two solutions of one reference, the faster; all that an example has. */
-static void test_whole_example(void **state)
+TEST(whole_example)
 {
     struct fixture *fixture = *state;
     struct retrieval_query query = {.text = "log_softmax", .language = "triton", .count = 1};
@@ -276,7 +271,7 @@ static void *ask_often(void *context)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
     struct fixture *fixture = *state;
     struct retrieval *retrieval;
@@ -294,7 +289,7 @@ static void test_threads(void **state)
 }
 
 /* A language with few examples is found among many of another: the filter is in the search. */
-static void test_rare_language(void **state)
+TEST(rare_language)
 {
     enum { MANY = 3000 };
     struct fixture *fixture = *state;
@@ -324,7 +319,7 @@ static void test_rare_language(void **state)
     mem_free(many);
 }
 
-static void test_duplicates_and_stats(void **state)
+TEST(duplicates_and_stats)
 {
     struct fixture *fixture = *state;
     struct pair twice[] = {pairs[0], pairs[0], pairs[7], pairs[6]};
@@ -351,7 +346,7 @@ static void test_duplicates_and_stats(void **state)
 }
 
 /* A build that fails leaves the old index, and nothing beside it. */
-static void test_failed_builds(void **state)
+TEST(failed_builds)
 {
     struct fixture *fixture = *state;
     const _Atomic int cancelled = 1;
@@ -367,7 +362,7 @@ static void test_failed_builds(void **state)
 }
 
 /* Not an index: another directory, another file, a newer format, a broken one. */
-static void test_other_directories(void **state)
+TEST(other_directories)
 {
     struct fixture *fixture = *state;
     struct retrieval *retrieval;
@@ -398,20 +393,4 @@ static void test_other_directories(void **state)
     mem_free(fixture->index);
     mem_free(file);
     fixture->index = kept;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_finds),
-        cmocka_unit_test(test_unguarded),
-        cmocka_unit_test(test_withheld),
-        cmocka_unit_test(test_whole_example),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_rare_language),
-        cmocka_unit_test(test_duplicates_and_stats),
-        cmocka_unit_test(test_failed_builds),
-        cmocka_unit_test(test_other_directories),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
 }

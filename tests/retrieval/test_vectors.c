@@ -1,20 +1,13 @@
 /* The nearest vectors against the plain way, and files of the wrong size. */
 #include "retrieval/vectors.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { ROWS = 97, DIMENSION = 37 };
 
@@ -33,12 +26,11 @@ static float plain_product(const float *a, const float *b)
     return (float)sum;
 }
 
-static void test_nearest(void **state)
+TEST(nearest)
 {
     float data[ROWS * DIMENSION], query[DIMENSION], left[ROWS];
     uint64_t random = 7;
     struct vectors vectors = {data, ROWS, DIMENSION, sizeof data};
-    (void)state;
     for (size_t i = 0; i < ROWS * DIMENSION; i++)
         data[i] = draw(&random);
     for (size_t i = 0; i < DIMENSION; i++)
@@ -67,13 +59,12 @@ static void test_nearest(void **state)
     }
 }
 
-static void test_files(void **state)
+TEST(files)
 {
     char directory[] = "/tmp/warpgym-vectors-XXXXXX", path[64];
     float data[6] = {1, 0, 0, 1, 0.6F, 0.8F};
     struct vectors vectors;
     struct err err;
-    (void)state;
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof path, "%s/vectors.f32", directory);
     assert_int_equal(vectors_open(&vectors, path, 3, 2, &err), ERR_IO);
@@ -84,13 +75,4 @@ static void test_files(void **state)
     assert_int_equal(vectors_open(&vectors, path, 4, 2, &err), ERR_PROTOCOL);
     assert_int_equal(vectors_open(&vectors, path, 0, 0, &err), ERR_PROTOCOL);
     file_remove_tree(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* Which words a source has, and that FTS5 is told the same. */
 #include "retrieval/words.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/buf.h"
 #include "retrieval/tokenizer.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* "whole+part part other": '+' where a word is beside the one before it. */
 static int collect(void *context, const struct word *word)
@@ -21,7 +13,7 @@ static int collect(void *context, const struct word *word)
     return 0;
 }
 
-static void test_cuts(void **state)
+TEST(cuts)
 {
     static const struct {
         const char *text, *words;
@@ -48,7 +40,6 @@ static void test_cuts(void **state)
         {"na\xc3\xafve \xff", "na\xc3\xafve"},
         {"_ __ ___", ""},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct buf out;
         buf_init(&out, 4096);
@@ -68,11 +59,10 @@ static int bounded(void *context, const struct word *word)
     return 0;
 }
 
-static void test_long_identifiers(void **state)
+TEST(long_identifiers)
 {
     char text[4096];
     size_t count = sizeof text;
-    (void)state;
     for (size_t i = 0; i < count; i++)
         text[i] = (char)(i % 7 == 0   ? '_'
                          : i % 5 == 0 ? 'A' + (char)(i % 26)
@@ -86,10 +76,9 @@ static int stop_at_two(void *context, const struct word *word)
     return ++*(int *)context == 2 ? 7 : 0;
 }
 
-static void test_ends_when_told(void **state)
+TEST(ends_when_told)
 {
     int seen = 0;
-    (void)state;
     assert_int_equal(words_each("alpha beta gamma", 16, stop_at_two, &seen), 7);
     assert_int_equal(seen, 2);
 }
@@ -108,7 +97,7 @@ static int64_t matches(sqlite3 *db, const char *expression)
     return count;
 }
 
-static void test_tokenizer(void **state)
+TEST(tokenizer)
 {
     static const struct {
         const char *expression;
@@ -123,7 +112,6 @@ static void test_tokenizer(void **state)
                 {"\"softmax\" AND \"row\"", 1}};
     sqlite3 *db;
     struct err err;
-    (void)state;
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     assert_int_equal(tokenizer_register(db, &err), 0);
     assert_int_equal(
@@ -137,15 +125,4 @@ static void test_tokenizer(void **state)
         if (matches(db, rows[i].expression) != rows[i].matches)
             fail_msg("%s: %lld", rows[i].expression, (long long)matches(db, rows[i].expression));
     sqlite3_close(db);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cuts),
-        cmocka_unit_test(test_long_identifiers),
-        cmocka_unit_test(test_ends_when_told),
-        cmocka_unit_test(test_tokenizer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,10 @@
 #include "rl/method/returns.h"
 
 #include "../support/rl_batches.h"
-#include "base/array.h"
+#include "../support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROWS 6
 #define CLOSE 1e-9
@@ -72,9 +65,8 @@ static const struct row {
      {-0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), -0.5 / (1 + 1e-6), 1.5 / (1 + 1e-6)}},
 };
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_advantage_options options = rl_advantage_defaults;
         struct arena arena = {0};
@@ -217,10 +209,9 @@ static double defined(const struct asked *asked, size_t row, const char *scope, 
     return 0;
 }
 
-static void test_definitions(void **state)
+TEST(definitions)
 {
     uint64_t seed = 3;
-    (void)state;
     for (size_t trial = 0; trial < 60; trial++) {
         struct rl_advantage_options options = rl_advantage_defaults;
         struct arena arena = {0};
@@ -269,10 +260,9 @@ static void compute(struct rl_batch *batch, const struct rl_estimator *estimator
     assert_int_equal(rl_advantages(batch, estimator, &rl_advantage_defaults, &err), 0);
 }
 
-static void test_order_of_rollouts_is_nothing(void **state)
+TEST(order_of_rollouts_is_nothing)
 {
     uint64_t seed = 5;
-    (void)state;
     for (size_t trial = 0; trial < 20; trial++) {
         struct arena arena = {0};
         struct rl_batch batch;
@@ -294,10 +284,9 @@ static void test_order_of_rollouts_is_nothing(void **state)
     }
 }
 
-static void test_dropped_rows_are_nothing(void **state)
+TEST(dropped_rows_are_nothing)
 {
     uint64_t seed = 6;
-    (void)state;
     for (size_t trial = 0; trial < 20; trial++) {
         struct arena arena = {0};
         struct rl_batch batch;
@@ -327,14 +316,13 @@ static void test_dropped_rows_are_nothing(void **state)
 }
 
 /* The original keeps what was rejected in its groups. */
-static void test_rejected_rows_in_baselines(void **state)
+TEST(rejected_rows_in_baselines)
 {
     static const uint32_t turns[4] = {0};
     static const double rewards[4] = {2, 0, 0, 4};
     struct rl_advantage_options original = rl_advantage_defaults;
     struct arena arena = {0};
     struct rl_batch batch;
-    (void)state;
     original.out = RL_EXCLUDED | RL_VOID | RL_FAILED;
     rl_test_rows(&batch, &arena, 4, (const uint32_t[4]){0}, turns, rewards);
     batch.drop[3] = RL_MISMATCH;
@@ -346,11 +334,10 @@ static void test_rejected_rows_in_baselines(void **state)
     arena_deinit(&arena);
 }
 
-static void test_equal_rewards_teach_nothing(void **state)
+TEST(equal_rewards_teach_nothing)
 {
     static const uint32_t turns[5] = {0};
     double rewards[5];
-    (void)state;
     for (size_t i = 0; i < 5; i++)
         rewards[i] = 0.1 + 0.2;
     for (const struct rl_estimator *estimator = rl_estimators; estimator->name; estimator++) {
@@ -369,7 +356,7 @@ static void test_equal_rewards_teach_nothing(void **state)
 /* ------------------------------------------------------------------- what the policy has to tell
  * */
 
-static void test_optimal_baseline(void **state)
+TEST(optimal_baseline)
 {
     static const uint32_t turns[3] = {0};
     static const double rewards[3] = {3, 0, 1};
@@ -381,7 +368,6 @@ static void test_optimal_baseline(void **state)
     struct arena arena = {0};
     struct rl_batch batch;
     struct err err = {0};
-    (void)state;
     rl_test_rows(&batch, &arena, 3, (const uint32_t[3]){0}, turns, rewards);
     memcpy(batch.trained, trained, sizeof trained);
     rl_returns(&batch, &rl_return_defaults);
@@ -403,10 +389,9 @@ static void test_optimal_baseline(void **state)
 
 /* egae by its own recursion: the return on a row's last token, GAE with γ = λ = 1 and a critic of
  * 0, whitened over the tokens of the batch. */
-static void test_egae(void **state)
+TEST(egae)
 {
     uint64_t seed = 13;
-    (void)state;
     for (size_t trial = 0; trial < 20; trial++) {
         struct arena arena = {0};
         struct rl_batch batch;
@@ -436,19 +421,4 @@ static void test_egae(void **state)
                                      (gae[i] - mean) / sqrt(squares / (count - 1) + 1e-8)) < 1e-6);
         arena_deinit(&arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_definitions),
-        cmocka_unit_test(test_order_of_rollouts_is_nothing),
-        cmocka_unit_test(test_dropped_rows_are_nothing),
-        cmocka_unit_test(test_rejected_rows_in_baselines),
-        cmocka_unit_test(test_equal_rewards_teach_nothing),
-        cmocka_unit_test(test_optimal_baseline),
-        cmocka_unit_test(test_egae),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,12 @@
 #include "rl/collect/collector.h"
 
 #include "../support/fake_train_backend.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/paths.h"
 #include "client/evaluator.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define TASKS 3
 #define SAMPLES 2
@@ -144,9 +138,8 @@ static struct settings settings;
 static struct paths_list roots;
 static struct gym *gym;
 
-static int open_gym(void **state)
+FIXTURE(open_gym)
 {
-    (void)state;
     struct err err;
     settings_init(&settings);
     if (paths_problems("", &roots, &err) < 0)
@@ -154,19 +147,19 @@ static int open_gym(void **state)
     const struct gym_options options = {.settings = &settings,
                                         .roots = roots.items,
                                         .root_count = roots.count};
-    if (gym_open(&gym, &options, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(gym_open(&gym, &options, &err), &err);
     return 0;
 }
 
-static int close_gym(void **state)
+FIXTURE(close_gym)
 {
-    (void)state;
     gym_close(gym);
     paths_list_deinit(&roots);
     settings_deinit(&settings);
     return 0;
 }
+
+TEST_GROUP(open_gym, close_gym);
 
 struct world {
     struct train_backend backend;
@@ -241,9 +234,8 @@ static void end(struct world *world)
 
 /* ---------------------------------------------------------------------------------------- tests */
 
-static void test_rollouts(void **state)
+TEST(rollouts)
 {
-    (void)state;
     struct world world;
     const struct way way = {.say = write_code, .jobs = 3, .turns = 2, .first_task = 4};
     assert_int_equal(play(&world, &way), 0);
@@ -272,13 +264,12 @@ static void test_rollouts(void **state)
 }
 
 /* One setting for the reward and for what rejects lazy turns. */
-static void test_coverage(void **state)
+TEST(coverage)
 {
     static const struct {
         const char *measure;
         double coverage;
     } rows[] = {{"time", 0.25}, {"named_time", 0.75}};
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         const struct way way = {.say = write_code, .jobs = 2, .turns = 2, .reward = "drkernel"};
         struct world world;
@@ -309,9 +300,8 @@ static void test_coverage(void **state)
 }
 
 /* Whatever runs beside an episode, and in whatever order. */
-static void test_answers_depend_on_their_numbers_alone(void **state)
+TEST(answers_depend_on_their_numbers_alone)
 {
-    (void)state;
     struct world one, other, another;
     assert_int_equal(play(&one, &(struct way){.say = write_code, .jobs = 1, .turns = 2}), 0);
     assert_int_equal(play(&other, &(struct way){.say = write_code, .jobs = 6, .turns = 2}), 0);
@@ -334,9 +324,8 @@ static void test_answers_depend_on_their_numbers_alone(void **state)
     end(&another);
 }
 
-static void test_outcomes(void **state)
+TEST(outcomes)
 {
-    (void)state;
     static const struct {
         struct way way;
         int result;
@@ -383,9 +372,8 @@ static void test_outcomes(void **state)
     }
 }
 
-static void test_interrupted(void **state)
+TEST(interrupted)
 {
-    (void)state;
     struct world world;
     const _Atomic int cancelled = 1;
     const struct way way = {.say = write_code, .jobs = 2, .turns = 2, .cancelled = &cancelled};
@@ -395,9 +383,8 @@ static void test_interrupted(void **state)
 }
 
 /* A judge that never comes back does not hold up who lets go of the episodes. */
-static void test_given_up(void **state)
+TEST(given_up)
 {
-    (void)state;
     struct world world = {.backend = {.say = write_code}, .evaluator = {.mood = AWAY}};
     json_t *tasks = json_pack("[{s:{s:s}}]", "problem", "id", "relu");
     json_t *configuration = json_object();
@@ -415,17 +402,4 @@ static void test_given_up(void **state)
     json_decref(configuration);
     json_decref(tasks);
     end(&world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rollouts),
-        cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_answers_depend_on_their_numbers_alone),
-        cmocka_unit_test(test_outcomes),
-        cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_given_up),
-    };
-    return cmocka_run_group_tests(tests, open_gym, close_gym);
 }

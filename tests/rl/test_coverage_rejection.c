@@ -3,17 +3,10 @@
 #include "rl/method/coverage_rejection.h"
 
 #include "../support/rl_batches.h"
-#include "base/array.h"
+#include "../support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CLOSE 1e-9
 
@@ -38,9 +31,8 @@ static const struct {
     {{true, 0.3, 0.1, 1.5, false, false, false}, 0, true, NAN, 0},
 };
 
-static void test_probabilities(void **state)
+TEST(probabilities)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(probabilities); i++) {
         double keep = rl_keep_probability(&probabilities[i].options, probabilities[i].v,
                                           probabilities[i].correct, probabilities[i].speedup);
@@ -62,7 +54,7 @@ static void one_coverage(struct rl_batch *batch, struct arena *arena, double cov
     }
 }
 
-static void test_draws(void **state)
+TEST(draws)
 {
     struct rl_coverage_options options = rl_coverage_defaults;
     struct rl_coverage_metrics metrics;
@@ -70,7 +62,6 @@ static void test_draws(void **state)
     struct rl_batch batch;
     struct rl_batch again;
     struct rl_batch later;
-    (void)state;
     options.enabled = true;
     one_coverage(&batch, &arena, 0.33);
     one_coverage(&again, &arena, 0.33);
@@ -95,14 +86,13 @@ static void test_draws(void **state)
     arena_deinit(&arena);
 }
 
-static void test_metrics(void **state)
+TEST(metrics)
 {
     static const double coverage[5] = {0.1, 0.2, 0.9, 0.6, NAN};
     struct rl_coverage_options options = rl_coverage_defaults;
     struct rl_coverage_metrics metrics;
     struct arena arena = {0};
     struct rl_batch batch;
-    (void)state;
     rl_test_rows(&batch, &arena, 5, (const uint32_t[5]){0}, (const uint32_t[5]){0},
                  (const double[5]){1, 0, 1, 1, 1});
     memcpy(batch.coverage, coverage, sizeof coverage);
@@ -128,13 +118,12 @@ static void test_metrics(void **state)
 }
 
 /* Turns of 0.04 and 0.9 of one rollout: their geometric mean is 0.19. */
-static void test_whole_rollouts(void **state)
+TEST(whole_rollouts)
 {
     static const uint32_t turns[3] = {0, 1, 2};
     struct rl_coverage_options options = rl_coverage_defaults;
     struct rl_coverage_metrics metrics;
     struct arena arena = {0};
-    (void)state;
     options.enabled = true;
     for (size_t whole = 0; whole < 2; whole++) {
         struct rl_batch batch;
@@ -153,13 +142,12 @@ static void test_whole_rollouts(void **state)
 }
 
 /* The last figure is SplitMix64's finaliser worked out by hand: every machine must draw it. */
-static void test_numbers_stay(void **state)
+TEST(numbers_stay)
 {
     double sum = 0;
     size_t order[100];
     size_t seen[100] = {0};
     size_t moved = 0;
-    (void)state;
     assert_true(rl_uniform(1, 2, RL_STREAM_COVERAGE, 3) != rl_uniform(1, 2, RL_STREAM_PROMPTS, 3));
     for (uint64_t i = 0; i < 10000; i++) {
         double number = rl_uniform(42, 7, RL_STREAM_COVERAGE, i << 32);
@@ -178,14 +166,4 @@ static void test_numbers_stay(void **state)
     char text[32];
     snprintf(text, sizeof text, "%.12f", rl_uniform(1, 2, RL_STREAM_COVERAGE, 3));
     assert_string_equal(text, "0.873065837495");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_probabilities), cmocka_unit_test(test_draws),
-        cmocka_unit_test(test_metrics),       cmocka_unit_test(test_whole_rollouts),
-        cmocka_unit_test(test_numbers_stay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,10 @@
 #include "rl/train/config.h"
 
 #include "../support/rl_batches.h"
-#include "base/array.h"
+#include "../support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROWS 6
 #define CLOSE 1e-9
@@ -163,8 +156,7 @@ static void assign(struct settings *settings, const char *pairs)
     struct err err = {0};
     snprintf(copy, sizeof copy, "%s", pairs ? pairs : "");
     for (char *pair = strtok_r(place, " ", &place); pair; pair = strtok_r(NULL, " ", &place))
-        if (settings_assign(settings, pair, &err) < 0)
-            fail_msg("%s", err.text);
+        assert_ok(settings_assign(settings, pair, &err), &err);
 }
 
 static void read_method(const struct row *row, bool original, struct settings *settings,
@@ -207,9 +199,8 @@ static void compare(const struct row *row, const struct outcome *outcome, const 
     }
 }
 
-static void test_defects(void **state)
+TEST(defects)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * COUNT(rows); i++) {
         const struct row *row = &rows[i / 2];
         bool original = i % 2;
@@ -308,11 +299,10 @@ static void fill_any(struct rl_batch *batch, struct arena *arena, uint64_t *numb
         batch->collision[i] = (float)rl_test_number(numbers);
 }
 
-static void test_any_settings(void **state)
+TEST(any_settings)
 {
     uint64_t numbers = 99;
     size_t accepted = 0, trained = 0, estimator = 0;
-    (void)state;
     for (size_t trial = 0; trial < 3000; trial++) {
         struct settings settings;
         struct train_config config;
@@ -350,7 +340,7 @@ static void test_any_settings(void **state)
 }
 
 /* A preset of an original is its repaired twin and the settings above. */
-static void test_presets_are_settings(void **state)
+TEST(presets_are_settings)
 {
     static const struct {
         const char *preset, *settings;
@@ -364,7 +354,6 @@ static void test_presets_are_settings(void **state)
          "train.method=kevin train.returns=kernel_rl train.estimator=grpo_last train.filter=none "
          "train.unjudged=zero train.aggregation=seq-sum-no-norm"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(presets); i++)
         for (uint64_t seed = 1; seed < 9; seed++) {
             const char *const ways[2] = {presets[i].preset, presets[i].settings};
@@ -400,14 +389,4 @@ static void test_presets_are_settings(void **state)
             assert_memory_equal(advantage[0], advantage[1], batch.tokens * sizeof(double));
             arena_deinit(&arena);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defects),
-        cmocka_unit_test(test_presets_are_settings),
-        cmocka_unit_test(test_any_settings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,11 @@
 #include "rl/train/train_step.h"
 
 #include "../support/learned.h"
+#include "../support/test.h"
 #include "../support/tiny_lm.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROLLOUTS 6
 #define TURNS 2
@@ -29,12 +23,6 @@ struct world {
     json_t *trajectory;
 };
 
-static void must(int result, const struct err *err)
-{
-    if (result < 0)
-        fail_msg("%s", err->text);
-}
-
 static void rl_turn(struct world *world, size_t rollout, size_t turn, double reward)
 {
     struct rl_turn *to = &world->turns[rollout][turn];
@@ -45,12 +33,13 @@ static void rl_turn(struct world *world, size_t rollout, size_t turn, double rew
     json_t *messages = json_pack("[{s:s, s:s}]", "role", "user", "content", "the question");
     struct err err = {0};
     *to = (struct rl_turn){.reward = reward, .correct = reward > 0, .speedup = NAN, .coverage = 1};
-    must(train_backend_prompt(world->backend, messages, true, &to->prompt, &err), &err);
-    must(train_backend_sample(world->backend, &to->prompt, &sampling, &to->answer, &err), &err);
+    assert_ok(train_backend_prompt(world->backend, messages, true, &to->prompt, &err), &err);
+    assert_ok(train_backend_sample(world->backend, &to->prompt, &sampling, &to->answer, &err),
+              &err);
     json_decref(messages);
 }
 
-static int begin(void **state)
+FIXTURE(begin)
 {
     /* NAN: the episode was over. All three of a problem have a first turn, two a second one. */
     static const double rewards[ROLLOUTS][TURNS] = {{1, NAN},  {0, 2},   {0.5, 0},
@@ -66,7 +55,7 @@ static int begin(void **state)
                                                   .at_once = 4,
                                                   .device = "reference",
                                                   .threads = 1};
-    must(train_backend_open(&world->backend, &options, &err), &err);
+    assert_ok(train_backend_open(&world->backend, &options, &err), &err);
     world->trajectory = json_object();
     for (size_t i = 0; i < ROLLOUTS; i++) {
         struct rl_rollout *rollout = &world->rollouts[i];
@@ -82,7 +71,7 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
     struct world *world = *state;
     for (size_t i = 0; i < ROLLOUTS; i++)
@@ -97,6 +86,8 @@ static int end(void **state)
     return 0;
 }
 
+TEST_GROUP(begin, end);
+
 /* Of a whole step, at a rate of 0: the next one meets the same weights. */
 static struct train_step_result train(struct world *world, const char *const *pairs)
 {
@@ -106,13 +97,13 @@ static struct train_step_result train(struct world *world, const char *const *pa
     struct train_step_result trained;
     struct err err = {0};
     settings_init(&settings);
-    must(settings_assign(&settings, "train.model=m", &err), &err);
-    must(settings_assign(&settings, "train.problems=p", &err), &err);
-    must(settings_assign(&settings, "train.samples=3", &err), &err);
-    must(settings_assign(&settings, "train.rate=0", &err), &err);
+    assert_ok(settings_assign(&settings, "train.model=m", &err), &err);
+    assert_ok(settings_assign(&settings, "train.problems=p", &err), &err);
+    assert_ok(settings_assign(&settings, "train.samples=3", &err), &err);
+    assert_ok(settings_assign(&settings, "train.rate=0", &err), &err);
     for (; *pairs; pairs++)
-        must(settings_assign(&settings, *pairs, &err), &err);
-    must(train_config_read(&config, &settings, &err), &err);
+        assert_ok(settings_assign(&settings, *pairs, &err), &err);
+    assert_ok(train_config_read(&config, &settings, &err), &err);
     const struct train_step_options options = {.method = &config.method,
                                                .loss = config.loss,
                                                .config = config.loss_config,
@@ -120,11 +111,11 @@ static struct train_step_result train(struct world *world, const char *const *pa
                                                .samples = 3,
                                                .substeps = 1};
     train_step_init(&step, &options);
-    must(train_step_gather(&step, world->rollouts, ROLLOUTS, &err), &err);
-    must(train_step_score(&step, world->backend, &err), &err);
+    assert_ok(train_step_gather(&step, world->rollouts, ROLLOUTS, &err), &err);
+    assert_ok(train_step_score(&step, world->backend, &err), &err);
     train_step_reject(&step);
-    must(train_step_weigh(&step, 0, &err), &err);
-    must(train_step_update(&step, world->backend, &config.adam, NULL, &trained, &err), &err);
+    assert_ok(train_step_weigh(&step, 0, &err), &err);
+    assert_ok(train_step_update(&step, world->backend, &config.adam, NULL, &trained, &err), &err);
     assert_true(step.datum_count > 0);
     train_step_deinit(&step);
     settings_deinit(&settings);
@@ -140,7 +131,7 @@ static double norm_of(struct world *world, const char *const *pairs)
     return trained.norm;
 }
 
-static void test_every_estimator_trains(void **state)
+TEST(every_estimator_trains)
 {
     for (const struct rl_estimator *estimator = rl_estimators; estimator->name; estimator++) {
         char pair[64];
@@ -150,7 +141,7 @@ static void test_every_estimator_trains(void **state)
     }
 }
 
-static void test_every_method_and_rule_trains(void **state)
+TEST(every_method_and_rule_trains)
 {
     for (size_t i = 0; rl_method_name(i); i++) {
         char pair[64];
@@ -167,20 +158,10 @@ static void test_every_method_and_rule_trains(void **state)
 }
 
 /* Of first turns alone, where all groups have three members: N/(N-1) in the gradient itself. */
-static void test_factor(void **state)
+TEST(factor)
 {
     static const char *const rloo[] = {"train.estimator=rloo", NULL};
     static const char *const grpo[] = {"train.estimator=grpo_last", NULL};
     double factor = norm_of(*state, rloo) / norm_of(*state, grpo);
     assert_true(fabs(factor - 1.5) < 1e-4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_estimator_trains),
-        cmocka_unit_test(test_every_method_and_rule_trains),
-        cmocka_unit_test(test_factor),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
 }

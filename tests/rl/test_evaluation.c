@@ -1,22 +1,15 @@
 /* What held-out problems say: figures over everything that was asked for. */
 #include "rl/collect/evaluation.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PROBLEMS 3
 #define SAMPLES 2
@@ -120,9 +113,8 @@ static const struct {
       {"eval/level/2/correct_rate", 0.5}}},
 };
 
-static void test_figures(void **state)
+TEST(figures)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_rollout rollouts[ROLLOUTS];
         struct rl_turn turns[ROLLOUTS];
@@ -141,9 +133,8 @@ static void test_figures(void **state)
     }
 }
 
-static void test_file(void **state)
+TEST(file)
 {
-    (void)state;
     static const struct given given[ROLLOUTS] = {{"a", 1}, {"a", NAN}, {"b", 1},
                                                  {"b", 1}, {"c", 0},   {"c", 0}};
     struct rl_rollout rollouts[ROLLOUTS];
@@ -154,9 +145,8 @@ static void test_file(void **state)
     assert_non_null(mkdtemp(directory));
     char *path = mem_printf("%s/trajectories.jsonl", directory);
     fill(rollouts, turns, given);
-    if (evaluation_write(rollouts, ROLLOUTS, path, &err) < 0 ||
-        file_read(path, 1 << 20, &text, &count, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(evaluation_write(rollouts, ROLLOUTS, path, &err), &err);
+    assert_ok(file_read(path, 1 << 20, &text, &count, &err), &err);
     for (const char *at = text ? text : ""; (at = strchr(at, '\n')); at++)
         lines++;
     assert_int_equal(lines, ROLLOUTS - 1);
@@ -167,10 +157,4 @@ static void test_file(void **state)
     mem_free(path);
     rmdir(directory);
     release(rollouts, turns);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_figures), cmocka_unit_test(test_file)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

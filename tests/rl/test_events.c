@@ -2,6 +2,7 @@
  * tensorboard_checks.py reads them with TensorBoard's own reader. */
 #include "rl/run/events.h"
 
+#include "../support/test.h"
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/limits.h"
@@ -10,25 +11,17 @@
 
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static void test_checksums(void **state)
+TEST(checksums)
 {
     unsigned char bytes[32];
-    (void)state;
     assert_int_equal(events_crc32c("", 0), 0);
     assert_true(events_crc32c("123456789", 9) == 0xe3069283U);
     memset(bytes, 0, sizeof bytes);
@@ -45,7 +38,7 @@ static void test_checksums(void **state)
     assert_true(events_masked_crc("123456789", 9) == 0xc78ab0e5U);
 }
 
-static void test_wire(void **state)
+TEST(wire)
 {
     static const unsigned char wanted[] = {
         0x08, 0x96, 0x01,                                           /* 1: 150 */
@@ -59,7 +52,6 @@ static void test_wire(void **state)
     };
     static const double one = 1;
     struct buf buf;
-    (void)state;
     buf_init(&buf, 1000);
     protobuf_varint(&buf, 1, 150);
     protobuf_varint(&buf, 2, 0);
@@ -78,19 +70,19 @@ static void test_wire(void **state)
 
 static char directory[] = "/tmp/test_events_XXXXXX";
 
-static int make_directory(void **state)
+FIXTURE(make_directory)
 {
-    (void)state;
     memcpy(directory + sizeof directory - 7, "XXXXXX", 6);
     return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_directory(void **state)
+FIXTURE(remove_directory)
 {
-    (void)state;
     file_remove_tree(directory);
     return 0;
 }
+
+TEST_EACH(make_directory, remove_directory);
 
 static uint64_t number_at(const unsigned char *at, size_t count)
 {
@@ -124,13 +116,12 @@ static int count_records(const char *path)
     return records;
 }
 
-static void test_kinds(void **state)
+TEST(kinds)
 {
     static const double values[] = {1, 2, NAN, 3, INFINITY};
     static const struct events_hparam hparams[] = {{"lr", NULL, 0.5}, {"model", "tiny", 0}};
     struct events events;
     struct err err = {0};
-    (void)state;
     assert_int_equal(events_open(&events, directory, 0, &err), 0);
     char *path = mem_strdup(events.path);
     assert_int_equal(count_records(path), 2); /* its version and its beginning */
@@ -153,14 +144,13 @@ static void test_kinds(void **state)
 }
 
 /* Also where the clock was set back, or where two begin in one second. */
-static void test_names_ascend(void **state)
+TEST(names_ascend)
 {
     static const char *const old[] = {"events.out.tfevents.0000000007.host.1.0",
                                       "events.out.tfevents.9000000000.host"};
     struct events events;
     struct err err = {0};
     char *before = mem_strdup("");
-    (void)state;
     for (size_t i = 0; i < 6; i++) {
         if (i < 2) {
             char *path = mem_printf("%s/%s", directory, old[i]);
@@ -177,13 +167,12 @@ static void test_names_ascend(void **state)
     mem_free(before);
 }
 
-static void test_full_disk(void **state)
+TEST(full_disk)
 {
     struct events events;
     struct stat status;
     struct err err = {0};
     struct rlimit old;
-    (void)state;
     assert_int_equal(events_open(&events, directory, 0, &err), 0);
     assert_int_equal(events_scalar(&events, 1, "a", 1, &err), 0);
     assert_int_equal(stat(events.path, &status), 0);
@@ -201,27 +190,13 @@ static void test_full_disk(void **state)
     events_close(&events);
 }
 
-static void test_no_directory(void **state)
+TEST(no_directory)
 {
     struct events events;
     struct err err = {0};
     char *path = mem_printf("%s/file", directory);
-    (void)state;
     assert_int_equal(file_write_atomic(path, "", 0, 0644, NULL), 0);
     assert_int_equal(events_open(&events, path, 0, &err), ERR_IO);
     assert_non_null(strstr(err.text, path));
     mem_free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_checksums),
-        cmocka_unit_test(test_wire),
-        cmocka_unit_test_setup_teardown(test_kinds, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(test_names_ascend, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(test_full_disk, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(test_no_directory, make_directory, remove_directory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,17 +11,10 @@
 #include "rl/method/method.h"
 
 #include "../support/rl_batches.h"
-#include "base/array.h"
+#include "../support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define NODES 7 /* three turns */
 #define TURNS 3
@@ -410,16 +403,15 @@ static void check(const char *what, const struct setup *setup, double factor, bo
         fail_msg("%s: off by %.3g", what, off);
 }
 
-static void test_expectations(void **state)
+TEST(expectations)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++)
         check(rows[i].what, &rows[i].setup, rows[i].factor, rows[i].differs);
 }
 
 /* Whatever is credited, a baseline of others takes nothing away from REINFORCE's expectation, and
  * one of all the Nth part. */
-static void test_baselines_are_no_bias(void **state)
+TEST(baselines_are_no_bias)
 {
     static const struct setup credits[] = {
         {&even, 3, .gamma = 0.4},
@@ -428,7 +420,6 @@ static void test_baselines_are_no_bias(void **state)
         {&even, 3, .rule = "turn"},
         {&uneven, 3, .sampler = behaviour, .importance = RL_SEQUENCE, .gamma = 0.4},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(credits); i++) {
         struct setup setup = credits[i];
         double plain[NODES], others[NODES], all[NODES];
@@ -448,11 +439,10 @@ static void test_baselines_are_no_bias(void **state)
 
 /* What optimal baselines are made of: no other constant has less variance than Σ e G / Σ e with the
  * e of rl/method/advantage.h, which knows probabilities alone; here the squares of scores. */
-static void test_least_variance(void **state)
+TEST(least_variance)
 {
     struct setup setup = {&single, 2, .estimator = "return"};
     double weighted = 0, weights = 0, mean[NODES];
-    (void)state;
     for (size_t token = 0; token < 2; token++) {
         double p = probability(theta, 0, token);
         double e = 1 - 2 * p + p * p + (1 - p) * (1 - p);
@@ -469,7 +459,7 @@ static void test_least_variance(void **state)
 
 /* At the first node of `delay` the first token solves it at once, the second a turn later, as
  * surely. Nothing is to be learned there; kernel_rl's totals teach to wait. */
-static void test_delay_is_paid_for(void **state)
+TEST(delay_is_paid_for)
 {
     static const struct world delay = {.turns = 2,
                                        .ends = {{true, false}},
@@ -479,7 +469,6 @@ static void test_delay_is_paid_for(void **state)
     const struct setup original = {&delay, 3, .estimator = "grpo_last", .rule = "kernel_rl",
                                    .gamma = 0.4};
     double gradient[NODES];
-    (void)state;
     expected_gradient(&repaired, gradient);
     assert_true(fabs(gradient[0]) < CLOSE);
     expected_gradient(&discounted, gradient);
@@ -489,10 +478,9 @@ static void test_delay_is_paid_for(void **state)
 }
 
 /* On policy, the first step of each loss that weighs by π/π_old is Σ A ∇log π. */
-static void test_first_steps(void **state)
+TEST(first_steps)
 {
     static const char *const losses[] = {"importance_sampling", "ppo", "cispo", "dro"};
-    (void)state;
     for (size_t i = 0; i < COUNT(losses); i++) {
         struct setup setup = {&uneven, 3, .estimator = "trloo", .loss = loss_find(losses[i])};
         assert_non_null(setup.loss);
@@ -504,13 +492,12 @@ static void test_first_steps(void **state)
     check("importance_sampling, off policy", &off, 1, false);
 }
 
-static void test_ways(void **state)
+TEST(ways)
 {
     static const struct {
         const struct world *world;
         size_t ways;
     } counts[] = {{&single, 2}, {&even, 8}, {&uneven, 4}};
-    (void)state;
     for (size_t i = 0; i < COUNT(counts); i++) {
         struct way ways[WAYS];
         double sum = 0;
@@ -520,17 +507,4 @@ static void test_ways(void **state)
             sum += way_probability(&ways[w], theta);
         assert_true(fabs(sum - 1) < 1e-12);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ways),
-        cmocka_unit_test(test_expectations),
-        cmocka_unit_test(test_baselines_are_no_bias),
-        cmocka_unit_test(test_least_variance),
-        cmocka_unit_test(test_delay_is_paid_for),
-        cmocka_unit_test(test_first_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

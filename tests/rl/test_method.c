@@ -3,17 +3,10 @@
 #include "rl/method/method.h"
 
 #include "../support/rl_batches.h"
-#include "base/array.h"
+#include "../support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROWS 6
 #define CLOSE 1e-9
@@ -43,10 +36,9 @@ static void fill(const struct row *row, struct rl_batch *batch, struct arena *ar
 }
 
 /* Every preset, on batches of every kind: finite, 0 where dropped, the same again. */
-static void test_presets(void **state)
+TEST(presets)
 {
     uint64_t seed = 77;
-    (void)state;
     for (size_t m = 0; rl_method_name(m); m++)
         for (size_t trial = 0; trial < 10; trial++) {
             struct rl_step_report report;
@@ -74,7 +66,7 @@ static void test_presets(void **state)
 }
 
 /* Dr. Kernel's release, worked out: MRS and the divisor of 1000. */
-static void test_release(void **state)
+TEST(release)
 {
     static const struct row row = {.count = 4,
                                    .rewards = {2, 0, 0, 1},
@@ -84,7 +76,6 @@ static void test_release(void **state)
     struct arena arena = {0};
     struct rl_batch batch;
     double advantage[ROWS];
-    (void)state;
     preset("drkernel", &method);
     fill(&row, &batch, &arena);
     rl_method_reject(&batch, &method, 0, 0, &report);
@@ -113,7 +104,7 @@ static void play(const struct rl_method *method, const struct row *row, const ui
     assert_int_equal(rl_method_weigh(batch, method, wanted, 0, 0, advantage, NULL), 0);
 }
 
-static void test_weights_and_surplus(void **state)
+TEST(weights_and_surplus)
 {
     static const struct row row = {.count = 4,
                                    .rewards = {2, 0, 4, 3},
@@ -124,7 +115,6 @@ static void test_weights_and_surplus(void **state)
     struct arena arena = {0};
     struct rl_batch batch;
     double advantage[ROWS];
-    (void)state;
     preset("trloo", &method);
     method.importance = RL_TURN;
     method.importance_upper = 2;
@@ -143,7 +133,7 @@ static void test_weights_and_surplus(void **state)
 }
 
 /* Two rollouts of two turns: what is constant, the estimator says. */
-static void test_filter_follows_the_estimator(void **state)
+TEST(filter_follows_the_estimator)
 {
     static const struct {
         const char *estimator;
@@ -161,7 +151,6 @@ static void test_filter_follows_the_estimator(void **state)
         {"reinforce_plus_plus", {0, 1, 0, 1}, false},
         {"egae", {0, 1, 0, 1}, false},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct row row = {.count = 4, .turns = {0, 1, 0, 1}};
         struct rl_method method;
@@ -179,14 +168,13 @@ static void test_filter_follows_the_estimator(void **state)
 }
 
 /* The release and its original on the same rollouts: what the lazy turn's reward does. */
-static void test_original_release(void **state)
+TEST(original_release)
 {
     static const struct row row = {.count = 4,
                                    .turns = {0, 1, 0, 1},
                                    .rewards = {1, 4, 2, 1},
                                    .coverage = {0, 0.1}};
     static const double wanted[2][4] = {{-2, 0, 2, 1}, {2, 0, -2, -3}};
-    (void)state;
     for (size_t original = 0; original < 2; original++) {
         struct rl_method method;
         struct arena arena = {0};
@@ -205,7 +193,7 @@ static void test_original_release(void **state)
 
 /* Weights are of what was sampled: that a turn is lazy, or a token too far off, changes no ratio of
  * the others. Two turns of one rollout, and another rollout. */
-static void test_weights_are_of_all(void **state)
+TEST(weights_are_of_all)
 {
     static const struct row row = {.count = 3,
                                    .turns = {0, 1, 0},
@@ -221,7 +209,6 @@ static void test_weights_are_of_all(void **state)
                  {RL_NO_LEVEL, true, RL_COVERAGE, false},
                  {RL_TURN, false, RL_MISMATCH, false},
                  {RL_TOKEN, false, 0, false}};
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct rl_method method;
         struct arena arena = {0};
@@ -244,11 +231,10 @@ static void test_weights_are_of_all(void **state)
     }
 }
 
-static void test_settings_are_checked(void **state)
+TEST(settings_are_checked)
 {
     struct rl_method method;
     struct err err = {0};
-    (void)state;
     assert_int_equal(rl_method_preset("drkernle", &method, &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "did you mean 'drkernel'"));
     preset("trloo", &method);
@@ -273,18 +259,4 @@ static void test_settings_are_checked(void **state)
     preset("drkernel", &method);
     method.band.lower = 1.01;
     assert_int_equal(rl_method_check(&method, &err), ERR_INPUT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_presets),
-        cmocka_unit_test(test_release),
-        cmocka_unit_test(test_weights_and_surplus),
-        cmocka_unit_test(test_filter_follows_the_estimator),
-        cmocka_unit_test(test_original_release),
-        cmocka_unit_test(test_weights_are_of_all),
-        cmocka_unit_test(test_settings_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,10 @@
 #include "rl/method/mismatch.h"
 
 #include "../support/rl_batches.h"
-#include "base/array.h"
+#include "../support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define TOKENS 4
 #define CLOSE 1e-6 /* log-probabilities are floats */
@@ -139,9 +132,8 @@ static void two_turns(const struct row *row, struct rl_batch *batch, struct aren
         batch->trained[i] = (float)row->log_ratio[i];
 }
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct rl_mismatch_metrics metrics;
         struct rl_ratio_bounds band = rows[i].band;
@@ -166,10 +158,9 @@ static void test_rows(void **state)
     }
 }
 
-static void test_page_ratios(void **state)
+TEST(page_ratios)
 {
     double ratio[TOKENS];
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         static const double wanted[] = {1.0005001, 1.0011006};
         struct arena arena = {0};
@@ -182,7 +173,7 @@ static void test_page_ratios(void **state)
     }
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
     static const struct {
         struct rl_ratio_bounds band;
@@ -196,7 +187,6 @@ static void test_bounds(void **state)
         {{RL_TOKEN, 0.5, 2, -0.1, false}, NAN}, {{RL_TOKEN, 0.5, 2, NAN, false}, NAN},
         {{RL_NO_LEVEL, NAN, 2, 0, false}, 0.5},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(bounds); i++) {
         struct rl_ratio_bounds band = bounds[i].band;
         struct err err = {0};
@@ -207,7 +197,7 @@ static void test_bounds(void **state)
     }
 }
 
-static void test_importance(void **state)
+TEST(importance)
 {
     static const struct row row = {.tokens = 4, .first = 2, .log_ratio = {0.5, 0.25, 1, -0.5}};
     static const struct {
@@ -220,7 +210,6 @@ static void test_importance(void **state)
         {RL_SEQUENCE, 0, {1.25, 1.25, 1.25, 1.25}},
     };
     double got[TOKENS];
-    (void)state;
     for (size_t i = 0; i < COUNT(weights); i++) {
         struct arena arena = {0};
         struct rl_batch batch;
@@ -310,10 +299,9 @@ static void close_to(const char *what, double got, double wanted)
         fail_msg("%s: %.9g, not %.9g", what, got, wanted);
 }
 
-static void test_monitoring(void **state)
+TEST(monitoring)
 {
     uint64_t seed = 8;
-    (void)state;
     for (size_t trial = 0; trial < 20; trial++) {
         struct rl_mismatch_metrics metrics;
         struct arena arena = {0};
@@ -340,7 +328,7 @@ static void test_monitoring(void **state)
 }
 
 /* Ratios 1/4, 1, 2 and 8 in two turns, band 1/2 to 4. */
-static void test_rejection_metrics(void **state)
+TEST(rejection_metrics)
 {
     static const struct row row = {.tokens = 4,
                                    .first = 2,
@@ -350,7 +338,6 @@ static void test_rejection_metrics(void **state)
     struct rl_mismatch_metrics metrics;
     struct arena arena = {0};
     struct rl_batch batch;
-    (void)state;
     two_turns(&row, &batch, &arena);
     rl_mismatch_measure(&batch, &band, &metrics);
     close_to("mean", metrics.rollout_rs_mean, 11.25 / 4);
@@ -400,7 +387,7 @@ static void take(void *context, const char *name, double value)
             *names[i].value = value;
 }
 
-static void test_quality(void **state)
+TEST(quality)
 {
     static const uint32_t turns[5] = {0};
     static const double rewards[5] = {1, 1, 0, 1, 0};
@@ -409,7 +396,6 @@ static void test_quality(void **state)
     struct found found = {0};
     struct arena arena = {0};
     struct rl_batch batch;
-    (void)state;
     rl_test_rows(&batch, &arena, 5, (const uint32_t[5]){0}, turns, rewards);
     batch.speedup[0] = 1.5;
     batch.speedup[1] = 1.1;
@@ -427,15 +413,4 @@ static void test_quality(void **state)
     rl_mismatch_put(&metrics, take, &found);
     assert_true(found.kl == 0.125 && found.count > 40);
     arena_deinit(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),       cmocka_unit_test(test_page_ratios),
-        cmocka_unit_test(test_bounds),     cmocka_unit_test(test_importance),
-        cmocka_unit_test(test_monitoring), cmocka_unit_test(test_rejection_metrics),
-        cmocka_unit_test(test_quality),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

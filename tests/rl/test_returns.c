@@ -2,17 +2,10 @@
 #include "rl/method/returns.h"
 
 #include "../support/rl_batches.h"
-#include "base/array.h"
+#include "../support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define TURNS 4
 #define CLOSE 1e-12
@@ -58,9 +51,8 @@ static const struct row {
     {"sum", 0.5, RL_UNSHAPED, 3, {1, 9, 2}, {0, RL_EXCLUDED}, {2, 2, 2}},
 };
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         static const uint32_t prompts[TURNS] = {0};
         static const uint32_t turns[TURNS] = {0, 1, 2, 3};
@@ -82,14 +74,13 @@ static void test_rows(void **state)
     assert_null(rl_return_rule("mean"));
 }
 
-static void test_original_pays_for_lazy_turns(void **state)
+TEST(original_pays_for_lazy_turns)
 {
     static const uint32_t turns[] = {0, 1};
     static const double rewards[] = {1, 2};
     struct rl_return_options options = rl_return_defaults;
     struct arena arena = {0};
     struct rl_batch batch;
-    (void)state;
     rl_test_rows(&batch, &arena, 2, (const uint32_t[]){0, 0}, turns, rewards);
     batch.drop[1] = RL_COVERAGE;
     options.without = RL_VOID;
@@ -116,10 +107,9 @@ static double defined(const struct rl_batch *batch, size_t row, const char *rule
     return rule[0] == 's' ? sum : isinf(most) ? 0 : most;
 }
 
-static void test_definitions(void **state)
+TEST(definitions)
 {
     uint64_t seed = 11;
-    (void)state;
     for (size_t trial = 0; trial < 200; trial++) {
         struct rl_return_options options = rl_return_defaults;
         const char *rule = trial % 2 ? "sum" : "max";
@@ -139,7 +129,7 @@ static void test_definitions(void **state)
     }
 }
 
-static void test_batches_are_checked(void **state)
+TEST(batches_are_checked)
 {
     static const struct {
         uint32_t prompts[3], rollouts[3], turns[3];
@@ -153,7 +143,6 @@ static void test_batches_are_checked(void **state)
         {{0, 0, 0}, {0, 1, 2}, {0, 0, 0}, NAN, 3, "not finite"},
         {{0, 0, 0}, {0, 1, 2}, {0, 0, 0}, 1, 4, "4 tokens"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct arena arena = {0};
         struct rl_batch batch;
@@ -168,15 +157,4 @@ static void test_batches_are_checked(void **state)
             fail_msg("%s", err.text);
         arena_deinit(&arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_original_pays_for_lazy_turns),
-        cmocka_unit_test(test_definitions),
-        cmocka_unit_test(test_batches_are_checked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

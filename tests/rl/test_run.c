@@ -2,7 +2,7 @@
  * was killed at, full disks, tags. run_checks.py looks at the same with packages that read it. */
 #include "run_writer.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/limits.h"
 #include "rl/run/checkpoints.h"
 #include "rl/run/lengths.h"
@@ -10,18 +10,13 @@
 #include "rl/run/view.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define KILLS 40
 #define STEPS 23
@@ -29,21 +24,21 @@
 static char root[] = "/tmp/test_run_XXXXXX";
 static struct settings settings;
 
-static int set_up(void **state)
+FIXTURE(set_up)
 {
-    (void)state;
     settings_init(&settings);
     memcpy(root + sizeof root - 7, "XXXXXX", 6);
     return mkdtemp(root) ? 0 : -1;
 }
 
-static int tear_down(void **state)
+FIXTURE(tear_down)
 {
-    (void)state;
     settings_deinit(&settings);
     file_remove_tree(root);
     return 0;
 }
+
+TEST_GROUP(set_up, tear_down);
 
 static char *in(const char *name)
 {
@@ -116,12 +111,11 @@ static void make_begun(const char *directory)
 }
 
 /* What was made with the settings of before holds them; what made nothing yet holds nobody. */
-static void test_settings_of_nothing(void **state)
+TEST(settings_of_nothing)
 {
     struct settings changed;
     struct err err;
     char *directory = in("nothing");
-    (void)state;
     assert_int_equal(file_make_directories(directory, 0755, &err), 0);
     settings_init(&changed);
     assert_int_equal(settings_assign(&changed, "gym.turns=7", &err), 0);
@@ -134,10 +128,9 @@ static void test_settings_of_nothing(void **state)
     mem_free(directory);
 }
 
-static void test_settings(void **state)
+TEST(settings)
 {
     struct err err;
-    (void)state;
     make_begun(root);
     for (size_t i = 0; i < COUNT(changes); i++) {
         struct settings changed;
@@ -161,10 +154,9 @@ static void test_settings(void **state)
 }
 
 /* A row that names nothing guards nothing. */
-static void test_free_rows(void **state)
+TEST(free_rows)
 {
     const char *row;
-    (void)state;
     for (size_t i = 0; (row = run_settings_free(i)); i++) {
         bool found = false;
         for (size_t k = 0; k < SETTINGS_COUNT; k++)
@@ -177,11 +169,10 @@ static void test_free_rows(void **state)
 
 /* --------------------------------------------------------------------------------------- resume */
 
-static void test_whole(void **state)
+TEST(whole)
 {
     json_t *all;
     char *directory = in("whole");
-    (void)state;
     assert_int_equal(in_child(directory, 9), 0);
     char *metrics = contents(directory, RUN_METRICS);
     assert_non_null(strstr(metrics, "{\"step\":2,\"reward/mean\":0.18126924692201"));
@@ -222,10 +213,9 @@ static const struct damage {
     {RUN_CONFIG, "gym:\n  turms: 3\n", false, ERR_INPUT},
 };
 
-static void test_damages(void **state)
+TEST(damages)
 {
     char *clean = in("clean");
-    (void)state;
     assert_int_equal(in_child(clean, 10), 0);
     for (size_t i = 0; i < COUNT(damages); i++) {
         const struct damage *damage = &damages[i];
@@ -250,11 +240,10 @@ static void remove_in(const char *directory, const char *name)
     mem_free(path);
 }
 
-static void test_older_checkpoint(void **state)
+TEST(older_checkpoint)
 {
     json_t *all;
     char *directory = in("older"), *clean = in("clean");
-    (void)state;
     assert_int_equal(in_child(clean, 10), 0);
     assert_int_equal(in_child(directory, 10), 0);
     remove_in(directory, "checkpoints/step-00008");
@@ -308,12 +297,11 @@ static bool run_and_kill(const char *directory, unsigned *seed)
 }
 
 /* Killed at any instant, and gone on with, until it is through. */
-static void test_killed(void **state)
+TEST(killed)
 {
     char *killed = in("killed"), *clean = in("clean");
     unsigned seed = 7;
     int deaths = 0, midway = 0;
-    (void)state;
     assert_int_equal(in_child(clean, STEPS), 0);
     for (int i = 0; i < KILLS; i++) {
         if (run_and_kill(killed, &seed)) {
@@ -339,10 +327,9 @@ static void test_killed(void **state)
 }
 
 /* A disk that is full at some byte: one sentence, and nothing that was there is lost. */
-static void test_full_disk(void **state)
+TEST(full_disk)
 {
     char *full = in("full"), *clean = in("clean");
-    (void)state;
     assert_int_equal(in_child(clean, STEPS), 0);
     for (rlim_t room = 2000; room < 12000; room += 701) {
         pid_t pid = fork();
@@ -369,13 +356,12 @@ static void test_full_disk(void **state)
     mem_free(clean);
 }
 
-static void test_lock(void **state)
+TEST(lock)
 {
     char *directory = in("locked");
     struct run *run;
     struct err err = {0};
     int status;
-    (void)state;
     assert_int_equal(run_open(&run, directory, &settings, &err), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -395,14 +381,13 @@ static void test_lock(void **state)
     mem_free(directory);
 }
 
-static void test_misuse(void **state)
+TEST(misuse)
 {
     struct run *run;
     struct run_checkpoint checkpoint;
     bool found = true;
     struct err err = {0};
     json_t *text = json_pack("{s:s}", "reward/mean", "high"), *none = json_object();
-    (void)state;
     char *directory = in("misused");
     assert_int_equal(run_open(&run, directory, &settings, &err), 0);
     assert_int_equal(run_metrics(run, 0, none, &err), ERR_INTERNAL);
@@ -420,7 +405,7 @@ static void test_misuse(void **state)
 
 /* ----------------------------------------------------------------------------------------- tags */
 
-static void test_tags(void **state)
+TEST(tags)
 {
     static const char *const wanted[][3] = {
         {"reward/mean", "Reward/Mean", "Reward/Summary"},
@@ -431,7 +416,6 @@ static void test_tags(void **state)
         {"time/assemble_data", "Timing/Assemble_Data", "Timing/Breakdown"},
         {"mismatch/mismatch_kl", "mismatch/mismatch_kl", NULL},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(wanted); i++) {
         char *tag, *group;
         const struct run_tag *row = run_tag_of(wanted[i][0], &tag, &group);
@@ -444,10 +428,9 @@ static void test_tags(void **state)
 }
 
 /* docs/guide/runs.md has every row. */
-static void test_tags_are_told(void **state)
+TEST(tags_are_told)
 {
     char *page = contents("docs/guide", "runs.md");
-    (void)state;
     for (size_t i = 0; i < run_tag_count; i++) {
         const struct run_tag *row = &run_tags[i];
         char *line = mem_printf("| `%s` | `%s` | %s%s%s%s |\n", row->metric, row->tag,
@@ -462,13 +445,12 @@ static void test_tags_are_told(void **state)
 
 /* --------------------------------------------------------------------------------------- series */
 
-static void test_series(void **state)
+TEST(series)
 {
     struct run_series series;
     struct err err = {0};
     uint64_t at = 0;
     char *path = in("m.jsonl");
-    (void)state;
     run_series_init(&series, path, RUN_SERIES_ALL);
     assert_int_equal(run_series_read(&series, &err), 0);
     assert_int_equal(series.count, 0);
@@ -501,7 +483,7 @@ static void test_series(void **state)
     mem_free(path);
 }
 
-static void test_mean(void **state)
+TEST(mean)
 {
     static const struct {
         const char *name;
@@ -521,7 +503,6 @@ static void test_mean(void **state)
     struct run_series series;
     struct err err = {0};
     char *path = in("means.jsonl");
-    (void)state;
     write_file(root, "means.jsonl",
                "{\"step\":1,\"a\":2,\"seldom\":7}\n{\"step\":2,\"a\":3}\n"
                "{\"step\":3,\"a\":4}\n{\"step\":4,\"a\":5}\n{\"step\":5,\"a\":6}\n",
@@ -538,25 +519,4 @@ static void test_mean(void **state)
     }
     run_series_deinit(&series);
     mem_free(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_settings_of_nothing),
-        cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_free_rows),
-        cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_damages),
-        cmocka_unit_test(test_older_checkpoint),
-        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_tags),
-        cmocka_unit_test(test_tags_are_told),
-        cmocka_unit_test(test_series),
-        cmocka_unit_test(test_mean),
-    };
-    return cmocka_run_group_tests_name("run", tests, set_up, tear_down);
 }

@@ -1,21 +1,14 @@
 /* Answers as text: which ones, how much of them, and that nothing in them ends its block. */
 #include "rl/train/sample_text.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static json_t *turn_of(const char *answer, const char *verdict, bool excluded)
 {
@@ -41,9 +34,8 @@ static char *text_of(const char *answer, const char *verdict, bool excluded)
     return text;
 }
 
-static void test_text(void **state)
+TEST(text)
 {
-    (void)state;
     static const struct {
         const char *answer, *verdict;
         bool excluded;
@@ -70,9 +62,8 @@ static void test_text(void **state)
 }
 
 /* Cut at a character's end. */
-static void test_long(void **state)
+TEST(long)
 {
-    (void)state;
     char *answer = mem_alloc(3 * SAMPLE_TEXT_ANSWER_BYTES + 1);
     answer[0] = 'x';
     for (size_t i = 0; i < SAMPLE_TEXT_ANSWER_BYTES; i++)
@@ -88,9 +79,8 @@ static void test_long(void **state)
 }
 
 /* The first of each problem, of the first SAMPLE_TEXT_PROBLEMS problems; from a file as from memory. */
-static void test_choice(void **state)
+TEST(choice)
 {
-    (void)state;
     static const char *const problems[] = {"a", "a", "none", "b", "c", "c", "d", "e", "f"};
     static const char *const chosen[] = {"### a, sample 0", "### b, sample 3", "### c, sample 4",
                                          "### d, sample 6"};
@@ -133,11 +123,4 @@ static void test_choice(void **state)
     buf_deinit(&lines);
     sample_text_deinit(&read);
     sample_text_deinit(&samples);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_long),
-                                       cmocka_unit_test(test_choice)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,10 @@
 #include "rl/method/select.h"
 
 #include "../support/rl_batches.h"
-#include "base/array.h"
+#include "../support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROWS 8
 
@@ -30,10 +23,9 @@ static const struct {
     {3, {0, 0, 0}, {RL_EXCLUDED}, {0}, {0, 1, 1}},
 };
 
-static void test_masks(void **state)
+TEST(masks)
 {
     static const uint32_t turns[4] = {0, 1, 2, 3};
-    (void)state;
     for (size_t i = 0; i < COUNT(masked); i++) {
         struct arena arena = {0};
         struct rl_batch batch;
@@ -83,9 +75,8 @@ static const struct {
     {"rollouts of other lengths", 3, {0, 1, 0}, {1, 2, 1}, {0}, {false, true, true, true}},
 };
 
-static void test_filters(void **state)
+TEST(filters)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(prompts); i++)
         for (size_t f = 0; f < 4; f++) {
             struct rl_filter filter = rl_filter_defaults;
@@ -109,14 +100,13 @@ static void test_filters(void **state)
 }
 
 /* Prompts 9 (constant), 4 (fine), 6 (one rollout is left) and 2 (none is). */
-static void test_filter_counts(void **state)
+TEST(filter_counts)
 {
     static const uint32_t prompt[7] = {9, 9, 4, 4, 6, 6, 2};
     struct rl_filter filter = rl_filter_defaults;
     struct rl_filter_counts counts;
     struct arena arena = {0};
     struct rl_batch batch;
-    (void)state;
     rl_test_rows(&batch, &arena, 7, prompt, (const uint32_t[7]){0},
                  (const double[7]){1, 1, 1, 2, 3, 4, 5});
     batch.drop[5] = RL_COVERAGE;
@@ -138,7 +128,7 @@ static void test_filter_counts(void **state)
     arena_deinit(&arena);
 }
 
-static void test_draw_more(void **state)
+TEST(draw_more)
 {
     static const struct {
         struct rl_draw draw;
@@ -155,7 +145,6 @@ static void test_draw_more(void **state)
         {{16, 64, 10, false}, 7, 16, 10, 0},
         {{16, 64, 0, false}, 0, 0, 0, 0},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(draws); i++) {
         size_t more = rl_draw_more(&draws[i].draw, draws[i].usable, draws[i].drawn,
                                    draws[i].rounds);
@@ -172,10 +161,9 @@ static void prompts_of_two(struct rl_batch *batch, struct arena *arena)
     batch->drop[4] = RL_VETO;
 }
 
-static void test_surplus_prompts(void **state)
+TEST(surplus_prompts)
 {
     size_t stayed[4] = {0};
-    (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         struct arena arena = {0};
         struct rl_batch batch;
@@ -197,10 +185,9 @@ static void test_surplus_prompts(void **state)
         assert_true(p == 2 || (stayed[p] > 160 && stayed[p] < 240));
 }
 
-static void test_choice_knows_no_order(void **state)
+TEST(choice_knows_no_order)
 {
     uint64_t seed = 21;
-    (void)state;
     for (size_t trial = 0; trial < 20; trial++) {
         struct arena arena = {0};
         struct rl_batch batch;
@@ -219,14 +206,4 @@ static void test_choice_knows_no_order(void **state)
             assert_int_equal(batch.drop[row], other.drop[place[row]]);
         arena_deinit(&arena);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_masks),           cmocka_unit_test(test_filters),
-        cmocka_unit_test(test_filter_counts),   cmocka_unit_test(test_draw_more),
-        cmocka_unit_test(test_surplus_prompts), cmocka_unit_test(test_choice_knows_no_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

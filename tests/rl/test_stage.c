@@ -3,25 +3,17 @@
 #include "rl/train/stage.h"
 #include "rl/train/train_guard.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 #include "base/mem.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* --------------------------------------------------------------------------------------- stages */
 
-static void test_stages_are_read(void **state)
+TEST(stages_are_read)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t count;
@@ -63,9 +55,8 @@ static void test_stages_are_read(void **state)
     }
 }
 
-static void test_stages_advance(void **state)
+TEST(stages_advance)
 {
-    (void)state;
     static const struct {
         double compiled, correct;
         bool next;
@@ -104,9 +95,8 @@ static void test_stages_advance(void **state)
     stages_close(&stages);
 }
 
-static void test_states_that_are_none(void **state)
+TEST(states_that_are_none)
 {
-    (void)state;
     static const char *const texts[] = {
         "{}",
         "{\"at\": 3, \"rates\": []}",
@@ -128,9 +118,8 @@ static void test_states_that_are_none(void **state)
 
 /* --------------------------------------------------------------------------------------- guards */
 
-static void test_guard(void **state)
+TEST(guard)
 {
-    (void)state;
     static const struct {
         bool not_finite;
         double norm, kl;
@@ -187,9 +176,8 @@ static size_t number_at(const json_t *tasks, size_t i)
 }
 
 /* Every problem once an epoch, whatever the steps take; and from any place on the same. */
-static void test_order(void **state)
+TEST(order)
 {
-    (void)state;
     struct train_data data = {.train = numbered(PROBLEMS), .held_out = json_array(), .seed = 3};
     data.order = mem_alloc(PROBLEMS * sizeof *data.order);
     data.epoch = UINT64_MAX;
@@ -226,9 +214,8 @@ static const char *id_at(const json_t *tasks, size_t i)
     return json_text_at(json_object_get(json_array_get(tasks, i), "problem"), "id");
 }
 
-static void test_held_out(void **state)
+TEST(held_out)
 {
-    (void)state;
     static const struct {
         const char *problems, *held_out;
         double share;
@@ -270,17 +257,4 @@ static void test_held_out(void **state)
         train_data_close(&data);
     }
     settings_deinit(&settings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stages_are_read),
-        cmocka_unit_test(test_stages_advance),
-        cmocka_unit_test(test_states_that_are_none),
-        cmocka_unit_test(test_guard),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_held_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,10 @@
 #include "rl/method/tokens.h"
 
 #include "../support/rl_batches.h"
-#include "base/array.h"
+#include "../support/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CLOSE 1e-9
 #define TOKENS 9
@@ -54,9 +47,8 @@ static const struct {
     {{RL_SEQ_MEAN_TOKEN_SUM, 4, 0, 1, 3}, {2. / 4, 1. / 4}},
 };
 
-static void test_weights(void **state)
+TEST(weights)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct arena arena = {0};
         struct rl_batch batch;
@@ -83,10 +75,9 @@ static void test_weights(void **state)
 }
 
 /* Weights of a mean add up to what the mean of ones is. */
-static void test_means(void **state)
+TEST(means)
 {
     uint64_t seed = 2;
-    (void)state;
     for (size_t trial = 0; trial < 20; trial++) {
         static const enum rl_aggregation means[] = {RL_TOKEN_MEAN, RL_SEQ_MEAN_TOKEN_MEAN};
         struct arena arena = {0};
@@ -110,7 +101,7 @@ static void test_means(void **state)
 }
 
 /* d of the tokens that count: 1, 3 in the first row, 0, 0, 0, 2 in the second; their mean is 1. */
-static void test_kl(void **state)
+TEST(kl)
 {
     static const float base[TOKENS] = {-1, 50, -3, 0, 0, 0, -2, 9, 9};
     static const struct {
@@ -122,7 +113,6 @@ static void test_kl(void **state)
     struct arena arena = {0};
     struct rl_batch batch;
     double weight[TOKENS];
-    (void)state;
     four_rows(&batch, &arena);
     rl_token_weights(&batch, &(struct rl_normalisation){.aggregation = RL_SEQ_SUM, .scale = 2},
                      weight);
@@ -137,14 +127,4 @@ static void test_kl(void **state)
                 fail_msg("discount %g, token %zu: %g", penalties[i].discount, t, advantage[t]);
     }
     arena_deinit(&arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_means),
-        cmocka_unit_test(test_kl),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

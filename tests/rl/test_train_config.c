@@ -2,19 +2,12 @@
  * can be. */
 #include "rl/train/config.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "rl/train/stage.h"
 
 #include <glob.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Of pairs "train.x=y"; NULL ends them. */
 static int read(const char *const *pairs, struct settings *settings, struct train_config *config,
@@ -23,11 +16,9 @@ static int read(const char *const *pairs, struct settings *settings, struct trai
     static const char *const needed[] = {"train.model=m", "train.problems=relu"};
     settings_init(settings);
     for (size_t i = 0; i < 2; i++)
-        if (settings_assign(settings, needed[i], err) < 0)
-            fail_msg("%s", err->text);
+        assert_ok(settings_assign(settings, needed[i], err), err);
     for (; *pairs; pairs++)
-        if (settings_assign(settings, *pairs, err) < 0)
-            fail_msg("%s", err->text);
+        assert_ok(settings_assign(settings, *pairs, err), err);
     return train_config_read(config, settings, err);
 }
 
@@ -37,17 +28,16 @@ static int read(const char *const *pairs, struct settings *settings, struct trai
             fail_msg("%s is not %s", #field, #value);                                              \
     } while (0)
 
-static void test_standard(void **state)
+TEST(standard)
 {
-    (void)state;
     static const char *const none[] = {NULL};
     struct settings settings;
     struct train_config config;
     struct rl_method standard = {0};
     struct err err = {0};
-    if (read(none, &settings, &config, &err) < 0 ||
-        rl_method_preset("trloo", &standard, &err) < 0 || rl_method_check(&standard, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(read(none, &settings, &config, &err), &err);
+    assert_ok(rl_method_preset("trloo", &standard, &err), &err);
+    assert_ok(rl_method_check(&standard, &err), &err);
     SAME(config.method.estimator, standard.estimator);
     SAME(config.method.returns.rule, standard.returns.rule);
     SAME(config.method.returns.gamma, standard.returns.gamma);
@@ -111,14 +101,12 @@ static const char *const all_pairs[] = {"train.method=grpo",
                                         "train.entropy=0.01",
                                         NULL};
 
-static void test_fields(void **state)
+TEST(fields)
 {
-    (void)state;
     struct settings settings;
     struct train_config config;
     struct err err = {0};
-    if (read(all_pairs, &settings, &config, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(read(all_pairs, &settings, &config, &err), &err);
     const struct rl_method *method = &config.method;
     assert_string_equal(method->estimator->name, "erloo");
     assert_string_equal(method->returns.rule->name, "max");
@@ -168,32 +156,28 @@ static void test_fields(void **state)
 }
 
 /* What of the release's preset goes by the size of a step. */
-static void test_plan(void **state)
+TEST(plan)
 {
-    (void)state;
     static const char *const pairs[] = {"train.method=drkernel_original", "train.prompts=4",
                                         "train.samples=6", "gym.turns=2", NULL};
     struct settings settings;
     struct train_config config;
     struct err err = {0};
-    if (read(pairs, &settings, &config, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(read(pairs, &settings, &config, &err), &err);
     SAME(config.method.filter.rollouts_least, 4);
     SAME(config.method.normalisation.nominal_rows, 48);
     settings_deinit(&settings);
 }
 
 /* 0 is a value, not "the method's". */
-static void test_off(void **state)
+TEST(off)
 {
-    (void)state;
     static const char *const pairs[] = {"train.method=drkernel", "train.veto=0",
                                         "train.coverage=off", "train.band_lower=0", NULL};
     struct settings settings;
     struct train_config config;
     struct err err = {0};
-    if (read(pairs, &settings, &config, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(read(pairs, &settings, &config, &err), &err);
     SAME(config.method.band.veto, 0);
     SAME(config.method.coverage.enabled, false);
     SAME(config.method.band.lower, 1 / 1.001); /* of the preset's upper bound */
@@ -202,22 +186,19 @@ static void test_off(void **state)
 }
 
 /* The penalty is against the sampler's own log-probabilities. */
-static void test_unscored(void **state)
+TEST(unscored)
 {
-    (void)state;
     static const char *const pairs[] = {"train.kl=0.1", "train.rescore=false", NULL};
     struct settings settings;
     struct train_config config;
     struct err err = {0};
-    if (read(pairs, &settings, &config, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(read(pairs, &settings, &config, &err), &err);
     SAME(config.method.band.level, RL_NO_LEVEL);
     settings_deinit(&settings);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *pairs[4];
         const char *complaint;
@@ -292,9 +273,8 @@ static void test_refused(void **state)
 }
 
 /* What one answer a problem can be learned from with. */
-static void test_single_samples(void **state)
+TEST(single_samples)
 {
-    (void)state;
     static const char *const rows[][5] = {
         {"train.samples=1", "train.filter=none", NULL},
         {"train.samples=1", "train.estimator=return", NULL},
@@ -314,9 +294,8 @@ static void test_single_samples(void **state)
 }
 
 /* What no setting can be, whatever the method. */
-static void test_odd_numbers(void **state)
+TEST(odd_numbers)
 {
-    (void)state;
     static const struct {
         const char *pair, *complaint;
     } rows[] = {
@@ -343,9 +322,8 @@ static void test_odd_numbers(void **state)
     }
 }
 
-static void test_configs(void **state)
+TEST(configs)
 {
-    (void)state;
     glob_t found;
     assert_int_equal(glob("configs/*.yaml", 0, NULL, &found), 0);
     assert_true(found.gl_pathc >= 5);
@@ -364,16 +342,4 @@ static void test_configs(void **state)
         settings_deinit(&settings);
     }
     globfree(&found);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_standard),       cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_plan),           cmocka_unit_test(test_off),
-        cmocka_unit_test(test_unscored),       cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_single_samples), cmocka_unit_test(test_odd_numbers),
-        cmocka_unit_test(test_configs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,9 @@
 #include "rl/train/train_step.h"
 
 #include "../support/fake_train_backend.h"
-#include "base/array.h"
+#include "../support/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #define ROLLOUTS 4
 #define TURNS 2
@@ -51,9 +45,8 @@ static void begin(struct world *world, const double rewards[ROLLOUTS][TURNS], si
 {
     struct err err = {0};
     *world = (struct world){.trajectory = json_object(), .backend = {.norm = 2, .loss = -1}};
-    if (rl_method_preset("trloo", &world->method, &err) < 0 ||
-        rl_method_check(&world->method, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(rl_method_preset("trloo", &world->method, &err), &err);
+    assert_ok(rl_method_check(&world->method, &err), &err);
     world->method.normalisation.aggregation = RL_SEQ_SUM;
     for (size_t i = 0; i < ROLLOUTS; i++) {
         world->rollouts[i] = (struct rl_rollout){.problem = "p",
@@ -89,19 +82,16 @@ static void weigh(struct world *world, size_t rollouts)
 {
     struct err err = {0};
     struct train_step *step = &world->step;
-    if (train_step_gather(step, world->rollouts, rollouts, &err) < 0 ||
-        train_step_score(step, &world->backend, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(train_step_gather(step, world->rollouts, rollouts, &err), &err);
+    assert_ok(train_step_score(step, &world->backend, &err), &err);
     train_step_reject(step);
-    if (train_step_weigh(step, 0, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(train_step_weigh(step, 0, &err), &err);
 }
 
 static const double mixed[ROLLOUTS][TURNS] = {{1, 0.5}, {0, 1}, {0.5, NAN}, {0, 0}};
 
-static void test_rows(void **state)
+TEST(rows)
 {
-    (void)state;
     struct world world;
     begin(&world, mixed, 1);
     world.rollouts[1].trajectory = NULL; /* was not played to its end */
@@ -133,9 +123,8 @@ static void test_rows(void **state)
     end(&world);
 }
 
-static void test_datum(void **state)
+TEST(datum)
 {
-    (void)state;
     struct world world;
     begin(&world, mixed, 1);
     weigh(&world, ROLLOUTS);
@@ -159,9 +148,8 @@ static void test_datum(void **state)
     end(&world);
 }
 
-static void test_ratio_against_the_trainer(void **state)
+TEST(ratio_against_the_trainer)
 {
-    (void)state;
     struct world world;
     begin(&world, mixed, 1);
     world.step.options.ratio_trained = true;
@@ -171,9 +159,8 @@ static void test_ratio_against_the_trainer(void **state)
 }
 
 /* What comes in a second round is scored alone; what was there keeps its place. */
-static void test_rounds(void **state)
+TEST(rounds)
 {
-    (void)state;
     struct world world;
     begin(&world, mixed, 1);
     weigh(&world, 2);
@@ -190,9 +177,8 @@ static void test_rounds(void **state)
     end(&world);
 }
 
-static void test_without_scores(void **state)
+TEST(without_scores)
 {
-    (void)state;
     struct world world;
     struct err err = {0};
     begin(&world, mixed, 1);
@@ -203,9 +189,8 @@ static void test_without_scores(void **state)
     end(&world);
 }
 
-static void test_penalty(void **state)
+TEST(penalty)
 {
-    (void)state;
     static const double alike[ROLLOUTS][TURNS] = {{1, 1}, {0, 0}, {1, 0}, {0, 1}};
     struct world plain, pulled;
     struct err err = {0};
@@ -231,9 +216,8 @@ static void test_penalty(void **state)
     end(&pulled);
 }
 
-static void test_substeps(void **state)
+TEST(substeps)
 {
-    (void)state;
     static const struct {
         size_t substeps, calls;
         size_t counts[4];
@@ -260,9 +244,8 @@ static void test_substeps(void **state)
 }
 
 /* Each part of a mean is a mean; parts of a sum are parts of it. */
-static void test_scale_of_parts(void **state)
+TEST(scale_of_parts)
 {
-    (void)state;
     static const struct {
         enum rl_aggregation aggregation;
         size_t substeps;
@@ -298,9 +281,8 @@ static void test_scale_of_parts(void **state)
     }
 }
 
-static void test_what_ends_it(void **state)
+TEST(what_ends_it)
 {
-    (void)state;
     static const struct {
         const char *kind;
         double loss, norm;
@@ -347,9 +329,8 @@ static double metric(const json_t *metrics, const char *name)
     return json_number_value(value);
 }
 
-static void test_metrics(void **state)
+TEST(metrics)
 {
-    (void)state;
     static const struct {
         const char *name;
         double value;
@@ -378,21 +359,4 @@ static void test_metrics(void **state)
     assert_true(metric(metrics, "mismatch/mismatch_kl") < 0); /* trained ones are likelier */
     json_decref(metrics);
     end(&world);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_datum),
-        cmocka_unit_test(test_ratio_against_the_trainer),
-        cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_without_scores),
-        cmocka_unit_test(test_penalty),
-        cmocka_unit_test(test_substeps),
-        cmocka_unit_test(test_scale_of_parts),
-        cmocka_unit_test(test_what_ends_it),
-        cmocka_unit_test(test_metrics),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

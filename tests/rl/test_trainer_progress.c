@@ -1,17 +1,12 @@
 /* Whose turns are news: those of the round that is waited for, with what it did before. */
 #include "rl/train/internal.h"
 
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 struct heard {
     size_t count, done, all;
@@ -36,9 +31,8 @@ static void assert_heard(const struct heard *heard, size_t count, const char *ph
     assert_int_equal(heard->all, all);
 }
 
-static void test_rounds(void **state)
+TEST(rounds)
 {
-    (void)state;
     char folder[] = "/tmp/test_trainer_news_XXXXXX";
     struct heard heard = {0};
     struct settings settings;
@@ -49,8 +43,7 @@ static void test_rounds(void **state)
     assert_non_null(mkdtemp(folder));
     settings_init(&settings);
     pthread_mutex_init(&trainer.lock, NULL);
-    if (run_open(&trainer.run, folder, &settings, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(run_open(&trainer.run, folder, &settings, &err), &err);
 
     trainer_begin_awaited(&trainer, "rollout", &now);
     assert_heard(&heard, 1, "rollout", 0, 4);
@@ -70,12 +63,4 @@ static void test_rounds(void **state)
     pthread_mutex_destroy(&trainer.lock);
     settings_deinit(&settings);
     file_remove_tree(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

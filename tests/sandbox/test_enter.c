@@ -2,6 +2,7 @@
  * that could not be set too. */
 #include "sandbox/sandbox.h"
 
+#include "../support/test.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sandbox/standby.h"
@@ -9,18 +10,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define WAIT_MS 20000
 
@@ -35,9 +29,8 @@ static int open_standby(struct standby **made, struct err *err)
     return standby_open(made, argv, environment, WAIT_MS, NULL, err);
 }
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
-    (void)state;
     struct err err = {0};
     child_program = paths_side_program(&err);
     if (!child_program || open_standby(&standby, &err) < 0)
@@ -47,26 +40,25 @@ static int open_all(void **state)
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     standby_close(standby);
     mem_free(child_program);
     mem_free(sandbox);
     return 0;
 }
 
+TEST_GROUP(open_all, close_all);
+
 static void spawn(struct sandboxed *process)
 {
     struct err err = {0};
-    if (standby_spawn(standby, sandbox, WAIT_MS, process, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(standby_spawn(standby, sandbox, WAIT_MS, process, &err), &err);
 }
 
 /* What a layer says of a namespace is what the kernel says of the process. */
-static void test_namespaces(void **state)
+TEST(namespaces)
 {
-    (void)state;
     static const struct {
         enum sandbox_layer layer;
         const char *name;
@@ -175,9 +167,8 @@ static void spawn_under(int (*hinder)(void), struct limited *found)
 
 /* A limit of the judge's own that is lower bounds as well; one that cannot be set is named, and the
  * others are set all the same. */
-static void test_limits(void **state)
+TEST(limits)
 {
-    (void)state;
     const struct {
         int (*hinder)(void);
         bool held;
@@ -201,13 +192,4 @@ static void test_limits(void **state)
         assert_int_equal(found.files, rows[i].files);
         assert_in_range(found.locked, 1, 65536);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_namespaces),
-        cmocka_unit_test(test_limits),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

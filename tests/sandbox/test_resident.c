@@ -1,27 +1,19 @@
 /* What a process holds of this machine's memory, by the kernel's texts and by the kernel. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "sandbox/resident.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define KIB UINT64_C(1024)
 #define HELD ((size_t)48 << 20)
 
-static void texts(void **state)
+TEST(texts)
 {
-    (void)state;
     static const struct {
         const char *status;
         uint64_t bytes;
@@ -72,9 +64,8 @@ static uint64_t measure(int flags, int generations, bool family)
     return bytes;
 }
 
-static void processes(void **state)
+TEST(processes)
 {
-    (void)state;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (int shared = 0; shared < 2; shared++) {
         int flags = shared ? MAP_SHARED : MAP_PRIVATE;
@@ -84,10 +75,4 @@ static void processes(void **state)
         assert_in_range(measure(flags, 2, false), HELD, 2 * HELD - 1);
     }
     assert_int_equal(resident_bytes(INT32_MAX, true), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts), cmocka_unit_test(processes)};
-    return cmocka_run_group_tests_name("resident", tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "sandbox/sandbox.h"
 
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -16,15 +16,10 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,8 +28,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define BIT(layer) (1U << (layer))
 #define ORDINARY_USER 1000
@@ -142,9 +135,51 @@ static void assert_no_probes(void)
     assert_int_equal(count_probes(), 0);
 }
 
-static void test_layers(void **state)
+/* Things that the sandbox must not reach, in this process and on this machine. */
+static void open_listeners(void)
 {
-    (void)state;
+    snprintf(abstract_name, sizeof abstract_name, "warpgym-test-%d", (int)getpid());
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t bytes = sizeof address;
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) == 0 &&
+        listen(listener, 4) == 0 && getsockname(listener, (struct sockaddr *)&address, &bytes) == 0)
+        snprintf(port, sizeof port, "%d", ntohs(address.sin_port));
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    memcpy(name.sun_path + 1, abstract_name, strlen(abstract_name));
+    abstract_listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(abstract_listener, (struct sockaddr *)&name,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(abstract_name))) == 0)
+        (void)!listen(abstract_listener, 4);
+}
+
+FIXTURE(open_all)
+{
+    struct err err = {0};
+    const char *argv[] = {child_program, NULL};
+    const char *const environment[] = {NULL};
+    open_listeners();
+    if (standby_open(&standby, argv, environment, 10000, NULL, &err) < 0) {
+        print_error("%s\n", err.text);
+        return -1;
+    }
+    return 0;
+}
+
+FIXTURE(close_all)
+{
+    standby_close(standby);
+    close(listener);
+    close(abstract_listener);
+    return 0;
+}
+
+TEST_GROUP(open_all, close_all);
+
+/* First: the others ask what it found. */
+TEST(layers)
+{
     static const char *const names[] = {
 #define X(symbol, name, meaning) name,
         SANDBOX_LAYERS(X)
@@ -238,15 +273,13 @@ static void try_all(uint32_t forbid, const char *name)
     mem_free(inside);
 }
 
-static void test_fence(void **state)
+TEST(fence)
 {
-    (void)state;
     try_all(0, "nothing");
 }
 
-static void test_each_layer_missing(void **state)
+TEST(each_layer_missing)
 {
-    (void)state;
     static const char *const names[] = {
 #define X(symbol, name, meaning) name,
         SANDBOX_LAYERS(X)
@@ -257,9 +290,8 @@ static void test_each_layer_missing(void **state)
 }
 
 /* The last two that bound what it can call and whom it can reach: without both it must not run. */
-static void test_refusal(void **state)
+TEST(refusal)
 {
-    (void)state;
     struct result result;
     const char *argv[] = {probe, "identity", NULL};
     run_command(&(struct ask){.argv = argv, .forbid = BIT(LAYER_PID) | BIT(LAYER_SECCOMP)},
@@ -336,9 +368,8 @@ static const struct {
 #undef X
 };
 
-static void test_system_calls(void **state)
+TEST(system_calls)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(calls); i++) {
         char number[16];
         snprintf(number, sizeof number, "%ld", calls[i].number);
@@ -348,9 +379,8 @@ static void test_system_calls(void **state)
     }
 }
 
-static void test_inside(void **state)
+TEST(inside)
 {
-    (void)state;
     char *own = mem_strdup(probe);
     assert_string_equal(ask_probe(0, "read", own), "done");
     assert_string_equal(ask_probe(0, "write", "file"), "done"); /* the scratch */
@@ -374,9 +404,8 @@ static void test_inside(void **state)
     mem_free(own);
 }
 
-static void test_command(void **state)
+TEST(command)
 {
-    (void)state;
     struct result result;
     const char *shell[] = {"/bin/sh", "-c", "echo out; echo err >&2; pwd >/dev/null; exit 3", NULL};
     run_command(&(struct ask){.argv = shell}, &result);
@@ -407,9 +436,8 @@ static void test_command(void **state)
     result_deinit(&result);
 }
 
-static void test_too_many_arguments(void **state)
+TEST(too_many_arguments)
 {
-    (void)state;
     const char *argv[700];
     struct result result;
     for (int i = 0; i < 699; i++)
@@ -420,9 +448,8 @@ static void test_too_many_arguments(void **state)
     result_deinit(&result);
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
-    (void)state;
     struct result result;
     const char *allocate[] = {probe, "allocate", "256", NULL};
     run_command(&(struct ask){.argv = allocate, .memory_bytes = UINT64_C(64) << 20}, &result);
@@ -440,9 +467,8 @@ static void test_bounds(void **state)
     result_deinit(&result);
 }
 
-static void test_fork_bomb(void **state)
+TEST(fork_bomb)
 {
-    (void)state;
     struct result result;
     const char *bomb[] = {probe, "fork", "3000", NULL};
     run_command(&(struct ask){.argv = bomb}, &result);
@@ -453,9 +479,8 @@ static void test_fork_bomb(void **state)
         assert_no_probes();
 }
 
-static void test_output_flood(void **state)
+TEST(output_flood)
 {
-    (void)state;
     struct result result;
     const char *argv[] = {probe, "flood", "64", NULL};
     run_command(&(struct ask){.argv = argv}, &result);
@@ -465,9 +490,8 @@ static void test_output_flood(void **state)
     result_deinit(&result);
 }
 
-static void test_timeout(void **state)
+TEST(timeout)
 {
-    (void)state;
     static const char *const whats[][2] = {{"loop", ""}, {"daemon", "wait"}, {"flood", "9999999"}};
     for (size_t i = 0; i < COUNT(whats); i++) {
         struct result result;
@@ -483,9 +507,8 @@ static void test_timeout(void **state)
 }
 
 /* What a command leaves behind goes when it does. */
-static void test_daemon(void **state)
+TEST(daemon)
 {
-    (void)state;
     assert_string_equal(ask_probe(0, "daemon", ""), "done");
     if (layers & BIT(LAYER_PID))
         assert_no_probes();
@@ -498,9 +521,8 @@ static void *cancel_soon(void *unused)
     return unused;
 }
 
-static void test_cancel(void **state)
+TEST(cancel)
 {
-    (void)state;
     struct result result;
     pthread_t thread;
     const char *argv[] = {probe, "loop", NULL};
@@ -515,9 +537,8 @@ static void test_cancel(void **state)
         assert_no_probes();
 }
 
-static void test_nothing_left(void **state)
+TEST(nothing_left)
 {
-    (void)state;
     int before = judging_descriptors();
     siginfo_t info = {0};
     for (int i = 0; i < 10; i++)
@@ -527,9 +548,8 @@ static void test_nothing_left(void **state)
     assert_int_equal(info.si_pid, 0);
 }
 
-static void test_allowed_paths(void **state)
+TEST(allowed_paths)
 {
-    (void)state;
     struct sandbox *sandbox = mem_alloc(sizeof *sandbox);
     sandbox_init(sandbox, SANDBOX_BUILD);
     sandbox_allow(sandbox, "/usr");
@@ -550,52 +570,9 @@ static void test_allowed_paths(void **state)
     mem_free(sandbox);
 }
 
-/* Things that the sandbox must not reach, in this process and on this machine. */
-static void open_listeners(void)
-{
-    snprintf(abstract_name, sizeof abstract_name, "warpgym-test-%d", (int)getpid());
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
-    socklen_t bytes = sizeof address;
-    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(listener, (struct sockaddr *)&address, sizeof address) == 0 &&
-        listen(listener, 4) == 0 && getsockname(listener, (struct sockaddr *)&address, &bytes) == 0)
-        snprintf(port, sizeof port, "%d", ntohs(address.sin_port));
-    struct sockaddr_un name = {.sun_family = AF_UNIX};
-    memcpy(name.sun_path + 1, abstract_name, strlen(abstract_name));
-    abstract_listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(abstract_listener, (struct sockaddr *)&name,
-             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(abstract_name))) == 0)
-        (void)!listen(abstract_listener, 4);
-}
-
-static int open_all(void **state)
-{
-    (void)state;
-    struct err err = {0};
-    const char *argv[] = {child_program, NULL};
-    const char *const environment[] = {NULL};
-    open_listeners();
-    if (standby_open(&standby, argv, environment, 10000, NULL, &err) < 0) {
-        print_error("%s\n", err.text);
-        return -1;
-    }
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    standby_close(standby);
-    close(listener);
-    close(abstract_listener);
-    return 0;
-}
-
 /* One GPU's file where it is known which one, and none of them where there is no GPU to be. */
-static void test_gpu_devices(void **state)
+TEST(gpu_devices)
 {
-    (void)state;
     static const struct {
         enum sandbox_kind kind;
         int32_t gpu;
@@ -620,30 +597,6 @@ static void test_gpu_devices(void **state)
         assert_int_equal(count, rows[i].count);
         assert_string_equal(path, rows[i].last);
     }
-}
-
-static int run_group(const char *name)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers), /* first: others ask what there is */
-        cmocka_unit_test(test_fence),
-        cmocka_unit_test(test_each_layer_missing),
-        cmocka_unit_test(test_refusal),
-        cmocka_unit_test(test_system_calls),
-        cmocka_unit_test(test_inside),
-        cmocka_unit_test(test_command),
-        cmocka_unit_test(test_too_many_arguments),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_fork_bomb),
-        cmocka_unit_test(test_output_flood),
-        cmocka_unit_test(test_timeout),
-        cmocka_unit_test(test_daemon),
-        cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_nothing_left),
-        cmocka_unit_test(test_allowed_paths),
-        cmocka_unit_test(test_gpu_devices),
-    };
-    return cmocka_run_group_tests_name(name, tests, open_all, close_all);
 }
 
 /* The child program and the probe where an ordinary user reaches them, too. */
@@ -706,7 +659,7 @@ static int run_as_user(void)
             print_message("no user %d: %s cannot be reached\n", ORDINARY_USER, place);
             _exit(0);
         }
-        int failed = run_group("sandbox, as an ordinary user");
+        int failed = tests_run();
         fflush(NULL);
         _exit(failed != 0);
     }
@@ -721,7 +674,7 @@ int main(void)
     if (failed == 0 && geteuid() == 0)
         failed = run_as_user();
     if (failed >= 0)
-        failed += run_group(geteuid() == 0 ? "sandbox, as root" : "sandbox");
+        failed += tests_run();
     judging_remove(place);
     mem_free(probe);
     mem_free(secret);

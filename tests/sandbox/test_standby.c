@@ -3,7 +3,7 @@
 #include "sandbox/standby.h"
 
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -16,22 +16,15 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_MS 20000 /* longer than anything takes, even here and now */
 
@@ -44,13 +37,11 @@ static void open_standby(struct standby **made)
     struct err err = {0};
     const char *argv[] = {child_program, NULL};
     const char *const environment[] = {NULL};
-    if (standby_open(made, argv, environment, PATIENCE_MS, NULL, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(standby_open(made, argv, environment, PATIENCE_MS, NULL, &err), &err);
 }
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
-    (void)state;
     struct err err = {0};
     child_program = paths_side_program(&err);
     if (!child_program)
@@ -61,20 +52,20 @@ static int open_all(void **state)
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     standby_close(standby);
     mem_free(child_program);
     mem_free(sandbox);
     return 0;
 }
 
+TEST_GROUP(open_all, close_all);
+
 static void spawn(struct standby *from, struct sandboxed *process)
 {
     struct err err = {0};
-    if (standby_spawn(from, sandbox, PATIENCE_MS, process, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(standby_spawn(from, sandbox, PATIENCE_MS, process, &err), &err);
 }
 
 /* A field of /proc/PID/stat behind the name: 0 is the state, 1 the parent. "" when it is gone. */
@@ -133,9 +124,8 @@ static void assert_no_zombie(void)
         fail_msg("process %d has ended and nobody has reaped it", (int)info.si_pid);
 }
 
-static void test_spawn(void **state)
+TEST(spawn)
 {
-    (void)state;
     struct sandboxed process;
     struct err err = {0};
     assert_int_equal(standby_ready(standby, &err), 0);
@@ -157,9 +147,8 @@ static void test_spawn(void **state)
     assert_no_zombie();
 }
 
-static void test_freeze(void **state)
+TEST(freeze)
 {
-    (void)state;
     struct sandboxed process;
     struct err err = {0};
     spawn(standby, &process);
@@ -178,9 +167,8 @@ static void test_freeze(void **state)
     assert_no_zombie();
 }
 
-static void test_freeze_the_dead(void **state)
+TEST(freeze_the_dead)
 {
-    (void)state;
     struct sandboxed process;
     struct err err = {0};
     spawn(standby, &process);
@@ -201,9 +189,8 @@ static void test_freeze_the_dead(void **state)
 }
 
 /* A process that waits in vfork(2) cannot be stopped before its child is done. */
-static void test_freeze_the_deaf(void **state)
+TEST(freeze_the_deaf)
 {
-    (void)state;
     struct err err = {0};
     int ends[2];
     char byte;
@@ -230,9 +217,8 @@ static void test_freeze_the_deaf(void **state)
 }
 
 /* poll(2) on either descriptor wakes when it dies. */
-static void test_death(void **state)
+TEST(death)
 {
-    (void)state;
     for (int which = 0; which < 2; which++) {
         struct sandboxed process;
         spawn(standby, &process);
@@ -250,9 +236,8 @@ static void test_death(void **state)
 }
 
 /* How one ends that nobody killed: at its channel's end, or at a message that it cannot know. */
-static void test_exit(void **state)
+TEST(exit)
 {
-    (void)state;
     static const char *const texts[] = {"exited with status 0", "exited with status 1"};
     for (int nonsense = 0; nonsense < 2; nonsense++) {
         struct sandboxed process;
@@ -278,9 +263,8 @@ static void test_exit(void **state)
     }
 }
 
-static void test_status_text(void **state)
+TEST(status_text)
 {
-    (void)state;
     static const struct {
         int status;
         const char *text;
@@ -327,9 +311,8 @@ static bool find_mapping(pid_t pid, const char *rights, uint64_t *low, uint64_t 
     return found;
 }
 
-static void test_read(void **state)
+TEST(read)
 {
-    (void)state;
     struct sandboxed process;
     struct err err = {0};
     uint64_t low;
@@ -367,9 +350,8 @@ static void test_read(void **state)
 }
 
 /* The part that is there does not make up for the part that is not. */
-static void test_read_across_the_end(void **state)
+TEST(read_across_the_end)
 {
-    (void)state;
     struct sandboxed process;
     struct err err = {0};
     char *bytes = mem_alloc((size_t)1 << 24);
@@ -384,9 +366,8 @@ static void test_read_across_the_end(void **state)
     mem_free(bytes);
 }
 
-static void test_bad_box(void **state)
+TEST(bad_box)
 {
-    (void)state;
     struct sandboxed process;
     struct err err = {0};
     struct sandbox *bad = mem_alloc(sizeof *bad);
@@ -406,9 +387,8 @@ static void test_bad_box(void **state)
     sandboxed_close(&process);
 }
 
-static void test_bad_servers(void **state)
+TEST(bad_servers)
 {
-    (void)state;
     static const struct {
         const char *const argv[3];
         int64_t patience_ms; /* short only where it is waited out */
@@ -459,9 +439,8 @@ static pid_t find_child(pid_t known)
     return found;
 }
 
-static void test_server_death(void **state)
+TEST(server_death)
 {
-    (void)state;
     struct standby *own;
     struct sandboxed process;
     struct sandboxed more;
@@ -487,9 +466,8 @@ static void test_server_death(void **state)
 }
 
 /* Whatever ends the judge: its sandboxed processes, running and frozen, and its server go with it. */
-static void test_judge_death(void **state)
+TEST(judge_death)
 {
-    (void)state;
     pid_t pids[3] = {0};
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -555,9 +533,8 @@ static void *spawn_many(void *argument)
     return NULL;
 }
 
-static void test_threads(void **state)
+TEST(threads)
 {
-    (void)state;
     struct spawner spawners[THREADS] = {0};
     int before = judging_descriptors();
     for (int i = 0; i < THREADS; i++)
@@ -575,9 +552,8 @@ static void test_threads(void **state)
 }
 
 /* Many at once are many processes, each with a channel of its own. */
-static void test_many_at_once(void **state)
+TEST(many_at_once)
 {
-    (void)state;
     struct sandboxed process[12];
     int before = judging_descriptors();
     for (int i = 0; i < 12; i++) {
@@ -608,9 +584,8 @@ static void *cancel_now_and_then(void *stop)
 }
 
 /* Whenever somebody cancels, the next spawn gets its own answer, and nobody is left unreaped. */
-static void test_cancelled_spawns(void **state)
+TEST(cancelled_spawns)
 {
-    (void)state;
     struct standby *own;
     struct err err = {0};
     const char *argv[] = {child_program, NULL};
@@ -637,27 +612,4 @@ static void test_cancelled_spawns(void **state)
     standby_close(own);
     (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
     assert_int_equal(info.si_pid, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spawn),
-        cmocka_unit_test(test_freeze),
-        cmocka_unit_test(test_freeze_the_dead),
-        cmocka_unit_test(test_freeze_the_deaf),
-        cmocka_unit_test(test_death),
-        cmocka_unit_test(test_exit),
-        cmocka_unit_test(test_status_text),
-        cmocka_unit_test(test_read),
-        cmocka_unit_test(test_read_across_the_end),
-        cmocka_unit_test(test_bad_box),
-        cmocka_unit_test(test_bad_servers),
-        cmocka_unit_test(test_server_death),
-        cmocka_unit_test(test_judge_death),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_many_at_once),
-        cmocka_unit_test(test_cancelled_spawns),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

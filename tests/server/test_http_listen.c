@@ -1,18 +1,11 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "server/http/http.h"
 #include "server/http/listen.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static void test_addresses(void **state)
+TEST(addresses)
 {
-    (void)state;
     static const struct {
         const char *text;
         int family, port; /* port -1: refused */
@@ -58,9 +51,8 @@ static void test_addresses(void **state)
     }
 }
 
-static void test_hosts(void **state)
+TEST(hosts)
 {
-    (void)state;
     static const struct {
         const char *host;
         bool fits;
@@ -104,23 +96,12 @@ static int open_with(const char *listen, const char *token, const char *insecure
     return result;
 }
 
-static void test_token_is_needed(void **state)
+TEST(token_is_needed)
 {
-    (void)state;
     struct err err = {0};
     assert_int_equal(open_with("127.0.0.1:0", "", "false", &err), 0);
     assert_int_equal(open_with("0.0.0.0:0", "secret", "false", &err), 0);
     assert_int_equal(open_with("0.0.0.0:0", "", "true", &err), 0);
     assert_int_equal(open_with("0.0.0.0:0", "", "false", &err), ERR_INPUT);
     assert_non_null(strstr(err.text, "set a token ("));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_token_is_needed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

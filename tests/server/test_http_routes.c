@@ -1,13 +1,7 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "server/http/routes.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void handler(void *context, struct http_request *request, struct http_response *response)
 {
@@ -33,14 +27,12 @@ static struct http_routes made(void)
 {
     struct http_routes routes = {0};
     struct err err = {0};
-    if (http_routes_add(&routes, rows, COUNT(rows), NULL, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(http_routes_add(&routes, rows, COUNT(rows), NULL, &err), &err);
     return routes;
 }
 
-static void test_found(void **state)
+TEST(found)
 {
-    (void)state;
     struct http_routes routes = made();
     static const struct {
         enum http_method method;
@@ -93,9 +85,8 @@ static void test_found(void **state)
     http_routes_deinit(&routes);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct http_route bad[] = {
         {HTTP_GET, "", handler, 0, 0},
         {HTTP_GET, "v1", handler, 0, 0},
@@ -116,13 +107,4 @@ static void test_refused(void **state)
             fail_msg("%s was taken", bad[i].pattern);
         http_routes_deinit(&routes);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),
-        cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

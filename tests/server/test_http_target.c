@@ -1,14 +1,8 @@
-#include "base/array.h"
+#include "../support/test.h"
 #include "server/http/target.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* Segments and pairs as one line: "a|b ? x=1 y=2". */
 static void show(const struct http_target *target, char *out, size_t size)
@@ -22,9 +16,8 @@ static void show(const struct http_target *target, char *out, size_t size)
                                  target->query[i].name, target->query[i].value);
 }
 
-static void test_accepted(void **state)
+TEST(accepted)
 {
-    (void)state;
     static const struct {
         const char *text, *path, *shown;
     } rows[] = {
@@ -62,9 +55,8 @@ static void test_accepted(void **state)
     }
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } rows[] = {
@@ -107,9 +99,8 @@ static void test_refused(void **state)
 }
 
 /* One of each bound, and one more. */
-static void test_bounds(void **state)
+TEST(bounds)
 {
-    (void)state;
     enum { LENGTH, SEGMENTS, NAMES };
     static const size_t bounds[] = {
         [LENGTH] = LIMIT_HTTP_TARGET_BYTES,
@@ -136,14 +127,4 @@ static void test_bounds(void **state)
             assert_int_equal(result, count > bounds[kind] ? ERR_LIMIT : 0);
             arena_deinit(&arena);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

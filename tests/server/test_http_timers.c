@@ -1,18 +1,12 @@
+#include "../support/test.h"
 #include "server/http/timers.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define MANY 300
 
-static void test_order(void **state)
+TEST(order)
 {
-    (void)state;
     struct http_timers timers;
     struct http_timer many[MANY];
     int64_t next_ns, last_ns = -1;
@@ -37,9 +31,8 @@ static void test_order(void **state)
 }
 
 /* Later: only the old time finds out. Earlier: at once. Never, and removed: not at all. */
-static void test_moved(void **state)
+TEST(moved)
 {
-    (void)state;
     struct http_timers timers;
     struct http_timer a, b;
     int64_t next_ns;
@@ -66,9 +59,8 @@ static void test_moved(void **state)
 }
 
 /* Against a plain list: the earliest of all comes first whatever was moved and removed. */
-static void test_against_list(void **state)
+TEST(against_list)
 {
-    (void)state;
     struct http_timers timers;
     struct http_timer many[MANY];
     uint64_t seed = 1;
@@ -92,14 +84,4 @@ static void test_against_list(void **state)
             popped->due_ns = HTTP_TIMER_NEVER; /* what its user does */
     }
     http_timers_deinit(&timers);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_moved),
-        cmocka_unit_test(test_against_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,20 +3,13 @@
  * file for each outcome: what is sent, the verdict, and every field that the client then reads. */
 #include "server/kernelgym/result.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 #include "judge/request/request.h"
 
 #include <dirent.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define VECTORS "tests/server/vectors"
 #define VECTORS_LEAST 20
@@ -24,16 +17,14 @@
 
 static struct settings settings;
 
-static int begin(void **state)
+FIXTURE(begin)
 {
-    (void)state;
     settings_init(&settings);
     return 0;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     settings_deinit(&settings);
     return 0;
 }
@@ -219,9 +210,8 @@ static void check_vector(const char *name)
     json_decref(vector);
 }
 
-static void test_every_outcome(void **state)
+TEST_WITH(every_outcome, begin, end)
 {
-    (void)state;
     int count = 0;
     DIR *directory = opendir(VECTORS);
     assert_non_null(directory);
@@ -234,9 +224,8 @@ static void test_every_outcome(void **state)
     assert_true(count >= VECTORS_LEAST);
 }
 
-static void test_parts(void **state)
+TEST(parts)
 {
-    (void)state;
     static const struct {
         const char *id;
         enum kernelgym_part part;
@@ -276,9 +265,8 @@ static void test_parts(void **state)
     json_decref(vector);
 }
 
-static void test_batch(void **state)
+TEST(batch)
 {
-    (void)state;
     json_t *results = json_pack("[{s:s}, {s:s}, {s:s}, {s:s}]", "status", "completed", "status",
                                 "failed", "status", "timeout", "status", "completed");
     json_t *answer = kernelgym_batch_result("b", results, PUT_MS, PUT_MS + 5);
@@ -294,9 +282,8 @@ static void test_batch(void **state)
 }
 
 /* A queue keeps what it was given: any JSON at all gets an answer, with all of its fields. */
-static void test_strange_verdicts(void **state)
+TEST(strange_verdicts)
 {
-    (void)state;
     static const char *const strange[] = {
         "{}",
         "[]",
@@ -321,15 +308,4 @@ static void test_strange_verdicts(void **state)
         json_decref(result);
         json_decref(verdict);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_every_outcome, begin, end),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_strange_verdicts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* The shapes of the routes that tell of the service itself: every key that KernelGYM's have. */
 #include "server/kernelgym/report.h"
 
+#include "../support/test.h"
 #include "base/json.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define NOW_MS 1769860800000
 #define NOW "2026-01-31T12:00:00.000Z"
@@ -25,9 +18,8 @@ static void assert_json(json_t *got, const char *expected)
     json_decref(got);
 }
 
-static void test_health(void **state)
+TEST(health)
 {
-    (void)state;
     static const struct kernelgym_gpu gpus[] = {{"cuda:0", "NVIDIA H200", 1000, 250, true, NULL},
                                                 {"cuda:1", "NVIDIA H200", -1, -1, false,
                                                  "fell off the bus"}};
@@ -59,9 +51,8 @@ static void test_health(void **state)
     json_decref(answer);
 }
 
-static void test_metrics(void **state)
+TEST(metrics)
 {
-    (void)state;
     const struct kernelgym_metrics metrics = {.now_ms = NOW_MS,
                                               .processing_time_s = 1.5,
                                               .throughput_per_hour = -1,
@@ -84,9 +75,8 @@ static void test_metrics(void **state)
                 "\"compilation_errors\":4,\"runtime_errors\":5,\"timeout_errors\":6}}");
 }
 
-static void test_queue_and_workers(void **state)
+TEST(queue_and_workers)
 {
-    (void)state;
     static const struct kernelgym_worker workers[] = {{"w0", "cuda:0", "online", "node-1", "host",
                                                        NOW_MS, NULL, 0},
                                                       {"w1", "cuda:1", "offline", "node-1", "host",
@@ -106,9 +96,8 @@ static void test_queue_and_workers(void **state)
     assert_json(kernelgym_node("node-1", "host"), "{\"node_id\":\"node-1\",\"hostname\":\"host\"}");
 }
 
-static void test_monitoring(void **state)
+TEST(monitoring)
 {
-    (void)state;
     static const struct kernelgym_code_errors codes[] = {{"a", 3}, {"b", 2}, {"c", 9}};
     struct kernelgym_retry retries[12];
     for (size_t i = 0; i < 12; i++)
@@ -128,21 +117,10 @@ static void test_monitoring(void **state)
                 "{\"status\":\"success\",\"message\":\"Error history of abc cleared\"}");
 }
 
-static void test_root(void **state)
+TEST(root)
 {
-    (void)state;
     json_t *answer = kernelgym_root(NOW_MS);
     json_object_del(answer, "server");
     assert_json(answer, "{\"name\":\"KernelGym\",\"version\":\"1.0.0\",\"description\":\"GPU "
                         "Kernel Evaluation Service\",\"timestamp\":\"" NOW "\"}");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_health),     cmocka_unit_test(test_metrics),
-        cmocka_unit_test(test_monitoring), cmocka_unit_test(test_queue_and_workers),
-        cmocka_unit_test(test_root),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* What KernelGYM's models take and refuse, field by field, and what becomes of it. */
 #include "server/kernelgym/request.h"
 
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/json.h"
 #include "judge/request/request.h"
 #include "server/kernelgym/report.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define NOW_MS 1769860800000
 
@@ -22,26 +15,25 @@ static const char kernel[] = "class ModelNew:\n    pass\n";
 
 static struct settings settings;
 
-static int begin(void **state)
+FIXTURE(begin)
 {
-    (void)state;
     settings_init(&settings);
     return 0;
 }
 
-static int end(void **state)
+FIXTURE(end)
 {
-    (void)state;
     settings_deinit(&settings);
     return 0;
 }
+
+TEST_GROUP(begin, end);
 
 static json_t *parsed(const char *text)
 {
     json_t *value;
     struct err err;
-    if (json_parse("test", text, strlen(text), &value, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(json_parse("test", text, strlen(text), &value, &err), &err);
     return value;
 }
 
@@ -75,9 +67,8 @@ static void assert_refused(struct kernelgym_reply *reply, int status, const char
     kernelgym_reply_deinit(reply);
 }
 
-static void test_defaults(void **state)
+TEST(defaults)
 {
-    (void)state;
     struct kernelgym_request request;
     struct kernelgym_reply reply;
     json_t *body = body_with("{\"detect_decoy_kernel\": true, \"nobody\": [1, {}]}");
@@ -100,9 +91,8 @@ static void test_defaults(void **state)
     json_decref(body);
 }
 
-static void test_taken(void **state)
+TEST(taken)
 {
-    (void)state;
     static const char *const taken[] = {
         "{}",
         "{\"num_correct_trials\": 1, \"num_perf_trials\": 1}",
@@ -140,9 +130,8 @@ static void test_taken(void **state)
             "Input should be less than or equal to " most                                          \
     }
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     static const struct {
         const char *more;
         int status;
@@ -193,9 +182,8 @@ static void test_refused(void **state)
     }
 }
 
-static void test_lengths(void **state)
+TEST(lengths)
 {
-    (void)state;
     static const struct {
         const char *key;
         size_t most;
@@ -219,9 +207,8 @@ static void test_lengths(void **state)
 }
 
 /* All mistakes at once, in the envelope. */
-static void test_envelope(void **state)
+TEST(envelope)
 {
-    (void)state;
     struct kernelgym_request request;
     struct kernelgym_reply reply;
     struct err err = {.code = ERR_INPUT, .text = "body:1:1: not JSON"};
@@ -251,9 +238,8 @@ static void test_envelope(void **state)
     assert_refused(&reply, 500, "SYSTEM_ERROR", "not JSON");
 }
 
-static void test_batch(void **state)
+TEST(batch)
 {
-    (void)state;
     struct kernelgym_batch *batch = mem_alloc(sizeof *batch);
     struct kernelgym_reply reply;
     json_t *tasks = json_array();
@@ -282,9 +268,8 @@ static void test_batch(void **state)
     mem_free(batch);
 }
 
-static void test_workflow(void **state)
+TEST(workflow)
 {
-    (void)state;
     static const struct {
         const char *payload, *envelope;
         int status; /* 0: taken */
@@ -328,9 +313,8 @@ static void test_workflow(void **state)
     }
 }
 
-static void test_workflow_without_code(void **state)
+TEST(workflow_without_code)
 {
-    (void)state;
     struct kernelgym_request request;
     struct kernelgym_reply reply;
     json_t *body = parsed("{\"task_id\": \"x\"}");
@@ -342,9 +326,8 @@ static void test_workflow_without_code(void **state)
     json_decref(body);
 }
 
-static void test_content(void **state)
+TEST(content)
 {
-    (void)state;
     static const struct {
         const char *more, *error; /* NULL: valid */
     } cases[] = {
@@ -387,9 +370,8 @@ static void test_content(void **state)
     }
 }
 
-static void test_evaluation(void **state)
+TEST(evaluation)
 {
-    (void)state;
     struct kernelgym_request request;
     struct kernelgym_reply reply;
     struct evaluation_request ours;
@@ -420,9 +402,8 @@ static void test_evaluation(void **state)
     json_decref(body);
 }
 
-static void test_simple(void **state)
+TEST(simple)
 {
-    (void)state;
     static const struct {
         const char *more, *entry_point;
         bool source, list, compare;
@@ -454,9 +435,8 @@ static void test_simple(void **state)
     }
 }
 
-static void test_flags(void **state)
+TEST(flags)
 {
-    (void)state;
     static const struct {
         const char *more;
         bool timing, decoys;
@@ -483,9 +463,8 @@ static void test_flags(void **state)
     }
 }
 
-static void test_queries(void **state)
+TEST(queries)
 {
-    (void)state;
     struct kernelgym_node_query query;
     struct kernelgym_reply reply;
     int64_t least;
@@ -506,18 +485,4 @@ static void test_queries(void **state)
     json_decref(given);
     kernelgym_refuse_worker(&reply);
     assert_refused(&reply, 501, NULL, "warpgym worker");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults), cmocka_unit_test(test_taken),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_envelope), cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_workflow), cmocka_unit_test(test_workflow_without_code),
-        cmocka_unit_test(test_content),  cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_simple),   cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_queries),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
 }

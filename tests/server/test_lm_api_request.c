@@ -1,15 +1,8 @@
 /* What a client may ask a model for: each parameter, taken and refused. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "server/lm/request.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CHAT "\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]"
 #define PROMPT "\"prompt\": \"a\""
@@ -40,10 +33,9 @@ static void forget(struct asked *asked)
     json_decref(asked->body);
 }
 
-static void test_defaults(void **state)
+TEST(defaults)
 {
     struct asked asked;
-    (void)state;
     for (int chat = 0; chat < 2; chat++) {
         ask(&asked, chat, "");
         const struct lm_api_request *request = &asked.request;
@@ -61,10 +53,9 @@ static void test_defaults(void **state)
     }
 }
 
-static void test_all_of_a_chat(void **state)
+TEST(all_of_a_chat)
 {
     struct asked asked;
-    (void)state;
     const struct lm_sampling *sampling = &asked.request.sampling;
     ask(&asked, true,
         "\"model\": \"m\", \"temperature\": 0.5, \"top_p\": 0.9, \"min_p\": 0.1, \"top_k\": 20, "
@@ -94,10 +85,9 @@ static void test_all_of_a_chat(void **state)
     forget(&asked);
 }
 
-static void test_all_of_a_completion(void **state)
+TEST(all_of_a_completion)
 {
     struct asked asked;
-    (void)state;
     ask(&asked, false,
         "\"echo\": true, \"logprobs\": 3, \"max_tokens\": 0, \"best_of\": 2, \"n\": 2, \"stop\": "
         "\"x\", \"top_k\": -1, \"suffix\": \"\"");
@@ -111,7 +101,7 @@ static void test_all_of_a_completion(void **state)
     forget(&asked);
 }
 
-static void test_prompts(void **state)
+TEST(prompts)
 {
     static const struct {
         const char *prompt;
@@ -126,7 +116,6 @@ static void test_prompts(void **state)
         {"[1.5]", ERR_INPUT, 0, 0}, {"{}", ERR_INPUT, 0, 0},
         {"1", ERR_INPUT, 0, 0},     {"null", ERR_INPUT, 0, 0},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct asked asked = {.err = {0}};
         char text[256];
@@ -203,9 +192,8 @@ static const struct {
     {OF_COMPLETION, "\"messages\": []", "messages", "unknown parameter 'messages'"},
 };
 
-static void test_refused(void **state)
+TEST(refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(refused); i++)
         for (unsigned chat = 0; chat < 2; chat++) {
             struct asked asked;
@@ -221,11 +209,10 @@ static void test_refused(void **state)
         }
 }
 
-static void test_too_many_choices(void **state)
+TEST(too_many_choices)
 {
     struct asked asked = {.err = {0}};
     json_t *prompts = json_array();
-    (void)state;
     for (size_t i = 0; i < 100; i++)
         json_array_append_new(prompts, json_string("a"));
     asked.body = json_pack("{s:o, s:i}", "prompt", prompts, "n", 6);
@@ -234,17 +221,4 @@ static void test_too_many_choices(void **state)
                      ERR_INPUT);
     assert_string_equal(asked.param, "n");
     forget(&asked);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_all_of_a_chat),
-        cmocka_unit_test(test_all_of_a_completion),
-        cmocka_unit_test(test_prompts),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_too_many_choices),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* The protocol of `warpgym mcp`, with a service that knows no kernels. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -10,15 +10,8 @@
 #include "server/mcp/version.h"
 
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_MS 20000
 
@@ -117,7 +110,7 @@ static void tick(void *context)
     (void)context;
 }
 
-static int open_house(void **state)
+FIXTURE(open_house)
 {
     struct house *house = mem_alloc(sizeof *house);
     struct err err;
@@ -137,7 +130,7 @@ static int open_house(void **state)
     return house->catalogue ? mcp_open(&house->mcp, &options, &err) : -1;
 }
 
-static int close_house(void **state)
+FIXTURE(close_house)
 {
     struct house *house = *state;
     mcp_stop(house->mcp);
@@ -147,6 +140,8 @@ static int close_house(void **state)
     mem_free(house);
     return 0;
 }
+
+TEST_GROUP(open_house, close_house);
 
 /* ------------------------------------------------------------------------------------ exchanges */
 
@@ -286,7 +281,7 @@ static void check_rows(struct house *house, const struct row *rows, size_t count
     }
 }
 
-static void test_forms(void **state)
+TEST(forms)
 {
     static const struct row rows[] = {
         {NULL, "{}", "-32600", NULL},
@@ -316,7 +311,7 @@ static void test_forms(void **state)
     check_rows(*state, rows, COUNT(rows));
 }
 
-static void test_versions(void **state)
+TEST(versions)
 {
     static const struct row rows[] = {
         {NULL, CALL("initialize", "{\"protocolVersion\": \"2024-11-05\"}"),
@@ -359,7 +354,7 @@ static void test_versions(void **state)
     check_rows(*state, rows, COUNT(rows));
 }
 
-static void test_methods(void **state)
+TEST(methods)
 {
     static const struct row rows[] = {
         {"2025-06-18", CALL("logging/setLevel", "{\"level\": \"info\"}"), "\"result\":{}", NULL},
@@ -392,7 +387,7 @@ static void test_methods(void **state)
     check_rows(*state, rows, COUNT(rows));
 }
 
-static void test_schema(void **state)
+TEST(schema)
 {
     static const struct {
         const char *value, *wanted; /* NULL: it fits */
@@ -440,7 +435,7 @@ static void wait_for(_Atomic int *value, int wanted)
 }
 
 /* More hang than there are threads for; who asks for something else does not notice. */
-static void test_cancel(void **state)
+TEST(cancel)
 {
     struct house *house = *state;
     struct mcp_session *session = new_session(house, "2025-06-18");
@@ -478,7 +473,7 @@ static void test_cancel(void **state)
         heard_deinit(&heard[i]);
 }
 
-static void test_progress(void **state)
+TEST(progress)
 {
     struct house *house = *state;
     struct mcp_session *session = new_session(house, "2025-06-18");
@@ -508,7 +503,7 @@ static void test_progress(void **state)
 }
 
 /* A request that speaks for itself is cancelled when nobody listens any more. */
-static void test_abandon(void **state)
+TEST(abandon)
 {
     struct house *house = *state;
     struct heard heard;
@@ -525,7 +520,7 @@ static void test_abandon(void **state)
     heard_deinit(&heard);
 }
 
-static void test_log(void **state)
+TEST(log)
 {
     struct house *house = *state;
     static const struct {
@@ -552,7 +547,7 @@ static void test_log(void **state)
     }
 }
 
-static void test_sessions(void **state)
+TEST(sessions)
 {
     struct house *house = *state;
     struct mcp_session *session = new_session(house, NULL), *found;
@@ -592,8 +587,11 @@ static void say(const struct pipes *pipes, const char *text)
     assert_int_equal(write(pipes->in[1], text, strlen(text)), (ssize_t)strlen(text));
 }
 
+TEST_GROUP(NULL, NULL);
+TEST_EACH(open_house, close_house);
+
 /* All that comes, whole. */
-static void test_stdio(void **state)
+TEST(stdio)
 {
     struct pipes pipes = {.house = *state};
     struct buf out;
@@ -626,7 +624,7 @@ static void test_stdio(void **state)
 }
 
 /* The client goes while a call runs and nobody reads. */
-static void test_stdio_end(void **state)
+TEST(stdio_end)
 {
     struct pipes pipes = {.house = *state};
     pthread_t thread;
@@ -642,21 +640,4 @@ static void test_stdio_end(void **state)
     close(pipes.in[0]);
     close(pipes.in[1]);
     close(pipes.out[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),    cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_methods),  cmocka_unit_test(test_schema),
-        cmocka_unit_test(test_cancel),   cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_abandon),  cmocka_unit_test(test_log),
-        cmocka_unit_test(test_sessions),
-    };
-    const struct CMUnitTest stdio[] = {
-        cmocka_unit_test_setup_teardown(test_stdio, open_house, close_house),
-        cmocka_unit_test_setup_teardown(test_stdio_end, open_house, close_house),
-    };
-    return cmocka_run_group_tests_name("protocol", tests, open_house, close_house) +
-           cmocka_run_group_tests_name("stdio", stdio, NULL, NULL);
 }

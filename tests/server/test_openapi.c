@@ -1,17 +1,10 @@
 /* The description of our API against the routes that there are. */
-#include "base/array.h"
+#include "../support/test.h"
 #include "server/api/openapi.h"
 #include "server/kernelgym/request.h"
 #include "server/service_internal.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define ROUTES_LEAST 15
 
@@ -71,9 +64,8 @@ static void check_row(const json_t *paths, const struct http_route *row, size_t 
     }
 }
 
-static void test_all_routes(void **state)
+TEST(all_routes)
 {
-    (void)state;
     size_t seen = 0;
     json_t *document = read();
     const json_t *paths = json_object_get(document, "paths");
@@ -106,18 +98,16 @@ static void check_references(const json_t *document, json_t *value)
     json_array_foreach(value, i, item) check_references(document, item);
 }
 
-static void test_references(void **state)
+TEST(references)
 {
-    (void)state;
     json_t *document = read();
     check_references(document, document);
     json_decref(document);
 }
 
 /* Of KernelGYM's table, each row is served. */
-static void test_kernelgym_routes(void **state)
+TEST(kernelgym_routes)
 {
-    (void)state;
     static const struct {
         const char *method, *path;
     } rows[] = {
@@ -141,14 +131,4 @@ static void test_kernelgym_routes(void **state)
         if (!found)
             fail_msg("%s %s is not served", rows[i].method, rows[i].path);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_routes),
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_kernelgym_routes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "problem/load.h"
+#include "test.h"
 
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 char *judging_directory(const char *name)
 {
@@ -45,8 +40,7 @@ struct judge *judging_open(const struct judge_options *options)
 {
     struct judge *judge = NULL;
     struct err err = {0};
-    if (judge_open(&judge, options, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(judge_open(&judge, options, &err), &err);
     return judge;
 }
 
@@ -54,8 +48,7 @@ static void write_file(const char *directory, const char *name, const char *text
 {
     struct err err = {0};
     char *path = mem_printf("%s/%s", directory, name);
-    if (file_write_atomic(path, text, strlen(text), 0644, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_write_atomic(path, text, strlen(text), 0644, &err), &err);
     mem_free(path);
 }
 
@@ -65,12 +58,10 @@ void judging_problem(struct problem *problem, const char *directory, const char 
     struct err err = {0};
     char *place = mem_printf("%s/%s", directory, name);
     char *whole = mem_printf("name: %s\nsummary: A problem of a test.\n%s", name, yaml);
-    if (file_make_directories(place, 0755, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_make_directories(place, 0755, &err), &err);
     write_file(place, "problem.yaml", whole);
     write_file(place, "reference.c", reference);
-    if (problem_load(problem, place, name, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(problem_load(problem, place, name, &err), &err);
     mem_free(whole);
     mem_free(place);
 }

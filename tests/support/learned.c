@@ -3,16 +3,10 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "lm/tokenizer/learn.h"
+#include "test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define VOCAB 320
 
@@ -27,9 +21,8 @@ void learned_open(struct learned_tokenizer *learned)
     struct err err = {0};
     snprintf(learned->directory, sizeof learned->directory, "/tmp/warpgym-learned-XXXXXX");
     assert_non_null(mkdtemp(learned->directory));
-    if (tokenizer_learn(learned->directory, texts, counts, 1, &options, &err) < 0 ||
-        tokenizer_open(&learned->tokenizer, learned->directory, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(tokenizer_learn(learned->directory, texts, counts, 1, &options, &err), &err);
+    assert_ok(tokenizer_open(&learned->tokenizer, learned->directory, &err), &err);
 }
 
 void learned_close(struct learned_tokenizer *learned)
@@ -42,7 +35,6 @@ char *learned_write(const struct learned_tokenizer *learned, const char *name, c
 {
     char *path = mem_printf("%s/%s", learned->directory, name);
     struct err err = {0};
-    if (file_write_atomic(path, text, strlen(text), 0600, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_write_atomic(path, text, strlen(text), 0600, &err), &err);
     return path;
 }

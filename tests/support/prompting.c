@@ -5,14 +5,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "problem/suite.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
+#include "test.h"
 
 struct prompts *prompting_open(const char *directory)
 {
@@ -38,9 +31,8 @@ json_t *prompting_specimens(void)
     json_t *specimens = NULL;
     assert_non_null(directory);
     char *path = mem_printf("%s/specimens/specimens.json", directory);
-    if (file_read(path, (size_t)1 << 20, &text, &count, &err) < 0 ||
-        json_parse(path, text, count, &specimens, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(file_read(path, (size_t)1 << 20, &text, &count, &err), &err);
+    assert_ok(json_parse(path, text, count, &specimens, &err), &err);
     mem_free(text);
     mem_free(path);
     mem_free(directory);
@@ -65,9 +57,8 @@ json_t *prompting_problem(const char *id)
     struct paths_list roots;
     struct problem problem;
     struct err err;
-    if (paths_problems("", &roots, &err) < 0 ||
-        suite_load(roots.items, roots.count, id, &problem, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(paths_problems("", &roots, &err), &err);
+    assert_ok(suite_load(roots.items, roots.count, id, &problem, &err), &err);
     json_t *facts = prompt_problem(&problem);
     problem_deinit(&problem);
     paths_list_deinit(&roots);

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-static void test_claims_follow_priority_then_order(void **state)
+TEST_FUNCTION(claims_follow_priority_then_order)
 {
-    (void)state;
     static const struct {
         const char *id, *needs;
         enum queue_priority priority;
@@ -46,9 +45,8 @@ static void test_claims_follow_priority_then_order(void **state)
     }
 }
 
-static void test_refused_claims(void **state)
+TEST_FUNCTION(refused_claims)
 {
-    (void)state;
     const char *needs[QUEUE_NEEDS_MAX + 1] = {"cpu", "cpu", "cpu", "cpu", "cpu",
                                               "cpu", "cpu", "cpu", "cpu"};
     const char *bad[] = {"GPU"};
@@ -101,9 +99,8 @@ static void start_waiter(struct waiter *waiter, struct queue *from)
     nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
 }
 
-static void test_a_put_wakes_a_claim(void **state)
+TEST_FUNCTION(a_put_wakes_a_claim)
 {
-    (void)state;
     struct queue *other = queue_suite_open(suite.place, suite.url, NULL);
     struct queue *from[] = {suite.queue, other};
     for (int i = 0; i < 6; i++) {
@@ -119,9 +116,8 @@ static void test_a_put_wakes_a_claim(void **state)
     queue_close(other);
 }
 
-static void test_a_returned_job_wakes_a_claim(void **state)
+TEST_FUNCTION(a_returned_job_wakes_a_claim)
 {
-    (void)state;
     struct waiter waiter;
     suite_put("a");
     struct queue_job job = suite_claim("a");
@@ -132,9 +128,8 @@ static void test_a_returned_job_wakes_a_claim(void **state)
     queue_job_deinit(&waiter.job);
 }
 
-static void test_a_claim_ends_without_a_job(void **state)
+TEST_FUNCTION(a_claim_ends_without_a_job)
 {
-    (void)state;
     struct queue_job job;
     int64_t start_ns = clock_now_ns();
     assert_false(suite_claim_with(suite.queue, "worker", "cpu", 60, &job));

@@ -63,9 +63,8 @@ static uint64_t count_all(void)
 
 /* -------------------------------------------------------------------------------- one after one */
 
-static void test_versions(void **state)
+TEST_FUNCTION(versions)
 {
-    (void)state;
     expect_none("a");
     assert_false(put("a", "nobody wrote what this replaces", 7));
     assert_true(put("a", "one", 0));
@@ -83,9 +82,8 @@ static void test_versions(void **state)
 }
 
 /* A first write, a later one, and each of them sent again, as after a lost answer. */
-static void test_a_write_that_is_repeated(void **state)
+TEST_FUNCTION(a_write_that_is_repeated)
 {
-    (void)state;
     assert_true(put("a", "one", 0));
     int64_t first = expect("a", "one");
     assert_true(put("a", "one", 0));
@@ -101,9 +99,8 @@ static void test_a_write_that_is_repeated(void **state)
     assert_int_equal(expect("a", "three"), first + 2);
 }
 
-static void test_removal(void **state)
+TEST_FUNCTION(removal)
 {
-    (void)state;
     assert_false(drop("a"));
     assert_true(put("a", "one", 0));
     assert_true(put("b", "stays", 0));
@@ -121,9 +118,8 @@ static void test_removal(void **state)
     assert_int_equal(count_all(), 2);
 }
 
-static void test_times(void **state)
+TEST_FUNCTION(times)
 {
-    (void)state;
     struct queue_document document;
     int64_t before_ms = clock_wall_ms();
     assert_true(put_kept("short", "one", 0, 10000));
@@ -153,9 +149,8 @@ static void test_times(void **state)
 }
 
 /* What somebody writes over before it was reaped is counted once. */
-static void test_a_name_that_expired_is_free(void **state)
+TEST_FUNCTION(a_name_that_expired_is_free)
 {
-    (void)state;
     assert_true(put_kept("a", "one", 0, 10));
     int64_t first = expect("a", "one");
     suite.place->age(20);
@@ -168,9 +163,8 @@ static void test_a_name_that_expired_is_free(void **state)
 
 /* ---------------------------------------------------------------------------------- what is big */
 
-static void test_refused(void **state)
+TEST_FUNCTION(refused)
 {
-    (void)state;
     static char byte[1], long_name[QUEUE_ID_BYTES + 1];
     memset(long_name, 'n', QUEUE_ID_BYTES);
     const struct {
@@ -205,9 +199,8 @@ static void test_refused(void **state)
 }
 
 /* Names are what they are, and not those of jobs and notes. */
-static void test_names(void **state)
+TEST_FUNCTION(names)
 {
-    (void)state;
     static char longest[QUEUE_ID_BYTES];
     memset(longest, 'n', QUEUE_ID_BYTES - 1);
     const char *const names[] = {longest, "a", "A", "a b", "a:b", "a*", "a%", "'a'", "été", "日本"};
@@ -225,9 +218,8 @@ static void test_names(void **state)
     suite_claim("a");
 }
 
-static void test_bytes(void **state)
+TEST_FUNCTION(bytes)
 {
-    (void)state;
     static const size_t counts[] = {0, 1, 5000, LIMIT_QUEUE_BODY_BYTES};
     char *bytes = mem_alloc(LIMIT_QUEUE_BODY_BYTES);
     for (size_t i = 0; i < LIMIT_QUEUE_BODY_BYTES; i++)
@@ -253,9 +245,8 @@ static void test_bytes(void **state)
 }
 
 /* One reap is a bounded amount of work. */
-static void test_many_expire(void **state)
+TEST_FUNCTION(many_expire)
 {
-    (void)state;
     char name[32];
     struct queue_reaping reaping;
     for (int i = 0; i < 350; i++) {
@@ -318,9 +309,8 @@ static void *count_some(void *argument)
     return NULL;
 }
 
-static void test_no_step_of_many_writers_is_lost(void **state)
+TEST_FUNCTION(no_step_of_many_writers_is_lost)
 {
-    (void)state;
     struct crowd crowd = {.handles = {suite.queue}};
     struct writer writers[WRITERS];
     struct queue_document document;

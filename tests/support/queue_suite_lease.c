@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void test_the_first_result_wins(void **state)
+TEST_FUNCTION(the_first_result_wins)
 {
-    (void)state;
     suite_put("a");
     struct queue_job job = suite_claim("a");
     assert_int_equal(suite_finish(&job, "passed", "result"), QUEUE_FINISHED);
@@ -24,9 +23,8 @@ static void test_the_first_result_wins(void **state)
     queue_job_deinit(&done);
 }
 
-static void test_only_who_claimed_may_finish(void **state)
+TEST_FUNCTION(only_who_claimed_may_finish)
 {
-    (void)state;
     suite_put("a");
     struct queue_job job = suite_get("a");
     assert_int_equal(suite_finish(&job, "passed", ""), QUEUE_REFUSED);
@@ -38,9 +36,8 @@ static void test_only_who_claimed_may_finish(void **state)
     assert_int_equal(suite_get("a").state, QUEUE_QUEUED);
 }
 
-static void test_a_lost_lease_puts_the_job_back(void **state)
+TEST_FUNCTION(a_lost_lease_puts_the_job_back)
 {
-    (void)state;
     struct queue_options options = {.lease_ms = 60000, .attempts = 3};
     suite_reopen(&options);
     suite_put("a");
@@ -70,9 +67,8 @@ static void test_a_lost_lease_puts_the_job_back(void **state)
     suite_assert_nothing_to_claim();
 }
 
-static void test_a_result_for_a_job_that_was_put_back(void **state)
+TEST_FUNCTION(a_result_for_a_job_that_was_put_back)
 {
-    (void)state;
     suite_put("a");
     struct queue_job job = suite_claim("a");
     suite.place->age(70000);
@@ -82,9 +78,8 @@ static void test_a_result_for_a_job_that_was_put_back(void **state)
     assert_int_equal(suite_get("a").state, QUEUE_DONE);
 }
 
-static void test_attempts_run_out(void **state)
+TEST_FUNCTION(attempts_run_out)
 {
-    (void)state;
     suite_put("lost");
     for (int attempt = 1; attempt <= 3; attempt++) {
         struct queue_job job = suite_claim("lost");
@@ -112,9 +107,8 @@ static void test_attempts_run_out(void **state)
     assert_int_equal(stats.lost_leases, 3);
 }
 
-static void test_a_drained_job_keeps_place_and_attempts(void **state)
+TEST_FUNCTION(a_drained_job_keeps_place_and_attempts)
 {
-    (void)state;
     suite_put("a");
     suite_put("b");
     suite_put("c");
@@ -135,9 +129,8 @@ static void test_a_drained_job_keeps_place_and_attempts(void **state)
     suite_claim("c");
 }
 
-static void test_renewing_many(void **state)
+TEST_FUNCTION(renewing_many)
 {
-    (void)state;
     suite_put("a");
     suite_put("b");
     suite_put("c");
@@ -155,9 +148,8 @@ static void test_renewing_many(void **state)
     assert_int_equal(suite_reap().returned, 0);
 }
 
-static void test_cancelling(void **state)
+TEST_FUNCTION(cancelling)
 {
-    (void)state;
     enum queue_state unused;
     suite_put("queued");
     assert_int_equal(suite_cancel("queued"), QUEUE_CANCELLED);
@@ -196,9 +188,8 @@ static void test_cancelling(void **state)
     }
 }
 
-static void test_a_returned_job_can_be_cancelled(void **state)
+TEST_FUNCTION(a_returned_job_can_be_cancelled)
 {
-    (void)state;
     suite_put("a");
     struct queue_job job = suite_claim("a");
     suite_ok(queue_fail(suite.queue, &job, "draining", false, &suite.err));

@@ -74,9 +74,8 @@ static struct queue_event await(struct seen *seen, const char *id, enum queue_st
     return copy;
 }
 
-static void test_watchers_are_told(void **state)
+TEST_FUNCTION(watchers_are_told)
 {
-    (void)state;
     struct queue *other = queue_suite_open(suite.place, suite.url, NULL);
     struct seen *both[] = {seen_new(suite.queue), seen_new(other)};
     suite_put_full("a", "batch", "cpu", QUEUE_NORMAL, "", false);
@@ -107,9 +106,8 @@ static void test_watchers_are_told(void **state)
 }
 
 /* A server whose feed is behind must not leave its clients waiting. */
-static void test_no_end_is_missed(void **state)
+TEST_FUNCTION(no_end_is_missed)
 {
-    (void)state;
     struct queue_options options = {.keep_jobs = 1};
     suite_reopen(&options);
     struct queue *other = queue_suite_open(suite.place, suite.url, NULL);
@@ -199,9 +197,8 @@ static void *work_some(void *argument)
     return NULL;
 }
 
-static void test_a_crowd(void **state)
+TEST_FUNCTION(a_crowd)
 {
-    (void)state;
     struct crowd *crowd = mem_alloc(sizeof *crowd);
     pthread_t threads[11];
     struct member members[11];
@@ -224,9 +221,8 @@ static void test_a_crowd(void **state)
     mem_free(crowd);
 }
 
-static void test_what_was_put_is_there_after_a_reopen(void **state)
+TEST_FUNCTION(what_was_put_is_there_after_a_reopen)
 {
-    (void)state;
     suite_put("a");
     suite_put("b");
     struct queue_job job = suite_claim("a");

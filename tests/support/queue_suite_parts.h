@@ -5,11 +5,7 @@
 
 #include "queue_suite.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define PATIENCE_MS 30000 /* no slow machine reaches it */
 

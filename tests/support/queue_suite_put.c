@@ -6,9 +6,8 @@
 
 #include <string.h>
 
-static void test_put_and_get(void **state)
+TEST_FUNCTION(put_and_get)
 {
-    (void)state;
     static const char payload[] = "a\0b\xff\n";
     struct queue_submission one = {.id = "é id \"with' things",
                                    .batch = "batch",
@@ -42,9 +41,8 @@ static void test_put_and_get(void **state)
     assert_non_null(strstr(suite.err.text, "nobody"));
 }
 
-static void test_made_ids_differ(void **state)
+TEST_FUNCTION(made_ids_differ)
 {
-    (void)state;
     struct queue_submission two[2] = {{.needs = "cpu"}, {.needs = "cpu"}};
     suite_ok(queue_put(suite.queue, two, 2, &suite.err));
     assert_int_equal(strlen(two[0].put_id), 32);
@@ -56,9 +54,8 @@ static void test_made_ids_differ(void **state)
     queue_job_deinit(&job);
 }
 
-static void test_an_id_in_flight_is_joined(void **state)
+TEST_FUNCTION(an_id_in_flight_is_joined)
 {
-    (void)state;
     assert_int_equal(suite_put("a"), QUEUE_PUT_NEW);
     int64_t sequence = suite_get("a").sequence;
     assert_int_equal(suite_put("a"), QUEUE_PUT_JOINED);
@@ -75,9 +72,8 @@ static void test_an_id_in_flight_is_joined(void **state)
     assert_int_equal(three[2].putting, QUEUE_PUT_JOINED);
 }
 
-static void test_an_ended_id_answers_or_is_replaced(void **state)
+TEST_FUNCTION(an_ended_id_answers_or_is_replaced)
 {
-    (void)state;
     suite_put("a");
     struct queue_job old = suite_claim("a");
     assert_int_equal(suite_finish(&old, "passed", "first"), QUEUE_FINISHED);
@@ -101,9 +97,8 @@ static void test_an_ended_id_answers_or_is_replaced(void **state)
     assert_int_equal(suite_finish(&job, "wrong", "second"), QUEUE_FINISHED);
 }
 
-static void test_a_known_result_ends_a_job_as_it_is_put(void **state)
+TEST_FUNCTION(a_known_result_ends_a_job_as_it_is_put)
 {
-    (void)state;
     struct queue_result known = {.outcome = "passed",
                                  .bytes = "verdict",
                                  .count = 7,
@@ -127,9 +122,8 @@ static void test_a_known_result_ends_a_job_as_it_is_put(void **state)
 
 static char long_id[QUEUE_ID_BYTES + 1];
 
-static void test_refused_arguments(void **state)
+TEST_FUNCTION(refused_arguments)
 {
-    (void)state;
     static char big[1];
     memset(long_id, 'x', QUEUE_ID_BYTES);
     const struct {
@@ -165,9 +159,8 @@ static void test_refused_arguments(void **state)
     assert_string_equal(suite_get(long_id).id, long_id);
 }
 
-static void test_the_largest_payload_and_result(void **state)
+TEST_FUNCTION(the_largest_payload_and_result)
 {
-    (void)state;
     size_t count = LIMIT_QUEUE_BODY_BYTES;
     char *bytes = mem_alloc(count);
     for (size_t i = 0; i < count; i++)

@@ -9,9 +9,8 @@
 
 /* -------------------------------------------------------------------------------------- reading */
 
-static void test_lists(void **state)
+TEST_FUNCTION(lists)
 {
-    (void)state;
     char id[32];
     struct queue_job jobs[16];
     size_t count;
@@ -50,9 +49,8 @@ static void test_lists(void **state)
     }
 }
 
-static void test_pages(void **state)
+TEST_FUNCTION(pages)
 {
-    (void)state;
     char id[32];
     struct queue_job jobs[5];
     size_t count, seen = 0;
@@ -77,9 +75,8 @@ static void test_pages(void **state)
                      ERR_LIMIT);
 }
 
-static void test_finding_by_key(void **state)
+TEST_FUNCTION(finding_by_key)
 {
-    (void)state;
     struct queue_job job;
     static const struct {
         const char *id;
@@ -114,9 +111,8 @@ static uint64_t ended(const struct queue_stats *stats, const char *outcome)
     return 0;
 }
 
-static void test_statistics(void **state)
+TEST_FUNCTION(statistics)
 {
-    (void)state;
     struct queue_stats stats;
     suite_ok(queue_stats(suite.queue, &stats, &suite.err));
     assert_int_equal(stats.running + stats.kept + stats.ended_count + stats.lost_leases, 0);
@@ -157,9 +153,8 @@ static void end_many(int count, const char *result)
     }
 }
 
-static void test_retention_by_count_and_size(void **state)
+TEST_FUNCTION(retention_by_count_and_size)
 {
-    (void)state;
     struct queue_job job;
     struct queue_options by_count = {.keep_jobs = 5};
     suite_reopen(&by_count);
@@ -181,9 +176,8 @@ static void test_retention_by_count_and_size(void **state)
     assert_int_equal(stats.kept, 3);
 }
 
-static void test_retention_by_age(void **state)
+TEST_FUNCTION(retention_by_age)
 {
-    (void)state;
     struct queue_options options = {.keep_ms = 1};
     suite_reopen(&options);
     end_many(700, "");
@@ -198,9 +192,8 @@ static void test_retention_by_age(void **state)
     assert_int_equal(suite_get("waits").state, QUEUE_QUEUED);
 }
 
-static void test_notes(void **state)
+TEST_FUNCTION(notes)
 {
-    (void)state;
     struct queue_note *notes;
     size_t count;
     static char big[LIMIT_QUEUE_NOTE_BYTES + 1];

@@ -2,14 +2,9 @@
 
 #include "base/mem.h"
 #include "lm/model/value.h"
+#include "test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 void small_must(int result, const struct err *err)
 {

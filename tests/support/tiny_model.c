@@ -2,13 +2,7 @@
 
 #include "base/mem.h"
 #include "small_model.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 void tiny_open(struct tiny *tiny, const char *backend)
 {

@@ -2,23 +2,16 @@
 #include "worker/slot.h"
 
 #include "../support/judging.h"
-#include "base/array.h"
+#include "../support/test.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "queue/queue.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define PATIENCE_MS 60000
 #define RIGHT                                                                                      \
@@ -45,13 +38,11 @@ static struct paths_list roots;
 static void assign(const char *assignment)
 {
     struct err err;
-    if (settings_assign(&settings, assignment, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(settings_assign(&settings, assignment, &err), &err);
 }
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
-    (void)state;
     struct err err;
     place = judging_directory("worker");
     setenv("XDG_STATE_HOME", place, 1);
@@ -62,37 +53,34 @@ static int open_all(void **state)
     assign("worker.heartbeat_ms=100ms");
     assign("queue.lease_ms=1s");
     assign("gpu.driver=/nonexistent/libcuda.so");
-    if (paths_problems("", &roots, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(paths_problems("", &roots, &err), &err);
     return 0;
 }
 
-static int close_all(void **state)
+FIXTURE(close_all)
 {
-    (void)state;
     paths_list_deinit(&roots);
     settings_deinit(&settings);
     judging_remove(place);
     return 0;
 }
 
+TEST_GROUP(open_all, close_all);
+
 /* A queue of its own for each test. */
-static int open_queue(void **state)
+FIXTURE(open_queue)
 {
-    (void)state;
     static int count;
     struct queue_options options;
     struct err err;
     url = mem_printf("sqlite:%s/%d.db", place, count++);
     queue_options_read(&options, &settings);
-    if (queue_open(&queue, url, &options, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(queue_open(&queue, url, &options, &err), &err);
     return 0;
 }
 
-static int close_queue(void **state)
+FIXTURE(close_queue)
 {
-    (void)state;
     queue_close(queue);
     mem_free(url);
     return 0;
@@ -106,8 +94,7 @@ static struct worker *start(const char *name)
                                      .name = name};
     struct worker *worker;
     struct err err;
-    if (worker_start(&worker, &options, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(worker_start(&worker, &options, &err), &err);
     return worker;
 }
 
@@ -125,8 +112,7 @@ static void put(const char *id, const char *payload)
                                           .payload = payload,
                                           .payload_bytes = strlen(payload)};
     struct err err;
-    if (queue_put(queue, &submission, 1, &err) < 0)
-        fail_msg("%s", err.text);
+    assert_ok(queue_put(queue, &submission, 1, &err), &err);
 }
 
 static void get(const char *id, struct queue_job *job)
@@ -191,9 +177,8 @@ static const struct {
     {"empty", "", "unsupported", "request"},
 };
 
-static void test_outcomes(void **state)
+TEST_WITH(outcomes, open_queue, close_queue)
 {
-    (void)state;
     size_t count = COUNT(rows);
     for (size_t i = 0; i < count; i++)
         put(rows[i].id, rows[i].payload);
@@ -216,9 +201,8 @@ static void test_outcomes(void **state)
 }
 
 /* One that runs, one that waits behind it. */
-static void test_cancel(void **state)
+TEST_WITH(cancel, open_queue, close_queue)
 {
-    (void)state;
     struct worker *worker = start(NULL);
     struct queue_job job;
     enum queue_state then;
@@ -241,9 +225,8 @@ static void test_cancel(void **state)
 }
 
 /* Who is told to stop hands back what it can't end, and it counts as if it had never been tried. */
-static void test_drain(void **state)
+TEST_WITH(drain, open_queue, close_queue)
 {
-    (void)state;
     struct worker *worker = start(NULL);
     struct queue_job job;
     put("endless", REQUEST(ENDLESS, ""));
@@ -268,9 +251,8 @@ static bool is_busy(struct worker *worker)
 }
 
 /* A job that is claimed and in no slot yet goes back at once: wait until it has its slot. */
-static void test_drain_waits(void **state)
+TEST_WITH(drain_waits, open_queue, close_queue)
 {
-    (void)state;
     struct worker *worker = start(NULL);
     struct queue_job job;
     put("late", REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"700ms\"}"));
@@ -286,9 +268,8 @@ static void test_drain_waits(void **state)
 }
 
 /* A lease that is renewed lasts longer than it says. */
-static void test_lease(void **state)
+TEST_WITH(lease, open_queue, close_queue)
 {
-    (void)state;
     struct worker *worker = start(NULL);
     struct queue_job job;
     put("long", REQUEST(ENDLESS, ", \"settings\": {\"run.timeout_ms\": \"3500ms\"}"));
@@ -315,9 +296,8 @@ static bool on_board(const char *name, json_t **note)
     return *note != NULL;
 }
 
-static void test_note(void **state)
+TEST_WITH(note, open_queue, close_queue)
 {
-    (void)state;
     struct worker *worker = start("bench one");
     int64_t start_ns = clock_now_ns();
     json_t *note;
@@ -338,9 +318,8 @@ static void test_note(void **state)
 }
 
 /* The longest ids, of characters that JSON writes with six bytes each. */
-static void test_a_note_fits_the_board(void **state)
+TEST(a_note_fits_the_board)
 {
-    (void)state;
     struct judge_options options = {.settings = &settings};
     struct worker worker = {.options = {.settings = &settings}, .slot_count = 1024};
     struct err err;
@@ -362,18 +341,4 @@ static void test_a_note_fits_the_board(void **state)
     mem_free(worker.slots);
     pthread_mutex_destroy(&worker.lock);
     judge_close(worker.judge);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_outcomes, open_queue, close_queue),
-        cmocka_unit_test_setup_teardown(test_cancel, open_queue, close_queue),
-        cmocka_unit_test_setup_teardown(test_drain, open_queue, close_queue),
-        cmocka_unit_test_setup_teardown(test_drain_waits, open_queue, close_queue),
-        cmocka_unit_test_setup_teardown(test_lease, open_queue, close_queue),
-        cmocka_unit_test_setup_teardown(test_note, open_queue, close_queue),
-        cmocka_unit_test(test_a_note_fits_the_board),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -1,0 +1,59 @@
+#include "test.h"
+
+#include "base/mem.h"
+
+static struct test_entry *entries; /* by line */
+static size_t entry_count;
+
+void test_register(struct test_entry *entry)
+{
+    struct test_entry **at = &entries;
+    while (*at && (*at)->line <= entry->line)
+        at = &(*at)->next;
+    entry->next = *at;
+    *at = entry;
+    entry_count++;
+}
+
+/* Runs the tests up to the next group; returns the entry that begins it. */
+static const struct test_entry *run_group(const struct test_entry *entry,
+                                          const struct test_entry **each, int *failed)
+{
+    const struct CMUnitTest *group = &entry->test;
+    struct CMUnitTest *tests = mem_alloc(entry_count * sizeof *tests);
+    size_t count = 0;
+    for (entry = entry->next; entry && entry->kind != TEST_BEGIN; entry = entry->next) {
+        if (entry->kind == TEST_FIXTURES) {
+            *each = entry;
+            continue;
+        }
+        tests[count] = entry->test;
+        if (entry->kind == TEST_PLAIN) {
+            tests[count].setup_func = (*each)->test.setup_func;
+            tests[count].teardown_func = (*each)->test.teardown_func;
+        }
+        count++;
+    }
+    if (count > 0)
+        *failed += _cmocka_run_group_tests("tests", tests, count, group->setup_func,
+                                           group->teardown_func);
+    mem_free(tests);
+    return entry;
+}
+
+int tests_run(void)
+{
+    const struct test_entry begin = {.next = entries}, *each = &begin;
+    int failed = 0;
+    for (const struct test_entry *entry = &begin; entry;)
+        entry = run_group(entry, &each, &failed);
+    return failed;
+}
+
+/* A program's argument is a pattern of names, such as 'test_*refused*': only those run. */
+int __attribute__((weak)) main(int argc, char **argv)
+{
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return tests_run();
+}

@@ -1,0 +1,86 @@
+/* test: what the unit tests are written in.
+ *
+ *   TEST(round_trip)
+ *   {
+ *       assert_int_equal(parse("1"), 1);
+ *   }
+ *
+ * defines and registers test_round_trip. The program runs its tests through cmocka in the order of
+ * the file: main is in test.c, unless the file has its own. `state` is cmocka's parameter: what a
+ * setup leaves in *state is *state in the tests and in the teardown.
+ *
+ * Ownership: a teardown frees what its setup made. Threads: assertions are for the thread that runs
+ * the test. Errors: a failed assertion ends the test, a fixture that returns other than 0 fails its
+ * tests.
+ */
+#ifndef WARPGYM_TESTS_TEST_H
+#define WARPGYM_TESTS_TEST_H
+
+#include "base/array.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A test; one with fixtures of its own; one that registers nowhere, for a table that several
+ * programs run. */
+#define TEST(name)                                                                                 \
+    static void test_##name(void **state);                                                         \
+    TEST_REGISTER(TEST_PLAIN, test_##name, test_##name, NULL, NULL)                                \
+    TEST_FUNCTION(name)
+#define TEST_WITH(name, setup, teardown)                                                           \
+    static void test_##name(void **state);                                                         \
+    TEST_REGISTER(TEST_FIXED, test_##name, test_##name, setup, teardown)                           \
+    TEST_FUNCTION(name)
+#define TEST_FUNCTION(name) static void test_##name(void **state __attribute__((unused)))
+
+/* A setup or a teardown. */
+#define FIXTURE(name) static int name(void **state __attribute__((unused)))
+
+/* Around each TEST that follows; once around all tests that follow. Either fixture may be NULL.
+ * Both hold until another of their kind. */
+#define TEST_EACH(setup, teardown)                                                                 \
+    TEST_REGISTER(TEST_FIXTURES, each_##setup##_##teardown, NULL, setup, teardown)                 \
+    _Static_assert(1, "")
+#define TEST_GROUP(setup, teardown)                                                                \
+    TEST_REGISTER(TEST_BEGIN, group_##setup##_##teardown, NULL, setup, teardown)                   \
+    _Static_assert(1, "")
+
+/* Ends the test with the text of the struct err if a call failed. */
+#define assert_ok(result, err)                                                                     \
+    do {                                                                                           \
+        if ((result) < 0)                                                                          \
+            fail_msg("%s", (err)->text);                                                           \
+    } while (0)
+
+/* For a file with its own main: runs the registered tests, each time it is called, and returns how
+ * many failed. */
+int tests_run(void);
+
+/* What the macros above are made of. */
+enum test_kind { TEST_PLAIN, TEST_FIXED, TEST_FIXTURES, TEST_BEGIN };
+
+struct test_entry {
+    enum test_kind kind;
+    int line;
+    struct CMUnitTest test;
+    struct test_entry *next;
+};
+
+void test_register(struct test_entry *entry);
+
+#define TEST_REGISTER(kind, id, function, setup, teardown)                                         \
+    __attribute__((constructor)) static void register_##id(void)                                   \
+    {                                                                                              \
+        static struct test_entry entry = {kind,                                                    \
+                                          __LINE__,                                                \
+                                          {#id, function, setup, teardown, NULL},                  \
+                                          NULL};                                                   \
+        test_register(&entry);                                                                     \
+    }
+
+#endif

@@ -1,4 +1,4 @@
-"""Links between the Markdown files of the repository: every target exists, every anchor is a heading."""
+"""Links between the repository's Markdown files: every target exists, every anchor is a heading."""
 
 import re
 import subprocess
@@ -19,9 +19,7 @@ def pages():
         check=False,
     )
     if listed.returncode == 0:
-        return [
-            ROOT / name for name in listed.stdout.split() if (ROOT / name).is_file()
-        ]
+        return [ROOT / name for name in listed.stdout.split() if (ROOT / name).is_file()]
     folders = ("docs", "demo", "examples", "tests", "deploy", "problems", "prompts")
     return [
         *ROOT.glob("*.md"),
@@ -30,7 +28,7 @@ def pages():
 
 
 def anchors(page):
-    """As GitHub makes them: lower case, punctuation dropped, blanks to hyphens, repeats numbered."""
+    """As GitHub makes them: lower case, no punctuation, hyphens for blanks, repeats numbered."""
     found = {}
     text = re.sub(
         r"^```.*?^```",
@@ -39,8 +37,8 @@ def anchors(page):
         flags=re.MULTILINE | re.DOTALL,
     )
     for title in re.findall(r"^#+ +(.*?)\s*$", text, re.MULTILINE):
-        title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
-        name = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower()
+        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
         count = found.get(name, 0)
         found[name] = count + 1
         yield f"{name}-{count}" if count else name
@@ -66,8 +64,6 @@ def test_the_index_leads_to_every_page():
         for target in LINK.findall(index.read_text(encoding="utf-8"))
     }
     missing = [
-        str(page)
-        for page in (ROOT / "docs").glob("**/*.md")
-        if page not in linked | {index}
+        str(page) for page in (ROOT / "docs").glob("**/*.md") if page not in linked | {index}
     ]
     assert not missing

@@ -26,9 +26,7 @@ from fake_openai import FakeOpenAI, streamed
 from support import PASSED, PYTHON, ROOT, WARPGYM, write
 
 GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
-BLOCK = re.compile(
-    r"^( *)(````?)(?!`)(\S[^\n]*)?\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL
-)
+BLOCK = re.compile(r"^( *)(````?)(?!`)(\S[^\n]*)?\n(.*?)^ *\2$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^ *(?:\$ )?(?:\./)?warpgym [a-z]", re.MULTILINE)
 LINKED = [
     "configs",
@@ -77,18 +75,10 @@ class Block:
         self.text = re.sub(rf"^{match[1]}", "", match[4], flags=re.MULTILINE)
         self.file = rest.removeprefix("file=") if rest.startswith("file=") else None
         self.shell = language == "sh"
-        self.reason = (
-            rest.removeprefix("no-run:").strip() if rest.startswith("no-run:") else None
-        )
+        self.reason = rest.removeprefix("no-run:").strip() if rest.startswith("no-run:") else None
         self.status = int(rest.removeprefix("exit:")) if rest.startswith("exit:") else 0
         self.role = rest if rest in ROLES else None
-        known = (
-            self.file
-            or self.reason
-            or self.role
-            or rest.startswith("exit:")
-            or not rest
-        )
+        known = self.file or self.reason or self.role or rest.startswith("exit:") or not rest
         assert known, f"unknown info string: {match[3]}"
         assert not rest.startswith("no-run:") or self.reason, "no-run needs a reason"
 
@@ -130,13 +120,9 @@ def option_exists(option, text):
 
 def check_words(warpgym, words, helps):
     names = {
-        line[2:].split("  ")[0].strip()
-        for line in helps[""].splitlines()
-        if line[2:3].strip()
+        line[2:].split("  ")[0].strip() for line in helps[""].splitlines() if line[2:3].strip()
     }
-    command = next(
-        (" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in names), None
-    )
+    command = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in names), None)
     if words[0].startswith("-") or words[0] == "help":
         return
     assert command, f"no such command: warpgym {' '.join(words)}"
@@ -204,20 +190,12 @@ def user(module_warpgym):
     commands = module_warpgym.folder / "bin"
     commands.mkdir()
     (commands / "warpgym").symlink_to(WARPGYM)
-    (commands / "python3").symlink_to(
-        PYTHON if PYTHON.exists() else shutil.which("python3")
-    )
+    (commands / "python3").symlink_to(PYTHON if PYTHON.exists() else shutil.which("python3"))
     level = module_warpgym.folder / "home" / "KernelBench" / "KernelBench" / "level1"
-    module = (ROOT / "problems" / "torch" / "softmax_rows.py").read_text(
-        encoding="utf-8"
-    )
+    module = (ROOT / "problems" / "torch" / "softmax_rows.py").read_text(encoding="utf-8")
     write(level / "23_Softmax.py", module)
     path = f"{commands}:{os.environ['PATH']}"
-    return (
-        module_warpgym.environment
-        | QUICK
-        | {"PATH": path, "PYTHONPATH": str(ROOT / "python")}
-    )
+    return module_warpgym.environment | QUICK | {"PATH": path, "PYTHONPATH": str(ROOT / "python")}
 
 
 @pytest.fixture
@@ -273,5 +251,6 @@ def test_commands_work(page, user, folder, endpoint, server):
 
 
 def test_words_of_a_block():
-    text = 'A=1 warpgym eval --json x.c | jq . # warpgym no\nfor i in 1; do\n  ./warpgym ask \\\n    "a; b"\ndone'
+    text = "A=1 warpgym eval --json x.c | jq . # warpgym no\n"
+    text += 'for i in 1; do\n  ./warpgym ask \\\n    "a; b"\ndone'
     assert list(words_of(text)) == [["eval", "--json", "x.c"], ["ask", "a; b"]]

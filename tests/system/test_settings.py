@@ -17,7 +17,7 @@ def test_documentation_is_the_table(warpgym):
     run = warpgym("settings", "--markdown")
     assert run.status == PASSED
     assert run.out == (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8"), (
-        "make docs/reference/settings.md anew: ./warpgym settings --markdown >docs/reference/settings.md"
+        "write it again: ./warpgym settings --markdown >docs/reference/settings.md"
     )
 
 

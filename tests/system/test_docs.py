@@ -67,3 +67,25 @@ def test_the_index_leads_to_every_page():
         str(page) for page in (ROOT / "docs").glob("**/*.md") if page not in linked | {index}
     ]
     assert not missing
+
+
+def literals():
+    """The text of all string literals of the sources, adjacent ones joined."""
+    parts = []
+    for source in [*ROOT.glob("src/**/*.[ch]"), *ROOT.glob("python/warpgym/**/*.py")]:
+        text = re.sub(r'"\s*(?:PRI\w+\s*)?"', "", source.read_text(encoding="utf-8"))
+        parts.append(text.replace('\\"', '"'))
+    return "\n".join(parts)
+
+
+def symptoms():
+    page = (ROOT / "docs" / "guide" / "troubleshooting.md").read_text(encoding="utf-8")
+    for row in re.findall(r"^\| (.*?) \|", page, re.MULTILINE):
+        for message in re.findall(r"`([^`]*)`", row):
+            parts = message.split("…") if " " in message else []
+            yield from (part.strip() for part in parts if len(part.strip()) > 8)
+
+
+def test_symptoms_are_messages_of_the_sources():
+    text = literals()
+    assert not [part for part in symptoms() if part not in text]
